@@ -1,0 +1,44 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The one decorator of every compiled function, and where their machine code is kept."""
+
+import functools
+import hashlib
+import os
+from pathlib import Path
+
+from numba import config, njit
+
+# Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
+FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
+
+_PACKAGE = Path(__file__).parent
+_COMPILED_ROOMS = ('spatial', 'model', 'dynamics', 'tasks', 'control')
+
+
+@functools.cache
+def cache_directory():
+    """
+    Return the directory of the compiled code of exactly these sources.
+
+    Numba judges staleness by the file of the outermost function alone, so an edited or upgraded
+    helper would leave old machine code in use. Naming the directory by a digest of all kernel
+    sources cannot go stale, and works where the package itself is installed read-only.
+    """
+    digest = hashlib.sha256()
+    for room in _COMPILED_ROOMS:
+        for source in sorted((_PACKAGE / room).glob('*.py')):
+            digest.update(source.read_bytes())
+    root = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(
+        os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'opspace_control')
+    return os.path.join(root, digest.hexdigest()[:16])
+
+
+def kernel(function):
+    """Compile ``function`` with Numba on first call, and keep the machine code between processes."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = cache_directory()
+    try:
+        return njit(cache=True, fastmath=FAST_MATH, error_model='numpy')(function)
+    finally:
+        config.CACHE_DIR = before

@@ -1,0 +1,55 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of opspace_control: each names what is wrong, where, and the cure, and carries the data."""
+
+
+class OpspaceError(Exception):
+    """
+    Base of every error this package raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and where.
+    cure : str
+        What the user can do about it; appended to the message.
+    **data
+        The facts behind the message (``joint``, ``frame``, ``value``, ...), kept as attributes and in
+        ``data``.
+
+    """
+
+    def __init__(self, message, *, cure='', **data):
+        super().__init__(f'{message} {cure}'.strip())
+        self.cure = cure
+        self.data = data
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__['data'][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class ModelError(OpspaceError):
+    """The robot description, or a name looked up in it, is not usable."""
+
+
+class StateError(OpspaceError):
+    """A joint state does not fit the model: shape, finiteness or quaternion norm."""
+
+
+class TaskError(OpspaceError):
+    """A task's frame, gain, axis or target is not usable."""
+
+
+class ControlError(OpspaceError):
+    """The controller was put together, or called, in a way that cannot work."""
+
+
+class SimulationError(OpspaceError):
+    """The simulated robot cannot be built or was given something it cannot do."""
+
+
+class RosInterfaceError(OpspaceError):
+    """A parameter, topic or message does not fit the node's interface."""

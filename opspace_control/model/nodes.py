@@ -1,0 +1,44 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The flat form of a robot that the recursions read: one record a degree of freedom."""
+
+import numpy as np
+
+# Kinds of node. Every joint is a chain of one-degree-of-freedom nodes ([JR94] 4).
+REVOLUTE = 0
+PRISMATIC = 1
+# Three consecutive nodes make the rotation of a floating joint. Their axes are those of the joint
+# frame, carried by none of the three; the last one turns the body by the quaternion.
+QUATERNION_AXIS = 2
+QUATERNION = 3
+
+# Status of a node, [JR94] 3: torque is ours; torque is known; acceleration is known and not ours.
+ACTIVE = 0
+PASSIVE = 1
+LOCKED = 2
+
+WORLD = -1
+
+NODE = np.dtype([
+    ('parent', np.int64),         # node whose body carries this one, WORLD for none; parent < node
+    ('carrier', np.int64),        # node whose motion carries the axis: the parent, but for quaternions
+    ('kind', np.int64),           # REVOLUTE, PRISMATIC, QUATERNION_AXIS, QUATERNION
+    ('status', np.int64),         # ACTIVE, PASSIVE, LOCKED (mimic nodes are locked)
+    ('q_index', np.int64),        # into q: own coordinate, the leader's for a mimic node; of
+                                  # qx at QUATERNION; unused at QUATERNION_AXIS
+    ('v_index', np.int64),        # into v, -1 for a mimic node
+    ('q_scale', np.float64),      # coordinate = q_scale * q[q_index] + q_offset (mimic; else 1, 0)
+    ('q_offset', np.float64),     # rad or m
+    ('axis', np.float64, (3,)),   # unit vector in the joint frame
+    ('rotation', np.float64, (3, 3)),  # axes of the joint frame in the parent's body frame
+    ('position', np.float64, (3,)),    # origin of the joint frame in the parent's body frame, m
+    ('mass', np.float64),              # kg, of the body carried, fixed links lumped in; 0 inside a chain
+    ('center_of_mass', np.float64, (3,)),  # in the body frame, m
+    ('inertia', np.float64, (3, 3)),       # about the centre of mass, body axes, kg m^2
+], align=True)
+
+FRAME = np.dtype([
+    ('node', np.int64),                # node whose body carries the frame, WORLD if it never moves
+    ('rotation', np.float64, (3, 3)),  # its axes in that body's frame (the root link's for WORLD)
+    ('position', np.float64, (3,)),    # its origin in that body's frame, m
+], align=True)
