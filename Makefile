@@ -1,0 +1,68 @@
+# make demo | test | bench | lint: each makes and fills .venv itself when needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Interpreters of the ROS 2 wheels leave a guard and a library path to their children. They are
+# wrong for the interpreter of another environment, such as the one made here.
+ifdef _ROS_WHEELS_BOOTSTRAP_COMPLETE
+unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
+unexport LD_LIBRARY_PATH
+endif
+
+# A sourced ROS 2 is used as it is; anywhere else its wheels come from PyPI.
+ifneq ($(shell test -n "$$ROS_DISTRO" && $(PYTHON) -c 'import rclpy' 2>&1 && echo sourced),)
+ROS2 := sourced $(ROS_DISTRO)
+VENV_OPTIONS := --system-site-packages
+RUN_EXTRAS := sim,robots
+else
+ROS2 := wheels from PyPI
+RUN_EXTRAS := ros,sim,robots
+endif
+TEST_EXTRAS := $(RUN_EXTRAS),test
+
+# What ends up in the environment; the package itself is installed editable.
+INSTALLED := setup.py setup.cfg package.xml $(wildcard resource/* scripts/*)
+RUN_READY := $(VENV)/ready-to-run
+TEST_READY := $(VENV)/ready-to-test
+
+.PHONY: demo test bench lint clean help
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo   a simulated robot follows goals sent over ROS 2 (ARGS="--robot talos", "--list")'
+	@echo 'make test   every test'
+	@echo 'make bench  measure against peers'
+	@echo 'make lint   ruff'
+	@echo 'make clean  remove $(VENV) and build products'
+
+demo: $(RUN_READY)
+	@$(BIN)/opspace demo $(ARGS)
+
+test: $(TEST_READY)
+	@$(BIN)/python -m pytest $(ARGS)
+
+bench: $(TEST_READY)
+	@$(BIN)/opspace bench $(ARGS)
+
+lint: $(TEST_READY)
+	@$(BIN)/ruff check .
+
+clean:
+	rm -rf $(VENV) build install log *.egg-info
+
+$(BIN)/pip:
+	@echo '[1/2] Making $(VENV) with $(PYTHON) (ROS 2: $(ROS2))'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; choose one with make PYTHON=python3.12")'
+	@$(PYTHON) -m venv $(VENV_OPTIONS) $(VENV)
+
+$(RUN_READY): $(BIN)/pip $(INSTALLED)
+	@echo '[2/2] Installing into $(VENV): .[$(RUN_EXTRAS)] (the first time takes a few minutes)'
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[$(RUN_EXTRAS)]'
+	@touch $@
+
+$(TEST_READY): $(BIN)/pip $(INSTALLED)
+	@echo '[2/2] Installing into $(VENV): .[$(TEST_EXTRAS)] (the first time takes a few minutes)'
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[$(TEST_EXTRAS)]'
+	@touch $@ $(RUN_READY)

@@ -1,0 +1,42 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Operational space control of branching robots.
+
+Names are imported on first use, so that a process which only needs ROS 2 or the simulator does not
+wait for the compiler behind the mathematics.
+"""
+
+import importlib
+
+__version__ = '0.1.0'
+
+_HOME = {
+    'RobotState': 'model',
+    'RobotModel': 'dynamics',
+    'operational_space': 'dynamics',
+    'PoseTask': 'tasks',
+    'PostureTask': 'tasks',
+    'OperationalSpaceController': 'control',
+    'OpspaceError': 'errors',
+    'ModelError': 'errors',
+    'StateError': 'errors',
+    'TaskError': 'errors',
+    'ControlError': 'errors',
+    'SimulationError': 'errors',
+    'RosInterfaceError': 'errors',
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value = getattr(importlib.import_module(f'{__name__}.{_HOME[name]}'), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

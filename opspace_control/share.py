@@ -1,0 +1,38 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Where the package's own launch, config and urdf files are, however it was installed."""
+
+import os
+import sys
+from pathlib import Path
+
+from opspace_control.errors import OpspaceError
+
+_CHECKOUT = Path(__file__).parents[1]
+
+
+def share_directory():
+    """
+    Return the directory that holds ``config/``, ``launch/`` and ``urdf/``.
+
+    A checkout (run in place, or installed editable) is its own share directory, so that an edited
+    file is the one in use. Otherwise it is looked up in the ament index, then beside the
+    interpreter, since a plain virtual environment is not on ``AMENT_PREFIX_PATH``.
+
+    Raises
+    ------
+    OpspaceError
+        The package's files are in none of these places.
+
+    """
+    if (_CHECKOUT / 'package.xml').is_file():
+        return _CHECKOUT
+    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    for prefix in (*filter(None, prefixes), sys.prefix):
+        share = Path(prefix, 'share', 'opspace_control')
+        if (share / 'package.xml').is_file():
+            return share
+    raise OpspaceError(
+        'The files of share/opspace_control are not installed.',
+        cure="Install with pip install '.[ros,sim]' or colcon build, and source the workspace.",
+        searched=prefixes)

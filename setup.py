@@ -1,0 +1,24 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Install the package, its ament index marker, and what ROS 2 looks for in share/ and lib/."""
+
+from glob import glob
+
+from setuptools import find_packages, setup
+
+NAME = 'opspace_control'
+
+setup(
+    name=NAME,
+    version='0.1.0',
+    packages=find_packages(include=[NAME, f'{NAME}.*']),
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
+        (f'share/{NAME}', ['package.xml']),
+        (f'share/{NAME}/config', sorted(glob('config/*'))),
+        (f'share/{NAME}/launch', sorted(glob('launch/*.launch.py'))),
+        (f'share/{NAME}/urdf', sorted(glob('urdf/*'))),
+        # `ros2 run` looks for executables here, whether pip or colcon installed the package.
+        (f'lib/{NAME}', sorted(glob('scripts/*'))),
+    ],
+)
