@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Install the package, its ament index marker, and what ROS 2 looks for in share/ and lib/."""
 
+import sys
 from glob import glob
 
 from setuptools import find_packages, setup
 
 NAME = 'opspace_control'
+
+# Said here because colcon cannot read a setup file that says python_requires.
+if sys.version_info < (3, 10):
+    sys.exit(f'{NAME} needs Python 3.10 or later, this is {sys.version.split()[0]}.')
 
 setup(
     name=NAME,

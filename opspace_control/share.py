@@ -8,7 +8,8 @@ from pathlib import Path
 
 from opspace_control.errors import OpspaceError
 
-_CHECKOUT = Path(__file__).parents[1]
+# Resolved, since colcon build --symlink-install links the package into its own tree.
+_CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 def share_directory():
