@@ -21,7 +21,8 @@ WORLD = -1
 
 NODE = np.dtype([
     ('parent', np.int64),         # node whose body carries this one, WORLD for none; parent < node
-    ('carrier', np.int64),        # node whose motion carries the axis: the parent, but for quaternions
+    ('carrier', np.int64),        # node whose motion carries the axis: the parent, but for the
+                                  # rotations of a floating joint its last translation
     ('kind', np.int64),           # REVOLUTE, PRISMATIC, QUATERNION_AXIS, QUATERNION
     ('status', np.int64),         # ACTIVE, PASSIVE, LOCKED (mimic nodes are locked)
     ('q_index', np.int64),        # into q: own coordinate, the leader's for a mimic node; of
@@ -32,7 +33,7 @@ NODE = np.dtype([
     ('axis', np.float64, (3,)),   # unit vector in the joint frame
     ('rotation', np.float64, (3, 3)),  # axes of the joint frame in the parent's body frame
     ('position', np.float64, (3,)),    # origin of the joint frame in the parent's body frame, m
-    ('mass', np.float64),              # kg, of the body carried, fixed links lumped in; 0 inside a chain
+    ('mass', np.float64),              # kg, links welded on included; 0 inside a chain
     ('center_of_mass', np.float64, (3,)),  # in the body frame, m
     ('inertia', np.float64, (3, 3)),       # about the centre of mass, body axes, kg m^2
 ], align=True)

@@ -1,0 +1,45 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The limits of a joint as a controller may use them.
+
+Exporters write zeros where they know nothing. A joint that may not move, or not move at any speed,
+would be a fixed joint: such a zero is taken for no limit. A joint that has no motor is common, and
+of two readings of a torque limit the smaller is the safe one: a zero effort stays zero. Either way
+the model says so in its ``warnings``.
+"""
+
+import math
+
+UNLIMITED = (-math.inf, math.inf, math.inf, math.inf)
+
+
+def usable_limits(joint):
+    """
+    Return (lower, upper, velocity, effort) of a joint's degree of freedom, and warnings.
+
+    Units are rad or m, rad/s or m/s, N·m or N; ±inf where there is no limit.
+    """
+    if joint.limit is None:
+        if joint.type in ('revolute', 'prismatic'):
+            return UNLIMITED, [f"joint '{joint.name}' has no <limit>: nothing bounds its position, "
+                               'velocity or effort']
+        return UNLIMITED, []
+    if joint.type in ('planar', 'floating'):
+        return UNLIMITED, [f"the <limit> of {joint.type} joint '{joint.name}' is not used: "
+                           'its degrees of freedom differ in unit']
+    lower, upper, velocity, effort = joint.limit
+    warnings = []
+    if joint.type == 'continuous':
+        lower, upper = -math.inf, math.inf
+    elif lower == upper:
+        warnings.append(f"joint '{joint.name}' has equal lower and upper limits ({lower:g}), "
+                        'taken for no position limits; if it may not move, make it fixed')
+        lower, upper = -math.inf, math.inf
+    if velocity == 0.0:
+        warnings.append(f"joint '{joint.name}' has a velocity limit of 0, taken for none")
+        velocity = math.inf
+    if effort == 0.0:
+        warnings.append(f"joint '{joint.name}' has an effort limit of 0: it will get no torque; "
+                        'correct its <limit>, or name it in passive_joints')
+    return (lower, upper, velocity, effort), warnings

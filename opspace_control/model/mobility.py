@@ -1,0 +1,122 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every free joint must have something to move: it feels a positive articulated inertia."""
+
+import numpy as np
+
+from opspace_control.errors import ModelError
+from opspace_control.model.nodes import LOCKED, PRISMATIC, QUATERNION, QUATERNION_AXIS
+from opspace_control.model.topology import enumerate_names
+
+# What is left of the inertia about an axis once the joints beyond have given way, as a part of that
+# of the same links frozen. Nothing at all shows as rounding, 1e-15; a small rotor in front of a
+# heavy link leaves 1e-9, and the first joint of a straight chain of 10,000 links 1e-12.
+_NOTHING = 1e-13
+
+
+def check_mobility(robot):
+    """
+    Refuse an `Assembly` with a joint whose acceleration no torque would determine.
+
+    Raises
+    ------
+    ModelError
+        A joint that is neither locked nor a follower feels no inertia at any posture, such as one
+        that carries only massless links; names the joint and the links.
+
+    """
+    generic = 0.3 + (np.arange(robot.nq) * 0.6180339887498949) % 1.0  # rad or m, no two alike
+    stuck = immovable_nodes(robot.nodes, generic)
+    if len(stuck):
+        raise _error(robot, stuck[-1])
+    stuck = immovable_nodes(robot.nodes, np.zeros(robot.nq))
+    if len(stuck):
+        robot.warnings.append(
+            f"at the zero posture no inertia opposes joint '{_joint_of(robot, stuck[-1])}': "
+            'massless links between aligned axes; stay away from that posture')
+
+
+def immovable_nodes(nodes, q):
+    """
+    Return the nodes, in order, where D = Sᵀ IA S of [CK00] (20)-(21) vanishes at ``q``.
+
+    A massless leaf is the plain case, massless links between coinciding axes the other. The
+    rotation of floating joints is taken as identity, which decides nothing here.
+    """
+    motion, X = _motions_and_transforms(nodes, q)
+    # Row 0: articulated; row 1: the same links frozen.
+    inertia = np.repeat(_spatial_inertias(nodes)[:, None], 2, axis=1)
+    immovable = []
+    parents, free = nodes['parent'].tolist(), (nodes['status'] != LOCKED).tolist()
+    for i in reversed(range(len(nodes))):
+        S = motion[i]
+        if free[i]:
+            U = inertia[i, 0] @ S
+            D = S @ U
+            frozen = S @ inertia[i, 1] @ S
+            if _NOTHING * frozen >= D:
+                immovable.append(i)
+            else:
+                inertia[i, 0] -= np.outer(U, U / D)
+        if parents[i] >= 0:
+            inertia[parents[i]] += X[i].T @ inertia[i] @ X[i]
+    return immovable[::-1]
+
+
+def _motions_and_transforms(nodes, q):
+    """Return each node's S (n, 6) and the transform (n, 6, 6) of motion from its parent's body."""
+    axis, prismatic = nodes['axis'], nodes['kind'] == PRISMATIC
+    x = nodes['q_scale'] * q[nodes['q_index']] + nodes['q_offset']
+    x[np.isin(nodes['kind'], (QUATERNION_AXIS, QUATERNION))] = 0.0
+    motion = np.zeros((len(nodes), 6))
+    motion[prismatic, :3] = axis[prismatic]
+    motion[~prismatic, 3:] = axis[~prismatic]
+    angle = np.where(prismatic, 0.0, x)[:, None, None]
+    K = _cross(axis)
+    R = nodes['rotation'] @ (np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K))
+    slide = np.where(prismatic, x, 0.0)[:, None] * axis
+    p = nodes['position'] + np.einsum('nij,nj->ni', nodes['rotation'], slide)
+    X = np.zeros((len(nodes), 6, 6))
+    X[:, :3, :3] = X[:, 3:, 3:] = R.transpose(0, 2, 1)
+    X[:, :3, 3:] = -X[:, :3, :3] @ _cross(p)
+    return motion, X
+
+
+def _spatial_inertias(nodes):
+    """Return (n, 6, 6), linear first, about each body's origin in its own axes."""
+    mass, c = nodes['mass'][:, None, None], _cross(nodes['center_of_mass'])
+    inertia = np.zeros((len(nodes), 6, 6))
+    inertia[:, :3, :3] = mass * np.eye(3)
+    inertia[:, :3, 3:] = -mass * c
+    inertia[:, 3:, :3] = mass * c
+    inertia[:, 3:, 3:] = nodes['inertia'] - mass * (c @ c)
+    return inertia
+
+
+def _cross(vectors):
+    """Return the (n, 3, 3) matrices of the cross products of (n, 3) vectors."""
+    x, y, z = vectors.T
+    zero = np.zeros_like(x)
+    return np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]).transpose(2, 0, 1)
+
+
+def _joint_of(robot, node):
+    """Return the joint, or the base, that a driven node belongs to."""
+    dof = robot.nodes['v_index'][node]
+    return next(name for name, dofs in robot.dofs.items() if dof in dofs)
+
+
+def _error(robot, node):
+    joint = _joint_of(robot, node)
+    carried = {node}
+    for i in range(node + 1, len(robot.nodes)):
+        if robot.nodes['parent'][i] in carried:
+            carried.add(i)
+    links = [name for name, frame in zip(robot.frame_names, robot.frames, strict=True)
+             if frame['node'] in carried]
+    return ModelError(
+        f"No inertia opposes joint '{joint}': of the links it carries, "
+        f'{enumerate_names(links)}, none has mass that only this joint can move.',
+        cure=f"Give the first an <inertial>, make the joint fixed, or lock it: "
+             f"locked_joints=['{joint}'].",
+        element=joint, joint=joint, links=tuple(links))

@@ -1,0 +1,53 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The <ros2_control> blocks of a URDF: which joints the hardware moves, and by what command."""
+
+from dataclasses import dataclass, field
+
+from opspace_control.errors import ModelError
+
+
+@dataclass(frozen=True)
+class JointInterfaces:
+    """Interface names of one joint, such as ('effort',) and ('position', 'velocity')."""
+
+    command: tuple
+    state: tuple
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """One <ros2_control> block: its name, its type (system, actuator, sensor) and its joints."""
+
+    name: str
+    type: str
+    joints: dict = field(default_factory=dict)  # joint name -> JointInterfaces
+
+
+def read_hardware(robot):
+    """Return the `Hardware` blocks of a <robot> element, in document order."""
+    return tuple(
+        Hardware(block.get('name', ''), block.get('type', ''),
+                 {_name(joint, block): JointInterfaces(_interfaces(joint, 'command_interface'),
+                                                       _interfaces(joint, 'state_interface'))
+                  for joint in block.findall('joint')})
+        for block in robot.findall('ros2_control'))
+
+
+def joints_with_command(hardware, interface):
+    """Return the joints of all blocks that have this command interface, each once, in order."""
+    return tuple(dict.fromkeys(name for block in hardware for name, joint in block.joints.items()
+                               if interface in joint.command))
+
+
+def _name(joint, block):
+    name = joint.get('name', '').strip()
+    if not name:
+        raise ModelError(
+            f"A joint of the ros2_control block '{block.get('name', '')}' has no name.",
+            cure='Give it the name of a joint of the robot.', element='ros2_control')
+    return name
+
+
+def _interfaces(joint, tag):
+    return tuple(interface.get('name', '').strip() for interface in joint.findall(tag))

@@ -1,0 +1,117 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Where a robot is and how it moves: positions and velocities that are known to be usable."""
+
+import math
+
+import numpy as np
+
+from opspace_control.errors import StateError
+
+# A quaternion this near to unit norm is normalised; further away it is not an orientation.
+_NORM_TOLERANCE = 1e-6
+
+
+class RobotState:
+    """
+    Positions q (nq,) and velocities v (nv,) of a robot, copied and checked.
+
+    ``q`` and ``v`` are read-only views of the state's own memory, which `update` rewrites in place:
+    whoever holds them sees the new values. A refused update leaves both as they were.
+
+    Parameters
+    ----------
+    model : KinematicTree
+        The robot.
+    q : array_like (nq,)
+        m, rad and quaternions [x y z w] of unit norm to 1e-6, in the order of the model.
+    v : array_like (nv,)
+        m/s and rad/s, in the order of ``model.dof_names``.
+
+    Raises
+    ------
+    StateError
+        A shape is wrong, a number is not finite or a quaternion not of unit norm; names the joint.
+
+    """
+
+    __slots__ = ('_model', '_q', '_quaternions', '_v', '_view_of_q', '_view_of_v')
+
+    def __init__(self, model, q, v):
+        self._model = model
+        self._q, self._v = np.empty(model.nq), np.empty(model.nv)
+        self._view_of_q, self._view_of_v = self._q.view(), self._v.view()
+        self._view_of_q.flags.writeable = self._view_of_v.flags.writeable = False
+        self._quaternions = tuple(slice(i, i + 4) for i in model.quaternions.tolist())
+        self.update(q, v)
+
+    @property
+    def model(self):
+        """The robot."""
+        return self._model
+
+    @property
+    def q(self):
+        """Positions (nq,), read-only."""
+        return self._view_of_q
+
+    @property
+    def v(self):
+        """Velocities (nv,), read-only."""
+        return self._view_of_v
+
+    def __repr__(self):
+        return f'RobotState({self._model!r}, q={self._q}, v={self._v})'
+
+    def update(self, q, v):
+        """Take new positions (nq,) and velocities (nv,), checked like the first; fast."""
+        q, v = _array(q, 'q', self._q.shape), _array(v, 'v', self._v.shape)
+        # A product that overflows is no proof, so the slow search has the last word.
+        if not math.isfinite(q.dot(q) + v.dot(v)):
+            self._check_finite(q, v)
+        norms = []
+        for part in self._quaternions:
+            quaternion = q[part]
+            norm = math.sqrt(quaternion.dot(quaternion))
+            if abs(norm - 1.0) > _NORM_TOLERANCE:
+                joint = self._owner_of_q(part.start)
+                raise StateError(f"The quaternion of joint '{joint}' has norm {norm:g}, not 1.",
+                                 cure='Give q its [x y z w] normalised.', joint=joint, value=norm)
+            norms.append(norm)
+        self._q[:] = q
+        self._v[:] = v
+        for part, norm in zip(self._quaternions, norms, strict=True):
+            self._q[part] /= norm
+
+    def _check_finite(self, q, v):
+        for vector, name in ((q, 'q'), (v, 'v')):
+            for i in np.flatnonzero(~np.isfinite(vector)):
+                joint = self._owner_of_q(i) if name == 'q' else self._model.dof_names[i]
+                raise StateError(f"{name}[{i}], of '{joint}', is {vector[i]}.",
+                                 cure='Every position and velocity must be a finite number.',
+                                 joint=joint, value=vector[i])
+
+    def _owner_of_q(self, index):
+        """Return the joint, or 'base', whose coordinates include q[index]."""
+        first = -1
+        for joint, dofs in self._model.joint_dofs.items():
+            start = self._model.q_index[dofs[0]]
+            if first < start <= index:
+                first, owner = start, joint
+        return owner
+
+
+def _array(values, name, shape):
+    """Return ``values`` as floats of this shape, or raise a StateError."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f'{name} is not an array of numbers: {values!r}.',
+                         cure=f'Give {shape[0]} numbers.', value=values) from None
+    if array.shape != shape:
+        raise StateError(f'{name} has shape {array.shape}; this robot needs {shape}.',
+                         cure=f'Order it like the model: {_ORDER[name]}.', value=array.shape)
+    return array
+
+
+_ORDER = {'q': 'base first, quaternions [x y z w]', 'v': 'dof_names'}

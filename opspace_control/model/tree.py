@@ -1,0 +1,197 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The robot, immutable: names, limits and the flat arrays that the recursions read."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from opspace_control.errors import ModelError, StateError
+from opspace_control.model.assembly import Assembly
+from opspace_control.model.mobility import check_mobility
+from opspace_control.model.nodes import QUATERNION
+from opspace_control.model.ros2_control import joints_with_command
+from opspace_control.model.status import set_status
+from opspace_control.model.topology import nearest
+from opspace_control.model.urdf import read_urdf
+from opspace_control.model.xacro import read_text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KinematicTree:
+    """
+    A robot as a tree of one-degree-of-freedom nodes, read from a URDF; all of it is read-only.
+
+    A floating base comes first: ``q = [x y z qx qy qz qw ...]``, ``v = [v; ω; ...]`` of the root
+    link's origin in world axes, dofs ``base/x`` ... ``base/rz``. The joints follow depth first,
+    children in document order. A revolute, continuous or prismatic joint is one number in q and
+    one in v; a planar joint three, ``[x y θ]`` (``joint/x``, ``joint/y``, ``joint/rz``); a
+    ``floating`` joint seven and six, like the base but in its joint frame's axes. A mimic joint
+    follows its leader's position and is no degree of freedom. Units are m, rad, kg, s, N, N·m.
+    """
+
+    name: str
+    root_link: str
+    floating_base: bool
+    dof_names: tuple
+    joint_names: tuple            # moving joints that follow no other; not the floating base
+    frame_names: tuple            # links, depth first; the root link is the first
+    nq: int
+    nodes: np.ndarray             # NODE records, parents before children
+    frames: np.ndarray            # FRAME records, one a frame name
+    q_index: np.ndarray           # (nv,) of each dof into q, -1 for the rotations of a quaternion
+    lower_position_limits: np.ndarray  # (nv,) rad or m, -inf where there is none
+    upper_position_limits: np.ndarray  # (nv,) rad or m, +inf where there is none
+    velocity_limits: np.ndarray   # (nv,) rad/s or m/s, +inf where there is none
+    effort_limits: np.ndarray     # (nv,) N·m or N, +inf where there is none
+    damping: np.ndarray           # (nv,) N·m·s/rad or N·s/m
+    friction: np.ndarray          # (nv,) N·m or N
+    passive: np.ndarray           # (nv,) bool: torque is not ours
+    locked: np.ndarray            # (nv,) bool: held by a brake
+    mimics: MappingProxyType      # joint -> (leader, multiplier, offset), leaders independent
+    ros2_control: tuple           # Hardware blocks
+    effort_joints: tuple          # joints with an effort command interface
+    warnings: tuple               # what the file says that no robot can mean, and how it was read
+    joint_dofs: MappingProxyType  # joint, or 'base' -> range of its indices into v
+
+    @classmethod
+    def from_urdf_file(cls, path, *, floating_base=False, passive_joints=(), locked_joints=()):
+        """Read a URDF or xacro file; see `from_urdf`. Meshes are never looked for."""
+        return cls.from_urdf(read_text(path), floating_base=floating_base,
+                             passive_joints=passive_joints, locked_joints=locked_joints)
+
+    @classmethod
+    def from_urdf(cls, text, *, floating_base=False, passive_joints=(), locked_joints=()):
+        """
+        Read the XML text of a URDF, str or bytes.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The URDF.
+        floating_base : bool
+            Whether the root link moves freely. Its six dofs are active unless ``passive_joints``
+            says otherwise; ``'base'`` names all six.
+        passive_joints, locked_joints : sequence of str
+            Joints (all their dofs) or single dofs whose torque is not ours, [JR94] 3, or that a
+            brake holds. They stay in q, v and ``dof_names``.
+
+        Raises
+        ------
+        ModelError
+            The text is no URDF, the robot no tree that can be moved, or a name is unknown; names
+            the element and the cure.
+
+        """
+        description = read_urdf(text)
+        robot = Assembly(description, floating_base)
+        passive, locked = set_status(robot, passive_joints, locked_joints)
+        check_mobility(robot)
+        lower, upper, velocity, effort, damping, friction = np.array(robot.limits).T.copy()
+        with_effort = joints_with_command(description.hardware, 'effort')
+        return cls(
+            name=description.name,
+            root_link=robot.root_link,
+            floating_base=bool(floating_base),
+            dof_names=tuple(robot.dof_names),
+            joint_names=tuple(name for name in robot.dofs if name in description.joints),
+            frame_names=robot.frame_names,
+            nq=robot.nq,
+            nodes=robot.nodes,
+            frames=robot.frames,
+            q_index=np.array(robot.q_index),
+            lower_position_limits=lower,
+            upper_position_limits=upper,
+            velocity_limits=velocity,
+            effort_limits=effort,
+            damping=damping,
+            friction=friction,
+            passive=passive,
+            locked=locked,
+            mimics=MappingProxyType(robot.mimics),
+            ros2_control=description.hardware,
+            effort_joints=tuple(name for name in robot.dofs if name in with_effort),
+            warnings=tuple(robot.warnings),
+            joint_dofs=MappingProxyType(robot.dofs))
+
+    def __post_init__(self):
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    @property
+    def nv(self):
+        """Number of degrees of freedom, the length of v and of every torque."""
+        return len(self.dof_names)
+
+    def __repr__(self):
+        base = ', floating base' if self.floating_base else ''
+        return (f'<{type(self).__name__} {self.name!r}: {self.nv} degrees of freedom, '
+                f'{len(self.frame_names)} links{base}>')
+
+    def dof_index(self, name):
+        """Return the index into v of a degree of freedom, or raise a ModelError."""
+        return _index(self._dof_numbers, name, 'degree of freedom')
+
+    def frame_index(self, name):
+        """Return the index into ``frames`` of a link, or raise a ModelError."""
+        return _index(self._frame_numbers, name, 'link')
+
+    def neutral(self):
+        """Return q (nq,) with every coordinate zero and every quaternion identity."""
+        q = np.zeros(self.nq)
+        q[self.quaternions + 3] = 1.0
+        return q
+
+    def integrate(self, q, v, dt):
+        """
+        Return the q (nq,) reached from ``q`` (nq,) at constant ``v`` (nv,) in ``dt`` seconds.
+
+        A quaternion is turned by the angular velocity's rotation vector, in the axes that ω has
+        (those of the world, or of the joint frame), and stays of unit norm.
+        """
+        q, v = np.array(q, dtype=float), np.asarray(v, dtype=float)
+        if q.shape != (self.nq,) or v.shape != (self.nv,):
+            raise StateError(f'q and v have shapes {q.shape} and {v.shape}.',
+                             cure=f'This robot needs ({self.nq},) and ({self.nv},).')
+        scalar = self.q_index >= 0
+        q[self.q_index[scalar]] += v[scalar] * dt
+        last = self.nodes[self.nodes['kind'] == QUATERNION]
+        for i, dof in zip(last['q_index'], last['v_index'], strict=True):
+            q[i:i + 4] = _turned(q[i:i + 4], v[dof - 2:dof + 1] * dt)
+        return q
+
+    @cached_property
+    def quaternions(self):
+        """Indices into q of every quaternion's first number."""
+        return self.nodes['q_index'][self.nodes['kind'] == QUATERNION]
+
+    @cached_property
+    def _dof_numbers(self):
+        return {name: number for number, name in enumerate(self.dof_names)}
+
+    @cached_property
+    def _frame_numbers(self):
+        return {name: number for number, name in enumerate(self.frame_names)}
+
+
+def _index(numbers, name, what):
+    try:
+        return numbers[name]
+    except (KeyError, TypeError):
+        raise ModelError(f"The robot has no {what} '{name}'.", cure=nearest(name, numbers),
+                         name=name) from None
+
+
+def _turned(quaternion, turn):
+    """Return ``exp(turn) ⊗ quaternion``, [x y z w], of unit norm; ``turn`` is a rotation vector."""
+    angle = math.hypot(*turn)
+    vector = 0.5 * np.sinc(angle / (2.0 * math.pi)) * turn
+    scalar = math.cos(0.5 * angle)
+    xyz, w = quaternion[:3], quaternion[3]
+    turned = np.append(scalar * xyz + w * vector + np.cross(vector, xyz),
+                       scalar * w - vector @ xyz)
+    return turned / math.hypot(*turned)

@@ -1,0 +1,133 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The tree of every real robot, against Pinocchio's reading of the same file."""
+
+import numpy as np
+import pytest
+from robots import robot_files, robot_id
+
+from opspace_control.errors import ModelError
+from opspace_control.model import KinematicTree
+from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE, WORLD
+
+pin = pytest.importorskip('pinocchio')
+
+# Refused, and the element that the error must name.
+REFUSED = {
+    'alex_psyonic_hands.urdf': 'Left_index_q2',    # mimics a joint that does not exist
+    'quadrotor_base.urdf': 'hector',               # nothing moves without a floating base
+    'iris_simple.urdf': 'iris',
+    'romeo.urdf': 'RHand',                         # a finger of massless links
+    'romeo_laas_small.urdf': 'LHipPitch_link',     # a negative principal moment
+    'ur3.urdf': 'robot',                           # an empty <robot>
+}
+LOADED = [path for path in robot_files() if path.name not in REFUSED]
+
+
+def rotation(axis, angle):
+    return pin.AngleAxis(angle, axis).toRotationMatrix()
+
+
+def forward_kinematics(tree, q):
+    """Place every node's body and every frame, as nodes.py documents them; nothing clever."""
+    poses = []
+    for node in tree.nodes:
+        pose = pin.SE3(node['rotation'], node['position'])
+        if node['parent'] != WORLD:
+            pose = poses[node['parent']] * pose
+        if node['kind'] == QUATERNION:
+            x, y, z, w = q[node['q_index']:node['q_index'] + 4]
+            pose = pose * pin.SE3(pin.Quaternion(w, x, y, z).matrix(), np.zeros(3))
+        elif node['kind'] in (REVOLUTE, PRISMATIC):
+            x = node['q_scale'] * q[node['q_index']] + node['q_offset']
+            pose = pose * (pin.SE3(rotation(node['axis'], x), np.zeros(3))
+                           if node['kind'] == REVOLUTE else pin.SE3(np.eye(3), x * node['axis']))
+        poses.append(pose)
+    return [
+        (poses[frame['node']] if frame['node'] != WORLD else pin.SE3.Identity())
+        * pin.SE3(frame['rotation'], frame['position']) for frame in tree.frames]
+
+
+def pinocchio_model(path, floating_base):
+    kind = pin.JointModelFreeFlyer() if floating_base else None
+    return pin.buildModelFromUrdf(str(path), kind) if kind else pin.buildModelFromUrdf(str(path))
+
+
+def pinocchio_position(model, tree, q):
+    """Return q in Pinocchio's order: by joint name, continuous as cosine and sine, mimics led."""
+    theirs = pin.neutral(model)
+    for name, joint in zip(model.names[1:], model.joints[1:], strict=True):
+        if joint.shortname() == 'JointModelFreeFlyer':
+            theirs[joint.idx_q:joint.idx_q + 7] = q[:7]
+            continue
+        leader, scale, offset = tree.mimics.get(name, (name, 1.0, 0.0))
+        x = scale * q[tree.q_index[tree.dof_index(leader)]] + offset
+        if joint.nq == 2:
+            theirs[joint.idx_q:joint.idx_q + 2] = np.cos(x), np.sin(x)
+        else:
+            theirs[joint.idx_q] = x
+    return theirs
+
+
+def random_position(tree, seed):
+    rng = np.random.default_rng(seed)
+    return tree.integrate(tree.neutral(), rng.uniform(-2.0, 2.0, tree.nv), 1.0)
+
+
+@pytest.mark.parametrize('floating_base', [False, True])
+@pytest.mark.parametrize('path', LOADED, ids=robot_id)
+def test_frames_and_inertias_agree(path, floating_base):
+    tree = KinematicTree.from_urdf_file(path, floating_base=floating_base)
+    model = pinocchio_model(path, floating_base)
+    data = model.createData()
+    moving = {name for name in model.names[1:] if name != 'root_joint'}
+    assert set(tree.joint_names) | set(tree.mimics) == moving
+
+    q = random_position(tree, 1)
+    pin.framesForwardKinematics(model, data, pinocchio_position(model, tree, q))
+    frames = forward_kinematics(tree, q)
+    for name, pose in zip(tree.frame_names, frames, strict=True):
+        theirs = data.oMf[model.getFrameId(name, pin.BODY)]
+        np.testing.assert_allclose(pose.homogeneous, theirs.homogeneous, atol=1e-12, err_msg=name)
+
+    # Bodies: Pinocchio lumps fixed links too, so body by body, and none left over.
+    carried = {tree.frames[tree.frame_index(frame.name)]['node']: frame.parentJoint
+               for frame in model.frames if frame.type == pin.BODY}
+    for i, node in enumerate(tree.nodes):
+        if i not in carried:
+            assert node['mass'] == 0.0
+            assert not node['inertia'].any()
+            continue
+        theirs = model.inertias[carried[i]]
+        assert node['mass'] == pytest.approx(theirs.mass, rel=1e-12)
+        if node['mass'] > 0.0:
+            np.testing.assert_allclose(node['center_of_mass'], theirs.lever, atol=1e-12)
+        np.testing.assert_allclose(node['inertia'], theirs.inertia, atol=1e-12)
+    if floating_base:
+        assert sum(tree.nodes['mass']) == pytest.approx(pin.computeTotalMass(model), rel=1e-12)
+
+
+@pytest.mark.parametrize('path', LOADED, ids=robot_id)
+def test_limits_and_joint_dynamics_agree(path):
+    tree = KinematicTree.from_urdf_file(path)
+    model = pinocchio_model(path, False)
+    for name in tree.joint_names:
+        dof, joint = tree.dof_index(name), model.joints[model.getJointId(name)]
+        lower = model.lowerPositionLimit[joint.idx_q]
+        upper = model.upperPositionLimit[joint.idx_q]
+        if joint.nq == 2 or lower == upper:   # continuous, or a placeholder
+            lower, upper = -np.inf, np.inf
+        assert tree.lower_position_limits[dof] == lower
+        assert tree.upper_position_limits[dof] == upper
+        assert tree.velocity_limits[dof] == (model.velocityLimit[joint.idx_v] or np.inf)
+        assert tree.effort_limits[dof] == model.effortLimit[joint.idx_v]
+        assert tree.damping[dof] == model.damping[joint.idx_v]
+        assert tree.friction[dof] == model.friction[joint.idx_v]
+
+
+@pytest.mark.parametrize('name', REFUSED)
+def test_refused_files_name_the_element(name):
+    path = next(path for path in robot_files() if path.name == name)
+    with pytest.raises(ModelError, match=REFUSED[name]) as caught:
+        KinematicTree.from_urdf_file(path)
+    assert caught.value.cure
