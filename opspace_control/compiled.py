@@ -7,7 +7,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from numba import config, njit
+from numba import config, njit, typeof
 
 # Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
 FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
@@ -42,3 +42,15 @@ def kernel(function):
         return njit(cache=True, fastmath=FAST_MATH, error_model='numpy')(function)
     finally:
         config.CACHE_DIR = before
+
+
+def entry_point(compiled, *arguments):
+    """
+    Compile ``compiled`` for ``arguments`` and return the machine code's own entry.
+
+    Calling that skips Numba's look-up of argument types, about half of the cost of a call, so from
+    then on every argument must be of exactly the kind given here.
+    """
+    signature = tuple(typeof(argument) for argument in arguments)
+    compiled.compile(signature)
+    return compiled.overloads[signature].entry_point

@@ -1,0 +1,7 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Control laws: from tasks to joint forces, limits last."""
+
+from opspace_control.control.controller import OperationalSpaceController
+
+__all__ = ['OperationalSpaceController']

@@ -1,0 +1,91 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+One control cycle, compiled: the straight line of this package.
+
+    state → kinematics + dynamics → tasks → torque → limits
+"""
+
+import numpy as np
+
+from opspace_control.compiled import kernel
+from opspace_control.control.limits import limit_efforts
+from opspace_control.control.resolution import resolve_forces
+from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
+from opspace_control.dynamics.inverse_dynamics import gather_torques, load_node
+from opspace_control.dynamics.kinematics import (
+    move_node,
+    move_point,
+    place_node,
+    place_point,
+    weigh_node,
+)
+from opspace_control.dynamics.operational_space_inertia import (
+    propagate_points,
+    start_propagation,
+)
+from opspace_control.spatial.vectors import add_wrench
+from opspace_control.tasks.pose_law import demand_pose
+from opspace_control.tasks.posture import demand_posture
+
+# What a cycle needs besides robot and tasks, and what it has to say.
+CYCLE = np.dtype([
+    ('gravity', np.float64, (3,)),       # m/s², zero where the hardware compensates it
+    ('floating_base', np.bool_),
+    ('singularity_threshold', np.float64),  # of the scaled Λ⁻¹, without unit
+    ('origin', np.float64, (3,)),        # of the root link in the world, m
+    ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
+    ('limited', np.int64),               # how many efforts were cut
+    ('R', np.float64, (3, 3, 3)),        # scratch
+], align=True)
+
+
+@kernel
+def control_cycle(
+        cycle, nodes, states, points, supports, felt, tasks, gains, posture,  # robot and tasks
+        a_null, demand, Lambda_inverse, scale, factor, vectors, force,        # scratch
+        effort_limits, q, v, tau):
+    """
+    Write the joint forces of the task and posture laws: [CK00] (11)-(13) without A or A⁻¹.
+
+    ``τ = Jᵀ f' + τ_null``, ``τ_null = A q̈_null + b + g``, ``f' = Λ (a* − a_null)``, in O(nm + m³). The
+    motion q̈_null alone is what the outward pass goes through, so a_null is what the points are seen
+    to do, and f' is added to the links before the inward pass: no Jacobian is formed either.
+    """
+    n, m = nodes.size, points.size
+    if cycle.floating_base:
+        cycle.origin[:] = q[0:3]
+    # Posture: the motion advised, and outwards the forces that it would take.
+    demand_posture(nodes, gains, posture, q, v, cycle.R, a_null)
+    for i in range(n):
+        place_node(nodes, i, q, states)
+        weigh_node(nodes, i, states)
+        move_node(nodes, i, v, a_null, states)
+        load_node(nodes, i, cycle.gravity, states)
+        if felt[i]:
+            set_inertia(nodes, i, states)
+    # Tasks: the accelerations asked of the points beyond those of that motion.
+    for e in range(m):
+        task = tasks[e]
+        place_point(points, e, nodes, states)
+        move_point(points, e, states)
+        demand_pose(task, points[e], cycle.origin, cycle.R[0])
+        start_propagation(points, e, task.selected)
+        for r in range(6):
+            demand[6 * e + r] = task.selected[r] * (task.acceleration[r] - points[e].a[r])
+    # Inwards: what the points' inertia is, through all joints.
+    Lambda_inverse[:] = 0.0
+    for i in range(n - 1, -1, -1):
+        if felt[i]:
+            eliminate_node(nodes, i, states)
+            propagate_points(nodes, i, supports, states, points, Lambda_inverse)
+    # The forces at the points, and inwards again the torques of everything.
+    cycle.least_eigenvalue = resolve_forces(
+        Lambda_inverse, demand, cycle.singularity_threshold, scale, factor, vectors, force)
+    for e in range(m):
+        wrench = tasks[e].wrench
+        wrench[:] = force[6 * e:6 * e + 6]
+        if points[e].frame.node >= 0:
+            add_wrench(points[e].p, wrench, states[points[e].frame.node].f)
+    gather_torques(nodes, states, tau)
+    cycle.limited = limit_efforts(nodes, effort_limits, tau)

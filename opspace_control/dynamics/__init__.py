@@ -1,0 +1,8 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The recursive dynamics of branching robots: a compiled recursion per file, and their wrappers."""
+
+from opspace_control.dynamics.operational_space import OperationalSpace, operational_space
+from opspace_control.dynamics.robot_model import GRAVITY, RobotModel
+
+__all__ = ['GRAVITY', 'OperationalSpace', 'RobotModel', 'operational_space']

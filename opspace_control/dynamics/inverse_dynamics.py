@@ -1,0 +1,65 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Recursive Newton-Euler: the joint forces that a motion needs, [CK00] Table 2."""
+
+from opspace_control.compiled import kernel
+from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
+from opspace_control.spatial.vectors import dot
+
+
+@kernel
+def load_node(nodes, i, gravity, states):
+    """
+    Write the net force that moves body i as it moves, its weight taken off, [CK00] Table 2.
+
+    Newton and Euler about the centre of mass, then moved to the root link's origin. Gravity enters
+    as a force, so the accelerations stay those an operational point really has.
+    """
+    m = nodes[i].mass
+    s = states[i]
+    V, A, f, c, Ic = s.V, s.A, s.f, s.c, s.Ic
+    if m == 0.0:
+        f[:] = 0.0
+        return
+    w0, w1, w2 = V[3], V[4], V[5]
+    v0 = V[0] + w1 * c[2] - w2 * c[1]
+    v1 = V[1] + w2 * c[0] - w0 * c[2]
+    v2 = V[2] + w0 * c[1] - w1 * c[0]
+    f0 = m * (A[0] + A[4] * c[2] - A[5] * c[1] + w1 * v2 - w2 * v1 - gravity[0])
+    f1 = m * (A[1] + A[5] * c[0] - A[3] * c[2] + w2 * v0 - w0 * v2 - gravity[1])
+    f2 = m * (A[2] + A[3] * c[1] - A[4] * c[0] + w0 * v1 - w1 * v0 - gravity[2])
+    h0 = Ic[0, 0] * w0 + Ic[0, 1] * w1 + Ic[0, 2] * w2
+    h1 = Ic[1, 0] * w0 + Ic[1, 1] * w1 + Ic[1, 2] * w2
+    h2 = Ic[2, 0] * w0 + Ic[2, 1] * w1 + Ic[2, 2] * w2
+    f[0], f[1], f[2] = f0, f1, f2
+    f[3] = (Ic[0, 0] * A[3] + Ic[0, 1] * A[4] + Ic[0, 2] * A[5]
+            + w1 * h2 - w2 * h1 + c[1] * f2 - c[2] * f1)
+    f[4] = (Ic[1, 0] * A[3] + Ic[1, 1] * A[4] + Ic[1, 2] * A[5]
+            + w2 * h0 - w0 * h2 + c[2] * f0 - c[0] * f2)
+    f[5] = (Ic[2, 0] * A[3] + Ic[2, 1] * A[4] + Ic[2, 2] * A[5]
+            + w0 * h1 - w1 * h0 + c[0] * f1 - c[1] * f0)
+
+
+@kernel
+def gather_torques(nodes, states, tau):
+    """Inward recursion: write each joint force's component along S, hand the force to the parent."""
+    for i in range(nodes.size - 1, -1, -1):
+        s = states[i]
+        if nodes[i].v_index >= 0:
+            tau[nodes[i].v_index] = dot(s.f, s.S)
+        parent = nodes[i].parent
+        if parent >= 0:
+            f = states[parent].f
+            for r in range(6):
+                f[r] += s.f[r]
+
+
+@kernel
+def inverse_dynamics(nodes, q, v, a, gravity, states, tau):
+    """Write ``τ = A v̇ + b + g``, [CK00] (11), in O(n)."""
+    for i in range(nodes.size):
+        place_node(nodes, i, q, states)
+        move_node(nodes, i, v, a, states)
+        weigh_node(nodes, i, states)
+        load_node(nodes, i, gravity, states)
+    gather_torques(nodes, states, tau)

@@ -1,0 +1,174 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Outward recursions: where the bodies and the points are and how they move, [CK00] (15)-(18)."""
+
+import math
+
+from opspace_control.compiled import kernel
+from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE
+from opspace_control.spatial.rotations import turn_about, turn_by_quaternion
+from opspace_control.spatial.vectors import add_cross_motion, multiply, rotate
+
+
+@kernel
+def place_node(nodes, i, q, states):
+    """Write the pose of body i and its motion subspace S, [CK00] 3.1."""
+    node, s = nodes[i], states[i]
+    R, p, S, axis = s.R, s.p, s.S, node.axis
+    if node.parent >= 0:
+        body = states[node.parent]
+        multiply(body.R, node.rotation, R)
+        rotate(body.R, node.position, p)
+        for r in range(3):
+            p[r] += body.p[r]
+    else:
+        R[:] = node.rotation
+        p[:] = node.position
+    a0 = R[0, 0] * axis[0] + R[0, 1] * axis[1] + R[0, 2] * axis[2]
+    a1 = R[1, 0] * axis[0] + R[1, 1] * axis[1] + R[1, 2] * axis[2]
+    a2 = R[2, 0] * axis[0] + R[2, 1] * axis[1] + R[2, 2] * axis[2]
+    x = node.q_scale * q[node.q_index] + node.q_offset
+    if node.kind == PRISMATIC:
+        p[0] += x * a0
+        p[1] += x * a1
+        p[2] += x * a2
+        S[0], S[1], S[2], S[3], S[4], S[5] = a0, a1, a2, 0.0, 0.0, 0.0
+        return
+    S[0] = p[1] * a2 - p[2] * a1
+    S[1] = p[2] * a0 - p[0] * a2
+    S[2] = p[0] * a1 - p[1] * a0
+    S[3], S[4], S[5] = a0, a1, a2
+    if node.kind == REVOLUTE:
+        turn_about(axis, math.sin(x), math.cos(x), R)
+    elif node.kind == QUATERNION:
+        turn_by_quaternion(q[node.q_index:node.q_index + 4], R)
+
+
+@kernel
+def weigh_node(nodes, i, states):
+    """Write the centre of mass of body i and its rotational inertia about it, in world axes."""
+    node, s = nodes[i], states[i]
+    R, p, c, Ic, inertia = s.R, s.p, s.c, s.Ic, node.inertia
+    rotate(R, node.center_of_mass, c)
+    for r in range(3):
+        c[r] += p[r]
+    for r in range(3):
+        t0 = R[r, 0] * inertia[0, 0] + R[r, 1] * inertia[1, 0] + R[r, 2] * inertia[2, 0]
+        t1 = R[r, 0] * inertia[0, 1] + R[r, 1] * inertia[1, 1] + R[r, 2] * inertia[2, 1]
+        t2 = R[r, 0] * inertia[0, 2] + R[r, 1] * inertia[1, 2] + R[r, 2] * inertia[2, 2]
+        for k in range(r + 1):
+            Ic[r, k] = t0 * R[k, 0] + t1 * R[k, 1] + t2 * R[k, 2]
+            Ic[k, r] = Ic[r, k]
+
+
+@kernel
+def move_node(nodes, i, v, a, states):
+    """
+    Write the spatial velocity and acceleration of body i, [CK00] (17)-(19).
+
+    ``V = V_parent + S v`` and ``A = A_parent + S a + (V_carrier × S) v``. The carrier of an axis is its
+    parent, but the rotations of a floating joint are carried by its translation, not by one another.
+    """
+    node, s = nodes[i], states[i]
+    S, V, A = s.S, s.V, s.A
+    if node.parent >= 0:
+        parent = states[node.parent]
+        V[:] = parent.V
+        A[:] = parent.A
+    else:
+        V[:] = 0.0
+        A[:] = 0.0
+    if node.v_index < 0:
+        return
+    rate, acceleration = v[node.v_index], a[node.v_index]
+    if node.carrier >= 0:
+        add_cross_motion(states[node.carrier].V, S, rate, A)
+    for r in range(6):
+        V[r] += rate * S[r]
+        A[r] += acceleration * S[r]
+
+
+@kernel
+def place_point(points, e, nodes, states):
+    """Write the pose of operational point e."""
+    point = points[e]
+    frame, R, p = point.frame, point.R, point.p
+    if frame.node < 0:
+        R[:] = frame.rotation
+        p[:] = frame.position
+        return
+    body = states[frame.node]
+    multiply(body.R, frame.rotation, R)
+    rotate(body.R, frame.position, p)
+    for r in range(3):
+        p[r] += body.p[r]
+
+
+@kernel
+def move_point(points, e, states):
+    """
+    Write the velocity and the classical acceleration of operational point e.
+
+    ``v = V + ω × p``, ``a = A + α × p + ω × v``: the spatial acceleration alone is wrong by ω × v.
+    """
+    point = points[e]
+    p, v, a = point.p, point.v, point.a
+    if point.frame.node < 0:
+        v[:] = 0.0
+        a[:] = 0.0
+        return
+    V, A = states[point.frame.node].V, states[point.frame.node].A
+    v[0] = V[0] + V[4] * p[2] - V[5] * p[1]
+    v[1] = V[1] + V[5] * p[0] - V[3] * p[2]
+    v[2] = V[2] + V[3] * p[1] - V[4] * p[0]
+    a[0] = A[0] + A[4] * p[2] - A[5] * p[1] + V[4] * v[2] - V[5] * v[1]
+    a[1] = A[1] + A[5] * p[0] - A[3] * p[2] + V[5] * v[0] - V[3] * v[2]
+    a[2] = A[2] + A[3] * p[1] - A[4] * p[0] + V[3] * v[1] - V[4] * v[0]
+    for r in range(3, 6):
+        v[r] = V[r]
+        a[r] = A[r]
+
+
+@kernel
+def place(nodes, q, states, points):
+    """Outward recursion: the poses of all bodies and points."""
+    for i in range(nodes.size):
+        place_node(nodes, i, q, states)
+    for e in range(points.size):
+        place_point(points, e, nodes, states)
+
+
+@kernel
+def move(nodes, q, v, a, states, points):
+    """Outward recursion: poses, velocities and accelerations of all bodies and points."""
+    for i in range(nodes.size):
+        place_node(nodes, i, q, states)
+        move_node(nodes, i, v, a, states)
+    for e in range(points.size):
+        place_point(points, e, nodes, states)
+        move_point(points, e, states)
+
+
+@kernel
+def fill_jacobian(nodes, states, points, supports, jacobian):
+    """
+    Write the stacked Jacobian, [CK00] (24)-(25), of placed bodies and points.
+
+    Column k of point e is S_k taken to the point, where node k supports it, else zero.
+    """
+    jacobian[:] = 0.0
+    for i in range(nodes.size):
+        column = nodes[i].v_index
+        if column < 0:
+            continue
+        S = states[i].S
+        for e in range(points.size):
+            if not supports[i, e]:
+                continue
+            p = points[e].p
+            row = 6 * e
+            jacobian[row, column] = S[0] + S[4] * p[2] - S[5] * p[1]
+            jacobian[row + 1, column] = S[1] + S[5] * p[0] - S[3] * p[2]
+            jacobian[row + 2, column] = S[2] + S[3] * p[1] - S[4] * p[0]
+            for r in range(3, 6):
+                jacobian[row + r, column] = S[r]

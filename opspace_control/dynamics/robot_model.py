@@ -1,0 +1,236 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The public robot: a kinematic tree with its dynamics."""
+
+import numpy as np
+
+from opspace_control.dynamics import articulated_body, inverse_dynamics, kinematics, mass_matrix
+from opspace_control.dynamics.workspace import NODE_STATE, make_points, moment_nodes, poisoned
+from opspace_control.errors import StateError
+from opspace_control.model import KinematicTree, RobotState
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+GRAVITY.setflags(write=False)
+
+
+class RobotModel(KinematicTree):
+    """
+    A robot read from a URDF, and the terms of its equations of motion, [CK00] (1).
+
+    ``A v̇ + b + g = τ``. Joint vectors are in the order of ``dof_names``; a floating base comes first,
+    its velocity ``[v; ω]`` that of the root link's origin in world axes. Joint damping and friction of
+    the URDF are data (``damping``, ``friction``), not part of these terms. Everything returned is new.
+
+    All functions take a RobotState and raise StateError when it was made for another model.
+    """
+
+    def forward_kinematics(self, state, frames=None):
+        """
+        Return the poses of frames in the world (fixed base: in the root link's frame).
+
+        Parameters
+        ----------
+        state : RobotState
+        frames : sequence of str, optional
+            All of ``frame_names`` if not given.
+
+        Returns
+        -------
+        dict of str to (4, 4) array
+            Homogeneous transforms, m.
+
+        Raises
+        ------
+        ModelError
+            For an unknown frame.
+
+        """
+        frames = self.frame_names if frames is None else tuple(frames)
+        points = self._placed(state, frames)[2]
+        poses = np.zeros((len(frames), 4, 4))
+        poses[:, :3, :3] = points['R']
+        poses[:, :3, 3] = points['p'] + self.origin(state)
+        poses[:, 3, 3] = 1.0
+        return dict(zip(frames, poses, strict=True))
+
+    def jacobian(self, state, frames):
+        """
+        Return the stacked basic Jacobian J, [CK00] (4), (24)-(25).
+
+        Parameters
+        ----------
+        state : RobotState
+        frames : sequence of str
+            m frame names.
+
+        Returns
+        -------
+        (6m, nv) array
+            Per frame three linear rows (m/s) and three angular ones (rad/s), world axes.
+
+        """
+        nodes, states, points, supports = self._placed(state, frames)
+        jacobian = poisoned((6 * len(points), self.nv))
+        kinematics.fill_jacobian(nodes, states, points, supports, jacobian)
+        return jacobian
+
+    def bias_acceleration(self, state, frames):
+        """
+        Return J̇ v, the frames' accelerations when no joint accelerates, [CK00] (26)-(28).
+
+        Parameters
+        ----------
+        state : RobotState
+        frames : sequence of str
+            m frame names.
+
+        Returns
+        -------
+        (6m,) array
+            Classical accelerations ``[a; α]``, m/s² and rad/s², world axes.
+
+        """
+        nodes, states = self._workspace(state)
+        points, _ = make_points(self, frames)
+        kinematics.move(nodes, state.q, state.v, np.zeros(self.nv), states, points)
+        return points['a'].reshape(-1).copy()
+
+    def mass_matrix(self, state):
+        """
+        Return the joint-space inertia matrix A of [CK00] (1), by composite rigid bodies.
+
+        Parameters
+        ----------
+        state : RobotState
+
+        Returns
+        -------
+        (nv, nv) array
+            Symmetric, positive definite; kg m², kg m or kg by the kinds of the two joints.
+
+        """
+        nodes, states = self._workspace(state)
+        A = poisoned((self.nv, self.nv))
+        mass_matrix.mass_matrix(nodes, state.q, states, A)
+        return A
+
+    def bias_force(self, state):
+        """
+        Return b, the Coriolis and centrifugal joint forces of [CK00] (1), without gravity.
+
+        Parameters
+        ----------
+        state : RobotState
+
+        Returns
+        -------
+        (nv,) array
+            N m or N.
+
+        """
+        return self._newton_euler(state, state.v, np.zeros(self.nv), np.zeros(3))
+
+    def gravity(self, state):
+        """
+        Return g, the joint forces that hold the robot against gravity, [CK00] (1).
+
+        Parameters
+        ----------
+        state : RobotState
+
+        Returns
+        -------
+        (nv,) array
+            N m or N, for 9.81 m/s² along -z of the world.
+
+        """
+        return self._newton_euler(state, np.zeros(self.nv), np.zeros(self.nv), GRAVITY)
+
+    def inverse_dynamics(self, state, acceleration):
+        """
+        Return the joint forces of a motion, ``τ = A v̇ + b + g``, [CK00] (11) and Table 2.
+
+        Parameters
+        ----------
+        state : RobotState
+        acceleration : (nv,) array
+            v̇, rad/s² or m/s².
+
+        Returns
+        -------
+        (nv,) array
+            τ, N m or N; at locked joints what the brake must bear.
+
+        Raises
+        ------
+        StateError
+            If ``acceleration`` is not nv finite numbers.
+
+        """
+        acceleration = self._joint_vector(acceleration, 'acceleration')
+        return self._newton_euler(state, state.v, acceleration, GRAVITY)
+
+    def forward_dynamics(self, state, torque):
+        """
+        Return the accelerations of joint forces, ``v̇ = A⁻¹ (τ − b − g)``, by articulated bodies.
+
+        Parameters
+        ----------
+        state : RobotState
+        torque : (nv,) array
+            τ, N m or N; those of locked joints are ignored.
+
+        Returns
+        -------
+        (nv,) array
+            v̇, rad/s² or m/s²; zero at locked joints.
+
+        Raises
+        ------
+        StateError
+            If ``torque`` is not nv finite numbers.
+
+        """
+        torque = self._joint_vector(torque, 'torque')
+        nodes, states = self._workspace(state)
+        a = poisoned(self.nv)
+        articulated_body.forward_dynamics(
+            nodes, state.q, state.v, torque, GRAVITY, np.zeros(self.nv), states, a)
+        return a
+
+    def origin(self, state):
+        """Return the root link's origin in the world, (3,) m: zero for a fixed base."""
+        self._check(state)
+        return state.q[:3].copy() if self.floating_base else np.zeros(3)
+
+    def _check(self, state):
+        if not isinstance(state, RobotState) or state.model is not self:
+            raise StateError('The state does not belong to this model.',
+                             cure='Make it with RobotState(model, q, v).', value=state)
+
+    def _joint_vector(self, values, name):
+        vector = np.array(values, dtype=float)
+        if vector.shape != (self.nv,):
+            raise StateError(f'{name} has shape {vector.shape}.',
+                             cure=f'Give {self.nv} numbers, in the order of dof_names.', value=values)
+        if not np.isfinite(vector).all():
+            joint = self.dof_names[int(np.flatnonzero(~np.isfinite(vector))[0])]
+            raise StateError(f"{name} of joint '{joint}' is not finite.",
+                             cure='Check where the number comes from.', joint=joint, value=values)
+        return vector
+
+    def _workspace(self, state):
+        self._check(state)
+        return moment_nodes(self), poisoned(self.nodes.size, NODE_STATE)
+
+    def _placed(self, state, frames):
+        nodes, states = self._workspace(state)
+        points, supports = make_points(self, frames)
+        kinematics.place(nodes, state.q, states, points)
+        return nodes, states, points, supports
+
+    def _newton_euler(self, state, v, a, gravity):
+        nodes, states = self._workspace(state)
+        tau = poisoned(self.nv)
+        inverse_dynamics.inverse_dynamics(nodes, state.q, v, a, gravity, states, tau)
+        return tau

@@ -1,0 +1,90 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The scratch memory of the recursions: one record a node and one a point, made once."""
+
+import numpy as np
+
+from opspace_control.model.nodes import FRAME, WORLD
+
+# What the recursions know of a node at one state, in the textbook's letters.
+# Every vector is in world axes, every moment about the root link's origin.
+NODE_STATE = np.dtype([
+    ('R', np.float64, (3, 3)),    # axes of the body
+    ('p', np.float64, (3,)),      # origin of the body, m
+    ('S', np.float64, (6,)),      # motion subspace, [CK00] 3.1
+    ('V', np.float64, (6,)),      # spatial velocity, [CK00] (17)
+    ('A', np.float64, (6,)),      # spatial acceleration, gravity kept out of it, [CK00] (18)
+    ('f', np.float64, (6,)),      # force through the joint, [CK00] Table 2; bias force in the ABA
+    ('c', np.float64, (3,)),      # centre of mass, m
+    ('Ic', np.float64, (3, 3)),   # rotational inertia about it, kg m²
+    ('IA', np.float64, (6, 6)),   # articulated-body inertia, [CK00] (20); composite in the CRBA
+    ('U', np.float64, (6,)),      # IA S
+    ('D', np.float64),            # Sᵀ IA S, [CK00] (21)
+    ('u', np.float64),            # joint force left to accelerate the joint, N m or N
+], align=True)
+
+# An operational point: a frame, and what the recursions know of it at one state.
+POINT = np.dtype([
+    ('frame', FRAME),
+    ('R', np.float64, (3, 3)),    # axes of the frame, in world axes
+    ('p', np.float64, (3,)),      # its origin, from the root link's origin, m
+    ('v', np.float64, (6,)),      # its velocity [v; ω], m/s and rad/s
+    ('a', np.float64, (6,)),      # its classical acceleration, m/s² and rad/s²
+    ('Psi', np.float64, (6, 6)),  # unit wrenches at the point, carried towards the root, by column
+    ('K', np.float64, (6,)),      # Ψᵀ S at the node last passed
+], align=True)
+
+
+def poisoned(shape, dtype=np.float64):
+    """Return an array whose every float is NaN, so that what a recursion forgot to write shows."""
+    array = np.zeros(shape, dtype)
+    array.reshape(-1).view(np.float64)[:] = np.nan
+    return array
+
+
+def make_points(tree, frames):
+    """
+    Return the POINT records of the named frames, and which nodes support which of them.
+
+    Parameters
+    ----------
+    tree : KinematicTree
+        The robot.
+    frames : sequence of str
+        m frame names; the same name may come twice.
+
+    Returns
+    -------
+    points : (m,) array of POINT
+    supports : (n, m) array of bool
+        True where the node's joint moves the point: node i is on the path from it to the root.
+
+    Raises
+    ------
+    ModelError
+        For an unknown frame; names the nearest ones.
+
+    """
+    points = poisoned(len(frames), POINT)
+    supports = np.zeros((tree.nodes.size, len(frames)), dtype=np.bool_)
+    parents = tree.nodes['parent']
+    for e, name in enumerate(frames):
+        points['frame'][e] = tree.frames[tree.frame_index(name)]
+        node = points['frame']['node'][e]
+        while node != WORLD:
+            supports[node, e] = True
+            node = parents[node]
+    return points, supports
+
+
+def moment_nodes(tree):
+    """
+    Return the tree's nodes with the position of a floating base taken out.
+
+    Moments are taken about the root link's origin, wherever in the world that is: a robot 10 km
+    from the world's origin keeps its precision.
+    """
+    nodes = tree.nodes.copy()
+    if tree.floating_base:
+        nodes['q_scale'][:3] = 0.0
+    return nodes

@@ -1,0 +1,67 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled algebra of 3- and 6-vectors, the vocabulary of the recursions.
+
+Six-vectors are linear first: motion ``[v; ω]``, force ``[f; n]``, both about one fixed point and in
+axes parallel to the world's, so a parent's vector is simply added to its child's.
+Results go into ``out``; nothing is allocated, nothing is validated.
+"""
+
+from opspace_control.compiled import kernel
+
+
+@kernel
+def rotate(R, x, out):
+    """Write ``R x`` for a (3, 3) rotation and a (3,) vector."""
+    for r in range(3):
+        out[r] = R[r, 0] * x[0] + R[r, 1] * x[1] + R[r, 2] * x[2]
+
+
+@kernel
+def multiply(A, B, out):
+    """Write the (3, 3) product ``A B``; ``out`` must be neither."""
+    for r in range(3):
+        for c in range(3):
+            out[r, c] = A[r, 0] * B[0, c] + A[r, 1] * B[1, c] + A[r, 2] * B[2, c]
+
+
+@kernel
+def multiply_transpose(A, B, out):
+    """Write the (3, 3) product ``A Bᵀ``; ``out`` must be neither."""
+    for r in range(3):
+        for c in range(3):
+            out[r, c] = A[r, 0] * B[c, 0] + A[r, 1] * B[c, 1] + A[r, 2] * B[c, 2]
+
+
+@kernel
+def dot(a, b):
+    """Return the product of a force and a motion 6-vector (a power, in W, where both are physical)."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+
+
+@kernel
+def add_cross_motion(V, S, scale, out):
+    """
+    Add ``scale (V × S)``, the rate of a motion vector S carried by a body that moves with V.
+
+    The spatial cross product of [CK00] (19).
+    """
+    out[0] += scale * (V[4] * S[2] - V[5] * S[1] + V[1] * S[5] - V[2] * S[4])
+    out[1] += scale * (V[5] * S[0] - V[3] * S[2] + V[2] * S[3] - V[0] * S[5])
+    out[2] += scale * (V[3] * S[1] - V[4] * S[0] + V[0] * S[4] - V[1] * S[3])
+    out[3] += scale * (V[4] * S[5] - V[5] * S[4])
+    out[4] += scale * (V[5] * S[3] - V[3] * S[5])
+    out[5] += scale * (V[3] * S[4] - V[4] * S[3])
+
+
+@kernel
+def add_wrench(p, wrench, out):
+    """Add a wrench ``[f; n]`` that acts at the point ``p``, moved to the origin of moments."""
+    f0, f1, f2 = wrench[0], wrench[1], wrench[2]
+    out[0] += f0
+    out[1] += f1
+    out[2] += f2
+    out[3] += wrench[3] + p[1] * f2 - p[2] * f1
+    out[4] += wrench[4] + p[2] * f0 - p[0] * f2
+    out[5] += wrench[5] + p[0] * f1 - p[1] * f0

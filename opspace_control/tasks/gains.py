@@ -1,0 +1,57 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Gains of a unit-mass law, checked: stiffness kp in 1/s², damping kd in 1/s."""
+
+import numpy as np
+
+from opspace_control.errors import TaskError
+
+
+def stiffness_gain(kp, shape, owner):
+    """
+    Return ``kp`` as an array of ``shape``; TaskError unless finite and not negative.
+
+    Parameters
+    ----------
+    kp : float or array
+        1/s², [K87] (4.3): the decoupled end-effector is a unit mass.
+    shape : tuple of int
+    owner : str
+        Whose gain it is, for the error.
+
+    """
+    return _gain(kp, shape, 'kp', owner, lowest=0.0)
+
+
+def damping_gain(kd, kp, shape, owner):
+    """
+    Return ``kd`` as an array of ``shape``, critical damping ``2 sqrt(kp)`` where it is negative.
+
+    Parameters
+    ----------
+    kd : float or array
+        1/s; TaskError unless finite.
+    kp : array
+        1/s².
+    shape : tuple of int
+    owner : str
+        Whose gain it is, for the error.
+
+    """
+    kd = _gain(kd, shape, 'kd', owner, lowest=-np.inf)
+    return np.where(kd < 0.0, 2.0 * np.sqrt(kp), kd)
+
+
+def _gain(value, shape, name, owner, lowest):
+    try:
+        gain = np.asarray(value, dtype=float)
+        gain = np.broadcast_to(gain, shape).copy()
+    except (TypeError, ValueError):
+        raise TaskError(f'{owner}: {name} = {value!r} does not fit.',
+                        cure=f'Give one number or {" x ".join(map(str, shape))} of them.',
+                        parameter=name, value=value) from None
+    if not np.isfinite(gain).all() or (gain < lowest).any():
+        allowed = 'finite, zero or more' if lowest == 0.0 else 'finite; negative means critical'
+        raise TaskError(f'{owner}: {name} = {value!r} is not allowed.',
+                        cure=f'Give numbers that are {allowed}.', parameter=name, value=value)
+    return gain
