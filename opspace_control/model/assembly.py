@@ -95,7 +95,7 @@ class Assembly:
                 self.q_index.append(row['q_index'])
             self.dof_names.append(name + suffix)
             self.limits.append(limits)
-        self.nq += len(chain) + (chain is _FLOATING)
+        self.nq += len(chain) + (kind == QUATERNION)  # a quaternion has a number more than dofs
         self._claim_names(name, self.dof_names[first_dof:])
         self.dofs[name] = range(first_dof, len(self.dof_names))
         return place
@@ -115,12 +115,11 @@ class Assembly:
         """Keep the names of joints and degrees of freedom distinct: users name both."""
         for name in {joint, *dofs}:
             if name in self._owners:
+                owner = self._owners[name]
                 raise ModelError(
-                    f"The name '{name}' belongs to a degree of freedom of joint "
-                    f"'{self._owners[name]}' and of joint '{joint}'.",
-                    cure=f"Rename the joint '{joint}'"
-                         f"{' (base is the floating base)' if joint == BASE else ''}.",
-                    element=joint)
+                    f"The joint '{joint}' has a degree of freedom '{name}' and so has "
+                    f"{'the floating base' if owner == BASE else f'joint {owner!r}'}.",
+                    cure='Rename the joint.', element=joint)
             self._owners[name] = joint
 
     def _lead_followers(self):

@@ -5,6 +5,7 @@
 import numpy as np
 
 from opspace_control.errors import ModelError
+from opspace_control.model.assembly import BASE
 from opspace_control.model.nodes import LOCKED, PRISMATIC, QUATERNION, QUATERNION_AXIS
 from opspace_control.model.topology import enumerate_names
 
@@ -107,16 +108,23 @@ def _joint_of(robot, node):
 
 
 def _error(robot, node):
+    """Return the error of a node that nothing opposes, with the links that its joint carries."""
     joint = _joint_of(robot, node)
-    carried = {node}
+    carried = [node]
+    inside = set(carried)
     for i in range(node + 1, len(robot.nodes)):
-        if robot.nodes['parent'][i] in carried:
-            carried.add(i)
+        if robot.nodes['parent'][i] in inside:
+            inside.add(i)
+            carried.append(i)
     links = [name for name, frame in zip(robot.frame_names, robot.frames, strict=True)
-             if frame['node'] in carried]
-    return ModelError(
-        f"No inertia opposes joint '{joint}': of the links it carries, "
-        f'{enumerate_names(links)}, none has mass that only this joint can move.',
-        cure=f"Give the first an <inertial>, make the joint fixed, or lock it: "
-             f"locked_joints=['{joint}'].",
-        element=joint, joint=joint, links=tuple(links))
+             if frame['node'] in inside]
+    if robot.nodes['mass'][carried].any() or robot.nodes['inertia'][carried].any():
+        reason = 'all mass that it carries lies on its axis, or gives way by the joints beyond'
+    else:
+        reason = f'it carries nothing with mass, only {enumerate_names(links)}'
+    cure = (f"Give link '{links[0]}' an <inertial>, make the joint fixed, or lock it: "
+            f"locked_joints=['{joint}'].")
+    if joint == BASE:
+        cure = 'Leave out floating_base=True, or give the links an <inertial>.'
+    return ModelError(f"No inertia opposes joint '{joint}': {reason}.", cure=cure,
+                      element=joint, joint=joint, links=tuple(links))

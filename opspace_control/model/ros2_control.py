@@ -40,6 +40,13 @@ def joints_with_command(hardware, interface):
                                if interface in joint.command))
 
 
+def unknown_joints(description):
+    """Return a warning for every joint of a hardware block that the robot does not have."""
+    return [f"the ros2_control block '{block.name}' has a joint '{name}', the robot has not"
+            for block in description.hardware for name in block.joints
+            if name not in description.joints]
+
+
 def _name(joint, block):
     name = joint.get('name', '').strip()
     if not name:

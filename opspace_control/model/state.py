@@ -107,7 +107,7 @@ def _array(values, name, shape):
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise StateError(f'{name} is not an array of numbers: {values!r}.',
-                         cure=f'Give {shape[0]} numbers.', value=values) from None
+                         cure=f'It takes {shape[0]} numbers.', value=values) from None
     if array.shape != shape:
         raise StateError(f'{name} has shape {array.shape}; this robot needs {shape}.',
                          cure=f'Order it like the model: {_ORDER[name]}.', value=array.shape)

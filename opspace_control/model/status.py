@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which degrees of freedom are ours to command: active, passive or locked, [JR94] 3."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from opspace_control.errors import ModelError
@@ -32,12 +34,12 @@ def set_status(robot, passive_joints, locked_joints):
 
 def _chosen(robot, names, argument):
     """Return the (nv,) mask of the dofs that ``names`` (of joints or of dofs) stand for."""
-    if isinstance(names, (str, bytes)):
-        raise ModelError(f'{argument} is a single text, {names!r}.',
-                         cure=f'Give a list: {argument}=[{names!r}].')
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ModelError(f'{argument} is {names!r}, not a list of names.',
+                         cure=f'Write {argument}=[...].', value=names)
     mask = np.zeros(len(robot.dof_names), bool)
     dof_index = {name: number for number, name in enumerate(robot.dof_names)}
-    for name in names:
+    for name in map(str, names):
         if name in robot.dofs:
             mask[robot.dofs[name]] = True
         elif name in dof_index:

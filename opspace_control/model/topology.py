@@ -68,9 +68,9 @@ def _loop(link, parent_joint):
         walked[link] = len(walked)
         link = parent_joint[link].parent
     members = list(walked)[walked[link]:]
-    return ModelError(f'The links {enumerate_names(members)} hang on each other in a loop.',
-                      cure='A URDF is a tree: remove one of the joints between them.',
-                      element=members[0])
+    what = (f'The links {enumerate_names(members)} hang on each other in a loop.'
+            if len(members) > 1 else f"The link '{link}' hangs on itself.")
+    return ModelError(what, cure='A URDF is a tree: remove a joint of the loop.', element=link)
 
 
 def resolve_mimics(joints):
@@ -112,10 +112,11 @@ def resolve_mimics(joints):
 
 def nearest(name, names):
     """Return a sentence with the valid names nearest to a wrong one."""
+    names = list(dict.fromkeys(names))
     close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     if close:
         return f'Did you mean {enumerate_names(close, "or")}?'
-    return f'Valid names: {enumerate_names(list(names)) or "none"}.'
+    return f'Valid names: {enumerate_names(names) or "none"}.'
 
 
 def enumerate_names(names, conjunction='and'):

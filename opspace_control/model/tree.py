@@ -13,11 +13,11 @@ from opspace_control.errors import ModelError, StateError
 from opspace_control.model.assembly import Assembly
 from opspace_control.model.mobility import check_mobility
 from opspace_control.model.nodes import QUATERNION
-from opspace_control.model.ros2_control import joints_with_command
+from opspace_control.model.ros2_control import joints_with_command, unknown_joints
 from opspace_control.model.status import set_status
 from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import read_urdf
-from opspace_control.model.xacro import read_text
+from opspace_control.model.xacro import read_bytes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,8 +60,8 @@ class KinematicTree:
     @classmethod
     def from_urdf_file(cls, path, *, floating_base=False, passive_joints=(), locked_joints=()):
         """Read a URDF or xacro file; see `from_urdf`. Meshes are never looked for."""
-        return cls.from_urdf(read_text(path), floating_base=floating_base,
-                             passive_joints=passive_joints, locked_joints=locked_joints)
+        return cls._from_description(read_urdf(read_bytes(path), path), floating_base,
+                                     passive_joints, locked_joints)
 
     @classmethod
     def from_urdf(cls, text, *, floating_base=False, passive_joints=(), locked_joints=()):
@@ -86,7 +86,10 @@ class KinematicTree:
             the element and the cure.
 
         """
-        description = read_urdf(text)
+        return cls._from_description(read_urdf(text), floating_base, passive_joints, locked_joints)
+
+    @classmethod
+    def _from_description(cls, description, floating_base, passive_joints, locked_joints):
         robot = Assembly(description, floating_base)
         passive, locked = set_status(robot, passive_joints, locked_joints)
         check_mobility(robot)
@@ -111,16 +114,26 @@ class KinematicTree:
             friction=friction,
             passive=passive,
             locked=locked,
-            mimics=MappingProxyType(robot.mimics),
+            mimics=robot.mimics,
             ros2_control=description.hardware,
             effort_joints=tuple(name for name in robot.dofs if name in with_effort),
-            warnings=tuple(robot.warnings),
-            joint_dofs=MappingProxyType(robot.dofs))
+            warnings=(*robot.warnings, *unknown_joints(description)),
+            joint_dofs=robot.dofs)
 
     def __post_init__(self):
-        for value in vars(self).values():
+        for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+            elif isinstance(value, dict):
+                object.__setattr__(self, name, MappingProxyType(value))
+
+    def __getstate__(self):
+        return {name: dict(value) if isinstance(value, MappingProxyType) else value
+                for name, value in vars(self).items()}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self.__post_init__()
 
     @property
     def nv(self):

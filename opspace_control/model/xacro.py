@@ -1,41 +1,59 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files of robot descriptions, plain or in need of xacro."""
+"""Robot files, and the expansion of those that are written in xacro."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from opspace_control.errors import ModelError
 
 
-def read_text(path):
+def read_bytes(path):
+    """Return the content of a file, or raise a ModelError that says why it cannot be read."""
+    try:
+        return Path(path).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        raise ModelError(
+            f'The robot file {str(path)!r} cannot be read: '
+            f'{getattr(error, "strerror", None) or error}.',
+            cure='Give the path of a URDF or xacro file.', path=str(path)) from None
+
+
+def uses_xacro(robot, path=None):
+    """Tell whether a <robot> element, of the file ``path`` if any, must be expanded by xacro."""
+    if path is not None and Path(path).suffix == '.xacro':
+        return True
+    return any('xacro' in node.tag.partition('}')[0] for node in robot.iter())
+
+
+def expand(text, path=None):
     """
-    Return the URDF in a file, bytes, expanded first if it is a ``.xacro`` file.
+    Return the URDF text of xacro text, str or bytes, or of the file ``path`` where it came from.
+
+    Only a file can include others relative to itself.
 
     Raises
     ------
     ModelError
-        The file cannot be read, xacro is not installed or cannot expand it.
+        xacro is not installed, or cannot expand the text.
 
     """
-    path = Path(path)
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"The robot file '{path}' cannot be read: {error.strerror}.",
-                         cure='Give the path of a URDF or xacro file.', path=str(path)) from None
-    return _expand(path) if path.suffix == '.xacro' else text
-
-
-def _expand(path):
     try:
         import xacro
     except ImportError:
-        raise ModelError(f"The robot file '{path}' needs xacro, which is not installed.",
-                         cure="Install it ('pip install xacro', or ros-<distro>-xacro), or expand "
-                              'the file elsewhere and pass the URDF.', path=str(path)) from None
+        raise ModelError(
+            'The robot description is written in xacro, which is not installed.',
+            cure="Install it ('pip install xacro', or apt's ros-<distro>-xacro), or expand the "
+                 'description elsewhere and pass the URDF.', element='xacro') from None
+    if path is None:
+        with TemporaryDirectory() as directory:
+            copy = Path(directory, 'robot.xacro')
+            copy.write_bytes(text.encode() if isinstance(text, str) else text)
+            return expand(text, copy)
     try:
         return xacro.process_file(str(path)).toxml()
-    except Exception as error:  # xacro lets the errors of whatever it evaluates through
-        raise ModelError(f"xacro cannot expand '{path}': {error}.",
-                         cure='Correct the file; `xacro FILE` shows where it stops.',
-                         path=str(path)) from None
+    except Exception as error:  # xacro lets through whatever the expressions in the text raise
+        reason = ' '.join(str(error).split())
+        raise ModelError(f'xacro cannot expand the robot description: {reason}.',
+                         cure='Correct it; `xacro FILE` shows where it stops.',
+                         element='xacro') from None
