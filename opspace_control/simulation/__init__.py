@@ -1,0 +1,7 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The robot simulated by MuJoCo: what a controller is tried on. No ROS here."""
+
+from opspace_control.simulation.simulated_robot import SimulatedRobot
+
+__all__ = ['SimulatedRobot']

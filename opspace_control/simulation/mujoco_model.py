@@ -1,0 +1,203 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A URDF as a MuJoCo model that has exactly the URDF's dynamics."""
+
+import mujoco
+import numpy as np
+
+from opspace_control.errors import SimulationError
+from opspace_control.model.topology import nearest
+from opspace_control.simulation.urdf_reader import body_name, link_name, read_urdf
+from opspace_control.simulation.weld import weld
+
+# Given to the links beyond a joint that carries no mass at all: 1 g, and a gyration of 3 cm.
+GRAIN_MASS, GRAIN_INERTIA = 1e-3, 1e-6
+# Collision bits: the robot's shapes touch the floor's, and each other's only where asked for.
+_ROBOT, _FLOOR = 1, 2
+_PLACEHOLDER = 1.0
+
+
+def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floor, locked_joints):
+    """
+    Return (mujoco.MjModel, joints, welds).
+
+    ``joints`` are the moving ones by name, depth first, followers on independent leaders;
+    ``welds`` holds the `Weld` of each that is locked, and of its followers. Arguments as of
+    `SimulatedRobot`.
+
+    Raises
+    ------
+    SimulationError
+        The URDF, or MuJoCo's opinion of it; names the element.
+
+    """
+    description = read_urdf(urdf_text, collision_shapes=contacts or floor)
+    try:
+        spec = mujoco.MjSpec.from_string(description.text)
+        root = _only_root(spec)
+        joints = _resolve(spec, description.joints)
+        if floating_base:
+            root.add_freejoint()
+        _set_options(spec, timestep, gravity)
+        _set_placeholders(spec, description.inertials)
+        welds = {joint.name: weld(spec, joint) for joint in _locked(joints, locked_joints)}
+        _set_mimics(spec, joints, timestep, welds)
+        if contacts or floor:
+            _set_contacts(spec, contacts, floor)
+        model = spec.compile()
+    except ValueError as error:
+        reason = ' '.join(str(error).removeprefix('Error: ').split())
+        raise SimulationError(f'MuJoCo refuses the robot: {reason}.', cure='Correct the URDF.',
+                              reason=reason) from None
+    _set_inertias(model, description.inertials)
+    return model, joints, welds
+
+
+def _only_root(spec):
+    roots = spec.worldbody.bodies
+    if len(roots) != 1:
+        names = ', '.join(repr(link_name(body.name)) for body in roots) or 'none'
+        raise SimulationError(f'A robot has one root link; this one has: {names}.',
+                              cure='Connect them with joints, without a loop.', element='robot')
+    return roots[0]
+
+
+def _resolve(spec, joints):
+    """Return the joints in the order of the tree, with leaders that follow no other."""
+    by_part = {joint.parts[0]: joint for joint in joints.values()}
+    ordered = [by_part[part.name] for part in spec.joints if part.name in by_part]
+    return {joint.name: joint._replace(mimic=_leader(joint, joints)) for joint in ordered}
+
+
+def _leader(joint, joints):
+    """Return (leader, multiplier, offset) with a leader that follows no other, or None."""
+    if joint.mimic is None:
+        return None
+    multiplier, offset, walked, leader = 1.0, 0.0, {joint.name}, joint
+    while leader.mimic is not None:
+        name, factor, shift = leader.mimic
+        multiplier, offset = multiplier * factor, offset + multiplier * shift
+        if name not in joints or name in walked or len(joints[name].parts) != 1:
+            raise SimulationError(
+                f"The joint '{joint.name}' mimics '{name}', which is no joint that can lead it.",
+                cure='A leader is a revolute, continuous or prismatic joint, and not its own.',
+                element=joint.name)
+        walked.add(name)
+        leader = joints[name]
+    return leader.name, multiplier, offset
+
+
+def _locked(joints, names):
+    """Return the joints of these names and their followers."""
+    for name in names:
+        if name not in joints or joints[name].mimic is not None:
+            raise SimulationError(
+                f"locked_joints names '{name}', which is no independent joint of the robot.",
+                cure=nearest(name, [joint.name for joint in joints.values() if not joint.mimic]),
+                element=name)
+    return [joint for joint in joints.values()
+            if (joint.mimic[0] if joint.mimic else joint.name) in names]
+
+
+def _set_options(spec, timestep, gravity):
+    spec.option.timestep = timestep
+    spec.option.gravity = gravity
+    # Implicit in the joints' damping, which real files give values of 20,000 N s/m.
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    # A simulation that blew up must not silently start anew.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+
+
+def _set_placeholders(spec, inertials):
+    """
+    Give every body an inertia that MuJoCo's compiler accepts, in the true principal axes.
+
+    The compiler refuses massless bodies on a joint, principal moments that break the triangle
+    inequality, and negative ones; all of them are found in real files, and legal where the links
+    they are welded to, or carry, make up for them.
+    """
+    for body in spec.bodies[1:]:
+        body.explicitinertial = True
+        body.mass = _PLACEHOLDER
+        body.inertia = np.full(3, _PLACEHOLDER)
+        body.ipos = np.zeros(3)
+        inertial = inertials.get(link_name(body.name))
+        if inertial is not None:
+            body.ipos = inertial.center_of_mass
+            body.iquat = _principal(inertial)[1]
+
+
+def _principal(inertial):
+    """Return the principal moments (3,) and the quaternion wxyz (4,) of their axes."""
+    moments, axes = np.linalg.eigh(inertial.inertia)
+    axes[:, 2] *= np.linalg.det(axes)
+    quaternion = np.empty(4)
+    mujoco.mju_mat2Quat(quaternion, axes.ravel())
+    return moments, quaternion
+
+
+def _set_inertias(model, inertials):
+    """Replace the placeholders by the true inertias; see that every joint has one to move."""
+    model.body_mass[:] = 0.0
+    model.body_inertia[:] = 0.0
+    for link, inertial in inertials.items():
+        if inertial.mass < 0.0:
+            raise SimulationError(f"The mass of link '{link}' is negative.",
+                                  cure='Correct its <inertial>.', element=link)
+        body = model.body(body_name(link)).id
+        model.body_mass[body] = inertial.mass
+        model.body_inertia[body] = _principal(inertial)[0]
+    carried = model.body_mass.copy()
+    for body in range(model.nbody - 1, 0, -1):
+        carried[model.body_parentid[body]] += carried[body]
+    grains = (carried == 0.0) & (model.body_jntnum > 0)
+    model.body_mass[grains] = GRAIN_MASS
+    model.body_inertia[grains] = GRAIN_INERTIA
+    data = mujoco.MjData(model)
+    mujoco.mj_setConst(model, data)
+    # No two joints alike: only inertia that is missing at every posture counts.
+    data.qpos[:] = 0.3 + (np.arange(model.nq) * 0.618034) % 1.0
+    mujoco.mj_forward(model, data)
+    # The inverse pivots of the mass matrix's factors. MuJoCo raises a pivot to its smallest number.
+    stuck = np.flatnonzero(~(np.abs(data.qLDiagInv) < 0.1 / mujoco.mjMINVAL))
+    if len(stuck):
+        joint = model.joint(model.dof_jntid[stuck[0]]).name or 'the floating base'
+        raise SimulationError(
+            f"The inertia that joint '{joint}' has to move is not positive.", element=joint,
+            cure='Correct the <inertial> of the links it carries, or lock the joint.')
+
+
+def _set_mimics(spec, joints, timestep, welds):
+    """Couple followers to their leaders, as stiffly as the time step allows."""
+    for follower in joints.values():
+        if follower.mimic is None or follower.name in welds:
+            continue
+        leader, multiplier, offset = follower.mimic
+        coupling = spec.add_equality()
+        coupling.type = mujoco.mjtEq.mjEQ_JOINT
+        coupling.name1, coupling.name2 = follower.parts[0], joints[leader].parts[0]
+        coupling.data[:5] = offset, multiplier, 0.0, 0.0, 0.0
+        coupling.solref[:2] = 2.0 * timestep, 1.0
+        coupling.solimp[:2] = 0.99, 0.9999
+
+
+def _set_contacts(spec, contacts, floor):
+    for geom in spec.geoms:
+        geom.contype = _ROBOT
+        geom.conaffinity = _ROBOT if contacts else 0
+    if contacts:
+        _exclude_touching_at_rest(spec)
+    if floor:
+        spec.worldbody.add_geom(
+            name='floor', type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0],
+            contype=_FLOOR, conaffinity=_ROBOT)
+
+
+def _exclude_touching_at_rest(spec):
+    """Let no two links touch that overlap in the zero posture: they are built like that."""
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    pairs = {tuple(sorted(model.geom_bodyid[pair])) for pair in data.contact.geom}
+    for first, second in pairs:
+        spec.add_exclude(bodyname1=model.body(first).name, bodyname2=model.body(second).name)

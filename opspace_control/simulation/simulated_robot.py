@@ -1,0 +1,306 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A robot made of its URDF alone, driven by joint efforts."""
+
+import mujoco
+import numpy as np
+
+from opspace_control.errors import SimulationError
+from opspace_control.model.topology import nearest
+from opspace_control.simulation.arguments import (
+    IDENTITY_POSE,
+    base_state,
+    check_within,
+    joint_values,
+    six_numbers,
+)
+from opspace_control.simulation.mujoco_model import compile_model
+from opspace_control.simulation.urdf_reader import body_name, link_name
+
+
+class SimulatedRobot:
+    """
+    A simulated robot with ideal effort drives.
+
+    Joints have the damping, friction and end stops of the URDF; efforts are clamped at its limits,
+    as a drive does; velocity limits are not enforced. Followers (``mimic``) are coupled by a stiff
+    constraint and carry their own inertia. Where all links beyond a joint are massless each gets
+    one gram, so that the joint can be simulated at all.
+
+    The world frame is the root link's when the base is fixed. Quaternions are xyzw. A planar joint
+    is three: ``joint/x``, ``joint/y`` and ``joint/rz``.
+
+    Parameters
+    ----------
+    urdf_text : str
+        The robot. Meshes are never opened.
+    floating_base : bool
+        Whether the root link is free to move; otherwise it is fixed.
+    timestep : float
+        s.
+    gravity : (3,) array_like
+        m/s², world axes.
+    contacts, floor : bool
+        Whether the links touch each other, and a floor at z = 0. Of the collision shapes only
+        boxes, cylinders and spheres count. Links that overlap in the zero posture do not touch.
+    locked_joints : iterable of str
+        Joints whose brake is on: `reset` places them, nothing else moves them.
+
+    Raises
+    ------
+    SimulationError
+        The URDF cannot be simulated; names the element and the cure.
+
+    Attributes
+    ----------
+    joint_names : tuple of str
+        Every moving joint that follows no other, locked ones included: depth first from the root
+        link, children in the order of the file. All (n,) arrays below are in this order.
+    lower_position_limits, upper_position_limits, effort_limits : (n,) float
+        ±inf where there is none. rad or m, N·m or N.
+    link_names : tuple of str
+        Every link, the root link first.
+    model, data : mujoco.MjModel, mujoco.MjData
+        For what this class does not offer.
+
+    """
+
+    def __init__(self, urdf_text, *, floating_base=False, timestep=0.001,
+                 gravity=(0.0, 0.0, -9.81), contacts=False, floor=False, locked_joints=()):
+        self.model, self._joints, self._welds = compile_model(
+            urdf_text, floating_base=floating_base, timestep=timestep, gravity=gravity,
+            contacts=contacts, floor=floor, locked_joints=tuple(locked_joints))
+        self.data = mujoco.MjData(self.model)
+        self.floating_base = floating_base
+        self.link_names = tuple(link_name(self.model.body(i).name)
+                                for i in range(1, self.model.nbody))
+        driven = [(joint, *dof) for joint in self._joints.values() if joint.mimic is None
+                  for dof in zip(joint.dof_names, joint.parts, strict=True)]
+        self.joint_names = tuple(dof_name for _, dof_name, _ in driven)
+        self.lower_position_limits = np.array([joint.lower for joint, _, _ in driven])
+        self.upper_position_limits = np.array([joint.upper for joint, _, _ in driven])
+        self.effort_limits = np.array([joint.effort for joint, _, _ in driven])
+        self._index = {name: i for i, name in enumerate(self.joint_names)}
+        free = [(i, self.model.joint(part)) for i, (joint, _, part) in enumerate(driven)
+                if joint.name not in self._welds]
+        self._free = np.array([i for i, _ in free], int)
+        self._in_qpos = np.array([joint.qposadr[0] for _, joint in free], int)
+        self._in_qvel = np.array([joint.dofadr[0] for _, joint in free], int)
+        self._start = np.zeros(len(driven))
+        self._effort = np.zeros(len(driven))
+        self._wrenches = {}
+        self.reset()
+
+    @property
+    def timestep(self):
+        """Duration of a step, s."""
+        return self.model.opt.timestep
+
+    @property
+    def time(self):
+        """Time since the last `reset`, s."""
+        return self.data.time
+
+    @property
+    def positions(self):
+        """Joint positions (n,), rad or m: a copy."""
+        positions = self._start.copy()
+        positions[self._free] = self.data.qpos[self._in_qpos]
+        return positions
+
+    @property
+    def velocities(self):
+        """Joint velocities (n,), rad/s or m/s: a copy."""
+        velocities = np.zeros(len(self._start))
+        velocities[self._free] = self.data.qvel[self._in_qvel]
+        return velocities
+
+    @property
+    def efforts(self):
+        """Efforts (n,) that the drives apply, after their clamp, N·m or N: a copy."""
+        return self._effort.copy()
+
+    @property
+    def base_pose(self):
+        """Pose (7,) ``[x y z qx qy qz qw]`` of the root link in the world."""
+        if not self.floating_base:
+            return np.array(IDENTITY_POSE)
+        return self.data.qpos[[0, 1, 2, 4, 5, 6, 3]]
+
+    @property
+    def base_twist(self):
+        """Velocity (6,) ``[v; ω]`` of the root link's origin, world axes, m/s and rad/s."""
+        twist = np.zeros(6)
+        if self.floating_base:
+            twist[:3] = self.data.qvel[:3]
+            # MuJoCo gives the angular part in the base's axes.
+            mujoco.mju_rotVecQuat(twist[3:], self.data.qvel[3:6], self.data.qpos[3:7])
+        return twist
+
+    def frame_pose(self, link):
+        """
+        Return the pose (7,) ``[x y z qx qy qz qw]`` of a link's frame in the world.
+
+        Raises
+        ------
+        SimulationError
+            There is no such link.
+
+        """
+        body = self._body(link)
+        mujoco.mj_kinematics(self.model, self.data)
+        w, x, y, z = self.data.xquat[body]
+        return np.array([*self.data.xpos[body], x, y, z, w])
+
+    def energy(self):
+        """Return the mechanical energy, kinetic plus that of height above the world's origin, J."""
+        mujoco.mj_fwdPosition(self.model, self.data)
+        mujoco.mj_fwdVelocity(self.model, self.data)
+        mujoco.mj_energyPos(self.model, self.data)
+        mujoco.mj_energyVel(self.model, self.data)
+        return float(self.data.energy.sum())
+
+    def accelerations(self):
+        """Return the joint accelerations (n,) under the present efforts, rad/s² or m/s²."""
+        self._apply_wrenches()
+        mujoco.mj_forward(self.model, self.data)
+        accelerations = np.zeros(len(self._start))
+        accelerations[self._free] = self.data.qacc[self._in_qvel]
+        return accelerations
+
+    def set_effort(self, effort):
+        """
+        Command the drives; they hold their efforts until the next command.
+
+        Parameters
+        ----------
+        effort : (n,) array_like, or dict of joint name to number
+            N·m or N; clamped at the effort limits. Joints not in a dict keep theirs.
+
+        Raises
+        ------
+        SimulationError
+            A wrong size, an unknown joint or a number that is not finite.
+
+        """
+        effort = joint_values(effort, self._effort, self._index, 'effort')
+        np.clip(effort, -self.effort_limits, self.effort_limits, out=self._effort)
+        self.data.qfrc_applied[self._in_qvel] = self._effort[self._free]
+
+    def apply_wrench(self, link, wrench):
+        """
+        Push a link until told otherwise; zero ends it.
+
+        Parameters
+        ----------
+        link : str
+            Its name.
+        wrench : (6,) array_like
+            Force and moment ``[f; n]`` at the link frame's origin, world axes, N and N·m.
+
+        Raises
+        ------
+        SimulationError
+            There is no such link, or the wrench is not six finite numbers.
+
+        """
+        body = self._body(link)
+        self._wrenches[body] = six_numbers(wrench, link)
+
+    def step(self, n=1):
+        """
+        Advance by ``n`` time steps under the present efforts.
+
+        Raises
+        ------
+        SimulationError
+            The motion blew up; `reset` starts anew.
+
+        """
+        if self._wrenches:
+            for _ in range(n):
+                self._apply_wrenches()
+                mujoco.mj_step(self.model, self.data)
+        else:
+            mujoco.mj_step(self.model, self.data, n)
+        if self.data.warning.number.any():
+            raise SimulationError(
+                f'The simulation blew up before t = {self.time:.3f} s.',
+                cure='Lower the gains or efforts, or take a smaller timestep.', time=self.time)
+
+    def reset(self, positions=None, velocities=None, *, base_pose=None, base_twist=None):
+        """
+        Start anew at time 0, without efforts and wrenches.
+
+        Parameters
+        ----------
+        positions, velocities : (n,) array_like, or dict of joint name to number
+            rad or m, rad/s or m/s. Joints not in a dict start at zero or, where zero is out of
+            reach, at the nearest position limit; at rest.
+        base_pose : (7,) array_like
+            ``[x y z qx qy qz qw]`` of a floating base; at the world's origin by default.
+        base_twist : (6,) array_like
+            ``[v; ω]`` of its origin, world axes; at rest by default.
+
+        Raises
+        ------
+        SimulationError
+            A wrong size, an unknown joint, a number that is not finite, a position beyond its
+            limits; names the joint. Nothing has changed then.
+
+        """
+        lower, upper = self.lower_position_limits, self.upper_position_limits
+        zero = np.zeros(len(self.joint_names))
+        start = joint_values(positions, np.clip(zero, lower, upper), self._index, 'position')
+        speed = joint_values(velocities, zero, self._index, 'velocity')
+        check_within(start, lower, upper, self.joint_names)
+        if not self.floating_base and not (base_pose is None and base_twist is None):
+            raise SimulationError('The base is fixed: it takes no pose and no twist.',
+                                  cure='Use floating_base=True.')
+        base = base_state(base_pose, base_twist)
+        mujoco.mj_resetData(self.model, self.data)
+        self._wrenches.clear()
+        self._effort[:] = 0.0
+        self._start = start
+        self.data.qpos[self._in_qpos] = start[self._free]
+        self.data.qvel[self._in_qvel] = speed[self._free]
+        if self.floating_base:
+            self.data.qpos[:7], self.data.qvel[:6] = base
+        self._place_followers_and_welds()
+        mujoco.mj_forward(self.model, self.data)
+
+    def _place_followers_and_welds(self):
+        for joint in self._joints.values():
+            if joint.mimic is not None:
+                leader, multiplier, offset = joint.mimic
+                leader = self._index[leader]
+                values = [multiplier * self._start[leader] + offset]
+            else:
+                values = [self._start[self._index[name]] for name in joint.dof_names]
+            if joint.name in self._welds:
+                self._welds[joint.name].place(self.model, values)
+            elif joint.mimic is not None:
+                follower = self.model.joint(joint.name)
+                self.data.qpos[follower.qposadr[0]] = values[0]
+                in_qvel = self.model.joint(joint.mimic[0]).dofadr[0]
+                self.data.qvel[follower.dofadr[0]] = multiplier * self.data.qvel[in_qvel]
+
+    def _body(self, link):
+        body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, body_name(link))
+        if body < 0:
+            raise SimulationError(f"The robot has no link '{link}'.",
+                                  cure=nearest(link, self.link_names), link=link)
+        return body
+
+    def _apply_wrenches(self):
+        """Add the wrenches at the present pose to the drives' generalised forces."""
+        if not self._wrenches:
+            return
+        force = self.data.qfrc_applied
+        force[:] = 0.0
+        force[self._in_qvel] = self._effort[self._free]
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_comPos(self.model, self.data)
+        for body, wrench in self._wrenches.items():
+            mujoco.mj_applyFT(self.model, self.data, wrench[:3], wrench[3:],
+                              self.data.xpos[body], body, force)
