@@ -1,0 +1,145 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a joint state to an effort command, and what happens when there is no usable state."""
+
+import contextlib
+import math
+import time
+
+import numpy as np
+
+from opspace_control.errors import ControlError, OpspaceError
+from opspace_control.model import RobotState
+from opspace_control.ros.conversions import EffortCommand, JointStateReader
+
+# Between two commands of a robot that is being released.
+_RELEASE_PERIOD = 0.002  # s
+
+
+class ControlCycle:
+    """
+    One control cycle on each joint state; damping, then no effort, when states stop or are bad.
+
+    Time is that of the steady clock: a simulation's clock may stop, a robot does not.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+    joints : sequence of str
+        The order of the command.
+    publish : callable
+        Sends the command message.
+    logger : rclpy logger
+
+    """
+
+    def __init__(self, controller, joints, publish, logger):
+        self._controller = controller
+        self._reader = JointStateReader(controller.model)
+        self._command = EffortCommand(controller.model, joints)
+        self._publish = publish
+        self._logger = logger
+        self.state = RobotState(controller.model, self._reader.q, self._reader.v)
+        self._coasting = RobotState(controller.model, self._reader.q, self._reader.v)
+        self._torque = np.zeros(controller.model.nv)
+        self.period = 0.0           # s, shortest time between two cycles
+        self.state_timeout = 0.05   # s, 0 for never
+        self.release_time = 0.3     # s
+        self.feedback_period = 0.0  # s, 0 for never
+        self.feedback = None        # called with the stamp of the state
+        self.reset()
+
+    def reset(self):
+        """Forget the last state: nothing is known until the next one arrives."""
+        self.known = False
+        self._last_state = time.perf_counter()
+        self._due = self._feedback_due = -np.inf
+        self._fault = ''
+        self._resting = False
+
+    def on_joint_state(self, message):
+        """Run one cycle."""
+        now = time.perf_counter()
+        try:
+            self._take(message, now)
+            # A quarter of a period early is still this period's turn.
+            if now < self._due - 0.25 * self.period:
+                return
+            self._due = max(self._due + self.period, now)
+            self._controller.compute_torque(self.state, out=self._torque)
+            if not math.isfinite(self._torque.dot(self._torque)):
+                raise ControlError('The computed effort is not finite.')
+        except OpspaceError as error:
+            self._fail(str(error), now)
+            return
+        self._publish(self._command.write(self._torque))
+        if self._fault:
+            self._recover()
+        if self.feedback_period and now >= self._feedback_due:
+            self._feedback_due = now + self.feedback_period
+            self.feedback(message.header.stamp)
+
+    def watch(self):
+        """Look at the age of the last state; to be called often, by a steady clock."""
+        now = time.perf_counter()
+        age = now - self._last_state
+        if self._fault:
+            self._damp_since(self._fault_time, now)
+        elif self.known and self.state_timeout and age > self.state_timeout:
+            self._fail(f'No joint state for {1e3 * age:.0f} ms.', now)
+
+    def release(self, take=None):
+        """
+        Damp the robot, fading to zero effort within ``release_time``, then command zero.
+
+        Parameters
+        ----------
+        take : callable, optional
+            Returns the newest JointState or None; damping follows the true velocity with it.
+
+        """
+        start = now = time.perf_counter()
+        while self.known and now - start < self.release_time:
+            message = take() if take else None
+            if message is not None:
+                with contextlib.suppress(OpspaceError):  # the last good velocity will do
+                    self._take(message, now)
+            self._send_damping(1.0 - (now - start) / self.release_time, now)
+            time.sleep(_RELEASE_PERIOD)
+            now = time.perf_counter()
+        self._send_damping(0.0, now)
+
+    def _take(self, message, now):
+        self._reader.read(message)
+        self.state.update(self._reader.q, self._reader.v)
+        self._last_state, self.known = now, True
+
+    def _fail(self, reason, now):
+        """Stop controlling, say so once, and damp."""
+        if not self._fault:
+            self._fault, self._fault_time, self._resting = reason, now, False
+            self._logger.error(
+                f'{reason} The robot is damped, then released, until joint states are good again; '
+                'check what publishes them.')
+        self._damp_since(self._fault_time, now)
+
+    def _recover(self):
+        self._logger.info('Joint states are good again: control goes on.')
+        self._fault = ''
+
+    def _damp_since(self, start, now):
+        if self._resting:
+            return
+        left = 1.0 - (now - start) / self.release_time if self.release_time else 0.0
+        self._resting = left <= 0.0
+        self._send_damping(max(left, 0.0), now)
+
+    def _send_damping(self, scale, now):
+        """Command ``-kd A v``; the velocity is what this damping has left of the last one seen."""
+        self._torque[:] = 0.0
+        if self.known and scale > 0.0:
+            left = np.exp((self._last_state - now) * self._controller.posture.gains['kd'])
+            self._coasting.update(self.state.q, self.state.v * left)
+            self._controller.damping_torque(self._coasting, out=self._torque)
+            self._torque *= scale
+        self._publish(self._command.write(self._torque))

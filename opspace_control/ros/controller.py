@@ -1,0 +1,211 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The controller node: joint states in, effort commands out, goals on topics."""
+
+import functools
+import gc
+import time
+import traceback
+from pathlib import Path
+
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from opspace_control.compiled import cache_directory
+from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.model import RobotState
+from opspace_control.ros.control_cycle import ControlCycle
+from opspace_control.ros.controller_parameters import NODE, controller_table
+from opspace_control.ros.description import RobotDescription
+from opspace_control.ros.executor import run
+from opspace_control.ros.feedback import Feedback
+from opspace_control.ros.goals import Goals
+from opspace_control.ros.parameters import NodeParameters
+from opspace_control.ros.qos import NEWEST, RELIABLE
+from opspace_control.ros.robot import apply_gains, make_controller, make_task
+
+_WATCH_PERIOD = 0.01  # s
+
+
+def _transition(step):
+    """Make a lifecycle callback out of a step that raises: rclpy would swallow what it says."""
+    @functools.wraps(step)
+    def callback(self, _state):
+        try:
+            step(self)
+        except OpspaceError as error:
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        except Exception:
+            self.get_logger().fatal(traceback.format_exc())
+            return TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS
+    return callback
+
+
+class ControllerNode(LifecycleNode):
+    """
+    The managed node ``opspace_controller``.
+
+    Configured, it has a controller with all its code compiled; active, it runs one cycle on each
+    joint state. With ``autostart`` it takes both steps by itself as soon as the robot is known.
+    """
+
+    def __init__(self, **options):
+        super().__init__('opspace_controller', **options)
+        self.parameters = NodeParameters(self, self._check_parameters, self._apply_parameters)
+        self.parameters.declare(NODE)
+        self.parameters.declare(controller_table(self.parameters['tasks']))
+        self.parameters.check_names()
+        self.parameters.accept_changes()
+        self._controller = self._cycle = None
+        self._active = False
+        self._description = RobotDescription(
+            self, self.parameters['robot_description'], self.start)
+
+    def start(self):
+        """Configure and activate, if that is wanted and the robot is known."""
+        if not (self.parameters['autostart'] and self._description.text):
+            return
+        for step in (self.trigger_configure, self.trigger_activate):
+            if step() != TransitionCallbackReturn.SUCCESS:
+                raise RosInterfaceError('The controller cannot start.',
+                                        cure='The reason is in the log.')
+
+    @_transition
+    def on_configure(self):
+        """Build the controller and compile it."""
+        if not self._description.text:
+            raise RosInterfaceError('The robot is not known yet.',
+                                    cure='Start robot_state_publisher, or give robot_description.')
+        self._controller, joints = make_controller(self._description.text, self.parameters)
+        model = self._controller.model
+        for warning in model.warnings:
+            self.get_logger().warning(warning)
+        self._warm_up()
+        self._command = self.create_publisher(
+            Float64MultiArray, self.parameters['command_topic'], RELIABLE)
+        self._cycle = ControlCycle(self._controller, joints, self._command.publish,
+                                   self.get_logger())
+        self._feedback = Feedback(self, self._controller)
+        self._cycle.feedback = self._feedback.publish
+        self._apply_parameters()
+        self._goals = Goals(self, self._controller, self._cycle)
+        self._hold = self.create_service(Trigger, '~/hold', self._on_hold)
+        held = [name for name, yes in zip(model.dof_names, model.locked, strict=True) if yes]
+        self.get_logger().info(
+            f'{model.name}: {len(joints)} joints commanded on {self._command.topic_name}, tasks '
+            + (', '.join(f'{task.name} ({task.frame})' for task in self._controller.tasks.values())
+               or 'none')
+            + (f'; held by something else: {", ".join(held)}' if held else ''))
+
+    @_transition
+    def on_activate(self):
+        """Begin to command: every goal is the present pose until another arrives."""
+        self._controller.hold()
+        self._cycle.reset()
+        # What start-up left behind would be searched for garbage in the middle of control.
+        gc.collect()
+        gc.freeze()
+        self._states = self.create_subscription(
+            JointState, 'joint_states', self._cycle.on_joint_state, NEWEST)
+        self._watch = self.create_timer(
+            _WATCH_PERIOD, self._cycle.watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._active = True
+        self.get_logger().info(f'Active: a cycle on each message of {self._states.topic_name}.')
+
+    @_transition
+    def on_deactivate(self):
+        """Damp the robot, release it and stop commanding."""
+        self._release()
+
+    @_transition
+    def on_cleanup(self):
+        """Give up the controller."""
+        self._goals.destroy()
+        self._feedback.destroy()
+        self.destroy_service(self._hold)
+        self.destroy_publisher(self._command)
+        self._controller = self._cycle = None
+
+    @_transition
+    def on_shutdown(self):
+        """Leave the robot at rest."""
+        self._release()
+
+    def leave(self):
+        """Leave the robot at rest, whatever happened."""
+        self._release()
+
+    def _release(self):
+        if not self._active:
+            return
+        self._active = False
+        self.destroy_timer(self._watch)
+        self._cycle.release(take=self._newest_state)
+        self._command.wait_for_all_acked(Duration(seconds=0.1))
+        self.destroy_subscription(self._states)
+        self.get_logger().info('The robot is released: zero effort is commanded.')
+
+    def _newest_state(self):
+        """Take a joint state outside the executor, which does not run while the robot is damped."""
+        with self._states.handle:
+            taken = self._states.handle.take_message(JointState, False)
+        return taken[0] if taken else None
+
+    def _warm_up(self):
+        """Compile or load everything a cycle may call, before anything moves."""
+        start = time.perf_counter()
+        cold = not any(Path(cache_directory()).glob('**/*.nbc'))
+        if cold:
+            self.get_logger().info('Compiling for this machine; this happens once and takes a '
+                                   f'few seconds (kept in {cache_directory()}).')
+        self._controller.warm_up()
+        model = self._controller.model
+        state = RobotState(model, model.neutral(), [0.0] * model.nv)
+        self._controller.damping_torque(state)
+        model.forward_kinematics(state)
+        took = time.perf_counter() - start
+        self.get_logger().info(f'{"Compiled" if cold else "Loaded"} in {took:.1f} s.')
+
+    def _on_hold(self, _request, response):
+        response.success = self._active
+        if self._active:
+            self._controller.hold()
+        response.message = ('Every goal is now the present pose.' if self._active
+                            else 'The controller is not active.')
+        return response
+
+    def _check_parameters(self, values):
+        for name in values['tasks']:
+            make_task(name, values)
+
+    def _apply_parameters(self):
+        if self._cycle is None:
+            return
+        values = self.parameters
+        apply_gains(self._controller, values)
+        self._cycle.period = _period(values['update_rate'])
+        self._cycle.feedback_period = _period(values['publish_rate'])
+        self._cycle.state_timeout = values['safety.state_timeout']
+        self._cycle.release_time = values['safety.release_time']
+
+
+def _period(rate):
+    return 1.0 / rate if rate else 0.0
+
+
+def make_node():
+    """Return the node, started if it is to start by itself."""
+    node = ControllerNode()
+    node.start()
+    return node
+
+
+def main(arguments=None):
+    """Run the controller node until SIGINT or SIGTERM; return the exit code."""
+    return run(make_node, arguments)

@@ -1,0 +1,72 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the controller node; README and example files are made from this table."""
+
+import math
+
+from opspace_control.ros.parameters import Parameter
+
+COMMAND_TOPIC = Parameter(
+    'command_topic', 'string', 'effort_controller/commands',
+    'Topic of the joint efforts, <effort controller>/commands.')
+COMMAND_JOINTS = Parameter(
+    'command_joints', 'string_array', [],
+    "Joints in the effort controller's order. Empty: those with an effort command interface in "
+    'the URDF, or else every joint of one degree of freedom. Moving joints that are neither '
+    'commanded nor passive are taken to be held by something else.')
+ROBOT_DESCRIPTION = Parameter(
+    'robot_description', 'string', '',
+    'The robot as URDF text. Empty: wait for the topic robot_description.')
+
+NODE = (
+    ROBOT_DESCRIPTION,
+    Parameter('autostart', 'bool', True,
+              'Configure and activate without being asked, as soon as the robot is known.'),
+    Parameter('tasks', 'string_array', [],
+              'Names of the tasks; each has a block of parameters and topics of its own.'),
+    COMMAND_TOPIC,
+    COMMAND_JOINTS,
+    Parameter('passive_joints', 'string_array', [],
+              'Joints without a drive: their effort is not ours to command.'),
+    Parameter('locked_joints', 'string_array', [], 'Joints held by a brake.'),
+    Parameter('gravity_compensation', 'bool', True,
+              'Carry the weight of the robot. Off for hardware that does so itself.'),
+    Parameter('update_rate', 'double', 0.0,
+              'Highest rate of the control cycle, which runs on each joint state. 0: on every one.',
+              'Hz', 0.0, 1e4, read_only=False),
+    Parameter('publish_rate', 'double', 50.0,
+              "Rate of the tasks' feedback topics. 0: none.", 'Hz', 0.0, 1e3, read_only=False),
+    Parameter('safety.state_timeout', 'double', 0.05,
+              'Age of the last joint state at which the robot is only damped. 0: never.',
+              's', 0.0, 60.0, read_only=False),
+    Parameter('safety.release_time', 'double', 0.3,
+              'Time in which damping fades to zero effort when the controller leaves or the joint '
+              'states stop.', 's', 0.0, 10.0, read_only=False),
+    Parameter('posture.kp', 'double', 25.0,
+              'Stiffness of the posture, of every joint.', '1/s²', 0.0, 1e6, read_only=False),
+    Parameter('posture.kd', 'double', -1.0,
+              'Damping of the posture, of every joint. -1: critical.', '1/s', -1.0, 1e4,
+              read_only=False),
+)
+
+# Of each task, in a block of the task's name.
+TASK = (
+    Parameter('type', 'string', 'pose', 'Kind of task.', choices=('pose',)),
+    Parameter('frame', 'string', '', "Link that the task moves. Empty: the one of the task's name."),
+    # One string, since YAML takes a bare y in a list for yes.
+    Parameter('axes', 'string', 'x y z rx ry rz',
+              'Controlled axes, of the base: which of x, y, z, and of the rotations about them.'),
+    Parameter('kp', 'gain', 100.0, 'Stiffness, of all six axes or of each (linear first).',
+              '1/s²', 0.0, 1e6, length=6, read_only=False),
+    Parameter('kd', 'gain', -1.0, 'Damping, of all six axes or of each. -1: critical.',
+              '1/s', -1.0, 1e4, length=6, read_only=False),
+    Parameter('max_linear_velocity', 'double', 0.5, 'Highest speed on the way to a goal.',
+              'm/s', 1e-3, math.inf, read_only=False),
+    Parameter('max_angular_velocity', 'double', 1.5, 'Highest rate of turn on the way to a goal.',
+              'rad/s', 1e-3, math.inf, read_only=False),
+)
+
+
+def controller_table(tasks):
+    """Return the parameters of a controller with these tasks."""
+    return (*NODE, *(parameter.inside(task) for task in tasks for parameter in TASK))

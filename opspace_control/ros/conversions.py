@@ -1,0 +1,177 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""ROS 2 messages to and from the arrays of the model, matched by name."""
+
+import array
+import math
+
+import numpy as np
+from std_msgs.msg import Float64MultiArray
+
+from opspace_control.errors import RosInterfaceError
+
+# A quaternion shorter than this names no orientation, however it is scaled.
+_SHORTEST_QUATERNION = 0.1
+
+
+class JointStateReader:
+    """
+    Read positions and velocities out of JointState messages into q and v.
+
+    Joints are matched by name (``model.dof_names``) in any order; further joints are ignored. The
+    order is worked out once and kept while the publisher keeps it, so that a message costs one
+    comparison of names and two gathers.
+
+    Parameters
+    ----------
+    model : KinematicTree
+        Robot with a fixed base whose dofs all have a coordinate of their own.
+
+    Raises
+    ------
+    RosInterfaceError
+        The model has dofs that no JointState can carry.
+
+    """
+
+    def __init__(self, model):
+        for name, index in zip(model.dof_names, model.q_index, strict=True):
+            if index < 0 or model.floating_base:
+                raise RosInterfaceError(
+                    f"'{name}' cannot be given by a JointState.", joint=name,
+                    cure='Use a robot with a fixed base and joints of one degree of freedom.')
+        self._model = model
+        self.q, self.v = model.neutral(), np.zeros(model.nv)
+        self._names = None
+        self._from = np.zeros(model.nv, dtype=np.intp)
+        # Where all coordinates are joints in order, gather straight into q.
+        in_order = np.array_equal(model.q_index, np.arange(model.nq))
+        self._to = slice(None) if in_order else model.q_index
+
+    def read(self, message):
+        """
+        Write the message's positions into ``q`` and its velocities into ``v``.
+
+        Raises
+        ------
+        RosInterfaceError
+            A joint is missing, or the lengths of the message's arrays differ.
+
+        """
+        if message.name != self._names:
+            self._match(message.name)
+        count = len(self._names)
+        if len(message.position) != count or len(message.velocity) != count:
+            raise RosInterfaceError(
+                f'The joint state names {count} joints but has {len(message.position)} positions '
+                f'and {len(message.velocity)} velocities.',
+                cure='Its publisher must give all three with one length.')
+        self.q[self._to] = np.frombuffer(message.position)[self._from]
+        self.v[:] = np.frombuffer(message.velocity)[self._from]
+
+    def _match(self, names):
+        self._names = None
+        where = {name: i for i, name in enumerate(names)}
+        missing = [name for name in self._model.dof_names if name not in where]
+        if missing:
+            raise RosInterfaceError(
+                f'The joint state lacks {_listed(missing)}.', joint=missing[0],
+                cure='Its publisher must give every joint of the robot description in one message.')
+        self._from[:] = [where[name] for name in self._model.dof_names]
+        self._names = list(names)
+
+
+class EffortCommand:
+    """
+    The command message, made once; writing efforts into it allocates nothing.
+
+    Parameters
+    ----------
+    model : KinematicTree
+        The robot.
+    joints : sequence of str
+        The order of the command.
+
+    """
+
+    def __init__(self, model, joints):
+        self.message = Float64MultiArray(data=array.array('d', bytes(8 * len(joints))))
+        self._index = np.array([model.dof_index(name) for name in joints], dtype=np.intp)
+        self._values = np.frombuffer(self.message.data)
+
+    def write(self, torque):
+        """Put the commanded entries of a joint torque (nv,), N·m or N, into the message."""
+        torque.take(self._index, out=self._values, mode='clip')
+        return self.message
+
+
+def command_joints(model, wanted=()):
+    """
+    Return the joints of the command topic, in its order.
+
+    Parameters
+    ----------
+    model : KinematicTree
+        The robot.
+    wanted : sequence of str
+        The order said by a parameter; if empty, the joints with an effort command interface in the
+        URDF, or else all joints of one degree of freedom; without passive and locked ones.
+
+    Raises
+    ------
+    RosInterfaceError
+        A joint is named twice, or is not a joint of one degree of freedom.
+
+    """
+    scalar = [name for name in model.joint_names if len(model.joint_dofs[name]) == 1]
+    if not wanted:
+        taken = {model.dof_names[i] for i in np.flatnonzero(model.passive | model.locked)}
+        return [name for name in model.effort_joints or scalar
+                if name in scalar and name not in taken]
+    for name in wanted:
+        if name not in scalar or list(wanted).count(name) > 1:
+            raise RosInterfaceError(
+                f"command_joints: '{name}' is named twice or is no joint of one degree of freedom.",
+                cure=f'There are: {_listed(scalar)}.', joint=name)
+    return list(wanted)
+
+
+def pose_from_message(pose):
+    """
+    Return a geometry_msgs/Pose as (7,) ``[x y z qx qy qz qw]`` with a unit quaternion.
+
+    Raises
+    ------
+    RosInterfaceError
+        A number is not finite, or the quaternion is (nearly) zero.
+
+    """
+    p, o = pose.position, pose.orientation
+    values = np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
+    if not np.isfinite(values).all():
+        raise RosInterfaceError('The pose is not finite.', cure='Give seven finite numbers.',
+                                value=values)
+    norm = math.sqrt(values[3:] @ values[3:])
+    if norm < _SHORTEST_QUATERNION:
+        raise RosInterfaceError('The orientation is a zero quaternion.',
+                                cure='No rotation is x = y = z = 0, w = 1.', value=values)
+    values[3:] /= norm
+    return values
+
+
+def fill_pose(message, pose):
+    """Write (7,) ``[x y z qx qy qz qw]`` into a geometry_msgs/Pose."""
+    p, o = message.position, message.orientation
+    p.x, p.y, p.z, o.x, o.y, o.z, o.w = pose.tolist()
+
+
+def fill_twist(message, six):
+    """Write (6,), linear first, into a geometry_msgs/Twist."""
+    a, b = message.linear, message.angular
+    a.x, a.y, a.z, b.x, b.y, b.z = six.tolist()
+
+
+def _listed(names, most=5):
+    """Return a few quoted names and how many more there are."""
+    quoted = ', '.join(f"'{name}'" for name in names[:most])
+    return quoted + (f' and {len(names) - most} more' if len(names) > most else '')

@@ -1,0 +1,91 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""When a simulated robot advances: with the clock on the wall, or with the commands it gets."""
+
+import time
+
+# A simulation this far behind the wall clock gives up catching up.
+_FURTHEST_BEHIND = 0.1  # s
+_RESEND = 0.1  # s
+
+
+class RealTime:
+    """
+    Advance with the steady clock, one time step for each, none left out.
+
+    A late timer is caught up with at once, each state published, so that the time of the
+    simulation is that on the wall.
+
+    Parameters
+    ----------
+    world : object
+        ``step()`` advances and publishes; ``publish()`` publishes only.
+    timestep : float
+        s.
+    warn : callable
+        Told, rarely, that this machine is too slow.
+
+    """
+
+    def __init__(self, world, timestep, warn):
+        self.period = timestep
+        self._world = world
+        self._warn = warn
+        self._clock = None
+
+    def on_timer(self):
+        """Make the steps that are due; publish the unmoved state while the robot waits."""
+        now = time.perf_counter()
+        if self._world.held:
+            self._clock = now
+            self._world.publish()
+            return
+        if now - self._clock > _FURTHEST_BEHIND:
+            self._warn(f'This machine is too slow: {now - self._clock:.2f} s are left out.')
+            self._clock = now - self.period
+        while self._clock + self.period <= now:
+            self._clock += self.period
+            self._world.step()
+
+    def on_command(self):
+        """Take notice of a command: real time goes on by itself."""
+
+
+class LockStep:
+    """
+    Advance one time step for each command: the same numbers on a slow machine as on a fast one.
+
+    A state without an answer is sent again, since either message may be lost or the controller
+    not there yet. A second answer to a state sent twice must not become a second step: as many
+    answers as states were sent again are let pass.
+    """
+
+    period = _RESEND / 4
+
+    def __init__(self, world):
+        self._world = world
+        self._sent = 0           # copies of the present state
+        self._late_answers = 0   # that may still come for earlier states
+        self._last_sent = -_RESEND
+
+    def on_timer(self):
+        """Send the state again when no answer has come for a while."""
+        if time.perf_counter() - self._last_sent < _RESEND:
+            return
+        # No late answer will come any more either.
+        self._late_answers = 0
+        self._send(self._world.publish)
+
+    def on_command(self):
+        """Advance, unless this answers a state that has been answered already."""
+        if self._late_answers:
+            self._late_answers -= 1
+            return
+        self._late_answers = max(self._sent - 1, 0)
+        self._sent = 0
+        self._send(self._world.step)
+
+    def _send(self, send):
+        self._sent += 1
+        self._last_sent = time.perf_counter()
+        send()

@@ -1,0 +1,190 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a parameter of a node is: declared, checked and documented from one record."""
+
+import difflib
+import math
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.parameter import Parameter as RosParameter
+
+from opspace_control.errors import OpspaceError, RosInterfaceError
+
+_TYPES = {
+    'bool': RosParameter.Type.BOOL,
+    'double': RosParameter.Type.DOUBLE,
+    'string': RosParameter.Type.STRING,
+    'string_array': RosParameter.Type.STRING_ARRAY,
+    # One number for all axes, or one each: a static type cannot say that.
+    'gain': None,
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """
+    One row of a node's parameter table.
+
+    ``minimum`` and ``maximum`` are both allowed values. ``type`` is the ROS 2 type, or ``gain``: a
+    double or a double_array of ``length`` values.
+    """
+
+    name: str
+    type: str
+    default: object
+    description: str
+    unit: str = ''
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    choices: tuple = ()
+    length: int = 0              # of an array that must have one
+    read_only: bool = True
+
+    def inside(self, namespace):
+        """Return this parameter as a member of a nested block, such as that of a task."""
+        return replace(self, name=f'{namespace}.{self.name}')
+
+    def refusal(self, value):
+        """Return why ``value``, of the right ROS 2 type, cannot be taken; '' if it can."""
+        if value is None:
+            return ''
+        if self.type == 'gain':
+            return self._gain_refusal(value)
+        if self.type == 'double':
+            return self._number_refusal(value)
+        if self.choices and value not in self.choices:
+            return f'{self.name} must be one of {", ".join(self.choices)}, not {value!r}'
+        if self.length and len(value) != self.length:
+            return f'{self.name} must have {self.length} values, not {len(value)}'
+        return ''
+
+    def _gain_refusal(self, value):
+        numbers = list(value) if hasattr(value, '__len__') else [value]
+        if isinstance(value, str) or not all(_is_number(number) for number in numbers):
+            return f'{self.name} must be a number or {self.length} numbers, not {value!r}'
+        if len(numbers) not in (1, self.length):
+            return f'{self.name} must be a number or {self.length} numbers, not {len(numbers)}'
+        return next(filter(None, map(self._number_refusal, numbers)), '')
+
+    def _number_refusal(self, value):
+        if math.isnan(value) or not self.minimum <= value <= self.maximum:
+            return (f'{self.name} must lie in [{self.minimum:g}, {self.maximum:g}] {self.unit}'
+                    .rstrip() + f', not {value:g}')
+        return ''
+
+    def descriptor(self):
+        """Return the ROS 2 description that `ros2 param describe` shows."""
+        unit = f' [{self.unit}]' if self.unit else ''
+        choices = f' One of: {", ".join(self.choices)}.' if self.choices else ''
+        descriptor = ParameterDescriptor(
+            description=f'{self.description}{unit}{choices}', read_only=self.read_only,
+            dynamic_typing=self.type == 'gain')
+        if math.isfinite(self.minimum) and self.type in ('double', 'gain'):
+            descriptor.floating_point_range = [
+                FloatingPointRange(from_value=self.minimum, to_value=self.maximum)]
+        return descriptor
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+class NodeParameters(Mapping):
+    """
+    The declared parameters of one node: a mapping from name to present value.
+
+    A change from outside is checked before anything is changed, value by value against the table
+    and then as a whole by ``check``, and is refused with the reason.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    check : callable
+        Called with the mapping as it would become; raises OpspaceError to refuse it.
+    changed : callable
+        Called without arguments after each change.
+
+    """
+
+    def __init__(self, node, check, changed):
+        self._node = node
+        self._table = {}
+        self._check = check
+        self._changed = changed
+
+    def accept_changes(self):
+        """Let parameters be changed from now on; what they act on must be there."""
+        self._node.add_on_set_parameters_callback(self._refuse_or_accept)
+        self._node.add_post_set_parameters_callback(lambda _: self._changed())
+
+    def declare(self, table):
+        """
+        Declare every parameter of a table that is not declared yet.
+
+        Raises
+        ------
+        RosInterfaceError
+            A value given in a file or on the command line has the wrong type or is refused.
+
+        """
+        for parameter in table:
+            if parameter.name in self._table:
+                continue
+            self._table[parameter.name] = parameter
+            try:
+                # rclpy takes [] for an array of bytes: an empty default is declared by its type.
+                empty = parameter.default is None or parameter.default == []
+                self._node.declare_parameter(
+                    parameter.name, _TYPES[parameter.type] if empty else parameter.default,
+                    parameter.descriptor())
+                reason = parameter.refusal(self[parameter.name])
+            except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+                reason = f'{parameter.name} must be a {parameter.type}: {error}'
+            if reason:
+                raise RosInterfaceError(
+                    f'Parameter refused: {reason}.', parameter=parameter.name,
+                    cure='Write a whole number with a decimal point, as in 1.0.'
+                    if parameter.type == 'double' else '')
+
+    def check_names(self):
+        """
+        Raise a RosInterfaceError if the user gave a parameter that no table knows.
+
+        ROS 2 ignores such a one silently: the commonest mistake of all.
+        """
+        for name in self._node._parameter_overrides:  # rclpy has no public way to ask
+            if not self._node.has_parameter(name) and not name.startswith('qos_overrides.'):
+                near = difflib.get_close_matches(name, self._table, n=2)
+                raise RosInterfaceError(
+                    f'There is no parameter {name}.',
+                    cure=f'Did you mean {" or ".join(near)}?' if near else '', parameter=name)
+
+    def __getitem__(self, name):
+        if name not in self._table:
+            raise KeyError(name)
+        value = self._node.get_parameter_or(name).value
+        if value is None:
+            return self._table[name].default
+        return value.tolist() if hasattr(value, 'tolist') else value
+
+    def __iter__(self):
+        return iter(self._table)
+
+    def __len__(self):
+        return len(self._table)
+
+    def _refuse_or_accept(self, changes):
+        changes = {change.name: change.value for change in changes}
+        try:
+            for name, value in changes.items():
+                reason = self._table[name].refusal(value) if name in self._table else ''
+                if reason:
+                    raise RosInterfaceError(reason)
+            self._check(ChainMap(changes, self))
+        except OpspaceError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)

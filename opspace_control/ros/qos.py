@@ -1,0 +1,17 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Quality of service of every kind of topic, said once."""
+
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+# Joint states and commands as they are received: the newest one counts, a lost one is not missed.
+# Compatible with every publisher.
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+# Goals, commands sent, feedback: compatible with every subscriber.
+RELIABLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+
+# The robot description, and joint states as the real broadcaster sends them: who joins late gets
+# the last one.
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                     durability=DurabilityPolicy.TRANSIENT_LOCAL)

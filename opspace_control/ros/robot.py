@@ -1,0 +1,67 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The controller that a set of parameters describes."""
+
+from opspace_control.control import OperationalSpaceController
+from opspace_control.dynamics import RobotModel
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.conversions import command_joints
+from opspace_control.tasks import PoseTask, PostureTask
+
+
+def make_controller(description, parameters):
+    """
+    Build the model, the tasks and the controller.
+
+    Parameters
+    ----------
+    description : str
+        URDF text.
+    parameters : mapping
+        Values of the controller node's parameters.
+
+    Returns
+    -------
+    controller : OperationalSpaceController
+    joints : list of str
+        The order of the command.
+
+    Raises
+    ------
+    OpspaceError
+        Something does not fit; says what and the cure.
+
+    """
+    passive, locked = parameters['passive_joints'], parameters['locked_joints']
+    model = RobotModel.from_urdf(description, passive_joints=passive, locked_joints=locked)
+    joints = command_joints(model, parameters['command_joints'])
+    if not joints:
+        raise RosInterfaceError('There is no joint to command.',
+                                cure='Give joints an effort command interface, or command_joints.')
+    held = [name for name in model.joint_names if name not in (*joints, *passive, *locked)]
+    if held:
+        model = RobotModel.from_urdf(
+            description, passive_joints=passive, locked_joints=[*locked, *held])
+    controller = OperationalSpaceController(
+        model, [make_task(name, parameters) for name in parameters['tasks']],
+        PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),
+        gravity_compensation=parameters['gravity_compensation'])
+    return controller, joints
+
+
+def make_task(name, parameters):
+    """Return the task of this name, or raise a TaskError if its parameters cannot be used."""
+    block = {key: parameters[f'{name}.{key}'] for key in (
+        'axes', 'kp', 'kd', 'max_linear_velocity', 'max_angular_velocity')}
+    return PoseTask(parameters[f'{name}.frame'] or name, name=name, **block)
+
+
+def apply_gains(controller, parameters):
+    """Give tasks and posture the gains and velocity limits of checked parameters."""
+    for name, task in controller.tasks.items():
+        # A limit needs damping: without limits, the gains can change in any order.
+        task.max_linear_velocity = task.max_angular_velocity = float('inf')
+        task.set_gains(parameters[f'{name}.kp'], parameters[f'{name}.kd'])
+        task.max_linear_velocity = parameters[f'{name}.max_linear_velocity']
+        task.max_angular_velocity = parameters[f'{name}.max_angular_velocity']
+    controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])

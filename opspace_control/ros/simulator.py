@@ -1,0 +1,191 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator node: the topics of a robot under ros2_control, MuJoCo inside."""
+
+import array
+import gc
+from dataclasses import replace
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+
+from opspace_control.errors import OpspaceError
+from opspace_control.model import KinematicTree
+from opspace_control.ros.conversions import command_joints
+from opspace_control.ros.description import RobotDescription
+from opspace_control.ros.executor import run
+from opspace_control.ros.pace import LockStep, RealTime
+from opspace_control.ros.parameters import NodeParameters
+from opspace_control.ros.qos import LATCHED, NEWEST, RELIABLE
+from opspace_control.ros.simulator_parameters import INITIAL_POSITION, NODE
+from opspace_control.simulation import SimulatedRobot
+
+_CLOCK_PERIOD = 0.01  # s
+_COMPLAIN_EVERY = 1.0  # s
+
+
+class SimulatorNode(Node):
+    """
+    The node ``opspace_simulator``: a robot that publishes its state and takes effort commands.
+
+    Like a forward controller of ros2_control it keeps to the last command for ever.
+    """
+
+    def __init__(self, **options):
+        super().__init__('opspace_simulator', **options)
+        self.parameters = NodeParameters(self, lambda values: None, lambda: None)
+        self.parameters.declare(NODE)
+        self._waiting = self.parameters['wait_for_command']
+        self._paused = False
+        self._robot = None
+        self._description = RobotDescription(
+            self, self.parameters['robot_description'], self._start)
+        if self._description.text:
+            self._start()
+
+    def _start(self):
+        values = self.parameters
+        passive = values['passive_joints']
+        tree = KinematicTree.from_urdf(self._description.text, passive_joints=passive)
+        self._joints = command_joints(tree, values['command_joints'])
+        held = [name for name in tree.joint_names if name not in (*self._joints, *passive)]
+        self._robot = SimulatedRobot(
+            self._description.text, timestep=values['timestep'], contacts=values['contacts'],
+            floor=values['floor'], locked_joints=held)
+        self._initial = self._initial_positions()
+        values.check_names()
+        values.accept_changes()
+        order = {name: i for i, name in enumerate(self._robot.joint_names)}
+        self._drives = np.array([order[name] for name in self._joints], dtype=np.intp)
+        self._efforts = np.zeros(len(order))
+        self._make_messages()
+        self._make_interfaces()
+        self.reset()
+        self.get_logger().info(
+            f'{tree.name}: {len(self._joints)} joints driven by {self._commands.topic_name}, '
+            f'{values["pace"].replace("_", " ")}.')
+        gc.collect()
+        gc.freeze()
+
+    def _initial_positions(self):
+        """Return what the block of parameters initial_positions gives, by joint."""
+        given = {}
+        for joint in self._robot.joint_names:
+            self.parameters.declare([replace(INITIAL_POSITION, name=f'initial_positions.{joint}')])
+            given[joint] = self.parameters[f'initial_positions.{joint}']
+        return {joint: value for joint, value in given.items() if value is not None}
+
+    def _make_messages(self):
+        names = self._robot.joint_names
+
+        def zeros():
+            return array.array('d', bytes(8 * len(names)))
+        self._state = JointState(name=list(names), position=zeros(), velocity=zeros(),
+                                 effort=zeros())
+        self._position = np.frombuffer(self._state.position)
+        self._velocity = np.frombuffer(self._state.velocity)
+        self._effort = np.frombuffer(self._state.effort)
+        self._time = ClockMessage()
+
+    def _make_interfaces(self):
+        values = self.parameters
+        self._states = self.create_publisher(JointState, 'joint_states', LATCHED)
+        # The one absolute name: there is one time for all robots.
+        self._clock = (self.create_publisher(ClockMessage, '/clock', RELIABLE)
+                       if values['publish_clock'] else None)
+        if values['robot_description']:
+            self._descriptions = self.create_publisher(String, 'robot_description', LATCHED)
+            self._descriptions.publish(String(data=values['robot_description']))
+        self._commands = self.create_subscription(
+            Float64MultiArray, values['command_topic'], self._on_command, NEWEST)
+        self._services = [
+            self.create_service(Trigger, '~/reset', self._on_reset),
+            self.create_service(SetBool, '~/pause', self._on_pause),
+            self.create_service(Trigger, '~/step', self._on_step)]
+        self._pace = (LockStep(self) if values['pace'] == 'lock_step' else
+                      RealTime(self, values['timestep'], self.get_logger().warning))
+        self.create_timer(self._pace.period, self._on_timer,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    @property
+    def held(self):
+        """Whether the robot is not to move: before the first command, or paused."""
+        return self._waiting or self._paused
+
+    def reset(self):
+        """Put the robot back where it started, at time zero, at rest."""
+        self._robot.reset(self._initial)
+        self._efforts[:] = 0.0
+        self._next_clock = 0.0
+
+    def step(self):
+        """Advance by one time step and publish the state."""
+        try:
+            self._robot.step()
+        except OpspaceError as error:
+            self.get_logger().error(f'{error} The simulation starts anew.')
+            self.reset()
+        self.publish()
+
+    def publish(self):
+        """Publish the present state."""
+        robot = self._robot
+        self._position[:] = robot.positions
+        self._velocity[:] = robot.velocities
+        self._effort[:] = robot.efforts
+        stamp = self._state.header.stamp
+        nanoseconds = round(robot.time * 1e9)
+        stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)
+        self._states.publish(self._state)
+        if self._clock and robot.time >= self._next_clock:
+            self._next_clock = robot.time + _CLOCK_PERIOD
+            self._time.clock = stamp
+            self._clock.publish(self._time)
+
+    def _on_timer(self):
+        self._pace.on_timer()
+
+    def _on_command(self, message):
+        efforts = np.array(message.data)
+        if efforts.shape != self._drives.shape or not np.isfinite(efforts).all():
+            self.get_logger().error(
+                f'A command is ignored: {len(self._drives)} finite efforts are needed, in the '
+                f'order {", ".join(self._joints)}.', throttle_duration_sec=_COMPLAIN_EVERY)
+            return
+        self._efforts[self._drives] = efforts
+        self._robot.set_effort(self._efforts)
+        self._waiting = False
+        if not self._paused:
+            self._pace.on_command()
+
+    def _on_reset(self, _request, response):
+        self.reset()
+        self.publish()
+        response.success = True
+        return response
+
+    def _on_pause(self, request, response):
+        self._paused = request.data
+        response.success = True
+        return response
+
+    def _on_step(self, _request, response):
+        response.success = self._paused
+        if self._paused:
+            self.step()
+        else:
+            response.message = 'Pause first.'
+        return response
+
+    def leave(self):
+        """Nothing has to be left at rest."""
+
+
+def main(arguments=None):
+    """Run the simulator node until SIGINT or SIGTERM; return the exit code."""
+    return run(SimulatorNode, arguments)
