@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The one decorator of every compiled function, and where their machine code is kept."""
+"""How functions are compiled, and where their machine code is kept."""
 
 import functools
 import hashlib
@@ -35,13 +35,19 @@ def cache_directory():
 
 
 def kernel(function):
-    """Compile ``function`` with Numba on first call, and keep the machine code between processes."""
+    """Compile a function that Python calls, on first call, and keep the machine code on disk."""
     before = config.CACHE_DIR
     config.CACHE_DIR = cache_directory()
     try:
         return njit(cache=True, fastmath=FAST_MATH, error_model='numpy')(function)
     finally:
         config.CACHE_DIR = before
+
+
+def inlined(function):
+    """Compile a step of a recursion into whatever kernel uses it; Python cannot call it."""
+    return njit(fastmath=FAST_MATH, error_model='numpy', forceinline=True,
+                no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 def entry_point(compiled, *arguments):

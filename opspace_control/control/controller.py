@@ -83,7 +83,7 @@ class OperationalSpaceController:
         rows = 6 * m
         self._effort_limits = _effort_limits(model, effort_limits)
         self._arguments = (
-            self._cycle[0], nodes, poisoned(n, NODE_STATE), points, supports,
+            self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
             _felt(nodes, supports), records, posture.gains, posture.goal,
             poisoned(nv), poisoned(rows), poisoned((rows, rows)), poisoned(rows),
             poisoned((rows, rows)), poisoned((rows, rows)), poisoned(rows), self._effort_limits)

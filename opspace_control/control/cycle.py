@@ -42,7 +42,7 @@ CYCLE = np.dtype([
 
 @kernel
 def control_cycle(
-        cycle, nodes, states, points, supports, felt, tasks, gains, posture,  # robot and tasks
+        cycles, nodes, states, points, supports, felt, tasks, gains, posture,  # robot and tasks
         a_null, demand, Lambda_inverse, scale, factor, vectors, force,        # scratch
         effort_limits, q, v, tau):
     """
@@ -52,9 +52,11 @@ def control_cycle(
     motion q̈_null alone is what the outward pass goes through, so a_null is what the points are seen
     to do, and f' is added to the links before the inward pass: no Jacobian is formed either.
     """
+    cycle = cycles[0]
     n, m = nodes.size, points.size
     if cycle.floating_base:
-        cycle.origin[:] = q[0:3]
+        for r in range(3):
+            cycle.origin[r] = q[r]
     # Posture: the motion advised, and outwards the forces that it would take.
     demand_posture(nodes, gains, posture, q, v, cycle.R, a_null)
     for i in range(n):
@@ -74,7 +76,9 @@ def control_cycle(
         for r in range(6):
             demand[6 * e + r] = task.selected[r] * (task.acceleration[r] - points[e].a[r])
     # Inwards: what the points' inertia is, through all joints.
-    Lambda_inverse[:] = 0.0
+    for r in range(6 * m):
+        for c in range(r + 1):
+            Lambda_inverse[r, c] = 0.0
     for i in range(n - 1, -1, -1):
         if felt[i]:
             eliminate_node(nodes, i, states)
@@ -84,7 +88,8 @@ def control_cycle(
         Lambda_inverse, demand, cycle.singularity_threshold, scale, factor, vectors, force)
     for e in range(m):
         wrench = tasks[e].wrench
-        wrench[:] = force[6 * e:6 * e + 6]
+        for r in range(6):
+            wrench[r] = force[6 * e + r]
         if points[e].frame.node >= 0:
             add_wrench(points[e].p, wrench, states[points[e].frame.node].f)
     gather_torques(nodes, states, tau)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits on the joint forces: always the last operation, after gravity and everything else."""
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined
 from opspace_control.model.nodes import ACTIVE
 
 
-@kernel
+@inlined
 def limit_efforts(nodes, effort_limits, tau):
     """
     Cut ``tau`` at the effort limits, zero it where it is not ours; return how many were cut.

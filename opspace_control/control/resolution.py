@@ -4,11 +4,11 @@
 
 import math
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined
 from opspace_control.spatial.eigen import symmetric_eigen
 
 
-@kernel
+@inlined
 def scale_rows(L, threshold, scale):
     """
     Write the scaling that takes mass and lever arms out of Λ⁻¹: ``1 / sqrt(Λ⁻¹_rr)`` a row.
@@ -21,16 +21,22 @@ def scale_rows(L, threshold, scale):
     liveliest_linear, liveliest_angular = 0.0, 0.0
     for r in range(rows):
         if r % 6 < 3:
-            liveliest_linear = max(liveliest_linear, L[r, r])
-        else:
-            liveliest_angular = max(liveliest_angular, L[r, r])
+            if L[r, r] > liveliest_linear:
+                liveliest_linear = L[r, r]
+        elif L[r, r] > liveliest_angular:
+            liveliest_angular = L[r, r]
     for r in range(rows):
+        diagonal = L[r, r]
         least = threshold * (liveliest_linear if r % 6 < 3 else liveliest_angular)
-        diagonal = max(L[r, r], least)
-        scale[r] = 1.0 / math.sqrt(diagonal) if L[r, r] > 0.0 else 0.0
+        if diagonal <= 0.0:
+            scale[r] = 0.0
+        elif diagonal < least:
+            scale[r] = 1.0 / math.sqrt(least)
+        else:
+            scale[r] = 1.0 / math.sqrt(diagonal)
 
 
-@kernel
+@inlined
 def factorise(L, scale, factor):
     """
     Write the Cholesky factor of the scaled Λ⁻¹, its diagonal inverted; False if a pivot fails.
@@ -53,7 +59,7 @@ def factorise(L, scale, factor):
     return True
 
 
-@kernel
+@inlined
 def inverse_trace(factor, column):
     """
     Return the trace of the inverse of the factorised matrix.
@@ -74,7 +80,7 @@ def inverse_trace(factor, column):
     return trace
 
 
-@kernel
+@inlined
 def solve_factorised(factor, scale, b, x):
     """Solve ``Λ⁻¹ x = b`` with the scaled factor."""
     n = b.size
@@ -91,7 +97,7 @@ def solve_factorised(factor, scale, b, x):
         x[r] *= scale[r]
 
 
-@kernel
+@inlined
 def solve_released(L, threshold, scale, b, matrix, vectors, x):
     """
     Solve ``Λ⁻¹ x = b`` with the nearly lost directions released: ``x = Σ v φ(λ)/λ vᵀ b``.
@@ -105,7 +111,8 @@ def solve_released(L, threshold, scale, b, matrix, vectors, x):
             matrix[r, c] = scale[r] * L[r, c] * scale[c]
             matrix[c, r] = matrix[r, c]
     symmetric_eigen(matrix, vectors)
-    x[:] = 0.0
+    for r in range(n):
+        x[r] = 0.0
     for k in range(n):
         t = matrix[k, k] / threshold
         if t <= 0.0:
@@ -120,7 +127,7 @@ def solve_released(L, threshold, scale, b, matrix, vectors, x):
         x[r] *= scale[r]
 
 
-@kernel
+@inlined
 def resolve_forces(L, b, threshold, scale, matrix, vectors, x):
     """
     Write the task forces ``x = Λ b``, [CK00] (13), bounded and continuous through singularities.

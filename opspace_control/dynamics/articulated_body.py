@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Articulated-body inertias and the forward dynamics they give, [CK00] (20)-(21)."""
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.inverse_dynamics import load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import dot
 
 
-@kernel
+@inlined
 def set_inertia(nodes, i, states):
     """Write the spatial inertia of body i about the root link's origin, [CK00] (16), to IA."""
     m = nodes[i].mass
@@ -31,7 +31,7 @@ def set_inertia(nodes, i, states):
     IA[4, 3], IA[5, 3], IA[5, 4] = IA[3, 4], IA[3, 5], IA[4, 5]
 
 
-@kernel
+@inlined
 def eliminate_node(nodes, i, states):
     """
     Project joint i out of its articulated inertia and hand the rest to the parent.
@@ -43,7 +43,8 @@ def eliminate_node(nodes, i, states):
     IA, S, U = s.IA, s.S, s.U
     inverse_D = 0.0
     if node.status == LOCKED:
-        U[:] = 0.0
+        for r in range(6):
+            U[r] = 0.0
     else:
         for r in range(6):
             U[r] = (IA[r, 0] * S[0] + IA[r, 1] * S[1] + IA[r, 2] * S[2]
@@ -91,10 +92,8 @@ def forward_dynamics(nodes, q, v, tau, gravity, zero, states, a):
     for i in range(n):
         node, s = nodes[i], states[i]
         A = s.A
-        if node.parent >= 0:
-            A[:] = states[node.parent].A
-        else:
-            A[:] = 0.0
+        for r in range(6):
+            A[r] = states[node.parent].A[r] if node.parent >= 0 else 0.0
         if node.v_index < 0:
             continue
         acceleration = 0.0

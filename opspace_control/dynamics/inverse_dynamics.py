@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recursive Newton-Euler: the joint forces that a motion needs, [CK00] Table 2."""
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
 from opspace_control.spatial.vectors import dot
 
 
-@kernel
+@inlined
 def load_node(nodes, i, gravity, states):
     """
     Write the net force that moves body i as it moves, its weight taken off, [CK00] Table 2.
@@ -19,7 +19,8 @@ def load_node(nodes, i, gravity, states):
     s = states[i]
     V, A, f, c, Ic = s.V, s.A, s.f, s.c, s.Ic
     if m == 0.0:
-        f[:] = 0.0
+        for r in range(6):
+            f[r] = 0.0
         return
     w0, w1, w2 = V[3], V[4], V[5]
     v0 = V[0] + w1 * c[2] - w2 * c[1]
@@ -40,7 +41,7 @@ def load_node(nodes, i, gravity, states):
             + w0 * h1 - w1 * h0 + c[0] * f1 - c[1] * f0)
 
 
-@kernel
+@inlined
 def gather_torques(nodes, states, tau):
     """Inward recursion: write each joint force's component along S, hand the force to the parent."""
     for i in range(nodes.size - 1, -1, -1):

@@ -4,13 +4,13 @@
 
 import math
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined, kernel
 from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE
 from opspace_control.spatial.rotations import turn_about, turn_by_quaternion
 from opspace_control.spatial.vectors import add_cross_motion, multiply, rotate
 
 
-@kernel
+@inlined
 def place_node(nodes, i, q, states):
     """Write the pose of body i and its motion subspace S, [CK00] 3.1."""
     node, s = nodes[i], states[i]
@@ -22,8 +22,10 @@ def place_node(nodes, i, q, states):
         for r in range(3):
             p[r] += body.p[r]
     else:
-        R[:] = node.rotation
-        p[:] = node.position
+        for r in range(3):
+            p[r] = node.position[r]
+            for c in range(3):
+                R[r, c] = node.rotation[r, c]
     a0 = R[0, 0] * axis[0] + R[0, 1] * axis[1] + R[0, 2] * axis[2]
     a1 = R[1, 0] * axis[0] + R[1, 1] * axis[1] + R[1, 2] * axis[2]
     a2 = R[2, 0] * axis[0] + R[2, 1] * axis[1] + R[2, 2] * axis[2]
@@ -41,10 +43,10 @@ def place_node(nodes, i, q, states):
     if node.kind == REVOLUTE:
         turn_about(axis, math.sin(x), math.cos(x), R)
     elif node.kind == QUATERNION:
-        turn_by_quaternion(q[node.q_index:node.q_index + 4], R)
+        turn_by_quaternion(q, node.q_index, R)
 
 
-@kernel
+@inlined
 def weigh_node(nodes, i, states):
     """Write the centre of mass of body i and its rotational inertia about it, in world axes."""
     node, s = nodes[i], states[i]
@@ -61,7 +63,7 @@ def weigh_node(nodes, i, states):
             Ic[k, r] = Ic[r, k]
 
 
-@kernel
+@inlined
 def move_node(nodes, i, v, a, states):
     """
     Write the spatial velocity and acceleration of body i, [CK00] (17)-(19).
@@ -73,11 +75,13 @@ def move_node(nodes, i, v, a, states):
     S, V, A = s.S, s.V, s.A
     if node.parent >= 0:
         parent = states[node.parent]
-        V[:] = parent.V
-        A[:] = parent.A
+        for r in range(6):
+            V[r] = parent.V[r]
+            A[r] = parent.A[r]
     else:
-        V[:] = 0.0
-        A[:] = 0.0
+        for r in range(6):
+            V[r] = 0.0
+            A[r] = 0.0
     if node.v_index < 0:
         return
     rate, acceleration = v[node.v_index], a[node.v_index]
@@ -88,14 +92,16 @@ def move_node(nodes, i, v, a, states):
         A[r] += acceleration * S[r]
 
 
-@kernel
+@inlined
 def place_point(points, e, nodes, states):
     """Write the pose of operational point e."""
     point = points[e]
     frame, R, p = point.frame, point.R, point.p
     if frame.node < 0:
-        R[:] = frame.rotation
-        p[:] = frame.position
+        for r in range(3):
+            p[r] = frame.position[r]
+            for c in range(3):
+                R[r, c] = frame.rotation[r, c]
         return
     body = states[frame.node]
     multiply(body.R, frame.rotation, R)
@@ -104,7 +110,7 @@ def place_point(points, e, nodes, states):
         p[r] += body.p[r]
 
 
-@kernel
+@inlined
 def move_point(points, e, states):
     """
     Write the velocity and the classical acceleration of operational point e.
@@ -114,8 +120,8 @@ def move_point(points, e, states):
     point = points[e]
     p, v, a = point.p, point.v, point.a
     if point.frame.node < 0:
-        v[:] = 0.0
-        a[:] = 0.0
+        for r in range(6):
+            v[r] = a[r] = 0.0
         return
     V, A = states[point.frame.node].V, states[point.frame.node].A
     v[0] = V[0] + V[4] * p[2] - V[5] * p[1]
@@ -156,7 +162,7 @@ def fill_jacobian(nodes, states, points, supports, jacobian):
 
     Column k of point e is S_k taken to the point, where node k supports it, else zero.
     """
-    jacobian[:] = 0.0
+    jacobian.fill(0.0)
     for i in range(nodes.size):
         column = nodes[i].v_index
         if column < 0:

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse operational-space inertia by force propagation, the recursion behind [CK00] Table 1."""
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
 from opspace_control.model.nodes import LOCKED
 
 
-@kernel
+@inlined
 def start_propagation(points, e, selected):
     """
     Write six unit wrenches at point e, moved to the root link's origin, as the columns of Ψ.
@@ -16,15 +16,16 @@ def start_propagation(points, e, selected):
     A column whose entry of ``selected`` is 0 instead of 1 is left out: its row of Λ⁻¹ will be zero.
     """
     p, Psi = points[e].p, points[e].Psi
-    Psi[:] = 0.0
     for r in range(6):
+        for c in range(6):
+            Psi[r, c] = 0.0
         Psi[r, r] = selected[r]
     Psi[4, 0], Psi[5, 0] = selected[0] * p[2], -selected[0] * p[1]
     Psi[3, 1], Psi[5, 1] = -selected[1] * p[2], selected[1] * p[0]
     Psi[3, 2], Psi[4, 2] = selected[2] * p[1], -selected[2] * p[0]
 
 
-@kernel
+@inlined
 def propagate_points(nodes, i, supports, states, points, inverse_inertia):
     """
     Carry the points' unit wrenches across joint i and add what that joint yields to them.

@@ -23,9 +23,9 @@ def symmetric_eigen(A, vectors):
 
     """
     n = A.shape[0]
-    vectors[:] = 0.0
     for i in range(n):
-        vectors[i, i] = 1.0
+        for j in range(n):
+            vectors[i, j] = 1.0 if i == j else 0.0
     for _ in range(MAX_SWEEPS):
         off, total = 0.0, 0.0
         for i in range(n):

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined, kernel
 
 
-@kernel
+@inlined
 def turn_about(axis, sine, cosine, R):
     """
     Turn the frame ``R`` in place about its own unit ``axis``: ``R ← R rot(axis, angle)``.
@@ -26,24 +26,13 @@ def turn_about(axis, sine, cosine, R):
 
 
 @kernel
-def quaternion_to_matrix(quaternion, R):
-    """Write the rotation matrix of a unit quaternion ``[x y z w]``."""
-    x, y, z, w = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
-    R[0, 0] = 1.0 - 2.0 * (y * y + z * z)
-    R[0, 1] = 2.0 * (x * y - z * w)
-    R[0, 2] = 2.0 * (x * z + y * w)
-    R[1, 0] = 2.0 * (x * y + z * w)
-    R[1, 1] = 1.0 - 2.0 * (x * x + z * z)
-    R[1, 2] = 2.0 * (y * z - x * w)
-    R[2, 0] = 2.0 * (x * z - y * w)
-    R[2, 1] = 2.0 * (y * z + x * w)
-    R[2, 2] = 1.0 - 2.0 * (x * x + y * y)
+def turn_by_quaternion(q, first, R):
+    """
+    Turn the frame ``R`` in place by a unit quaternion in its own axes: ``R ← R R(quaternion)``.
 
-
-@kernel
-def turn_by_quaternion(quaternion, R):
-    """Turn the frame ``R`` in place by a unit quaternion in its own axes: ``R ← R R(quaternion)``."""
-    x, y, z, w = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
+    Its ``[x y z w]`` start at ``q[first]``.
+    """
+    x, y, z, w = q[first], q[first + 1], q[first + 2], q[first + 3]
     for r in range(3):
         a, b, c = R[r, 0], R[r, 1], R[r, 2]
         R[r, 0] = (a * (1.0 - 2.0 * (y * y + z * z)) + b * 2.0 * (x * y + z * w)
@@ -82,34 +71,35 @@ def matrix_to_quaternion(R, quaternion):
 
 
 @kernel
-def rotation_vector(R, out):
+def rotation_vector(R, out, first):
     """
-    Write the rotation vector of ``R``, the short way round: angle in [0, π], rad.
+    Write the rotation vector of ``R`` to ``out[first:first + 3]``, the short way round, in rad.
 
-    Continuous in R for angles below π, [K87] V's instantaneous rotation from one frame to another.
+    Its angle is in [0, π] and as precise near π as near 0, [K87] V's instantaneous rotation that
+    takes one frame to another.
     """
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     x, y, z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
     if trace > 0.0:
-        # 2 sin(angle) is safely away from the loss of significance near π.
-        sine2 = math.sqrt(x * x + y * y + z * z)
-        angle = math.atan2(sine2, trace - 1.0)
-        factor = 0.5 if sine2 < 1e-8 else angle / sine2
-        out[0], out[1], out[2] = factor * x, factor * y, factor * z
-        return
-    if R[0, 0] >= R[1, 1] and R[0, 0] >= R[2, 2]:
-        qx = 1.0 + R[0, 0] - R[1, 1] - R[2, 2]
-        qy, qz, qw = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], x
-    elif R[1, 1] >= R[2, 2]:
-        qy = 1.0 - R[0, 0] + R[1, 1] - R[2, 2]
-        qx, qz, qw = R[0, 1] + R[1, 0], R[1, 2] + R[2, 1], y
+        # Well below half a turn: the skew part has the direction and 2 sin(angle).
+        sine = math.sqrt(x * x + y * y + z * z)
+        factor = 0.5 if sine < 1e-8 else math.atan2(sine, trace - 1.0) / sine
     else:
-        qz = 1.0 - R[0, 0] - R[1, 1] + R[2, 2]
-        qx, qy, qw = R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], z
-    length = math.sqrt(qx * qx + qy * qy + qz * qz)
-    angle = 2.0 * math.atan2(length, abs(qw))
-    factor = (angle if qw >= 0.0 else -angle) / length
-    out[0], out[1], out[2] = factor * qx, factor * qy, factor * qz
+        # Near half a turn it vanishes; the largest column of the symmetric part has the direction.
+        if R[0, 0] >= R[1, 1] and R[0, 0] >= R[2, 2]:
+            w = x
+            x, y, z = 1.0 + R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]
+        elif R[1, 1] >= R[2, 2]:
+            w = y
+            x, y, z = R[0, 1] + R[1, 0], 1.0 - R[0, 0] + R[1, 1] - R[2, 2], R[1, 2] + R[2, 1]
+        else:
+            w = z
+            x, y, z = R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1.0 - R[0, 0] - R[1, 1] + R[2, 2]
+        length = math.sqrt(x * x + y * y + z * z)
+        factor = 2.0 * math.atan2(length, abs(w)) / length
+        if w < 0.0:
+            factor = -factor
+    out[first], out[first + 1], out[first + 2] = factor * x, factor * y, factor * z
 
 
 def matrix_from_quaternion(quaternion):
@@ -122,8 +112,8 @@ def matrix_from_quaternion(quaternion):
         ``[x y z w]``, of norm 1; not checked.
 
     """
-    R = np.empty((3, 3))
-    quaternion_to_matrix(np.asarray(quaternion, dtype=float), R)
+    R = np.eye(3)
+    turn_by_quaternion(np.array(quaternion, dtype=float), 0, R)
     return R
 
 
@@ -138,5 +128,5 @@ def quaternion_from_matrix(R):
 
     """
     quaternion = np.empty(4)
-    matrix_to_quaternion(np.ascontiguousarray(R, dtype=float), quaternion)
+    matrix_to_quaternion(np.array(R, dtype=float), quaternion)
     return quaternion

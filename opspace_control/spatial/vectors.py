@@ -5,42 +5,46 @@ Compiled algebra of 3- and 6-vectors, the vocabulary of the recursions.
 
 Six-vectors are linear first: motion ``[v; ω]``, force ``[f; n]``, both about one fixed point and in
 axes parallel to the world's, so a parent's vector is simply added to its child's.
-Results go into ``out``; nothing is allocated, nothing is validated.
+Results go into ``out``; nothing is allocated, nothing is validated. Operands are read into locals
+before anything is written: the compiler cannot know that ``out`` is other memory.
 """
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined
 
 
-@kernel
+@inlined
 def rotate(R, x, out):
     """Write ``R x`` for a (3, 3) rotation and a (3,) vector."""
+    x0, x1, x2 = x[0], x[1], x[2]
     for r in range(3):
-        out[r] = R[r, 0] * x[0] + R[r, 1] * x[1] + R[r, 2] * x[2]
+        out[r] = R[r, 0] * x0 + R[r, 1] * x1 + R[r, 2] * x2
 
 
-@kernel
+@inlined
 def multiply(A, B, out):
     """Write the (3, 3) product ``A B``; ``out`` must be neither."""
     for r in range(3):
+        a0, a1, a2 = A[r, 0], A[r, 1], A[r, 2]
         for c in range(3):
-            out[r, c] = A[r, 0] * B[0, c] + A[r, 1] * B[1, c] + A[r, 2] * B[2, c]
+            out[r, c] = a0 * B[0, c] + a1 * B[1, c] + a2 * B[2, c]
 
 
-@kernel
+@inlined
 def multiply_transpose(A, B, out):
     """Write the (3, 3) product ``A Bᵀ``; ``out`` must be neither."""
     for r in range(3):
+        a0, a1, a2 = A[r, 0], A[r, 1], A[r, 2]
         for c in range(3):
-            out[r, c] = A[r, 0] * B[c, 0] + A[r, 1] * B[c, 1] + A[r, 2] * B[c, 2]
+            out[r, c] = a0 * B[c, 0] + a1 * B[c, 1] + a2 * B[c, 2]
 
 
-@kernel
+@inlined
 def dot(a, b):
     """Return the product of a force and a motion 6-vector (a power, in W, where both are physical)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
 
 
-@kernel
+@inlined
 def add_cross_motion(V, S, scale, out):
     """
     Add ``scale (V × S)``, the rate of a motion vector S carried by a body that moves with V.
@@ -55,7 +59,7 @@ def add_cross_motion(V, S, scale, out):
     out[5] += scale * (V[3] * S[4] - V[4] * S[3])
 
 
-@kernel
+@inlined
 def add_wrench(p, wrench, out):
     """Add a wrench ``[f; n]`` that acts at the point ``p``, moved to the origin of moments."""
     f0, f1, f2 = wrench[0], wrench[1], wrench[2]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined
 from opspace_control.spatial.rotations import rotation_vector
 from opspace_control.spatial.vectors import multiply_transpose
 
@@ -33,7 +33,7 @@ POSE_TASK = np.dtype([
 _KEEP_WAY = 1.1 * math.pi
 
 
-@kernel
+@inlined
 def measure_error(task, R_error):
     """Write the task's error: position difference, and rotation vector from pose to goal, rad."""
     error = task.error
@@ -41,7 +41,7 @@ def measure_error(task, R_error):
         error[r] = task.target_p[r] - task.p[r]
     before0, before1, before2 = error[3], error[4], error[5]
     multiply_transpose(task.target_R, task.R, R_error)
-    rotation_vector(R_error, error[3:])
+    rotation_vector(R_error, error, 3)
     along = error[3] * before0 + error[4] * before1 + error[5] * before2
     if along < 0.0:
         angle = math.sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5])
@@ -51,7 +51,7 @@ def measure_error(task, R_error):
                 error[r] *= -other_way / angle
 
 
-@kernel
+@inlined
 def demand_axes(task, first, limit, v):
     """
     Write a* of three axes: PD with feed-forward, [K87] (4.3), its goal velocity held to a limit.
@@ -74,7 +74,7 @@ def demand_axes(task, first, limit, v):
                 + kd[r] * (task.target_twist[r] - v[r]))
 
 
-@kernel
+@inlined
 def demand_pose(task, point, origin, R_error):
     """
     Write the acceleration a* that a pose task asks of its point.
@@ -90,13 +90,15 @@ def demand_pose(task, point, origin, R_error):
         Scratch.
 
     """
-    task.R[:] = point.R
     for r in range(3):
         task.p[r] = origin[r] + point.p[r]
+        for c in range(3):
+            task.R[r, c] = point.R[r, c]
     if math.isnan(task.target_p[0]):
-        task.target_p[:] = task.p
-        task.target_R[:] = task.R
-        task.error[:] = 0.0
+        for r in range(3):
+            task.target_p[r] = task.p[r]
+            for c in range(3):
+                task.target_R[r, c] = task.R[r, c]
     measure_error(task, R_error)
     demand_axes(task, 0, task.max_linear_velocity, point.v)
     demand_axes(task, 3, task.max_angular_velocity, point.v)

@@ -2,22 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The posture task: what the joints do in the null space of everything else."""
 
+import math
+
 import numpy as np
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined
 from opspace_control.errors import ModelError, TaskError
 from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE
-from opspace_control.spatial.rotations import (
-    quaternion_to_matrix,
-    rotation_vector,
-)
+from opspace_control.spatial.rotations import rotation_vector, turn_by_quaternion
 from opspace_control.spatial.vectors import multiply_transpose
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 
 POSTURE_GAIN = np.dtype([('kp', np.float64), ('kd', np.float64)])  # a dof: 1/s², 1/s
 
 
-@kernel
+@inlined
 def demand_posture(nodes, gains, target, q, v, R, a):
     """
     Write the joint accelerations the posture asks for, q̈_null of [CK00] (11).
@@ -32,16 +31,20 @@ def demand_posture(nodes, gains, target, q, v, R, a):
         if k < 0:
             continue
         if node.kind == REVOLUTE or node.kind == PRISMATIC:
-            if np.isnan(target[j]):
+            if math.isnan(target[j]):
                 target[j] = q[j]
             a[k] = gains[k].kp * (target[j] - q[j]) - gains[k].kd * v[k]
         elif node.kind == QUATERNION:
-            if np.isnan(target[j]):
-                target[j:j + 4] = q[j:j + 4]
-            quaternion_to_matrix(target[j:j + 4], R[0])
-            quaternion_to_matrix(q[j:j + 4], R[1])
+            if math.isnan(target[j]):
+                for r in range(j, j + 4):
+                    target[r] = q[r]
+            for r in range(3):
+                for c in range(3):
+                    R[0, r, c] = R[1, r, c] = 1.0 if r == c else 0.0
+            turn_by_quaternion(target, j, R[0])
+            turn_by_quaternion(q, j, R[1])
             multiply_transpose(R[0], R[1], R[2])
-            rotation_vector(R[2], a[k - 2:k + 1])
+            rotation_vector(R[2], a, k - 2)
             for r in range(k - 2, k + 1):
                 a[r] = gains[r].kp * a[r] - gains[r].kd * v[r]
 
