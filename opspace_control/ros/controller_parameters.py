@@ -52,7 +52,8 @@ NODE = (
 # Of each task, in a block of the task's name.
 TASK = (
     Parameter('type', 'string', 'pose', 'Kind of task.', choices=('pose',)),
-    Parameter('frame', 'string', '', "Link that the task moves. Empty: the one of the task's name."),
+    Parameter('frame', 'string', '',
+              'Link that the task moves. Empty: the link of the same name as the task.'),
     # One string, since YAML takes a bare y in a list for yes.
     Parameter('axes', 'string', 'x y z rx ry rz',
               'Controlled axes, of the base: which of x, y, z, and of the rotations about them.'),

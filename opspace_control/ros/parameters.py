@@ -48,6 +48,13 @@ class Parameter:
         """Return this parameter as a member of a nested block, such as that of a task."""
         return replace(self, name=f'{namespace}.{self.name}')
 
+    @property
+    def bounds(self):
+        """The range of a number as text, '' if it has none."""
+        if not math.isfinite(self.minimum):
+            return ''
+        return f'[{self.minimum:g}, {self.maximum:g}]'
+
     def refusal(self, value):
         """Return why ``value``, of the right ROS 2 type, cannot be taken; '' if it can."""
         if value is None:
@@ -71,9 +78,10 @@ class Parameter:
         return next(filter(None, map(self._number_refusal, numbers)), '')
 
     def _number_refusal(self, value):
-        if math.isnan(value) or not self.minimum <= value <= self.maximum:
-            return (f'{self.name} must lie in [{self.minimum:g}, {self.maximum:g}] {self.unit}'
-                    .rstrip() + f', not {value:g}')
+        if math.isnan(value):
+            return f'{self.name} is not a number'
+        if not self.minimum <= value <= self.maximum:
+            return f'{self.name} must lie in {self.bounds} {self.unit}, not {value:g}'
         return ''
 
     def descriptor(self):
@@ -135,20 +143,23 @@ class NodeParameters(Mapping):
             if parameter.name in self._table:
                 continue
             self._table[parameter.name] = parameter
+            # rclpy takes [] for an array of bytes: an empty default is declared by its type.
+            empty = parameter.default is None or parameter.default == []
+            cure = ''
             try:
-                # rclpy takes [] for an array of bytes: an empty default is declared by its type.
-                empty = parameter.default is None or parameter.default == []
                 self._node.declare_parameter(
                     parameter.name, _TYPES[parameter.type] if empty else parameter.default,
                     parameter.descriptor())
                 reason = parameter.refusal(self[parameter.name])
-            except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-                reason = f'{parameter.name} must be a {parameter.type}: {error}'
+            except InvalidParameterTypeException as error:
+                reason = str(error)
+                if parameter.type == 'double':
+                    cure = 'Write a whole number with a decimal point, as in 1.0.'
+            except InvalidParameterValueException as error:
+                reason = str(error)
             if reason:
-                raise RosInterfaceError(
-                    f'Parameter refused: {reason}.', parameter=parameter.name,
-                    cure='Write a whole number with a decimal point, as in 1.0.'
-                    if parameter.type == 'double' else '')
+                raise RosInterfaceError(f'Parameter {parameter.name}: {reason}.', cure=cure,
+                                        parameter=parameter.name)
 
     def check_names(self):
         """

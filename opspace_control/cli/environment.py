@@ -1,0 +1,68 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A corner of the ROS 2 network that no robot, and no other demo, shares."""
+
+import contextlib
+import fcntl
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from opspace_control.errors import OpspaceError
+
+# Domains whose ports lie below the ephemeral ones of Linux; 0 is everybody's default.
+_DOMAINS = range(1, 102)
+
+
+@contextlib.contextmanager
+def own_domain():
+    """
+    Reserve a ROS_DOMAIN_ID on this machine for as long as the context lasts.
+
+    Raises
+    ------
+    OpspaceError
+        All are taken.
+
+    """
+    first = os.getpid()
+    for i in range(len(_DOMAINS)):
+        domain = _DOMAINS[(first + i) % len(_DOMAINS)]
+        lock = _lock(domain)
+        if lock is not None:
+            with lock:
+                yield domain
+            return
+    raise OpspaceError('Every ROS_DOMAIN_ID is taken.', cure='End other demos and tests.')
+
+
+def _lock(domain):
+    """Return a file that nobody else has locked until it is closed, or None."""
+    try:
+        file = Path(tempfile.gettempdir(), f'opspace_control_domain_{domain}').open('w')
+    except OSError:  # another user's
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def private_environment(domain):
+    """
+    Return the environment of processes that talk to each other on this machine alone.
+
+    Whatever ROS 2 network the user's shell points to, a demo must not command the robot on it.
+    """
+    environment = dict(os.environ)
+    environment.pop('ROS_LOCALHOST_ONLY', None)
+    environment.update(
+        ROS_DOMAIN_ID=str(domain),
+        ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
+        PYTHONUNBUFFERED='1')
+    # The ROS 2 wheels leave this to their user.
+    environment.setdefault('AMENT_PREFIX_PATH', sys.prefix)
+    return environment

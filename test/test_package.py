@@ -1,0 +1,218 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The package as a whole: descriptions agree, layers hold, files look alike, everything lands."""
+
+import ast
+import configparser
+import re
+import subprocess
+import sys
+import sysconfig
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import opspace_control
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / 'opspace_control'
+MODULES = sorted(PACKAGE.glob('**/*.py'))
+SOURCES = sorted(path for folder in ('opspace_control', 'test', 'benchmark', 'examples', 'launch')
+                 for path in (ROOT / folder).glob('**/*.py')) + [ROOT / 'setup.py']
+HEADER = ('# Copyright 2026 The opspace_control developers\n'
+          '# SPDX-License-Identifier: Apache-2.0\n')
+
+# Each room may use those before it; the last three do not use each other but as said below.
+LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control']
+OUTSIDE = ['simulation', 'ros', 'cli']
+MAY_USE = {
+    **{room: set(LAYERS[:i]) for i, room in enumerate(LAYERS)},
+    'simulation': set(LAYERS),
+    'ros': {*LAYERS, 'simulation'},  # the simulator node carries the simulated robot
+    'cli': {*LAYERS, 'simulation', 'ros'},
+}
+EVERYBODYS = {'errors', 'compiled', 'share'}
+# What a package may import besides the standard library, by room.
+MATHEMATICS = {'numpy', 'numba', 'urdf_parser_py', 'xacro'}
+ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'rcl_interfaces', 'rosgraph_msgs',
+       'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs'}
+THIRD_PARTIES = {
+    **{room: MATHEMATICS for room in LAYERS},
+    'simulation': {'numpy', 'mujoco'},
+    'ros': {'numpy'} | ROS,
+    'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
+}
+LONGEST_MODULE = 320
+
+
+def room_of(path):
+    """Return the sub-package of a module, '' for those at the top."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else ''
+
+
+def imports_of(path):
+    """Return the dotted names a module imports anywhere, relative ones resolved."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f'{path}: relative import'
+            names.add(node.module)
+            if node.module == 'opspace_control':
+                names.update(f'opspace_control.{alias.name}' for alias in node.names)
+    return names
+
+
+def ids(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize('path', [path for path in MODULES if room_of(path)], ids=ids)
+def test_imports_go_one_way(path):
+    room = room_of(path)
+    allowed = MAY_USE[room] | EVERYBODYS | {room}
+    used = {name.split('.')[1] for name in imports_of(path) if name.startswith('opspace_control.')}
+    assert used - set(opspace_control.__all__) <= allowed
+
+
+@pytest.mark.parametrize('path', [path for path in MODULES if room_of(path)], ids=ids)
+def test_other_packages_stay_in_their_rooms(path):
+    others = {name.split('.')[0] for name in imports_of(path)} - set(sys.stdlib_module_names)
+    assert others - {'opspace_control'} <= THIRD_PARTIES[room_of(path)]
+
+
+def test_importing_the_package_compiles_nothing():
+    code = 'import opspace_control, sys; sys.exit(bool({"numba", "numpy", "rclpy"} & {*sys.modules}))'
+    assert subprocess.run([sys.executable, '-c', code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_public_names_are_there():
+    for name in opspace_control.__all__:
+        assert getattr(opspace_control, name) is not None
+        assert name in dir(opspace_control)
+    with pytest.raises(AttributeError, match='no_such_name'):
+        _ = opspace_control.no_such_name
+
+
+@pytest.mark.parametrize('path', SOURCES, ids=ids)
+def test_source_has_the_licence_header(path):
+    assert path.read_text().startswith(HEADER)
+
+
+@pytest.mark.parametrize('path', MODULES, ids=ids)
+def test_module_is_short_enough_to_read(path):
+    assert len(path.read_text().splitlines()) <= LONGEST_MODULE
+
+
+class TestDescriptions:
+
+    @pytest.fixture
+    def manifest(self):
+        return ET.parse(ROOT / 'package.xml').getroot()
+
+    @pytest.fixture
+    def configuration(self):
+        parser = configparser.ConfigParser()
+        parser.read(ROOT / 'setup.cfg')
+        return parser
+
+    @staticmethod
+    def setup_argument(name):
+        """Return a literal keyword of setup()."""
+        for node in ast.walk(ast.parse((ROOT / 'setup.py').read_text())):
+            if isinstance(node, ast.keyword) and node.arg == name:
+                return ast.literal_eval(node.value)
+        raise KeyError(name)
+
+    def test_one_version(self, manifest):
+        assert (opspace_control.__version__ == manifest.findtext('version')
+                == self.setup_argument('version'))
+        assert f'## {opspace_control.__version__}' in (ROOT / 'CHANGELOG.md').read_text()
+
+    def test_one_licence(self, manifest, configuration):
+        assert manifest.findtext('license') == configuration['metadata']['license'] == 'Apache-2.0'
+        assert 'Apache License' in (ROOT / 'LICENSE').read_text()
+
+    def test_dependencies_agree(self, manifest, configuration):
+        keys = {element.text for element in manifest.findall('exec_depend')}
+        names = {re.split(r'[>\[]', line)[0] for line in ' '.join([
+            configuration['options']['install_requires'],
+            configuration['options.extras_require']['ros'],
+            configuration['options.extras_require']['sim']]).split()}
+        # The same thing has another name for rosdep.
+        as_keys = {'urdf-parser-py': 'urdfdom_py', 'mujoco': 'python3-mujoco-pip'}
+        wheels = 'ros-jazzy-'
+        wanted = {name.removeprefix(wheels).replace('-', '_') if name.startswith(wheels) else
+                  as_keys.get(name, f'python3-{name}') for name in names}
+        assert keys - {'launch', 'launch_ros'} == wanted
+
+    def test_every_imported_ros_package_is_a_dependency(self, manifest):
+        keys = {element.text for element in manifest.findall('exec_depend')}
+        used = {name.split('.')[0] for path in MODULES for name in imports_of(path)} & ROS
+        assert used <= keys
+
+    def test_mathematics_needs_three_packages(self, configuration):
+        names = {re.split('>', line)[0]
+                 for line in configuration['options']['install_requires'].split()}
+        assert names == {'numpy', 'numba', 'urdf-parser-py'}
+
+
+@pytest.fixture(scope='module')
+def prefix(tmp_path_factory):
+    """Install the package, without its dependencies, into an empty prefix."""
+    version = pytest.importorskip('setuptools').__version__
+    if tuple(map(int, version.split('.')[:2])) < (70, 1):
+        pytest.skip('setuptools 70.1 or later is needed to build without the network')
+    folder = tmp_path_factory.mktemp('installed')
+    source = folder / 'source'
+    files = [*(path for name in ('config', 'launch', 'opspace_control', 'resource', 'scripts',
+                                 'urdf') for path in (ROOT / name).glob('**/*')),
+             *(ROOT / name for name in ('package.xml', 'pyproject.toml', 'setup.cfg', 'setup.py'))]
+    for path in files:
+        if path.is_file() and '__pycache__' not in path.parts:
+            copy = source / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+            copy.chmod(path.stat().st_mode)
+    subprocess.run(
+        [sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index',
+         '--no-build-isolation', '--disable-pip-version-check', '--prefix', folder / 'prefix',
+         source], check=True, capture_output=True)
+    return folder / 'prefix'
+
+
+class TestInstallation:
+
+    def test_is_in_the_ament_index(self, prefix):
+        assert (prefix / 'share/ament_index/resource_index/packages/opspace_control').is_file()
+        assert (prefix / 'share/opspace_control/package.xml').is_file()
+
+    def test_ament_index_finds_it(self, prefix, monkeypatch):
+        index = pytest.importorskip('ament_index_python.packages', reason='ROS 2 not installed')
+        monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
+        share = Path(index.get_package_share_directory('opspace_control'))
+        assert share == prefix / 'share/opspace_control'
+
+    @pytest.mark.parametrize('folder', ['config', 'launch', 'urdf'])
+    def test_everything_is_in_share(self, prefix, folder):
+        there = {path.name for path in (prefix / 'share/opspace_control' / folder).iterdir()}
+        assert there == {path.name for path in (ROOT / folder).iterdir() if path.is_file()}
+        assert there
+
+    def test_share_directory_is_found_without_a_checkout(self, prefix):
+        library = Path(sysconfig.get_path('purelib', vars={'base': str(prefix)}))
+        code = ('import sys; sys.path.insert(0, sys.argv[1]); '
+                'from opspace_control.share import share_directory; print(share_directory())')
+        for environment in ({'AMENT_PREFIX_PATH': str(prefix)},):
+            found = subprocess.run([sys.executable, '-I', '-c', code, library], env=environment,
+                                   check=True, capture_output=True, text=True).stdout.strip()
+            assert Path(found) == prefix / 'share/opspace_control'
+
+    @pytest.mark.parametrize('name', ['controller', 'simulator', 'demo'])
+    def test_ros2_run_finds_executables(self, prefix, name):
+        executable = prefix / 'lib/opspace_control' / name
+        assert executable.stat().st_mode & 0o111
+        assert (executable.parent / '../../bin/opspace').is_file()
