@@ -193,6 +193,15 @@ def test_effort_is_clamped_like_a_drive():
     np.testing.assert_array_equal(robot.accelerations(), clamped)
 
 
+def test_friction_can_be_left_to_the_drives():
+    text = chain('a', 'b', joint='<dynamics damping="3" friction="200"/>')
+    stuck, free = SimulatedRobot(text), SimulatedRobot(text, joint_friction=False)
+    for robot in (stuck, free):
+        robot.step(200)
+    assert abs(stuck.positions[0]) < 0.02  # MuJoCo's dry friction creeps
+    assert abs(free.positions[0]) > 0.1
+
+
 def test_an_end_stop_holds_the_joint():
     robot = SimulatedRobot(DUAL_ARM)
     robot.reset({'l_elbow': 0.0})
@@ -401,13 +410,14 @@ def test_bad_arguments_are_errors_that_name_the_joint():
 
 
 def test_blowing_up_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
+    monkeypatch.chdir(tmp_path)
     robot = SimulatedRobot(chain('a', 'b'))
     robot.reset(velocities={'to_b': 1e12})
     with pytest.raises(SimulationError, match='blew up'):
         robot.step(5)
     robot.reset()
     robot.step(5)
+    assert not list(tmp_path.iterdir())
 
 
 def test_simulating_needs_neither_ros_nor_the_compiler():

@@ -16,8 +16,13 @@ GRAIN_MASS, GRAIN_INERTIA = 1e-3, 1e-6
 _ROBOT, _FLOOR = 1, 2
 _PLACEHOLDER = 1.0
 
+# `SimulatedRobot.step` raises an error; MuJoCo would leave a log file in the working directory.
+if mujoco.get_mju_user_warning() is None:
+    mujoco.set_mju_user_warning(lambda message: None)
 
-def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floor, locked_joints):
+
+def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction, contacts, floor,
+                  locked_joints):
     """
     Return (mujoco.MjModel, joints, welds).
 
@@ -31,7 +36,8 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floo
         The URDF, or MuJoCo's opinion of it; names the element.
 
     """
-    description = read_urdf(urdf_text, collision_shapes=contacts or floor)
+    description = read_urdf(urdf_text, joint_friction=joint_friction,
+                            collision_shapes=contacts or floor)
     try:
         spec = mujoco.MjSpec.from_string(description.text)
         root = _only_root(spec)

@@ -22,8 +22,8 @@ class SimulatedRobot:
     """
     A simulated robot with ideal effort drives.
 
-    Joints have the damping, friction and end stops of the URDF; efforts are clamped at its limits,
-    as a drive does; velocity limits are not enforced. Followers (``mimic``) are coupled by a stiff
+    Joints have the friction and end stops of the URDF; efforts are clamped at its limits, as a
+    drive does; velocity limits are not enforced. Followers (``mimic``) are coupled by a stiff
     constraint and carry their own inertia. Where all links beyond a joint are massless each gets
     one gram, so that the joint can be simulated at all.
 
@@ -40,6 +40,9 @@ class SimulatedRobot:
         s.
     gravity : (3,) array_like
         m/s², world axes.
+    joint_friction : bool
+        Whether the joints have the damping and friction of the URDF; False for drives that
+        compensate for it.
     contacts, floor : bool
         Whether the links touch each other, and a floor at z = 0. Of the collision shapes only
         boxes, cylinders and spheres count. Links that overlap in the zero posture do not touch.
@@ -66,10 +69,12 @@ class SimulatedRobot:
     """
 
     def __init__(self, urdf_text, *, floating_base=False, timestep=0.001,
-                 gravity=(0.0, 0.0, -9.81), contacts=False, floor=False, locked_joints=()):
+                 gravity=(0.0, 0.0, -9.81), joint_friction=True, contacts=False, floor=False,
+                 locked_joints=()):
         self.model, self._joints, self._welds = compile_model(
             urdf_text, floating_base=floating_base, timestep=timestep, gravity=gravity,
-            contacts=contacts, floor=floor, locked_joints=tuple(locked_joints))
+            joint_friction=joint_friction, contacts=contacts, floor=floor,
+            locked_joints=tuple(locked_joints))
         self.data = mujoco.MjData(self.model)
         self.floating_base = floating_base
         self.link_names = tuple(link_name(self.model.body(i).name)

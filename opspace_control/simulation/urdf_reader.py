@@ -70,9 +70,16 @@ def link_name(body):
     return _WORLD if body == _RENAMED_WORLD else body
 
 
-def read_urdf(urdf_text, *, collision_shapes):
+def read_urdf(urdf_text, *, joint_friction, collision_shapes):
     """
-    Split a URDF into a `Description`; primitive collision shapes stay in the text where asked for.
+    Split a URDF into a `Description`.
+
+    Parameters
+    ----------
+    urdf_text : str
+        The robot.
+    joint_friction, collision_shapes : bool
+        Whether the joints' <dynamics>, and the links' primitive collision shapes, stay in the text.
 
     Raises
     ------
@@ -100,13 +107,13 @@ def read_urdf(urdf_text, *, collision_shapes):
             body.extend(_primitive(shape) for shape in link.findall('collision')
                         if _primitive(shape) is not None)
     for element in robot.findall('joint'):
-        joint = _copy_joint(element, kept)
+        joint = _copy_joint(element, kept, joint_friction)
         if joint.parts:
             joints[joint.name] = joint
     return Description(ET.tostring(kept, encoding='unicode'), inertials, joints)
 
 
-def _copy_joint(element, kept):
+def _copy_joint(element, kept, joint_friction):
     """Append to ``kept`` what the importer shall see of a joint; return the `Joint`."""
     name = _attribute(element, 'name', 'a joint')
     where = f"joint '{name}'"
@@ -124,7 +131,7 @@ def _copy_joint(element, kept):
                                   element=name)
         links.append(_attribute(element.find(end), 'link', f'<{end}> of {where}'))
         ET.SubElement(copy, end, link=body_name(links[-1]))
-    for tag in ('origin', 'axis', 'dynamics'):
+    for tag in ('origin', 'axis', *(['dynamics'] if joint_friction else [])):
         copy.extend(element.findall(tag))
     lower, upper, effort = _limits(element.find('limit'), kind, where)
     mimic = _mimic(element.find('mimic'), where)
