@@ -1,0 +1,169 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The robots that the demo knows by name: ours, and real ones of the example-robot-data package.
+
+Start postures are bent and away from singularities and end stops: there the smallest singular value
+of the hands' stacked Jacobian, a radian counted as 0.3 m, is above 0.1.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from opspace_control.errors import OpspaceError
+from opspace_control.model.topology import nearest
+from opspace_control.share import share_directory
+
+_REAL_ROBOTS = Path('share', 'example-robot-data', 'robots')
+
+
+@dataclass(frozen=True)
+class DemoRobot:
+    """
+    A robot for the demo.
+
+    Attributes
+    ----------
+    name : str
+        What ``--robot`` takes.
+    summary : str
+        One line for ``--list``.
+    urdf : str
+        File in our ``urdf/``, or in the robots directory of example-robot-data.
+    hands : tuple of str
+        Links that the tasks move.
+    start : dict of str to float
+        Start posture, rad or m; joints not named start at zero or the nearest limit.
+    driven : tuple of str
+        Joints with a drive; brakes hold the others. Empty: all are driven.
+    axes : str
+        Axes that the hands' tasks control.
+    ours : bool
+        Whether the file is in our ``urdf/``.
+
+    """
+
+    name: str
+    summary: str
+    urdf: str
+    hands: tuple
+    start: dict
+    driven: tuple = ()
+    axes: str = 'x y z rx ry rz'
+    ours: bool = False
+
+    def path(self):
+        """
+        Return where the URDF file is.
+
+        Raises
+        ------
+        OpspaceError
+            It is not installed; says how to get it.
+
+        """
+        if self.ours:
+            return share_directory() / 'urdf' / self.urdf
+        for directory in _real_robot_directories():
+            if (directory / self.urdf).is_file():
+                return directory / self.urdf
+        raise OpspaceError(f"The robot '{self.name}' comes with example-robot-data, which is not "
+                           'installed.', cure='pip install example-robot-data', robot=self.name)
+
+
+def demo_robot(name):
+    """Return the `DemoRobot` of this name; an OpspaceError names the nearest ones otherwise."""
+    for robot in ROBOTS:
+        if robot.name == name:
+            return robot
+    raise OpspaceError(f"There is no demo robot '{name}'.",
+                       cure=nearest(name, [robot.name for robot in ROBOTS]), robot=name)
+
+
+def _real_robot_directories():
+    """Yield where example-robot-data may be: its wheel, an ament or conda prefix."""
+    try:
+        wheel = metadata.distribution('example-robot-data')
+        yield Path(wheel.locate_file('cmeel.prefix')) / _REAL_ROBOTS
+    except metadata.PackageNotFoundError:
+        pass
+    for prefix in (*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix):
+        if prefix:
+            yield Path(prefix) / _REAL_ROBOTS
+
+
+def _arms(left, right, posture, mirror):
+    """
+    Return the posture of two arms from the left one's.
+
+    ``left`` and ``right`` are name patterns with a place for what is in ``posture``, a dict of the
+    left arm's positions; ``mirror`` has a sign a joint, for the right arm.
+    """
+    signs = {'+': 1.0, '-': -1.0}
+    return {
+        **{left.format(joint): value for joint, value in posture.items()},
+        **{right.format(joint): signs[sign] * value
+           for (joint, value), sign in zip(posture.items(), mirror, strict=True)}}
+
+
+def _human_arms(shoulder_pitch, shoulder_roll, elbow):
+    posture = {'shoulder_pitch': shoulder_pitch, 'shoulder_roll': shoulder_roll,
+               'shoulder_yaw': 0.0, 'elbow': elbow, 'wrist_yaw': 0.0, 'wrist_pitch': 0.0,
+               'wrist_roll': 0.0}
+    return _arms('l_{}', 'r_{}', posture, '+--+-+-')
+
+
+def _numbered(*values):
+    return dict(enumerate(values, 1))
+
+
+_TALOS_ARMS = _arms('arm_left_{}_joint', 'arm_right_{}_joint',
+                    _numbered(-0.2, 0.6, -0.5, -1.7, 0.0, 0.0, 0.0), '---+--+')
+_TALOS_LEGS = {f'leg_{side}_{number}_joint': value for side in ('left', 'right')
+               for number, value in enumerate((0.0, 0.0, -0.4, 0.8, -0.4, 0.0), 1)}
+_TIAGO_ARMS = _arms('arm_left_{}_joint', 'arm_right_{}_joint',
+                    _numbered(0.2, -0.5, 1.3, 1.9, 1.45, -0.5, 0.45), '+++++++')
+_PR2_ARMS = _arms('l_{}_joint', 'r_{}_joint', {
+    'shoulder_pan': 1.15, 'shoulder_lift': 1.1, 'upper_arm_roll': 2.05, 'elbow_flex': -2.0,
+    'forearm_roll': -1.4, 'wrist_flex': -1.35, 'wrist_roll': 0.4}, '-+-+-++')
+_BAXTER_ARMS = _arms('left_{}', 'right_{}', {
+    's0': -0.08, 's1': -1.0, 'e0': -1.19, 'e1': 1.94, 'w0': 0.67, 'w1': 1.03, 'w2': -0.5},
+    '-+-+-++')
+
+ROBOTS = (
+    DemoRobot(
+        'dual_arm', 'upper body of human size: two 7-joint arms on a 3-joint torso',
+        'dual_arm.urdf', ('l_hand', 'r_hand'), _human_arms(0.2, 0.2, -1.7), ours=True),
+    DemoRobot(
+        'humanoid', '24 joints, standing on both feet, after [CK00] Fig. 2',
+        'humanoid.urdf', ('l_hand', 'r_hand'),
+        {'ankle_pitch': 0.5, 'knee_pitch': -1.1, 'hip_pitch': 0.9, **_human_arms(0.3, 0.25, -1.6)},
+        ours=True),
+    DemoRobot(
+        'planar_3r', 'three joints in the vertical plane, after [K87] Fig. 4',
+        'planar_3r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6},
+        axes='x z', ours=True),
+    DemoRobot(
+        'talos', 'PAL Robotics Talos, 30 joints, held at the pelvis',
+        'talos_data/robots/talos_reduced.urdf',
+        ('gripper_left_base_link', 'gripper_right_base_link'), {**_TALOS_ARMS, **_TALOS_LEGS},
+        ('torso_1_joint', 'torso_2_joint', 'head_1_joint', 'head_2_joint',
+         *_TALOS_ARMS, *_TALOS_LEGS)),
+    DemoRobot(
+        'tiago_dual', 'PAL Robotics TIAGo with two arms, 17 joints driven',
+        'tiago_description/robots/tiago_dual.urdf', ('arm_left_tool_link', 'arm_right_tool_link'),
+        {'torso_lift_joint': 0.15, **_TIAGO_ARMS},
+        ('torso_lift_joint', 'head_1_joint', 'head_2_joint', *_TIAGO_ARMS)),
+    DemoRobot(
+        'pr2', 'Willow Garage PR2, 17 joints driven',
+        'pr2_description/urdf/pr2.urdf', ('l_gripper_tool_frame', 'r_gripper_tool_frame'),
+        {'torso_lift_joint': 0.15, **_PR2_ARMS},
+        ('torso_lift_joint', 'head_pan_joint', 'head_tilt_joint', *_PR2_ARMS)),
+    DemoRobot(
+        'baxter', 'Rethink Robotics Baxter, 15 joints driven',
+        'baxter_description/urdf/baxter.urdf', ('left_gripper', 'right_gripper'), _BAXTER_ARMS,
+        ('head_pan', *_BAXTER_ARMS)),
+)

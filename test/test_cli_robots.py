@@ -1,0 +1,84 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pinocchio = pytest.importorskip('pinocchio', reason='the oracle; pip install pin')
+pytest.importorskip('mujoco', reason='the simulator; pip install mujoco')
+
+from opspace_control.cli import robots  # noqa: E402
+from opspace_control.cli.robots import ROBOTS, demo_robot  # noqa: E402
+from opspace_control.errors import OpspaceError  # noqa: E402
+from opspace_control.simulation import SimulatedRobot  # noqa: E402
+
+every = pytest.mark.parametrize('robot', ROBOTS, ids=lambda robot: robot.name)
+RADIAN = 0.3  # m
+
+
+def simulated(robot):
+    text = robot.path().read_text()
+    driven = robot.driven or SimulatedRobot(text).joint_names
+    braked = set(SimulatedRobot(text).joint_names) - set(driven)
+    result = SimulatedRobot(text, locked_joints=braked)
+    result.reset(robot.start)
+    return result, driven
+
+
+@every
+def test_the_start_posture_is_reachable_and_has_the_hands_in_front(robot):
+    result, driven = simulated(robot)
+    assert set(robot.start) <= set(driven) <= set(result.joint_names)
+    at = dict(zip(result.joint_names, result.positions, strict=True))
+    for name, lower, upper in zip(result.joint_names, result.lower_position_limits,
+                                  result.upper_position_limits, strict=True):
+        if at[name] != 0.0:  # a leg's zero may be an end stop
+            assert lower + 0.1 < at[name] < upper - 0.1, name
+    hands = [result.frame_pose(hand)[:3] for hand in robot.hands]
+    assert all(hand[0] > 0.25 for hand in hands)
+    if len(hands) == 2:
+        # TIAGo's own file is not quite symmetric.
+        np.testing.assert_allclose(hands[0] * [1, -1, 1], hands[1], atol=0.01)
+        assert hands[0][1] > 0.1
+
+
+@every
+def test_the_start_posture_is_regular_and_within_half_the_effort(robot):
+    model = pinocchio.buildModelFromUrdf(str(robot.path()))
+    data = model.createData()
+    q = pinocchio.neutral(model)
+    for name, value in robot.start.items():
+        joint = model.joints[model.getJointId(name)]
+        q[joint.idx_q:joint.idx_q + joint.nq] = (
+            value if joint.nq == 1 else (np.cos(value), np.sin(value)))
+    rows = ['x y z rx ry rz'.split().index(axis) for axis in robot.axes.split()]
+    jacobian = np.vstack([
+        np.diag([1.0] * 3 + [RADIAN] * 3)[rows] @ pinocchio.computeFrameJacobian(
+            model, data, q, model.getFrameId(hand), pinocchio.LOCAL_WORLD_ALIGNED)
+        for hand in robot.hands])
+    names = robot.driven or list(model.names)[1:]
+    columns = [model.joints[model.getJointId(name)].idx_v for name in names]
+    assert np.linalg.svd(jacobian[:, columns], compute_uv=False)[-1] > 0.1
+    gravity = pinocchio.computeGeneralizedGravity(model, data, q)[columns]
+    assert (np.abs(gravity) < 0.55 * model.effortLimit[columns]).all()
+
+
+def test_an_unknown_robot_is_an_error_with_the_nearest_names():
+    with pytest.raises(OpspaceError, match="'talos'"):
+        demo_robot('talo')
+    assert demo_robot('talos').name == 'talos'
+
+
+def test_a_robot_that_is_not_installed_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(robots, '_real_robot_directories', list)
+    with pytest.raises(OpspaceError, match='pip install example-robot-data'):
+        demo_robot('pr2').path()
+    assert demo_robot('dual_arm').path().is_file()
+
+
+def test_the_list_needs_neither_ros_nor_a_simulator():
+    code = ('import sys; from opspace_control.cli.robots import ROBOTS; '
+            "sys.exit(any(name in sys.modules for name in ('rclpy', 'mujoco', 'numba')))")
+    subprocess.run([sys.executable, '-c', code], check=True)
