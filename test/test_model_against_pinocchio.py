@@ -1,9 +1,19 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The tree of every real robot, against Pinocchio's reading of the same file."""
+"""
+The tree against an independent reading of the same text, by means of Pinocchio.
+
+Real robots: Pinocchio's own parser. Random ones, with joints that it reads otherwise (planar,
+floating) or not (mimic): the URDF specification, word by word, over Pinocchio's rigid placements.
+"""
+
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_robots import robots
 from robots import robot_files, robot_id
 
 from opspace_control.errors import ModelError
@@ -43,7 +53,7 @@ def forward_kinematics(tree, q):
             pose = pose * (pin.SE3(rotation(node['axis'], x), np.zeros(3))
                            if node['kind'] == REVOLUTE else pin.SE3(np.eye(3), x * node['axis']))
         poses.append(pose)
-    return [
+    return poses, [
         (poses[frame['node']] if frame['node'] != WORLD else pin.SE3.Identity())
         * pin.SE3(frame['rotation'], frame['position']) for frame in tree.frames]
 
@@ -85,7 +95,7 @@ def test_frames_and_inertias_agree(path, floating_base):
 
     q = random_position(tree, 1)
     pin.framesForwardKinematics(model, data, pinocchio_position(model, tree, q))
-    frames = forward_kinematics(tree, q)
+    _, frames = forward_kinematics(tree, q)
     for name, pose in zip(tree.frame_names, frames, strict=True):
         theirs = data.oMf[model.getFrameId(name, pin.BODY)]
         np.testing.assert_allclose(pose.homogeneous, theirs.homogeneous, atol=1e-12, err_msg=name)
@@ -131,3 +141,87 @@ def test_refused_files_name_the_element(name):
     with pytest.raises(ModelError, match=REFUSED[name]) as caught:
         KinematicTree.from_urdf_file(path)
     assert caught.value.cure
+
+
+def placed_by_specification(text, tree, q):
+    """Return link -> placement by the URDF specification and the project's layout of q."""
+    document = ET.fromstring(text)
+    joints = {joint.get('name'): joint for joint in document.iter('joint')}
+    placed = {tree.root_link: pin.SE3.Identity()}
+    if tree.floating_base:
+        placed[tree.root_link] = pin.XYZQUATToSE3(q[:7])
+
+    def coordinate(name):
+        mimic = joints[name].find('mimic')
+        if mimic is None:
+            return q[tree.q_index[tree.dof_index(name)]]
+        return (float(mimic.get('multiplier')) * coordinate(mimic.get('joint'))
+                + float(mimic.get('offset')))
+
+    def motion(name, kind, axis):
+        if kind == 'fixed':
+            return pin.SE3.Identity()
+        if kind == 'floating':
+            start = tree.q_index[tree.dof_index(f'{name}/x')]
+            return pin.XYZQUATToSE3(q[start:start + 7])
+        if kind == 'planar':
+            start = tree.q_index[tree.dof_index(f'{name}/x')]
+            x, y, angle = q[start:start + 3]
+            plane = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), axis)
+            return pin.SE3(rotation(axis, angle), plane * np.array([x, y, 0.0]))
+        if kind == 'prismatic':
+            return pin.SE3(np.eye(3), coordinate(name) * axis)
+        return pin.SE3(rotation(axis, coordinate(name)), np.zeros(3))
+
+    left = dict(joints)
+    while left:
+        for name in [name for name in left if left[name].find('parent').get('link') in placed]:
+            joint = left.pop(name)
+            origin = joint.find('origin')
+            xyz, rpy = (np.array(origin.get(key).split(), float) for key in ('xyz', 'rpy'))
+            axis = np.array(joint.find('axis').get('xyz').split(), float)
+            axis /= np.linalg.norm(axis)
+            placed[joint.find('child').get('link')] = (
+                placed[joint.find('parent').get('link')] * pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz)
+                * motion(name, joint.get('type'), axis))
+    return placed
+
+
+def spatial_inertia_by_specification(document, link):
+    inertial = document.find(f"link[@name='{link}']/inertial")
+    if inertial is None:
+        return pin.Inertia.Zero()
+    xx, xy, xz, yy, yz, zz = (float(inertial.find('inertia').get(f'i{key}'))
+                              for key in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz'))
+    origin = inertial.find('origin')
+    xyz, rpy = (np.array(origin.get(key).split(), float) for key in ('xyz', 'rpy'))
+    about_center = pin.Inertia(float(inertial.find('mass').get('value')), np.zeros(3),
+                               np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    return pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz).act(about_center)
+
+
+@settings(deadline=None)
+@given(robots(), st.booleans(), st.integers(0, 2**32 - 1))
+def test_random_robots_agree_with_the_specification(text, floating_base, seed):
+    tree = KinematicTree.from_urdf(text, floating_base=floating_base)
+    q = random_position(tree, seed)
+    placed = placed_by_specification(text, tree, q)
+    poses, frames = forward_kinematics(tree, q)
+    assert set(placed) == set(tree.frame_names)
+    size = 1.0 + max(np.abs(place.translation).max() for place in placed.values())
+    for name, pose in zip(tree.frame_names, frames, strict=True):
+        np.testing.assert_allclose(pose.homogeneous, placed[name].homogeneous, atol=1e-12 * size,
+                                   err_msg=name)
+
+    # Every moving body, seen from the root, is the sum of the links that ride on it.
+    document = ET.fromstring(text)
+    for i, node in enumerate(tree.nodes):
+        riders = [name for name, frame in zip(tree.frame_names, tree.frames, strict=True)
+                  if frame['node'] == i]
+        expected = sum((poses[i].actInv(placed[name])
+                        .act(spatial_inertia_by_specification(document, name))
+                        for name in riders), pin.Inertia.Zero())
+        assert node['mass'] == pytest.approx(expected.mass, rel=1e-12)
+        if riders and node['mass'] > 0.0:
+            np.testing.assert_allclose(node['center_of_mass'], expected.lever, atol=1e-11 * size)
+            np.testing.assert_allclose(node['inertia'], expected.inertia, atol=1e-10 * size)

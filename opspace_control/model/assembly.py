@@ -173,9 +173,12 @@ def _in_plane_axes(normal):
     They are the joint frame's own x and y, turned by the smallest rotation that takes its z to the
     normal; for the opposite normal, which has no smallest one, by half a turn about x.
     """
-    if normal[2] < -1.0 + 1e-12:
-        return _X, -_Y
-    # Columns of Rodrigues' formula for the rotation about z × normal.
     a, b, c = normal
-    return (np.array([1.0 - a * a / (1.0 + c), -a * b / (1.0 + c), -a]),
-            np.array([-a * b / (1.0 + c), 1.0 - b * b / (1.0 + c), -b]))
+    across = a * a + b * b
+    if c < 0.0 and across == 0.0:
+        return _X, -_Y
+    # Columns of Rodrigues' formula for the rotation about z × normal, by a factor 1 / (1 + c) that
+    # near the opposite normal is better had from the small components.
+    factor = 1.0 / (1.0 + c) if c > 0.0 else (1.0 - c) / across
+    return (np.array([1.0 - factor * a * a, -factor * a * b, -a]),
+            np.array([-factor * a * b, 1.0 - factor * b * b, -b]))

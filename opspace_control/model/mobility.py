@@ -29,7 +29,7 @@ def check_mobility(robot):
     generic = 0.3 + (np.arange(robot.nq) * 0.6180339887498949) % 1.0  # rad or m, no two alike
     stuck = immovable_nodes(robot.nodes, generic)
     if len(stuck):
-        raise _error(robot, stuck[-1])
+        raise _error(robot, stuck)
     stuck = immovable_nodes(robot.nodes, np.zeros(robot.nq))
     if len(stuck):
         robot.warnings.append(
@@ -107,9 +107,9 @@ def _joint_of(robot, node):
     return next(name for name, dofs in robot.dofs.items() if dof in dofs)
 
 
-def _error(robot, node):
-    """Return the error of a node that nothing opposes, with the links that its joint carries."""
-    joint = _joint_of(robot, node)
+def _error(robot, stuck):
+    """Return the error of nodes that nothing opposes: about the last, with a cure for all."""
+    node, joint = stuck[-1], _joint_of(robot, stuck[-1])
     carried = [node]
     inside = set(carried)
     for i in range(node + 1, len(robot.nodes)):
@@ -123,7 +123,7 @@ def _error(robot, node):
     else:
         reason = f'it carries nothing with mass, only {enumerate_names(links)}'
     cure = (f"Give link '{links[0]}' an <inertial>, make the joint fixed, or lock it: "
-            f"locked_joints=['{joint}'].")
+            f'locked_joints={list(dict.fromkeys(_joint_of(robot, i) for i in stuck))}.')
     if joint == BASE:
         cure = 'Leave out floating_base=True, or give the links an <inertial>.'
     return ModelError(f"No inertia opposes joint '{joint}': {reason}.", cure=cure,

@@ -66,9 +66,8 @@ class RobotState:
     def update(self, q, v):
         """Take new positions (nq,) and velocities (nv,), checked like the first; fast."""
         q, v = _array(q, 'q', self._q.shape), _array(v, 'v', self._v.shape)
-        # A product that overflows is no proof, so the slow search has the last word.
-        if not math.isfinite(q.dot(q) + v.dot(v)):
-            self._check_finite(q, v)
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise self._not_finite(q, v)
         norms = []
         for part in self._quaternions:
             quaternion = q[part]
@@ -83,13 +82,14 @@ class RobotState:
         for part, norm in zip(self._quaternions, norms, strict=True):
             self._q[part] /= norm
 
-    def _check_finite(self, q, v):
-        for vector, name in ((q, 'q'), (v, 'v')):
-            for i in np.flatnonzero(~np.isfinite(vector)):
-                joint = self._owner_of_q(i) if name == 'q' else self._model.dof_names[i]
-                raise StateError(f"{name}[{i}], of '{joint}', is {vector[i]}.",
-                                 cure='Every position and velocity must be a finite number.',
-                                 joint=joint, value=vector[i])
+    def _not_finite(self, q, v):
+        """Return the error of the first number that is not finite."""
+        name, vector = ('v', v) if np.isfinite(q).all() else ('q', q)
+        i = int(np.flatnonzero(~np.isfinite(vector))[0])
+        joint = self._owner_of_q(i) if name == 'q' else self._model.dof_names[i]
+        return StateError(f"{name}[{i}], of '{joint}', is {vector[i]}.",
+                          cure='Every position and velocity must be a finite number.',
+                          joint=joint, value=float(vector[i]))
 
     def _owner_of_q(self, index):
         """Return the joint, or 'base', whose coordinates include q[index]."""
