@@ -53,7 +53,7 @@ def test_the_start_posture_is_regular_and_within_half_the_effort(robot):
         joint = model.joints[model.getJointId(name)]
         q[joint.idx_q:joint.idx_q + joint.nq] = (
             value if joint.nq == 1 else (np.cos(value), np.sin(value)))
-    rows = ['x y z rx ry rz'.split().index(axis) for axis in robot.axes.split()]
+    rows = [['x', 'y', 'z', 'rx', 'ry', 'rz'].index(axis) for axis in robot.axes.split()]
     jacobian = np.vstack([
         np.diag([1.0] * 3 + [RADIAN] * 3)[rows] @ pinocchio.computeFrameJacobian(
             model, data, q, model.getFrameId(hand), pinocchio.LOCAL_WORLD_ALIGNED)

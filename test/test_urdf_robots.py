@@ -1,0 +1,133 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pinocchio = pytest.importorskip('pinocchio', reason='the oracle; pip install pin')
+
+URDF = Path(__file__).parents[1] / 'urdf'
+JOINTS = {'planar_3r': 3, 'dual_arm': 17, 'humanoid': 24}
+HANDS = {'planar_3r': ['hand'], 'dual_arm': ['l_hand', 'r_hand'], 'humanoid': ['l_hand', 'r_hand']}
+every = pytest.mark.parametrize('name', JOINTS)
+
+
+def robot(name):
+    return ET.parse(URDF / f'{name}.urdf').getroot()
+
+
+def model(name):
+    return pinocchio.buildModelFromUrdf(str(URDF / f'{name}.urdf'))
+
+
+def numbers(text):
+    return np.array(text.split(), float)
+
+
+def shape(element):
+    """Return volume, centre and inertia per mass, about the centre, of a <collision>."""
+    origin, (solid,) = element.find('origin'), element.find('geometry')
+    if solid.tag == 'box':
+        size = numbers(solid.get('size'))
+        volume, moments = np.prod(size), (np.sum(size**2) - size**2) / 12.0
+    elif solid.tag == 'cylinder':
+        r, h = float(solid.get('radius')), float(solid.get('length'))
+        volume, side = np.pi * r**2 * h, (3.0 * r**2 + h**2) / 12.0
+        moments = np.array([side, side, r**2 / 2.0])
+    else:
+        r = float(solid.get('radius'))
+        volume, moments = 4.0 / 3.0 * np.pi * r**3, np.full(3, 0.4 * r**2)
+    rotation = pinocchio.rpy.rpyToMatrix(numbers(origin.get('rpy')))
+    return volume, numbers(origin.get('xyz')), rotation @ np.diag(moments) @ rotation.T
+
+
+@every
+def test_every_inertia_is_that_of_the_shapes_at_uniform_density(name):
+    heavy = [link for link in robot(name).findall('link') if link.find('inertial') is not None]
+    assert len(heavy) == JOINTS[name] + 1
+    for link in heavy:
+        inertial = link.find('inertial')
+        mass = float(inertial.find('mass').get('value'))
+        shapes = [shape(element) for element in link.findall('collision')]
+        density = mass / sum(volume for volume, _, _ in shapes)
+        center = sum(density * volume * at for volume, at, _ in shapes) / mass
+        expected = np.zeros((3, 3))
+        for volume, at, inertia in shapes:
+            arm = at - center
+            expected += density * volume * (inertia + arm @ arm * np.eye(3) - np.outer(arm, arm))
+        given = {key: float(value) for key, value in inertial.find('inertia').attrib.items()}
+        where = link.get('name')
+        np.testing.assert_allclose(numbers(inertial.find('origin').get('xyz')), center, atol=1e-6,
+                                   err_msg=where)
+        for row, column, key in ((0, 0, 'ixx'), (1, 1, 'iyy'), (2, 2, 'izz'),
+                                 (0, 1, 'ixy'), (0, 2, 'ixz'), (1, 2, 'iyz')):
+            # The files have six digits.
+            assert given[key] == pytest.approx(expected[row, column], rel=1e-5,
+                                               abs=1e-5 * np.trace(expected)), (where, key)
+
+
+@every
+def test_what_is_seen_is_what_is_touched(name):
+    for link in robot(name).findall('link'):
+        seen, touched = ([ET.tostring(element.find(part)).strip() for element in link.findall(kind)
+                          for part in ('origin', 'geometry')] for kind in ('visual', 'collision'))
+        assert seen == touched
+
+
+@every
+def test_pinocchio_finds_the_joints_and_the_hands(name):
+    loaded = model(name)
+    assert loaded.nv == loaded.nq == JOINTS[name]
+    assert all(loaded.existBodyName(hand) for hand in HANDS[name])
+
+
+@every
+def test_every_joint_has_an_effort_drive_and_limits(name):
+    text = robot(name)
+    moving = [joint for joint in text.findall('joint') if joint.get('type') != 'fixed']
+    block = text.find('ros2_control')
+    assert block.get('type') == 'system'
+    assert ([joint.get('name') for joint in block.findall('joint')]
+            == [joint.get('name') for joint in moving])
+    for joint in block.findall('joint'):
+        assert [each.get('name') for each in joint.findall('command_interface')] == ['effort']
+        assert ([each.get('name') for each in joint.findall('state_interface')]
+                == ['position', 'velocity'])
+    for joint in moving:
+        limit = {key: float(value) for key, value in joint.find('limit').attrib.items()}
+        assert limit['lower'] < 0.0 < limit['upper'], joint.get('name')
+        assert limit['effort'] > 0.0 < limit['velocity'], joint.get('name')
+
+
+@every
+def test_the_drives_carry_the_robot_in_every_posture(name):
+    loaded = model(name)
+    data = loaded.createData()
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        q = rng.uniform(loaded.lowerPositionLimit, loaded.upperPositionLimit)
+        gravity = pinocchio.computeGeneralizedGravity(loaded, data, q)
+        assert (np.abs(gravity) < 0.7 * loaded.effortLimit).all()
+
+
+@pytest.mark.parametrize('name', ['dual_arm', 'humanoid'])
+def test_left_and_right_are_mirror_images(name):
+    loaded = model(name)
+    data = loaded.createData()
+    q = np.random.default_rng(1).uniform(loaded.lowerPositionLimit, loaded.upperPositionLimit)
+    turned = ('yaw', 'roll')
+    mirrored = np.empty_like(q)
+    for joint in list(loaded.names)[1:]:
+        twin = {'l_': 'r_', 'r_': 'l_'}.get(joint[:2], joint[:2]) + joint[2:]
+        sign = -1.0 if joint.endswith(turned) else 1.0
+        mirrored[loaded.joints[loaded.getJointId(twin)].idx_q] = (
+            sign * q[loaded.joints[loaded.getJointId(joint)].idx_q])
+    pinocchio.framesForwardKinematics(loaded, data, q)
+    left = data.oMf[loaded.getFrameId('l_hand')].translation.copy()
+    pinocchio.framesForwardKinematics(loaded, data, mirrored)
+    right = data.oMf[loaded.getFrameId('r_hand')].translation
+    np.testing.assert_allclose(right, left * [1, -1, 1], atol=1e-12)
+    assert (mirrored > loaded.lowerPositionLimit - 1e-12).all()
+    assert (mirrored < loaded.upperPositionLimit + 1e-12).all()
