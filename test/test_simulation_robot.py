@@ -187,9 +187,9 @@ def test_effort_is_clamped_like_a_drive():
     robot = SimulatedRobot(DUAL_ARM)
     robot.set_effort({'l_elbow': 1e6, 'r_elbow': -1e6, 'torso_yaw': 3.0})
     effort = dict(zip(robot.joint_names, robot.efforts, strict=True))
-    assert (effort['l_elbow'], effort['r_elbow'], effort['torso_yaw']) == (80.0, -80.0, 3.0)
+    assert (effort['l_elbow'], effort['r_elbow'], effort['torso_yaw']) == (50.0, -50.0, 3.0)
     clamped = robot.accelerations()
-    robot.set_effort({'l_elbow': 80.0, 'r_elbow': -80.0})
+    robot.set_effort({'l_elbow': 50.0, 'r_elbow': -50.0})
     np.testing.assert_array_equal(robot.accelerations(), clamped)
 
 

@@ -164,8 +164,9 @@ def _set_inertias(model, inertials):
     # No two joints alike: only inertia that is missing at every posture counts.
     data.qpos[:] = 0.3 + (np.arange(model.nq) * 0.618034) % 1.0
     mujoco.mj_forward(model, data)
-    # The inverse pivots of the mass matrix's factors. MuJoCo raises a pivot to its smallest number.
-    stuck = np.flatnonzero(~(np.abs(data.qLDiagInv) < 0.1 / mujoco.mjMINVAL))
+    # The inverse pivots of the mass matrix's factors; newer MuJoCo raises a pivot to mjMINVAL.
+    pivots = data.qLDiagInv
+    stuck = np.flatnonzero(~((pivots > 0.0) & (pivots < 0.1 / mujoco.mjMINVAL)))
     if len(stuck):
         joint = model.joint(model.dof_jntid[stuck[0]]).name or 'the floating base'
         raise SimulationError(
