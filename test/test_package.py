@@ -18,8 +18,9 @@ import opspace_control
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / 'opspace_control'
 MODULES = sorted(PACKAGE.glob('**/*.py'))
-SOURCES = sorted(path for folder in ('opspace_control', 'test', 'benchmark', 'examples', 'launch')
-                 for path in (ROOT / folder).glob('**/*.py')) + [ROOT / 'setup.py']
+SOURCES = [ROOT / 'setup.py', *sorted(
+    path for folder in ('opspace_control', 'test', 'benchmark', 'examples', 'launch')
+    for path in (ROOT / folder).glob('**/*.py'))]
 HEADER = ('# Copyright 2026 The opspace_control developers\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
@@ -38,7 +39,7 @@ MATHEMATICS = {'numpy', 'numba', 'urdf_parser_py', 'xacro'}
 ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'rcl_interfaces', 'rosgraph_msgs',
        'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs'}
 THIRD_PARTIES = {
-    **{room: MATHEMATICS for room in LAYERS},
+    **dict.fromkeys(LAYERS, MATHEMATICS),
     'simulation': {'numpy', 'mujoco'},
     'ros': {'numpy'} | ROS,
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
@@ -85,7 +86,7 @@ def test_other_packages_stay_in_their_rooms(path):
 
 
 def test_importing_the_package_compiles_nothing():
-    code = 'import opspace_control, sys; sys.exit(bool({"numba", "numpy", "rclpy"} & {*sys.modules}))'
+    code = 'import opspace_control, sys; sys.exit(not {"numba", "rclpy"}.isdisjoint(sys.modules))'
     assert subprocess.run([sys.executable, '-c', code], cwd=ROOT, check=False).returncode == 0
 
 

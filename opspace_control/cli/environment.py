@@ -40,7 +40,7 @@ def own_domain():
 def _lock(domain):
     """Return a file that nobody else has locked until it is closed, or None."""
     try:
-        file = Path(tempfile.gettempdir(), f'opspace_control_domain_{domain}').open('w')
+        file = _lock_file(domain).open('w')
     except OSError:  # another user's
         return None
     try:
@@ -49,6 +49,10 @@ def _lock(domain):
         file.close()
         return None
     return file
+
+
+def _lock_file(domain):
+    return Path(tempfile.gettempdir(), f'opspace_control_domain_{domain}')
 
 
 def private_environment(domain):

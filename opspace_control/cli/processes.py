@@ -41,7 +41,7 @@ class Process:
             self._process = subprocess.Popen(
                 [sys.executable, '-m', 'opspace_control.cli.main', verb, *arguments],
                 env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True, preexec_fn=_die_with_parent)
+                start_new_session=True, preexec_fn=_die_with_parent)  # noqa: PLW1509
 
     @property
     def pid(self):
