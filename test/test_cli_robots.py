@@ -4,15 +4,13 @@ import subprocess
 import sys
 
 import numpy as np
+import pinocchio
 import pytest
 
-pinocchio = pytest.importorskip('pinocchio', reason='the oracle; pip install pin')
-pytest.importorskip('mujoco', reason='the simulator; pip install mujoco')
-
-from opspace_control.cli import robots  # noqa: E402
-from opspace_control.cli.robots import ROBOTS, demo_robot  # noqa: E402
-from opspace_control.errors import OpspaceError  # noqa: E402
-from opspace_control.simulation import SimulatedRobot  # noqa: E402
+from opspace_control.cli import robots
+from opspace_control.cli.robots import ROBOTS, demo_robot
+from opspace_control.errors import OpspaceError
+from opspace_control.simulation import SimulatedRobot
 
 every = pytest.mark.parametrize('robot', ROBOTS, ids=lambda robot: robot.name)
 RADIAN = 0.3  # m

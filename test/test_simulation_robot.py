@@ -4,30 +4,26 @@ import itertools
 import re
 import subprocess
 import sys
-from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 import pytest
+import robots
 
-pinocchio = pytest.importorskip('pinocchio', reason='the oracle; pip install pin')
-pytest.importorskip('mujoco', reason='the simulator; pip install mujoco')
-
-from opspace_control.errors import SimulationError  # noqa: E402
-from opspace_control.simulation import SimulatedRobot  # noqa: E402
+from opspace_control.errors import SimulationError
+from opspace_control.model import KinematicTree
+from opspace_control.simulation import SimulatedRobot
 
 URDF = Path(__file__).parents[1] / 'urdf'
-REAL = Path(distribution('example-robot-data').locate_file(
-    'cmeel.prefix/share/example-robot-data/robots'))
 DUAL_ARM = (URDF / 'dual_arm.urdf').read_text()
+HUMANOID = (URDF / 'humanoid.urdf').read_text()
 ROBOTS = [
-    URDF / 'planar_3r.urdf', URDF / 'dual_arm.urdf', URDF / 'humanoid.urdf',
-    *(REAL / path for path in (
-        'talos_data/robots/talos_reduced.urdf', 'talos_data/robots/talos_full_v2.urdf',
-        'tiago_description/robots/tiago_dual.urdf', 'pr2_description/urdf/pr2.urdf',
-        'baxter_description/urdf/baxter.urdf', 'panda_description/urdf/panda.urdf',
-        'anymal_b_simple_description/robots/anymal.urdf', 'ur_description/urdf/ur5_robot.urdf',
-        'human_description/robots/human.urdf')),
+    *sorted(URDF.glob('*.urdf')),
+    *(robots.robot_file(name) for name in (
+        robots.TALOS, robots.TIAGO_DUAL, robots.PR2, robots.BAXTER, 'talos_full_v2.urdf',
+        'anymal_b_simple_description/robots/anymal.urdf', 'panda.urdf', 'ur5_robot.urdf',
+        'human.urdf', 'icub.urdf')),
 ]
 by_robot = pytest.mark.parametrize('path', ROBOTS, ids=lambda path: path.stem)
 GRAVITY = 9.81
@@ -106,8 +102,16 @@ def test_frame_poses_are_pinocchios(path):
                                    atol=1e-10)
 
 
+@by_robot
+def test_joints_and_their_limits_are_those_of_the_model(path):
+    robot, tree = SimulatedRobot(path.read_text()), KinematicTree.from_urdf_file(path)
+    assert robot.joint_names == tree.dof_names
+    for limits in ('lower_position_limits', 'upper_position_limits', 'effort_limits'):
+        np.testing.assert_array_equal(getattr(robot, limits), getattr(tree, limits))
+
+
 def test_floating_base_dynamics_is_pinocchios():
-    text = frictionless((URDF / 'humanoid.urdf').read_text())
+    text = frictionless(HUMANOID)
     robot, oracle = SimulatedRobot(text, floating_base=True), Oracle(text, floating_base=True)
     positions, velocities, efforts = random_state(robot)
     pose = np.array([1.0, 2.0, 3.0, *(np.array([0.1, -0.2, 0.3, 0.9]) / np.sqrt(0.95))])
@@ -128,7 +132,7 @@ def test_floating_base_dynamics_is_pinocchios():
                                atol=1e-9 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize('path', sorted(REAL.glob('**/*.urdf')), ids=lambda path: path.stem)
+@pytest.mark.parametrize('path', robots.robot_files(), ids=robots.robot_id)
 def test_every_real_robot_can_be_simulated_or_the_error_names_the_element(path):
     wrong = {'ur3': 'no <robot> with a <link>', 'alex_psyonic_hands': "mimics 'index_q1'"}
     if path.stem in wrong:
@@ -194,7 +198,7 @@ def test_effort_is_clamped_like_a_drive():
 
 
 def test_friction_can_be_left_to_the_drives():
-    text = chain('a', 'b', joint='<dynamics damping="3" friction="200"/>')
+    text = chain('a', 'b', inner='<dynamics damping="3" friction="200"/>')
     stuck, free = SimulatedRobot(text), SimulatedRobot(text, joint_friction=False)
     for robot in (stuck, free):
         robot.step(200)
@@ -214,29 +218,24 @@ def test_an_end_stop_holds_the_joint():
 def test_joints_come_depth_first_in_the_order_of_the_file():
     assert SimulatedRobot(DUAL_ARM).joint_names == tuple(
         re.findall(r'<joint name="(\w+)" type="revolute">', DUAL_ARM))
-    branching = chain('trunk', 'b', 'c', extra="""
-      <link name="late"/><joint name="early" type="revolute"><parent link="trunk"/>
-      <child link="late"/><axis xyz="0 0 1"/></joint>""")
+    branching = chain('trunk', 'b', 'c', extra='<link name="late"/>' + robots.joint(
+        'early', 'trunk', 'late', inner='<axis xyz="0 0 1"/>'))
     assert SimulatedRobot(branching).joint_names == ('to_b', 'to_c', 'early')
 
 
-def chain(*links, extra='', joint=''):
-    """A URDF of heavy links on y axes, each 0.3 m along x from the one before."""
-    inertial = ('<inertial><origin xyz="0.15 0 0"/><mass value="2"/><inertia ixx="0.01" iyy="0.02" '
-                'izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>')
-    text = ''.join(f'<link name="{link}">{inertial}</link>' for link in links)
-    for parent, child in itertools.pairwise(links):
-        text += (
-            f'<joint name="to_{child}" type="revolute"><parent link="{parent}"/>'
-            f'<child link="{child}"/><origin xyz="0.3 0 0"/><axis xyz="0 1 0"/>{joint}</joint>')
-    return f'<robot name="chain">{text}{extra}</robot>'
+def chain(*names, extra='', inner=''):
+    """A robot of links on y axes, each 0.3 m along x from the one before; joints are to_<link>."""
+    parts = [robots.link(name, 2.0, (0.01, 0.02, 0.02), inner='<origin xyz="0.15 0 0"/>')
+             for name in names]
+    parts += [robots.joint(f'to_{child}', parent, child,
+                    inner=f'<origin xyz="0.3 0 0"/><axis xyz="0 1 0"/>{inner}')
+              for parent, child in itertools.pairwise(names)]
+    return robots.robot(*parts, extra)
 
 
-FOLLOWER = """
-  <link name="tip"><inertial><mass value="0.1"/><inertia ixx="0.001" iyy="0.001" izz="0.001"
-  ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="follows" type="revolute"><parent link="b"/><child link="tip"/><axis xyz="0 1 0"/>
-  <mimic joint="to_b" multiplier="-0.5" offset="0.3"/></joint>"""
+FOLLOWER = robots.link('tip', 0.1, (1e-3, 1e-3, 1e-3)) + robots.joint(
+    'follows', 'b', 'tip',
+    inner='<axis xyz="0 1 0"/><mimic joint="to_b" multiplier="-0.5" offset="0.3"/>')
 
 
 def test_a_follower_follows_its_leader():
@@ -277,10 +276,8 @@ def test_the_follower_of_a_locked_joint_is_locked():
     np.testing.assert_allclose(robot.frame_pose('tip'), free.frame_pose('tip'), atol=1e-12)
 
 
-PLANAR = chain('base', 'b', extra="""
-  <link name="world"/>
-  <joint name="wheels" type="planar"><parent link="world"/><child link="base"/>
-  <origin xyz="0 0 0.2"/><axis xyz="0 0 1"/></joint>""")
+PLANAR = chain('base', 'b', extra='<link name="world"/>' + robots.joint(
+    'wheels', 'world', 'base', 'planar', '<origin xyz="0 0 0.2"/><axis xyz="0 0 1"/>'))
 
 
 def test_a_planar_joint_is_three():
@@ -317,7 +314,7 @@ def test_a_wrench_pushes_at_the_links_origin_in_world_axes():
 
 
 def test_the_floor_carries_a_falling_hand():
-    robot = SimulatedRobot((URDF / 'humanoid.urdf').read_text(), floor=True)
+    robot = SimulatedRobot(HUMANOID, floor=True)
     robot.reset({'ankle_pitch': 0.6, 'knee_pitch': -1.2})
     robot.step(4000)
     for link in robot.link_names:
@@ -346,8 +343,7 @@ def test_reset_starts_anew():
 
 
 def test_reset_starts_inside_the_limits():
-    text = (REAL / 'baxter_description/urdf/baxter.urdf').read_text()
-    robot = SimulatedRobot(text)
+    robot = SimulatedRobot(robots.robot_file(robots.BAXTER).read_text())
     assert (robot.positions >= robot.lower_position_limits).all()
     assert (robot.positions <= robot.upper_position_limits).all()
 
@@ -363,7 +359,7 @@ def test_two_runs_give_the_same_numbers():
 
 
 def bad(old, new):
-    return chain('a', 'b', joint='<limit lower="-1" upper="1" effort="5" velocity="1"/>').replace(
+    return chain('a', 'b', inner='<limit lower="-1" upper="1" effort="5" velocity="1"/>').replace(
         old, new)
 
 
@@ -375,8 +371,8 @@ def bad(old, new):
     (chain('a', 'b').replace('<parent link="a"/>', ''), "joint 'to_b' has no <parent>"),
     (chain('a', 'b').replace('<child link="b"/>', '<child link="c"/>'), 'parent or child missing'),
     (chain('a', 'b').replace('0 1 0', '0 0 0'), 'to_b'),
-    (chain('a', 'b').replace('value="2"', 'value="two"'), "'two' in link 'a'"),
-    (chain('a', 'b').replace('value="2"', 'value="-2"'), "mass of link 'a' is negative"),
+    (chain('a', 'b').replace('value="2.0"', 'value="two"'), "'two' in link 'a'"),
+    (chain('a', 'b').replace('value="2.0"', 'value="-2"'), "mass of link 'a' is negative"),
     (chain('a', 'b').replace('iyy="0.02"', 'iyy="-2"'), "joint 'to_b' has to move is not positive"),
     (chain('a', 'b', extra='<link name="lost"/>'), "'a', 'lost'"),
     (chain('a', 'b', extra=FOLLOWER.replace('joint="to_b"', 'joint="to_x"')), "mimics 'to_x'"),

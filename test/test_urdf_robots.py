@@ -4,9 +4,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 import pytest
-
-pinocchio = pytest.importorskip('pinocchio', reason='the oracle; pip install pin')
 
 URDF = Path(__file__).parents[1] / 'urdf'
 JOINTS = {'planar_3r': 3, 'dual_arm': 17, 'humanoid': 24}
