@@ -18,7 +18,6 @@ from opspace_control.model import KinematicTree
 from opspace_control.ros.conversions import (
     EffortCommand,
     JointStateReader,
-    command_joints,
     fill_pose,
     fill_twist,
     pose_from_message,
@@ -94,26 +93,6 @@ def test_command_is_in_its_own_order_and_one_message(model):
     assert list(first.data) == [3.0, 1.0]
     assert command.write(np.array([4.0, 5.0, 6.0])) is first
     assert list(first.data) == [6.0, 4.0]
-
-
-class TestCommandJoints:
-
-    def test_default_is_every_joint_of_one_degree_of_freedom(self):
-        model = KinematicTree.from_urdf(robots.chain('revolute', 'planar', 'prismatic'),
-                                        locked_joints=['j3'])
-        assert command_joints(model) == ['j1']
-
-    def test_default_is_what_ros2_control_drives(self):
-        block = ('<ros2_control name="drives" type="system"><joint name="j2">'
-                 '<command_interface name="effort"/></joint></ros2_control>')
-        model = KinematicTree.from_urdf(ROBOT.replace('</robot>', block + '</robot>'))
-        assert command_joints(model) == ['j2']
-        assert command_joints(model, ['j3', 'j1']) == ['j3', 'j1']
-
-    @pytest.mark.parametrize('wanted', [['j1', 'j1'], ['j1', 'elbow']])
-    def test_refuses_what_is_not_there_or_twice(self, model, wanted):
-        with pytest.raises(RosInterfaceError, match=wanted[1]):
-            command_joints(model, wanted)
 
 
 class TestPose:

@@ -4,7 +4,7 @@
 
 import math
 
-from opspace_control.ros.parameters import Parameter
+from opspace_control.ros.parameter_table import Parameter
 
 COMMAND_TOPIC = Parameter(
     'command_topic', 'string', 'effort_controller/commands',

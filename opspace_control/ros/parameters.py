@@ -1,12 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a parameter of a node is: declared, checked and documented from one record."""
+"""The declared parameters of a node, made and kept in order by its table."""
 
 import difflib
 import math
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
@@ -22,83 +21,6 @@ _TYPES = {
     # One number for all axes, or one each: a static type cannot say that.
     'gain': None,
 }
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """
-    One row of a node's parameter table.
-
-    ``minimum`` and ``maximum`` are both allowed values. ``type`` is the ROS 2 type, or ``gain``: a
-    double or a double_array of ``length`` values.
-    """
-
-    name: str
-    type: str
-    default: object
-    description: str
-    unit: str = ''
-    minimum: float = -math.inf
-    maximum: float = math.inf
-    choices: tuple = ()
-    length: int = 0              # of an array that must have one
-    read_only: bool = True
-
-    def inside(self, namespace):
-        """Return this parameter as a member of a nested block, such as that of a task."""
-        return replace(self, name=f'{namespace}.{self.name}')
-
-    @property
-    def bounds(self):
-        """The range of a number as text, '' if it has none."""
-        if not math.isfinite(self.minimum):
-            return ''
-        return f'[{self.minimum:g}, {self.maximum:g}]'
-
-    def refusal(self, value):
-        """Return why ``value``, of the right ROS 2 type, cannot be taken; '' if it can."""
-        if value is None:
-            return ''
-        if self.type == 'gain':
-            return self._gain_refusal(value)
-        if self.type == 'double':
-            return self._number_refusal(value)
-        if self.choices and value not in self.choices:
-            return f'{self.name} must be one of {", ".join(self.choices)}, not {value!r}'
-        if self.length and len(value) != self.length:
-            return f'{self.name} must have {self.length} values, not {len(value)}'
-        return ''
-
-    def _gain_refusal(self, value):
-        numbers = list(value) if hasattr(value, '__len__') else [value]
-        if isinstance(value, str) or not all(_is_number(number) for number in numbers):
-            return f'{self.name} must be a number or {self.length} numbers, not {value!r}'
-        if len(numbers) not in (1, self.length):
-            return f'{self.name} must be a number or {self.length} numbers, not {len(numbers)}'
-        return next(filter(None, map(self._number_refusal, numbers)), '')
-
-    def _number_refusal(self, value):
-        if math.isnan(value):
-            return f'{self.name} is not a number'
-        if not self.minimum <= value <= self.maximum:
-            return f'{self.name} must lie in {self.bounds} {self.unit}, not {value:g}'
-        return ''
-
-    def descriptor(self):
-        """Return the ROS 2 description that `ros2 param describe` shows."""
-        unit = f' [{self.unit}]' if self.unit else ''
-        choices = f' One of: {", ".join(self.choices)}.' if self.choices else ''
-        descriptor = ParameterDescriptor(
-            description=f'{self.description}{unit}{choices}', read_only=self.read_only,
-            dynamic_typing=self.type == 'gain')
-        if math.isfinite(self.minimum) and self.type in ('double', 'gain'):
-            descriptor.floating_point_range = [
-                FloatingPointRange(from_value=self.minimum, to_value=self.maximum)]
-        return descriptor
-
-
-def _is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 class NodeParameters(Mapping):
@@ -149,7 +71,7 @@ class NodeParameters(Mapping):
             try:
                 self._node.declare_parameter(
                     parameter.name, _TYPES[parameter.type] if empty else parameter.default,
-                    parameter.descriptor())
+                    _descriptor(parameter))
                 reason = parameter.refusal(self[parameter.name])
             except InvalidParameterTypeException as error:
                 reason = str(error)
@@ -199,3 +121,16 @@ class NodeParameters(Mapping):
         except OpspaceError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+
+def _descriptor(parameter):
+    """Return the ROS 2 description that `ros2 param describe` shows."""
+    unit = f' [{parameter.unit}]' if parameter.unit else ''
+    choices = f' One of: {", ".join(parameter.choices)}.' if parameter.choices else ''
+    descriptor = ParameterDescriptor(
+        description=f'{parameter.description}{unit}{choices}', read_only=parameter.read_only,
+        dynamic_typing=parameter.type == 'gain')
+    if math.isfinite(parameter.minimum) and parameter.type in ('double', 'gain'):
+        descriptor.floating_point_range = [
+            FloatingPointRange(from_value=parameter.minimum, to_value=parameter.maximum)]
+    return descriptor

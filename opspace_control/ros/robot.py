@@ -5,7 +5,7 @@
 from opspace_control.control import OperationalSpaceController
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.conversions import command_joints
+from opspace_control.ros.joints import command_joints
 from opspace_control.tasks import PoseTask, PostureTask
 
 

@@ -16,9 +16,9 @@ from std_srvs.srv import SetBool, Trigger
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
-from opspace_control.ros.conversions import command_joints
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.executor import run
+from opspace_control.ros.joints import command_joints
 from opspace_control.ros.pace import LockStep, RealTime
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import LATCHED, NEWEST, RELIABLE

@@ -7,7 +7,7 @@ from opspace_control.ros.controller_parameters import (
     COMMAND_TOPIC,
     ROBOT_DESCRIPTION,
 )
-from opspace_control.ros.parameters import Parameter
+from opspace_control.ros.parameter_table import Parameter
 
 NODE = (
     ROBOT_DESCRIPTION,

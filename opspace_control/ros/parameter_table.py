@@ -1,0 +1,71 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a parameter of a node is: a row that declares, checks and documents it; needs no ROS."""
+
+import math
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """
+    One row of a node's parameter table.
+
+    ``minimum`` and ``maximum`` are both allowed values. ``type`` is the ROS 2 type, or ``gain``: a
+    double or a double_array of ``length`` values.
+    """
+
+    name: str
+    type: str
+    default: object
+    description: str
+    unit: str = ''
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    choices: tuple = ()
+    length: int = 0              # of an array that must have one
+    read_only: bool = True
+
+    def inside(self, namespace):
+        """Return this parameter as a member of a nested block, such as that of a task."""
+        return replace(self, name=f'{namespace}.{self.name}')
+
+    @property
+    def bounds(self):
+        """The range of a number as text, '' if it has none."""
+        if not math.isfinite(self.minimum):
+            return ''
+        return f'[{self.minimum:g}, {self.maximum:g}]'
+
+    def refusal(self, value):
+        """Return why ``value``, of the right ROS 2 type, cannot be taken; '' if it can."""
+        if value is None:
+            return ''
+        if self.type == 'gain':
+            return self._gain_refusal(value)
+        if self.type == 'double':
+            return self._number_refusal(value)
+        if self.choices and value not in self.choices:
+            return f'{self.name} must be one of {", ".join(self.choices)}, not {value!r}'
+        if self.length and len(value) != self.length:
+            return f'{self.name} must have {self.length} values, not {len(value)}'
+        return ''
+
+    def _gain_refusal(self, value):
+        numbers = list(value) if hasattr(value, '__len__') else [value]
+        if isinstance(value, str) or not all(_is_number(number) for number in numbers):
+            return f'{self.name} must be a number or {self.length} numbers, not {value!r}'
+        if len(numbers) not in (1, self.length):
+            return f'{self.name} must be a number or {self.length} numbers, not {len(numbers)}'
+        return next(filter(None, map(self._number_refusal, numbers)), '')
+
+    def _number_refusal(self, value):
+        if math.isnan(value):
+            return f'{self.name} is not a number'
+        if not self.minimum <= value <= self.maximum:
+            return f'{self.name} must lie in {self.bounds} {self.unit}, not {value:g}'
+        return ''
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
