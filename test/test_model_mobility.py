@@ -57,6 +57,16 @@ def test_a_point_mass_on_the_axis_and_beside_it():
     assert KinematicTree.from_urdf(point(1e-6)).nv == 1
 
 
+def test_a_mass_that_slides_along_the_axis():
+    def slider(x):
+        return robot(link('a'), link('b', None), link('c', 2.0, (0, 0, 0),
+                                                      f'<origin xyz="{x} 0 0"/>'),
+                     joint('j', 'a', 'b', inner=Z),
+                     joint('k', 'b', 'c', 'prismatic', ALONG_X + Z))
+    assert stuck(slider(-1.0)).joint == 'j'
+    assert KinematicTree.from_urdf(slider(1.0)).nv == 2
+
+
 def test_a_massless_wrist_is_legal_and_aligned_axes_are_not():
     assert KinematicTree.from_urdf(massless_chain(Z, Y, X)).nv == 3
     assert stuck(massless_chain(Z, Z)).joint == 'j1'

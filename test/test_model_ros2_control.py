@@ -33,9 +33,10 @@ def with_blocks(blocks):
 def test_blocks_and_interfaces():
     left, right = with_blocks(BLOCKS).ros2_control
     assert (left.name, left.type) == ('left', 'system')
-    assert left.joints == {'j2': JointInterfaces(('effort', 'position'), ('position', 'velocity'))}
+    assert left.joints == (
+        JointInterfaces('j2', ('effort', 'position'), ('position', 'velocity')),)
     assert (right.name, right.type) == ('right', 'actuator')
-    assert right.joints['j3'] == JointInterfaces(('velocity',), ())
+    assert right.joints[0] == JointInterfaces('j3', ('velocity',), ())
 
 
 def test_effort_joints_come_in_the_order_of_the_robot():
@@ -60,6 +61,6 @@ def test_a_real_robot():
     tree = KinematicTree.from_urdf_file(robot_file('xarm7.urdf'))
     (block,) = tree.ros2_control
     assert block.type == 'system'
-    assert list(block.joints) == [f'joint{i}' for i in range(1, 8)]
-    assert block.joints['joint1'].command == ('position', 'velocity')
+    assert [joint.name for joint in block.joints] == [f'joint{i}' for i in range(1, 8)]
+    assert block.joints[0].command == ('position', 'velocity')
     assert tree.effort_joints == ()

@@ -33,7 +33,7 @@ def check_mobility(robot):
     stuck = immovable_nodes(robot.nodes, np.zeros(robot.nq))
     if len(stuck):
         robot.warnings.append(
-            f"at the zero posture no inertia opposes joint '{_joint_of(robot, stuck[-1])}': "
+            f"at the zero posture no inertia opposes joint '{_joints_of(robot, stuck)[-1]}': "
             'massless links between aligned axes; stay away from that posture')
 
 
@@ -101,15 +101,16 @@ def _cross(vectors):
     return np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]).transpose(2, 0, 1)
 
 
-def _joint_of(robot, node):
-    """Return the joint, or the base, that a driven node belongs to."""
-    dof = robot.nodes['v_index'][node]
-    return next(name for name, dofs in robot.dofs.items() if dof in dofs)
+def _joints_of(robot, nodes):
+    """Return the joints, or the base, that driven nodes belong to, each once."""
+    owners = {dof: name for name, dofs in robot.dofs.items() for dof in dofs}
+    return list(dict.fromkeys(owners[dof] for dof in robot.nodes['v_index'][nodes].tolist()))
 
 
 def _error(robot, stuck):
     """Return the error of nodes that nothing opposes: about the last, with a cure for all."""
-    node, joint = stuck[-1], _joint_of(robot, stuck[-1])
+    node, joints = stuck[-1], _joints_of(robot, stuck)
+    joint = joints[-1]
     carried = [node]
     inside = set(carried)
     for i in range(node + 1, len(robot.nodes)):
@@ -123,7 +124,7 @@ def _error(robot, stuck):
     else:
         reason = f'it carries nothing with mass, only {enumerate_names(links)}'
     cure = (f"Give link '{links[0]}' an <inertial>, make the joint fixed, or lock it: "
-            f'locked_joints={list(dict.fromkeys(_joint_of(robot, i) for i in stuck))}.')
+            f'locked_joints={joints}.')
     if joint == BASE:
         cure = 'Leave out floating_base=True, or give the links an <inertial>.'
     return ModelError(f"No inertia opposes joint '{joint}': {reason}.", cure=cure,

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The <ros2_control> blocks of a URDF: which joints the hardware moves, and by what command."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from opspace_control.errors import ModelError
 
 
 @dataclass(frozen=True)
 class JointInterfaces:
-    """Interface names of one joint, such as ('effort',) and ('position', 'velocity')."""
+    """A joint and the names of its interfaces, such as ('effort',), ('position', 'velocity')."""
 
+    name: str
     command: tuple
     state: tuple
 
@@ -21,30 +22,31 @@ class Hardware:
 
     name: str
     type: str
-    joints: dict = field(default_factory=dict)  # joint name -> JointInterfaces
+    joints: tuple  # of JointInterfaces
 
 
 def read_hardware(robot):
     """Return the `Hardware` blocks of a <robot> element, in document order."""
     return tuple(
         Hardware(block.get('name', ''), block.get('type', ''),
-                 {_name(joint, block): JointInterfaces(_interfaces(joint, 'command_interface'),
-                                                       _interfaces(joint, 'state_interface'))
-                  for joint in block.findall('joint')})
+                 tuple(JointInterfaces(_name(joint, block),
+                                       _interfaces(joint, 'command_interface'),
+                                       _interfaces(joint, 'state_interface'))
+                       for joint in block.findall('joint')))
         for block in robot.findall('ros2_control'))
 
 
 def joints_with_command(hardware, interface):
     """Return the joints of all blocks that have this command interface, each once, in order."""
-    return tuple(dict.fromkeys(name for block in hardware for name, joint in block.joints.items()
+    return tuple(dict.fromkeys(joint.name for block in hardware for joint in block.joints
                                if interface in joint.command))
 
 
 def unknown_joints(description):
     """Return a warning for every joint of a hardware block that the robot does not have."""
-    return [f"the ros2_control block '{block.name}' has a joint '{name}', the robot has not"
-            for block in description.hardware for name in block.joints
-            if name not in description.joints]
+    return [f"the ros2_control block '{block.name}' has a joint '{joint.name}', the robot has not"
+            for block in description.hardware for joint in block.joints
+            if joint.name not in description.joints]
 
 
 def _name(joint, block):

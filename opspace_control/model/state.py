@@ -93,12 +93,8 @@ class RobotState:
 
     def _owner_of_q(self, index):
         """Return the joint, or 'base', whose coordinates include q[index]."""
-        first = -1
-        for joint, dofs in self._model.joint_dofs.items():
-            start = self._model.q_index[dofs[0]]
-            if first < start <= index:
-                first, owner = start, joint
-        return owner
+        return [joint for joint, dofs in self._model.joint_dofs.items()
+                if self._model.q_index[dofs[0]] <= index][-1]
 
 
 def _array(values, name, shape):

@@ -28,7 +28,8 @@ class KinematicTree:
     A floating base comes first: ``q = [x y z qx qy qz qw ...]``, ``v = [v; ω; ...]`` of the root
     link's origin in world axes, dofs ``base/x`` ... ``base/rz``. The joints follow depth first,
     children in document order. A revolute, continuous or prismatic joint is one number in q and
-    one in v; a planar joint three, ``[x y θ]`` (``joint/x``, ``joint/y``, ``joint/rz``); a
+    one in v; a planar joint three, ``[x y θ]`` (``joint/x``, ``joint/y``, ``joint/rz``), where x
+    and y are the joint frame's own, turned the short way with its z onto the joint axis; a
     ``floating`` joint seven and six, like the base but in its joint frame's axes. A mimic joint
     follows its leader's position and is no degree of freedom. Units are m, rad, kg, s, N, N·m.
     """
@@ -59,7 +60,15 @@ class KinematicTree:
 
     @classmethod
     def from_urdf_file(cls, path, *, floating_base=False, passive_joints=(), locked_joints=()):
-        """Read a URDF or xacro file; see `from_urdf`. Meshes are never looked for."""
+        """
+        Read a URDF or xacro file; keywords are those of `from_urdf`. Meshes are never looked for.
+
+        Raises
+        ------
+        ModelError
+            The file cannot be read, or for the reasons of `from_urdf`.
+
+        """
         return cls._from_description(read_urdf(read_bytes(path), path), floating_base,
                                      passive_joints, locked_joints)
 
