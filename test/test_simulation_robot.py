@@ -369,17 +369,24 @@ def bad(old, new):
     (chain('a', 'b').replace('type="revolute"', 'type="hinge"'), "joint 'to_b' is of type 'hinge'"),
     (chain('a', 'b').replace('type="revolute"', 'type="floating"'), 'use floating_base'),
     (chain('a', 'b').replace('<parent link="a"/>', ''), "joint 'to_b' has no <parent>"),
-    (chain('a', 'b').replace('<child link="b"/>', '<child link="c"/>'), 'parent or child missing'),
+    (chain('a', 'b').replace('<child link="b"/>', '<child link="c"/>'), "names link 'c', which"),
+    (chain('a', 'b').replace('<link name="b">', '<link name="a">'), "<link> are named 'a'"),
+    (chain('a', 'b', extra=robots.joint('to_b', 'a', 'b')), "<joint> are named 'to_b'"),
+    (chain('a', 'b', extra=robots.joint('again', 'a', 'b')), "'b' has two parents"),
+    (chain('a', 'b', extra=robots.joint('loop', 'b', 'a')), "in a loop or beyond: 'a' and 'b'"),
+    (chain('a', 'b').replace('0.3 0 0', '0.3 zero 0'), "'0.3 zero 0' in <origin> of joint 'to_b'"),
+    (chain('a', 'b').replace('0.3 0 0', '0.3 inf 0'), 'has xyz="0.3 inf 0"'),
+    (chain('a', 'b', inner='<dynamics damping="-1"/>'), 'damping="-1"'),
     (chain('a', 'b').replace('0 1 0', '0 0 0'), 'to_b'),
     (chain('a', 'b').replace('value="2.0"', 'value="two"'), "'two' in link 'a'"),
     (chain('a', 'b').replace('value="2.0"', 'value="-2"'), "mass of link 'a' is negative"),
     (chain('a', 'b').replace('iyy="0.02"', 'iyy="-2"'), "joint 'to_b' has to move is not positive"),
-    (chain('a', 'b', extra='<link name="lost"/>'), "'a', 'lost'"),
+    (chain('a', 'b', extra='<link name="lost"/>'), "'a' and 'lost'"),
     (chain('a', 'b', extra=FOLLOWER.replace('joint="to_b"', 'joint="to_x"')), "mimics 'to_x'"),
     (chain('a', 'b', extra=FOLLOWER.replace('joint="to_b"', 'joint="follows"')), 'cannot|can lead'),
     (bad('upper="1"', 'upper="-2"'), "<limit> of joint 'to_b'"),
     (bad('effort="5"', 'effort="x"'), "'x' in <limit> of joint 'to_b'"),
-], ids=range(15))
+], ids=itertools.count())
 def test_a_bad_file_is_an_error_that_names_the_element(text, message):
     with pytest.raises(SimulationError, match=message):
         SimulatedRobot(text)

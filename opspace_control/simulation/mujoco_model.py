@@ -40,10 +40,9 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction
                             collision_shapes=contacts or floor)
     try:
         spec = mujoco.MjSpec.from_string(description.text)
-        root = _only_root(spec)
         joints = _resolve(spec, description.joints)
         if floating_base:
-            root.add_freejoint()
+            spec.worldbody.first_body().add_freejoint()
         _set_options(spec, timestep, gravity)
         _set_placeholders(spec, description.inertials)
         welds = {joint.name: weld(spec, joint) for joint in _locked(joints, locked_joints)}
@@ -57,15 +56,6 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction
                               reason=reason) from None
     _set_inertias(model, description.inertials)
     return model, joints, welds
-
-
-def _only_root(spec):
-    roots = spec.worldbody.bodies
-    if len(roots) != 1:
-        names = ', '.join(repr(link_name(body.name)) for body in roots) or 'none'
-        raise SimulationError(f'A robot has one root link; this one has: {names}.',
-                              cure='Connect them with joints, without a loop.', element='robot')
-    return roots[0]
 
 
 def _resolve(spec, joints):

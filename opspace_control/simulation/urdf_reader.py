@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.errors import SimulationError
+from opspace_control.model.topology import enumerate_names, nearest
 
 # MuJoCo keeps the body name 'world' to itself; many URDFs call their root link so.
 _WORLD, _RENAMED_WORLD = 'world', '/world'
@@ -97,25 +98,75 @@ def read_urdf(urdf_text, *, joint_friction, collision_shapes):
                               cure='Give the text of a URDF; expand a xacro file first.')
     kept = ET.Element('robot', name=robot.get('name') or 'robot')
     ET.SubElement(ET.SubElement(kept, 'mujoco'), 'compiler', _COMPILER)
+    links = _by_name(robot, 'link')
+    elements = _by_name(robot, 'joint')
+    _check_tree(links, elements)
     inertials, joints = {}, {}
-    for link in robot.findall('link'):
-        name = _attribute(link, 'name', 'a link')
+    for name, link in links.items():
         body = ET.SubElement(kept, 'link', name=body_name(name))
         if link.find('inertial') is not None:
             inertials[name] = _inertial(link.find('inertial'), f"link '{name}'")
         if collision_shapes:
             body.extend(_primitive(shape) for shape in link.findall('collision')
                         if _primitive(shape) is not None)
-    for element in robot.findall('joint'):
-        joint = _copy_joint(element, kept, joint_friction)
+    for name, element in elements.items():
+        joint = _copy_joint(name, element, kept, joint_friction)
         if joint.parts:
-            joints[joint.name] = joint
+            joints[name] = joint
     return Description(ET.tostring(kept, encoding='unicode'), inertials, joints)
 
 
-def _copy_joint(element, kept, joint_friction):
+def _by_name(robot, tag):
+    """Return the robot's elements of one kind by their names."""
+    elements = {}
+    for element in robot.findall(tag):
+        name = _attribute(element, 'name', f'a {tag}')
+        if name in elements:
+            raise SimulationError(f"Two elements <{tag}> are named '{name}'.", element=name,
+                                  cure='Rename one of them, or remove it.')
+        elements[name] = element
+    return elements
+
+
+def _check_tree(links, joints):
+    """See that the joints connect all links to one root: MuJoCo's complaints name no element."""
+    parents, children = {}, {link: [] for link in links}
+    for name, joint in joints.items():
+        parent, child = _links(name, joint)
+        for link in (parent, child):
+            if link not in links:
+                raise SimulationError(f"The joint '{name}' names link '{link}', which is missing.",
+                                      cure=nearest(link, links), element=name)
+        if child in parents:
+            raise SimulationError(f"The link '{child}' has two parents.", element=child,
+                                  cure=f"Remove a joint; the second is '{name}'.")
+        parents[child] = parent
+        children[parent].append(child)
+    roots = [link for link in links if link not in parents]
+    reached = list(roots)
+    for link in reached:
+        reached.extend(children[link])
+    if len(roots) != 1 or len(reached) < len(links):
+        lost = sorted(set(links) - set(reached))
+        raise SimulationError(
+            f'A URDF is one tree. Root links: {enumerate_names(roots) or "none"}; '
+            f'in a loop or beyond: {enumerate_names(lost) or "none"}.',
+            cure='Connect the links by joints, without a loop.', element=(lost or roots)[0])
+
+
+def _links(name, joint):
+    """Return the names of a joint's parent and child link."""
+    where = f"joint '{name}'"
+    for end in ('parent', 'child'):
+        if joint.find(end) is None:
+            raise SimulationError(f'The {where} has no <{end}>.', cure='Name the link it joins.',
+                                  element=name)
+    return [_attribute(joint.find(end), 'link', f'<{end}> of {where}')
+            for end in ('parent', 'child')]
+
+
+def _copy_joint(name, element, kept, joint_friction):
     """Append to ``kept`` what the importer shall see of a joint; return the `Joint`."""
-    name = _attribute(element, 'name', 'a joint')
     where = f"joint '{name}'"
     kind = _attribute(element, 'type', where)
     if kind not in _DOFS:
@@ -124,23 +175,36 @@ def _copy_joint(element, kept, joint_friction):
         raise SimulationError(f"The {where} is of type '{kind}', which cannot be simulated.",
                               cure=cure, element=name)
     copy = ET.SubElement(kept, 'joint', name=name, type=kind)
-    links = []
-    for end in ('parent', 'child'):
-        if element.find(end) is None:
-            raise SimulationError(f'The {where} has no <{end}>.', cure='Name the link it joins.',
-                                  element=name)
-        links.append(_attribute(element.find(end), 'link', f'<{end}> of {where}'))
-        ET.SubElement(copy, end, link=body_name(links[-1]))
-    for tag in ('origin', 'axis', *(['dynamics'] if joint_friction else [])):
-        copy.extend(element.findall(tag))
+    parent, child = _links(name, element)
+    ET.SubElement(copy, 'parent', link=body_name(parent))
+    ET.SubElement(copy, 'child', link=body_name(child))
+    _copy_numbers(element, copy, 'origin', {'xyz': 3, 'rpy': 3})
+    _copy_numbers(element, copy, 'axis', {'xyz': 3})
+    if joint_friction:
+        _copy_numbers(element, copy, 'dynamics', {'damping': 1, 'friction': 1})
     lower, upper, effort = _limits(element.find('limit'), kind, where)
     mimic = _mimic(element.find('mimic'), where)
     # A follower stops where its leader does.
     if np.isfinite([lower, upper]).any() and mimic is None:
         ET.SubElement(copy, 'limit', lower=str(max(lower, -_FAR)), upper=str(min(upper, _FAR)))
     dofs, parts = _DOFS[kind]
-    return Joint(name, links[1], tuple(name + dof for dof in dofs),
+    return Joint(name, child, tuple(name + dof for dof in dofs),
                  tuple(name + part for part in parts), lower, upper, effort, mimic)
+
+
+def _copy_numbers(joint, copy, tag, sizes):
+    """Copy an element's attributes of so many numbers, where it and they are given."""
+    element = joint.find(tag)
+    if element is None:
+        return
+    where = f"<{tag}> of joint '{joint.get('name')}'"
+    kept = {key: element.get(key) for key in sizes if element.get(key) is not None}
+    for key, text in kept.items():
+        values = _numbers(text, sizes[key], where)
+        if not np.isfinite(values).all() or (tag == 'dynamics' and values[0] < 0.0):
+            raise SimulationError(f'The {where} has {key}="{text}".', element=joint.get('name'),
+                                  cure='Give finite numbers, and no negative friction.')
+    ET.SubElement(copy, tag, kept)
 
 
 def _limits(limit, kind, where):
