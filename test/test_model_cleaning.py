@@ -2,7 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad files are refused by element and cure; what does not matter passes without a word."""
 
+import re
+import warnings
+
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_robots import random_urdf
 from robots import chain, joint, link, robot
 
 from opspace_control.errors import ModelError
@@ -174,3 +181,30 @@ def test_the_error_carries_its_facts():
 def test_deeply_nested_clutter_is_no_danger():
     nested = '<x>' * 100_000 + '</x>' * 100_000
     assert KinematicTree.from_urdf(robot(nested, A, B, J)).nv == 1
+
+
+DAMAGE = ['', '0', '-1', '1e29', '-9e29', '1e308', '5e-324', 'nan', 'inf', 'up', '1 2', '0 0 0',
+          '9e29 0 9e29', '1e-29 0 0', 'link_0', 'joint_0', 'mimic_0', 'base', 'fixed', 'planar']
+
+
+@settings(deadline=None, max_examples=300)
+@given(seed=st.integers(0, 2**32 - 1), floating_base=st.booleans(), edits=st.lists(
+    st.tuples(st.sampled_from(['value', 'tag']), st.floats(0, 1, exclude_max=True),
+              st.sampled_from(DAMAGE)), min_size=1, max_size=3))
+def test_a_damaged_file_is_read_or_refused_but_never_worse(seed, floating_base, edits):
+    text = random_urdf(seed, n_joints=4, n_fixed=2, n_mimics=2)
+    for kind, where, value in edits:
+        places = list(re.finditer('"[^"]*"' if kind == 'value' else '<[^<>]*/>', text))
+        if places:
+            place = places[int(where * len(places))]
+            text = (text[:place.start()] + (f'"{value}"' if kind == 'value' else '')
+                    + text[place.end():])
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        try:
+            tree = KinematicTree.from_urdf(text, floating_base=floating_base)
+        except ModelError as error:
+            assert error.cure
+        else:
+            assert all(np.isfinite(tree.nodes[name]).all()
+                       for name in ('mass', 'center_of_mass', 'inertia', 'position', 'rotation'))
