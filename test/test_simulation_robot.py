@@ -407,6 +407,8 @@ def test_bad_arguments_are_errors_that_name_the_joint():
         robot.frame_pose('l_hnd')
     with pytest.raises(SimulationError, match='six finite numbers'):
         robot.apply_wrench('l_hand', np.zeros(3))
+    with pytest.raises(SimulationError, match='timestep of 0'):
+        SimulatedRobot(DUAL_ARM, timestep=0.0)
     with pytest.raises(SimulationError, match="locked_joints names 'neck'"):
         SimulatedRobot(DUAL_ARM, locked_joints=['neck'])
     np.testing.assert_array_equal(robot.positions, before)

@@ -96,6 +96,10 @@ def _locked(joints, names):
 
 
 def _set_options(spec, timestep, gravity):
+    if not (0.0 < timestep < np.inf and np.shape(gravity) == (3,) and np.isfinite(gravity).all()):
+        raise SimulationError(
+            f'A timestep of {timestep} s with gravity {gravity} m/s² cannot be simulated.',
+            cure='Give a positive time and three finite numbers.', value=timestep)
     spec.option.timestep = timestep
     spec.option.gravity = gravity
     # Implicit in the joints' damping, which real files give values of 20,000 N s/m.

@@ -107,8 +107,8 @@ def read_urdf(urdf_text, *, joint_friction, collision_shapes):
         if link.find('inertial') is not None:
             inertials[name] = _inertial(link.find('inertial'), f"link '{name}'")
         if collision_shapes:
-            body.extend(_primitive(shape) for shape in link.findall('collision')
-                        if _primitive(shape) is not None)
+            body.extend(shape for element in link.findall('collision')
+                        if (shape := _primitive(element)) is not None)
     for name, element in elements.items():
         joint = _copy_joint(name, element, kept, joint_friction)
         if joint.parts:
@@ -144,7 +144,7 @@ def _check_tree(links, joints):
         children[parent].append(child)
     roots = [link for link in links if link not in parents]
     reached = list(roots)
-    for link in reached:
+    for link in reached:  # which grows
         reached.extend(children[link])
     if len(roots) != 1 or len(reached) < len(links):
         lost = sorted(set(links) - set(reached))
