@@ -42,7 +42,7 @@ class RobotState:
         self._q, self._v = np.empty(model.nq), np.empty(model.nv)
         self._view_of_q, self._view_of_v = self._q.view(), self._v.view()
         self._view_of_q.flags.writeable = self._view_of_v.flags.writeable = False
-        self._quaternions = tuple(slice(i, i + 4) for i in model.quaternions.tolist())
+        self._quaternions = tuple(slice(i, i + 4) for i in model.quaternions)
         self.update(q, v)
 
     @property

@@ -165,7 +165,8 @@ class KinematicTree:
     def neutral(self):
         """Return q (nq,) with every coordinate zero and every quaternion identity."""
         q = np.zeros(self.nq)
-        q[self.quaternions + 3] = 1.0
+        for start in self.quaternions:
+            q[start + 3] = 1.0
         return q
 
     def integrate(self, q, v, dt):
@@ -188,8 +189,8 @@ class KinematicTree:
 
     @cached_property
     def quaternions(self):
-        """Indices into q of every quaternion's first number."""
-        return self.nodes['q_index'][self.nodes['kind'] == QUATERNION]
+        """Indices into q of every quaternion's first number, as a tuple."""
+        return tuple(self.nodes['q_index'][self.nodes['kind'] == QUATERNION].tolist())
 
     @cached_property
     def _dof_numbers(self):
