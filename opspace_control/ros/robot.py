@@ -9,6 +9,45 @@ from opspace_control.ros.joints import command_joints
 from opspace_control.tasks import PoseTask, PostureTask
 
 
+def make_model(description, parameters, *, floating_base=False):
+    """
+    Build the model: moving joints that are neither commanded nor passive are held by something.
+
+    Parameters
+    ----------
+    description : str
+        URDF text.
+    parameters : mapping
+        Values of the controller node's parameters.
+    floating_base : bool
+        Whether the root link moves freely.
+
+    Returns
+    -------
+    model : RobotModel
+    joints : list of str
+        The order of the command.
+
+    Raises
+    ------
+    OpspaceError
+        Something does not fit; says what and the cure.
+
+    """
+    passive, locked = parameters['passive_joints'], parameters['locked_joints']
+    model = RobotModel.from_urdf(description, floating_base=floating_base,
+                                 passive_joints=passive, locked_joints=locked)
+    joints = command_joints(model, parameters['command_joints'])
+    if not joints:
+        raise RosInterfaceError('There is no joint to command.',
+                                cure='Give joints an effort command interface, or command_joints.')
+    held = [name for name in model.joint_names if name not in (*joints, *passive, *locked)]
+    if held:
+        model = RobotModel.from_urdf(description, floating_base=floating_base,
+                                     passive_joints=passive, locked_joints=[*locked, *held])
+    return model, joints
+
+
 def make_controller(description, parameters):
     """
     Build the model, the tasks and the controller.
@@ -32,16 +71,7 @@ def make_controller(description, parameters):
         Something does not fit; says what and the cure.
 
     """
-    passive, locked = parameters['passive_joints'], parameters['locked_joints']
-    model = RobotModel.from_urdf(description, passive_joints=passive, locked_joints=locked)
-    joints = command_joints(model, parameters['command_joints'])
-    if not joints:
-        raise RosInterfaceError('There is no joint to command.',
-                                cure='Give joints an effort command interface, or command_joints.')
-    held = [name for name in model.joint_names if name not in (*joints, *passive, *locked)]
-    if held:
-        model = RobotModel.from_urdf(
-            description, passive_joints=passive, locked_joints=[*locked, *held])
+    model, joints = make_model(description, parameters)
     controller = OperationalSpaceController(
         model, [make_task(name, parameters) for name in parameters['tasks']],
         PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),
