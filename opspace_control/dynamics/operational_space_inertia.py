@@ -9,20 +9,16 @@ from opspace_control.model.nodes import LOCKED
 
 
 @inlined
-def start_propagation(points, e, selected):
-    """
-    Write six unit wrenches at point e, moved to the root link's origin, as the columns of Ψ.
-
-    A column whose entry of ``selected`` is 0 instead of 1 is left out: its row of Λ⁻¹ will be zero.
-    """
+def start_propagation(points, e):
+    """Write six unit wrenches at point e, moved to the root link's origin, as the columns of Ψ."""
     p, Psi = points[e].p, points[e].Psi
     for r in range(6):
         for c in range(6):
             Psi[r, c] = 0.0
-        Psi[r, r] = selected[r]
-    Psi[4, 0], Psi[5, 0] = selected[0] * p[2], -selected[0] * p[1]
-    Psi[3, 1], Psi[5, 1] = -selected[1] * p[2], selected[1] * p[0]
-    Psi[3, 2], Psi[4, 2] = selected[2] * p[1], -selected[2] * p[0]
+        Psi[r, r] = 1.0
+    Psi[4, 0], Psi[5, 0] = p[2], -p[1]
+    Psi[3, 1], Psi[5, 1] = -p[2], p[0]
+    Psi[3, 2], Psi[4, 2] = p[1], -p[0]
 
 
 @inlined
@@ -66,11 +62,11 @@ def propagate_points(nodes, i, supports, states, points, inverse_inertia):
 
 
 @kernel
-def inverse_inertia(nodes, q, supports, states, points, selected, K, Lambda_inverse):
+def inverse_inertia(nodes, q, supports, states, points, K, Lambda_inverse):
     """
     Write Λ⁻¹ of [CK00] (30) and ``K`` (n, 6m): what each joint feels of the points' unit wrenches.
 
-    Every node is eliminated, which the recursion for J̄ relies on. ``selected`` is six ones.
+    Every node is eliminated, which the recursion for J̄ relies on.
     """
     n = nodes.size
     for i in range(n):
@@ -79,7 +75,7 @@ def inverse_inertia(nodes, q, supports, states, points, selected, K, Lambda_inve
         set_inertia(nodes, i, states)
     for e in range(points.size):
         place_point(points, e, nodes, states)
-        start_propagation(points, e, selected)
+        start_propagation(points, e)
     K[:] = 0.0
     Lambda_inverse[:] = 0.0
     for i in range(n - 1, -1, -1):
@@ -88,7 +84,8 @@ def inverse_inertia(nodes, q, supports, states, points, selected, K, Lambda_inve
         if nodes[i].status != LOCKED:
             for e in range(points.size):
                 if supports[i, e]:
-                    K[i, 6 * e:6 * e + 6] = points[e].K
+                    for r in range(6):
+                        K[i, 6 * e + r] = points[e].K[r]
     for r in range(6 * points.size):
         for c in range(r + 1, 6 * points.size):
             Lambda_inverse[r, c] = Lambda_inverse[c, r]
