@@ -12,6 +12,10 @@ from numba import config, njit, typeof
 # Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
 FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
 
+# Without Numba's memory management a kernel that allocates does not compile, and a call does not
+# spend a heap block on each array it is given.
+_OPTIONS = {'fastmath': FAST_MATH, 'error_model': 'numpy', '_nrt': False}
+
 _PACKAGE = Path(__file__).parent
 _COMPILED_ROOMS = ('spatial', 'model', 'dynamics', 'tasks', 'control')
 
@@ -26,9 +30,9 @@ def cache_directory():
     sources cannot go stale, and works where the package itself is installed read-only.
     """
     digest = hashlib.sha256()
-    for room in _COMPILED_ROOMS:
-        for source in sorted((_PACKAGE / room).glob('*.py')):
-            digest.update(source.read_bytes())
+    for source in (Path(__file__), *(
+            path for room in _COMPILED_ROOMS for path in sorted((_PACKAGE / room).glob('*.py')))):
+        digest.update(source.read_bytes())
     root = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(
         os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'opspace_control')
     return os.path.join(root, digest.hexdigest()[:16])
@@ -39,15 +43,15 @@ def kernel(function):
     before = config.CACHE_DIR
     config.CACHE_DIR = cache_directory()
     try:
-        return njit(cache=True, fastmath=FAST_MATH, error_model='numpy')(function)
+        return njit(cache=True, **_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
 
 
 def inlined(function):
     """Compile a step of a recursion into whatever kernel uses it; Python cannot call it."""
-    return njit(fastmath=FAST_MATH, error_model='numpy', forceinline=True,
-                no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True,
+                **_OPTIONS)(function)
 
 
 def entry_point(compiled, *arguments):
