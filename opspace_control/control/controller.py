@@ -62,7 +62,7 @@ class OperationalSpaceController:
     """
 
     def __init__(self, model, tasks=(), posture=None, *, effort_limits=None,
-                 gravity_compensation=True, singularity_threshold=1e-4):
+                 gravity_compensation=True, singularity_threshold=5e-3):
         posture = PostureTask() if posture is None else posture
         _check_arguments(model, tasks, posture, singularity_threshold)
         self.model = model
@@ -80,13 +80,14 @@ class OperationalSpaceController:
         self._cycle['singularity_threshold'] = singularity_threshold
         self.gravity_compensation = gravity_compensation
         nodes = moment_nodes(model)
+        self._cycle['least_mobility'] = 1.0 / nodes['mass'].sum()
         rows = 6 * m
         self._effort_limits = _effort_limits(model, effort_limits)
         self._arguments = (
             self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
             _felt(nodes, supports), records, posture.gains, posture.goal,
-            poisoned(nv), poisoned(rows), poisoned((rows, rows)), poisoned(rows),
-            poisoned((rows, rows)), poisoned((rows, rows)), poisoned(rows), self._effort_limits)
+            poisoned(nv), poisoned(rows), poisoned(rows), poisoned((rows, rows)), poisoned(rows),
+            poisoned((rows, rows)), poisoned(rows), self._effort_limits)
         self._compute = None
 
     def compute_torque(self, state, out=None):
@@ -215,7 +216,7 @@ def _check_arguments(model, tasks, posture, singularity_threshold):
         raise ControlError(f'{posture!r} is not a posture.', cure='Give a PostureTask.')
     if not 0.0 < singularity_threshold < 1.0:
         raise ControlError(f'singularity_threshold = {singularity_threshold!r} is not allowed.',
-                           cure='Give a number between 0 and 1; 1e-4 is usual.')
+                           cure='Give a number between 0 and 1; 5e-3 is usual.')
 
 
 def _effort_limits(model, limits):

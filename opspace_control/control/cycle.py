@@ -33,6 +33,7 @@ CYCLE = np.dtype([
     ('gravity', np.float64, (3,)),       # m/s², zero where the hardware compensates it
     ('floating_base', np.bool_),
     ('singularity_threshold', np.float64),  # of the scaled Λ⁻¹, without unit
+    ('least_mobility', np.float64),      # of a point, 1/kg: of the robot moved as one body
     ('origin', np.float64, (3,)),        # of the root link in the world, m
     ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
     ('limited', np.int64),               # how many efforts were cut
@@ -43,7 +44,7 @@ CYCLE = np.dtype([
 @kernel
 def control_cycle(
         cycles, nodes, states, points, supports, felt, tasks, gains, posture,  # robot and tasks
-        a_null, demand, Lambda_inverse, scale, factor, vectors, force,        # scratch
+        a_null, asked, demand, Lambda_inverse, scale, factor, force,          # scratch
         effort_limits, q, v, tau):
     """
     Write the joint forces of the task and posture laws: [CK00] (11)-(13) without A or A⁻¹.
@@ -72,9 +73,10 @@ def control_cycle(
         place_point(points, e, nodes, states)
         move_point(points, e, states)
         demand_pose(task, points[e], cycle.origin, cycle.R[0])
-        start_propagation(points, e, task.selected)
+        start_propagation(points, e)
         for r in range(6):
-            demand[6 * e + r] = task.selected[r] * (task.acceleration[r] - points[e].a[r])
+            asked[6 * e + r] = task.selected[r]
+            demand[6 * e + r] = task.acceleration[r] - points[e].a[r]
     # Inwards: what the points' inertia is, through all joints.
     for r in range(6 * m):
         for c in range(r + 1):
@@ -85,7 +87,8 @@ def control_cycle(
             propagate_points(nodes, i, supports, states, points, Lambda_inverse)
     # The forces at the points, and inwards again the torques of everything.
     cycle.least_eigenvalue = resolve_forces(
-        Lambda_inverse, demand, cycle.singularity_threshold, scale, factor, vectors, force)
+        Lambda_inverse, demand, asked, cycle.least_mobility, cycle.singularity_threshold, scale,
+        factor, force)
     for e in range(m):
         wrench = tasks[e].wrench
         for r in range(6):

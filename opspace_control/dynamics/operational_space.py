@@ -80,7 +80,7 @@ def operational_space(model, state, frames):
     nodes, states, points, supports = model._placed(state, frames)
     n, columns = nodes.size, 6 * len(frames)
     K, L = poisoned((n, columns)), poisoned((columns, columns))
-    inverse_inertia(nodes, state.q, supports, states, points, np.ones(6), K, L)
+    inverse_inertia(nodes, state.q, supports, states, points, K, L)
     X = poisoned((model.nv, columns))
     response_columns(nodes, states, K, X, poisoned((n, 6, columns)))
     inertia, rank = invert_inverse_inertia(L)
