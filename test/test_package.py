@@ -41,7 +41,7 @@ ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'rcl_interfaces', 'rosgr
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'simulation': {'numpy', 'mujoco'},
-    'ros': {'numpy'} | ROS,
+    'ros': {'numpy', 'yaml'} | ROS,  # yaml comes with urdf_parser_py
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
 }
 LONGEST_MODULE = 320

@@ -48,7 +48,7 @@ def make_model(description, parameters, *, floating_base=False):
     return model, joints
 
 
-def make_controller(description, parameters):
+def make_controller(description, parameters, *, floating_base=False):
     """
     Build the model, the tasks and the controller.
 
@@ -58,6 +58,8 @@ def make_controller(description, parameters):
         URDF text.
     parameters : mapping
         Values of the controller node's parameters.
+    floating_base : bool
+        Whether the root link moves freely.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def make_controller(description, parameters):
         Something does not fit; says what and the cure.
 
     """
-    model, joints = make_model(description, parameters)
+    model, joints = make_model(description, parameters, floating_base=floating_base)
     controller = OperationalSpaceController(
         model, [make_task(name, parameters) for name in parameters['tasks']],
         PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),

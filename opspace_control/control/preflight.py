@@ -1,0 +1,235 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What can be known of a robot and its tasks before anything moves."""
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.dynamics import operational_space
+from opspace_control.dynamics.operational_space import RANK_TOLERANCE
+from opspace_control.model import RobotState
+from opspace_control.model.nodes import REVOLUTE
+from opspace_control.tasks.pose import AXES
+
+
+@dataclass(frozen=True)
+class Direction:
+    """
+    A direction in which some tasks' frames accelerate little or not at all.
+
+    ``wrench`` maps (task name, axis) to the components, largest 1, of the force and moment that
+    accelerates nothing else; a radian counts as much as the frame's own inertia makes it.
+    ``eigenvalue`` is that of the scaled Λ⁻¹, without unit.
+    """
+
+    eigenvalue: float
+    wrench: dict
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """
+    How the actuated joints can accelerate the controlled axes of some tasks, at one state.
+
+    The eigenvalues (k,), ascending, are those of Λ⁻¹ scaled to a unit diagonal: no mass, no unit
+    and no lever arm is left in them. ``rank`` of the k axes can be accelerated independently;
+    ``immovable`` lists the (task, axis) that no joint accelerates, ``weak`` further directions, the
+    weakest first, whose eigenvalue is below ``nearly_lost``.
+    """
+
+    rank: int
+    eigenvalues: np.ndarray
+    immovable: tuple
+    weak: tuple
+
+    @property
+    def least_eigenvalue(self):
+        """The smallest eigenvalue of the directions that are not lost; 0 if all are."""
+        kept = self.eigenvalues[self.eigenvalues > RANK_TOLERANCE]
+        return float(kept.min(initial=math.inf)) if kept.size else 0.0
+
+    @property
+    def condition(self):
+        """Condition number of the scaled Λ⁻¹ in the directions that are not lost."""
+        least = self.least_eigenvalue
+        return float(self.eigenvalues.max()) / least if least else math.inf
+
+
+def task_freedom(model, state, tasks, threshold=1e-4, nearly_lost=1e-2):
+    """
+    Return the `Freedom` that all ``tasks`` (PoseTask, at least one) have together.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot; passive and locked joints accelerate nothing of their own.
+    state : RobotState
+        Made for this model.
+    tasks : sequence of PoseTask
+        Their frames and axes count, not their goals.
+    threshold : float
+        The controller's ``singularity_threshold``: axes weaker than this part of the liveliest one
+        of their kind keep a small diagonal, as in the control cycle.
+    nearly_lost : float
+        Scaled eigenvalue below which a direction is told of.
+
+    Raises
+    ------
+    ModelError
+        For an unknown frame.
+
+    """
+    chosen = [(6 * e + r, (task.name, axis)) for e, task in enumerate(tasks)
+              for r, axis in enumerate(AXES) if axis in task.axes]
+    index, rows = [i for i, _ in chosen], [row for _, row in chosen]
+    L = actuated_inverse_inertia(model, state, [task.frame for task in tasks])
+    L = L[np.ix_(index, index)]
+    scale = _scale(L.diagonal(), np.array([axis.startswith('r') for _, axis in rows]), threshold)
+    scaled = scale[:, None] * L * scale
+    eigenvalues, vectors = np.linalg.eigh(scaled)
+    fixed = scaled.diagonal() <= RANK_TOLERANCE
+    lost = eigenvalues <= RANK_TOLERANCE
+    weak = ~lost & (eigenvalues < nearly_lost)
+    directions = [*_sparse(vectors[:, lost], fixed), *vectors[:, weak].T]
+    values = [*[0.0] * (len(directions) - weak.sum()), *eigenvalues[weak]]
+    return Freedom(
+        rank=int((~lost).sum()), eigenvalues=eigenvalues.clip(0.0),
+        immovable=tuple(row for row, yes in zip(rows, fixed, strict=True) if yes),
+        weak=tuple(Direction(float(value), dict(zip(rows, _normalised(vector), strict=True)))
+                   for value, vector in zip(values, directions, strict=True)))
+
+
+def actuated_inverse_inertia(model, state, frames):
+    """
+    Return Λ⁻¹ (6m, 6m) of the frames as the active joints feel it.
+
+    With passive joints that is ``Λ_U⁻¹ = J B (Eᵀ B)⁻¹ Bᵀ Jᵀ``, B = A⁻¹ E the accelerations that the
+    active joints' unit torques E cause: the part of J A⁻¹ Jᵀ that they can reach, [JR94] 6.
+    """
+    space = operational_space(model, state, frames)
+    if not model.passive.any():
+        return space.inverse_inertia
+    free = np.flatnonzero(~model.locked)
+    active = np.flatnonzero(~model.passive[free])
+    B = np.linalg.inv(model.mass_matrix(state)[np.ix_(free, free)])[:, active]
+    JB = space.jacobian[:, free] @ B
+    return JB @ np.linalg.solve(B[active], JB.T)
+
+
+def gravity_forces(model, q):
+    """Return the joint forces (nv,), N·m or N, that hold the robot at rest at ``q`` (nq,)."""
+    return model.gravity(RobotState(model, q, np.zeros(model.nv)))
+
+
+def largest_gravity_forces(model, home, samples=1000, seed=0):
+    """
+    Return the largest size (nv,) of each joint's gravity force over random postures.
+
+    Every joint that is not locked takes any position within its limits, or within a turn; what has
+    no bounds otherwise, and a floating base, stays as in ``home`` (nq,). The same seed gives the
+    same postures.
+    """
+    random = np.random.default_rng(seed)
+    dofs = _scalar_nodes(model)
+    revolute = model.nodes['kind'][[node for node, _ in dofs]] == REVOLUTE
+    k = np.array([dof for _, dof in dofs], dtype=int)
+    i = model.q_index[k]
+    lower = np.where(np.isfinite(model.lower_position_limits[k]),
+                     model.lower_position_limits[k], np.where(revolute, -math.pi, home[i]))
+    upper = np.where(np.isfinite(model.upper_position_limits[k]),
+                     model.upper_position_limits[k], np.where(revolute, math.pi, home[i]))
+    q, state = np.array(home), RobotState(model, home, np.zeros(model.nv))
+    largest = np.abs(model.gravity(state))
+    for _ in range(samples):
+        q[i] = lower + random.random(i.size) * (upper - lower)
+        state.update(q, state.v)
+        np.maximum(largest, np.abs(model.gravity(state)), out=largest)
+    return largest
+
+
+def middle_posture(model):
+    """Return q (nq,) with every joint in the middle of its range, or at zero where it has none."""
+    q, lower, upper = model.neutral(), model.lower_position_limits, model.upper_position_limits
+    bounded = np.isfinite(lower) & np.isfinite(upper) & (model.q_index >= 0)
+    q[model.q_index[bounded]] = 0.5 * (lower[bounded] + upper[bounded])
+    return q
+
+
+def named_posture(model, positions):
+    """
+    Return q (nq,) with joints at ``positions``, name -> rad or m; others at zero or nearest to it.
+
+    Raises
+    ------
+    ModelError
+        For a name that is no degree of freedom, or one without a coordinate of its own.
+
+    """
+    q = model.neutral()
+    scalar = model.q_index >= 0
+    index = model.q_index[scalar]
+    q[index] = q[index].clip(model.lower_position_limits[scalar],
+                             model.upper_position_limits[scalar])
+    for name, position in positions.items():
+        q[model.q_index[model.dof_index(name)]] = position
+    return q
+
+
+def limit_margins(model, q):
+    """Return how far (nv,) each joint is from its nearer position limit, negative beyond it."""
+    margins = np.full(model.nv, np.inf)
+    scalar = model.q_index >= 0
+    at = np.asarray(q)[model.q_index[scalar]]
+    margins[scalar] = np.minimum(at - model.lower_position_limits[scalar],
+                                 model.upper_position_limits[scalar] - at)
+    return margins
+
+
+def cycle_time(controller, state, calls=3000):
+    """Return the median time of one ``compute_torque``, s, measured now after a warm-up."""
+    out, durations = np.empty(controller.model.nv), []
+    for _ in range(calls // 10):
+        controller.compute_torque(state, out=out)
+    for _ in range(calls):
+        start = time.perf_counter_ns()
+        controller.compute_torque(state, out=out)
+        durations.append(time.perf_counter_ns() - start)
+    return float(np.median(durations)) * 1e-9
+
+
+def _scale(diagonal, angular, threshold):
+    """Return the scaling of Λ⁻¹'s rows to a unit diagonal, as the control cycle makes it."""
+    scale = np.zeros(diagonal.size)
+    for kind in (angular, ~angular):
+        least = threshold * diagonal[kind].max(initial=0.0)
+        if least > 0.0:
+            scale[kind] = 1.0 / np.sqrt(np.maximum(diagonal[kind], least))
+    return scale
+
+
+def _sparse(vectors, fixed):
+    """Return an echelon basis, few entries a row, of the ``vectors`` (columns) without ``fixed``."""
+    rest = vectors.T.copy()
+    rest[:, fixed] = 0.0
+    rows = []
+    while rest.size and np.abs(rest).max() > 1e-6:
+        row, pivot = np.unravel_index(np.abs(rest).argmax(), rest.shape)
+        direction = rest[row] / rest[row, pivot]
+        rest = rest - np.outer(rest[:, pivot], direction)
+        rows = [other - other[pivot] * direction for other in rows] + [direction]
+    return rows
+
+
+def _normalised(vector):
+    largest = vector[np.abs(vector).argmax()]
+    return (vector / largest).tolist()
+
+
+def _scalar_nodes(model):
+    """Return (node, dof) of every joint coordinate that moves freely by itself."""
+    first = 6 if model.floating_base else 0
+    return [(node, dof) for node, dof in enumerate(model.nodes['v_index'].tolist())
+            if dof >= first and model.q_index[dof] >= 0 and not model.locked[dof]]
