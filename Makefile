@@ -16,11 +16,12 @@ ifneq ($(shell test -n "$$ROS_DISTRO" && $(PYTHON) -c 'import rclpy' 2>&1 && ech
 ROS2 := sourced $(ROS_DISTRO)
 VENV_OPTIONS := --system-site-packages
 RUN_EXTRAS := sim,robots
+TEST_EXTRAS := $(RUN_EXTRAS),test
 else
 ROS2 := wheels from PyPI
 RUN_EXTRAS := ros,sim,robots
+TEST_EXTRAS := $(RUN_EXTRAS),test,interfaces
 endif
-TEST_EXTRAS := $(RUN_EXTRAS),test
 
 # What ends up in the environment; the package itself is installed editable.
 INSTALLED := setup.py setup.cfg package.xml $(wildcard resource/* scripts/*)
