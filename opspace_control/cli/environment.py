@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from opspace_control.errors import OpspaceError
+from opspace_control.share import share_directory
 
 # Domains whose ports lie below the ephemeral ones of Linux; 0 is everybody's default.
 _DOMAINS = range(1, 102)
@@ -69,4 +70,7 @@ def private_environment(domain):
         PYTHONUNBUFFERED='1')
     # The ROS 2 wheels leave this to their user.
     environment.setdefault('AMENT_PREFIX_PATH', sys.prefix)
+    profile = str(share_directory() / 'config' / 'quick_discovery.xml')
+    for variable in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'):
+        environment.setdefault(variable, profile)
     return environment

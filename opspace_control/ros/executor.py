@@ -13,7 +13,7 @@ from rclpy.task import Future
 _NOTICE_SIGNALS = 0.2  # s
 
 
-def make_executor():
+def make_executor(context=None):
     """
     Return the executor with the lowest latency here.
 
@@ -23,8 +23,8 @@ def make_executor():
     try:
         from rclpy.experimental import EventsExecutor
     except ImportError:
-        return SingleThreadedExecutor()
-    return EventsExecutor()
+        return SingleThreadedExecutor(context=context)
+    return EventsExecutor(context=context)
 
 
 class Stop:

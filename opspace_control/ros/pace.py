@@ -6,7 +6,8 @@ import time
 
 # A simulation this far behind the wall clock gives up catching up.
 _FURTHEST_BEHIND = 0.1  # s
-_RESEND = 0.1  # s
+# An answer takes less, on all but the busiest machine.
+_RESEND = 0.2  # s
 
 
 class RealTime:
@@ -56,36 +57,41 @@ class LockStep:
     Advance one time step for each command: the same numbers on a slow machine as on a fast one.
 
     A state without an answer is sent again, since either message may be lost or the controller
-    not there yet. A second answer to a state sent twice must not become a second step: as many
-    answers as states were sent again are let pass.
+    not there yet. On a slow machine both copies are answered, and the late answer must not become
+    a second step: as many commands are let pass as copies were sent too many. If that was too
+    cautious, because a copy had really been lost, the next state waits for an answer in vain and
+    is sent again too; then the count starts anew.
     """
 
     period = _RESEND / 4
 
     def __init__(self, world):
         self._world = world
-        self._sent = 0           # copies of the present state
-        self._late_answers = 0   # that may still come for earlier states
+        self._copies = 0   # of the present state, sent
+        self._late = 0     # answers to earlier states that may still come
+        self._let_pass = False  # an answer since the present state was sent
         self._last_sent = -_RESEND
 
     def on_timer(self):
         """Send the state again when no answer has come for a while."""
         if time.perf_counter() - self._last_sent < _RESEND:
             return
-        # No late answer will come any more either.
-        self._late_answers = 0
+        if self._let_pass:
+            self._copies = self._late = 0
         self._send(self._world.publish)
 
     def on_command(self):
         """Advance, unless this answers a state that has been answered already."""
-        if self._late_answers:
-            self._late_answers -= 1
+        if self._late:
+            self._late -= 1
+            self._let_pass = True
             return
-        self._late_answers = max(self._sent - 1, 0)
-        self._sent = 0
+        self._late = max(self._copies - 1, 0)
+        self._copies = 0
         self._send(self._world.step)
 
     def _send(self, send):
-        self._sent += 1
+        self._copies += 1
+        self._let_pass = False
         self._last_sent = time.perf_counter()
         send()

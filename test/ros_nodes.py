@@ -1,0 +1,147 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes in processes of their own, and a node in the test that talks to them over real DDS."""
+
+import array
+import contextlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import rclpy
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from opspace_control.cli.environment import own_domain, private_environment
+from opspace_control.cli.processes import Process
+from opspace_control.ros.executor import make_executor
+from opspace_control.ros.qos import LATCHED, NEWEST, RELIABLE
+
+PATIENCE = 10.0  # s, for anything that has to cross DDS
+COMPILING = 120.0  # s, for a controller that finds no compiled code on a busy machine
+
+CONTROLLER = '/opspace_controller'
+SIMULATOR = '/opspace_simulator'
+COMMANDS = 'effort_controller/commands'
+URDF = Path(__file__).parents[1] / 'urdf'
+
+
+class Network:
+    """A ROS 2 domain of its own with a client node, and processes on it."""
+
+    def __init__(self, stack, domain):
+        self._stack = stack
+        self._environment = private_environment(domain)
+        self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        self.processes = {}
+        self._context = rclpy.Context()
+        # DDS reads the environment of the process; every test of this process wants the same.
+        os.environ.update(self._environment)
+        rclpy.init(context=self._context, domain_id=domain)
+        stack.callback(self._context.try_shutdown)
+        self.node = rclpy.create_node('test', context=self._context)
+        self._executor = make_executor(self._context)
+        self._executor.add_node(self.node)
+        self._never = Future()
+        stack.callback(self.node.destroy_node)
+
+    def start(self, verb, parameters=(), arguments=()):
+        """Start a node with a dict of parameters; return its process."""
+        file = self._folder / f'{verb}_{len(self.processes)}.yaml'
+        file.write_text(json.dumps({'/**': {'ros__parameters': dict(parameters)}}))
+        process = Process(verb, ['--ros-args', '--params-file', str(file), *arguments],
+                          self._environment, self._folder / f'{verb}_{len(self.processes)}.log')
+        self.processes[verb] = process
+        self._stack.callback(process.end)
+        return process
+
+    def spin(self, seconds):
+        """Let messages in for a while."""
+        self.until(lambda: False, seconds)
+
+    def until(self, condition, seconds=PATIENCE):
+        """Spin until a condition holds; return whether it does."""
+        end = time.monotonic() + seconds
+        while not condition():
+            left = end - time.monotonic()
+            if left <= 0.0:
+                return False
+            self._executor.spin_until_future_complete(self._never, min(left, 0.005))
+        return True
+
+    def expect(self, condition, seconds=PATIENCE):
+        """Spin until a condition holds, or fail with what the processes said."""
+        if not self.until(condition, seconds):
+            raise AssertionError('It never came true. The nodes said:\n' + '\n'.join(
+                f'--- {verb} ({process.exit_code()})\n{process.said()}'
+                for verb, process in self.processes.items()))
+
+    def send(self, publisher, message, condition):
+        """
+        Publish a message until a condition holds: the other side's first match may come late.
+
+        A publisher sees its subscriber before the subscriber sees it, and takes best effort.
+        """
+        def sent_and_true():
+            if condition():
+                return True
+            publisher.publish(message)
+            self.until(condition, 0.02)
+            return condition()
+        self.expect(sent_and_true)
+
+    def call(self, kind, name, **fields):
+        """Call a service and return its response."""
+        client = self.node.create_client(kind, name)
+        self.expect(client.service_is_ready)
+        future = client.call_async(kind.Request(**fields))
+        self.expect(future.done)
+        self.node.destroy_client(client)
+        return future.result()
+
+    def listen(self, kind, topic, qos=RELIABLE):
+        """Return a list that receives the messages of a topic."""
+        heard = []
+        self.node.create_subscription(kind, topic, heard.append, qos)
+        return heard
+
+    def publisher(self, kind, topic, qos=RELIABLE):
+        """Return a publisher that somebody listens to."""
+        publisher = self.node.create_publisher(kind, topic, qos)
+        self.expect(lambda: publisher.get_subscription_count() > 0, COMPILING)
+        return publisher
+
+    def commands(self):
+        """Return a list that receives the effort commands, none left out."""
+        return self.listen(Float64MultiArray, COMMANDS, QoSProfile(depth=1000))
+
+    def states(self):
+        """Return a list that receives the joint states, none left out."""
+        return self.listen(JointState, 'joint_states', QoSProfile(depth=1000))
+
+
+@contextlib.contextmanager
+def network():
+    """Open a domain, and end every process on it afterwards."""
+    with contextlib.ExitStack() as stack:
+        yield Network(stack, stack.enter_context(own_domain()))
+
+
+def joint_state(positions, velocities=None):
+    """Return a JointState of a dict of positions; velocities are zero if not given."""
+    count = len(positions)
+    velocities = [0.0] * count if velocities is None else velocities
+    return JointState(name=list(positions), position=array.array('d', positions.values()),
+                      velocity=array.array('d', velocities))
+
+
+def robot_text(name='dual_arm'):
+    """Return the URDF text of one of our robots."""
+    return (URDF / f'{name}.urdf').read_text()
+
+
+__all__ = ['LATCHED', 'NEWEST', 'Network', 'joint_state', 'network', 'robot_text']

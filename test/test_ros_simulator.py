@@ -1,0 +1,229 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator node, in a process of its own, spoken to over DDS."""
+
+import array
+import math
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+
+import robots
+import ros_nodes
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+
+from opspace_control.simulation import SimulatedRobot
+
+ROBOT = robots.chain('revolute', 'continuous', 'prismatic')
+JOINTS = ('j1', 'j2', 'j3')
+
+
+@pytest.fixture
+def network():
+    with ros_nodes.network() as network:
+        yield network
+
+
+def effort(*values):
+    return Float64MultiArray(data=array.array('d', values))
+
+
+def stamp(message):
+    time = message.header.stamp
+    return time.sec + 1e-9 * time.nanosec
+
+
+class TestRealTime:
+
+    @pytest.fixture
+    def states(self, network):
+        states = network.states()
+        network.start('simulator', {'robot_description': ROBOT,
+                                    'initial_positions.j1': 0.5, 'initial_positions.j3': 0.25})
+        network.expect(lambda: states)
+        return states
+
+    def test_holds_still_at_time_zero_until_the_first_command(self, network, states):
+        network.spin(0.2)
+        assert len(states) > 100
+        assert {stamp(state) for state in states} == {0.0}
+        assert list(states[-1].name) == list(JOINTS)
+        assert {tuple(state.position) for state in states} == {(0.5, 0.0, 0.25)}
+        assert {tuple(state.velocity) for state in states} == {(0.0, 0.0, 0.0)}
+
+    def test_keeps_the_time_of_the_wall_and_leaves_no_step_out(self, network, states):
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        network.send(commands, effort(0.0, 0.0, 0.0), lambda: stamp(states[-1]) > 0.0)
+        start, first = time.perf_counter(), stamp(states[-1])
+        del states[:]
+        network.spin(1.0)
+        elapsed = time.perf_counter() - start
+        times = np.array([stamp(state) for state in states])
+        assert abs(times[-1] - first - elapsed) < 0.05
+        # What the test itself lost on a busy machine may be missing, the steps may not.
+        milliseconds = 1e3 * times
+        np.testing.assert_allclose(milliseconds, np.round(milliseconds), atol=1e-5)
+        assert len(times) > 0.8 * 1000 * elapsed
+
+    def test_applies_the_last_command_for_ever(self, network, states):
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        network.send(commands, effort(0.0, 0.0, 3.0), lambda: stamp(states[-1]) > 0.1)
+        assert list(states[-1].effort) == [0.0, 0.0, 3.0]
+
+    @pytest.mark.parametrize('bad', [(1.0, 2.0), (1.0, 2.0, math.nan)])
+    def test_ignores_a_bad_command(self, network, states, bad):
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        network.send(commands, effort(*bad),
+                     lambda: 'A command is ignored' in network.processes['simulator'].said())
+        assert stamp(states[-1]) == 0.0
+        network.send(commands, effort(0.0, 0.0, 0.0), lambda: stamp(states[-1]) > 0.0)
+
+    def test_clock_is_that_of_the_states(self, network, states):
+        clock = network.listen(Clock, '/clock')
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        network.send(commands, effort(0.0, 0.0, 0.0), lambda: stamp(states[-1]) > 0.2)
+        times = [message.clock.sec + 1e-9 * message.clock.nanosec for message in clock]
+        assert len(times) > 10
+        assert all(np.diff(times) > 0.0)
+        assert {round(time, 6) for time in times} <= {round(stamp(state), 6) for state in states}
+
+    def test_services_reset_pause_and_step(self, network, states):
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        network.send(commands, effort(0.0, 0.0, 3.0), lambda: stamp(states[-1]) > 0.1)
+        assert not network.call(Trigger, f'{ros_nodes.SIMULATOR}/step').success
+        assert network.call(SetBool, f'{ros_nodes.SIMULATOR}/pause', data=True).success
+        network.spin(0.1)
+        paused = stamp(states[-1])
+        network.spin(0.1)
+        assert stamp(states[-1]) == paused
+        assert network.call(Trigger, f'{ros_nodes.SIMULATOR}/step').success
+        network.expect(lambda: stamp(states[-1]) == pytest.approx(paused + 0.001))
+        assert network.call(Trigger, f'{ros_nodes.SIMULATOR}/reset').success
+        network.expect(lambda: stamp(states[-1]) == 0.0)
+        assert tuple(states[-1].position) == (0.5, 0.0, 0.25)
+        assert network.call(SetBool, f'{ros_nodes.SIMULATOR}/pause', data=False).success
+        network.expect(lambda: stamp(states[-1]) > 0.0)
+
+    def test_publishes_the_description_to_late_comers(self, network, states):
+        heard = network.listen(String, 'robot_description', ros_nodes.LATCHED)
+        network.expect(lambda: heard)
+        assert heard[0].data == ROBOT
+
+    @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+    def test_leaves_on_a_signal(self, network, states, number):
+        assert network.processes['simulator'].end(number) == 0
+
+
+def test_description_may_come_by_topic(network):
+    states = network.states()
+    network.start('simulator')
+    network.publisher(String, 'robot_description', ros_nodes.LATCHED).publish(String(data=ROBOT))
+    network.expect(lambda: states)
+    assert list(states[-1].name) == list(JOINTS)
+
+
+def test_uncommanded_joints_are_held(network):
+    states = network.states()
+    network.start('simulator', {'robot_description': ROBOT, 'command_joints': ['j3'],
+                                'initial_positions.j1': 0.5})
+    commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+    network.send(commands, effort(1.0), lambda: states and stamp(states[-1]) > 0.1)
+    assert states[-1].position[0] == 0.5
+    assert states[-1].position[1] == 0.0
+    assert states[-1].position[2] != 0.0
+
+
+@pytest.mark.parametrize(('parameters', 'complaint'), [
+    ({'robot_description': '<robot'}, 'XML'),
+    ({'robot_description': ROBOT, 'pace': 'fast'}, 'real_time, lock_step'),
+    ({'robot_description': ROBOT, 'timestep': -1.0}, 'timestep'),
+    ({'robot_description': ROBOT, 'initial_positions.j9': 1.0}, 'initial_positions.j9'),
+    ({'robot_description': ROBOT, 'initial_positions.j1': math.nan}, 'j1'),
+    ({'robot_description': ROBOT, 'command_joints': ['j1', 'j1']}, 'j1'),
+])
+def test_refuses_bad_parameters_with_the_reason(network, parameters, complaint):
+    process = network.start('simulator', parameters)
+    network.expect(lambda: process.exit_code() is not None)
+    assert process.exit_code() == 1
+    assert complaint in process.said()
+    assert 'Traceback' not in process.said()
+
+
+LOCK_STEP = {'robot_description': ROBOT, 'pace': 'lock_step', 'initial_positions.j1': 0.5}
+
+
+class TestLockStep:
+
+    def test_gives_the_numbers_of_the_robot_itself(self, network):
+        """Answer each new state once: the motion is that of a simulation without ROS."""
+        robot = SimulatedRobot(ROBOT)
+        robot.reset({'j1': 0.5})
+        rng = np.random.default_rng(1)
+        efforts = rng.uniform(-1.0, 1.0, (200, 3))
+        expected = []
+        for row in efforts:
+            robot.set_effort(row)
+            robot.step()
+            expected.append(robot.positions)
+
+        motion = {}
+
+        def answer(state):
+            k = round(1e3 * stamp(state))
+            motion[k] = list(state.position)
+            if k < len(efforts):
+                commands.publish(effort(*efforts[k]))
+
+        network.start('simulator', LOCK_STEP)
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        network.node.create_subscription(JointState, 'joint_states', answer, 1000)
+        network.expect(lambda: len(efforts) in motion, 30.0)
+        assert list(motion) == list(range(len(efforts) + 1))
+        np.testing.assert_array_equal(list(motion.values())[1:], expected)
+
+    def test_waits_for_a_late_controller_without_moving(self, network):
+        states = network.states()
+        network.start('simulator', LOCK_STEP)
+        network.expect(lambda: len(states) > 3)
+        assert {stamp(state) for state in states} == {0.0}
+
+    def test_survives_a_lost_answer(self, network):
+        """Every tenth state goes unanswered at first: it is sent again, and no step is doubled."""
+        network.start('simulator', LOCK_STEP)
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        seen, ignored = [], set()
+
+        def answer(state):
+            k = round(1e3 * stamp(state))
+            seen.append(k)
+            if k % 10 == 5 and k not in ignored:
+                ignored.add(k)
+            else:
+                commands.publish(effort(0.0, 0.0, 0.0))
+
+        network.node.create_subscription(JointState, 'joint_states', answer, 1000)
+        network.expect(lambda: seen and seen[-1] >= 30, 20.0)
+        steps = np.diff(seen)
+        assert set(steps) <= {0, 1}
+        assert ignored >= {5, 15, 25}
+
+    def test_an_answer_to_each_copy_is_one_step(self, network):
+        """Two copies of a state, each answered, late: only the first answer is a step."""
+        network.start('simulator', LOCK_STEP)
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        states = network.states()
+        network.expect(lambda: len(states) >= 3)
+        count = len(states)
+        for _ in range(count):
+            commands.publish(effort(0.0, 0.0, 0.0))
+            network.spin(0.005)
+        network.spin(0.02)
+        assert round(1e3 * stamp(states[-1])) <= 2
