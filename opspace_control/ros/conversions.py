@@ -75,7 +75,7 @@ class JointStateReader:
         missing = [name for name in self._model.dof_names if name not in where]
         if missing:
             raise RosInterfaceError(
-                f'The joint state lacks {_listed(missing)}.', joint=missing[0],
+                f'The joint state lacks {listed(missing)}.', joint=missing[0],
                 cure='Its publisher must give every joint of the robot description in one message.')
         self._from[:] = [where[name] for name in self._model.dof_names]
         self._names = list(names)
@@ -140,7 +140,7 @@ def fill_twist(message, six):
     a.x, a.y, a.z, b.x, b.y, b.z = six.tolist()
 
 
-def _listed(names, most=5):
+def listed(names, most=5):
     """Return a few quoted names and how many more there are."""
     quoted = ', '.join(f"'{name}'" for name in names[:most])
     return quoted + (f' and {len(names) - most} more' if len(names) > most else '')

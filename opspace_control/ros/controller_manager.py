@@ -1,0 +1,239 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The controller manager of ros2_control: it gives us the joints, and gets them back."""
+
+import time
+
+from rcl_interfaces.srv import GetParameters
+from rclpy.duration import Duration
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.conversions import listed
+from opspace_control.ros.switching import give_back, take_over
+
+try:
+    from controller_manager_msgs.srv import ListControllers, SwitchController
+except ImportError:  # it is on no package index, only in ROS 2 distributions
+    ListControllers = SwitchController = None
+
+_POLL = 5e-4  # s
+_RETRY = 0.2  # s
+_LEAVE_TIMEOUT = 1.5  # s, for a manager that hangs while we must go
+
+
+def command_topic(manager, controller):
+    """Return the command topic of a forward controller, which lives in its manager's namespace."""
+    return f'{_beside(manager, controller)}/commands'
+
+
+def connect(node, manager, controller, timeout):
+    """
+    Return a `ControllerManager`, or None where there is none to talk to.
+
+    Where its messages are not installed, that is said once and commands are published all the same.
+    """
+    if not manager:
+        return None
+    if ListControllers is None:
+        node.get_logger().warning(
+            f'controller_manager_msgs is not installed: {controller} must be switched on and off '
+            'by hand (or install it, apt: ros-<distro>-controller-manager-msgs).', once=True)
+        return None
+    return ControllerManager(node, manager, controller, timeout)
+
+
+class ControllerManager:
+    """
+    The client of a controller manager.
+
+    It has a node and an executor of its own, so that it can wait for answers inside a callback of
+    the node it serves. What must not stop meanwhile, above all the commands, is done by
+    ``meanwhile``, a callable that every waiting method calls again and again; what it raises ends
+    the waiting.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Whose namespace, context and logger are used.
+    name : str
+        Of the controller manager's node.
+    controller : str
+        Name of the forward controller that takes our commands.
+    timeout : float
+        Longest time for each step, s.
+
+    """
+
+    def __init__(self, node, name, controller, timeout):
+        self.controller = controller
+        self._logger = node.get_logger()
+        self._timeout = timeout
+        self._taken = None
+        # Not with the global arguments: they rename every node of the process.
+        self._node = Node(
+            f'{node.get_name()}_switching', context=node.context, namespace=node.get_namespace(),
+            use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
+        self._executor = SingleThreadedExecutor(context=node.context)
+        self._executor.add_node(self._node)
+        self._list = self._node.create_client(ListControllers, f'{name}/list_controllers')
+        self._switch = self._node.create_client(SwitchController, f'{name}/switch_controller')
+        self._get_parameters = self._node.create_client(
+            GetParameters, f'{_beside(name, controller)}/get_parameters')
+
+    @property
+    def is_there(self):
+        """Whether a controller manager has been discovered."""
+        return self._list.service_is_ready()
+
+    def destroy(self):
+        """Withdraw from the network."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+
+    def joints(self, meanwhile):
+        """
+        Return the joints of the forward controller, in the order of its commands.
+
+        Waits until it is loaded and configured.
+
+        Raises
+        ------
+        RosInterfaceError
+            There is no such controller in time, or it does not command efforts.
+
+        """
+        ours = self._find(self._configured(meanwhile))
+        answer = self._call(self._get_parameters, GetParameters.Request(names=['joints']), meanwhile)
+        joints = list(answer.values[0].string_array_value) if answer.values else []
+        interfaces = list(ours.required_command_interfaces)
+        if not joints or sorted(interfaces) != sorted(f'{joint}/effort' for joint in joints):
+            raise RosInterfaceError(
+                f'{ours.name} ({ours.type}) commands {listed(interfaces) or "nothing"}, not the '
+                f'efforts of {listed(joints) or "joints"}.', controller=ours.name,
+                cure='Use forward_command_controller/ForwardCommandController with joints and '
+                     'interface_name: effort, or effort_controllers/JointGroupEffortController.')
+        # In front of a joint there may be the controller that is commanded through a reference.
+        return [joint.rpartition('/')[2] for joint in joints]
+
+    def switch_on(self, meanwhile):
+        """
+        Make our controller active, and its rivals inactive; return when that is verified.
+
+        Raises
+        ------
+        RosInterfaceError
+            The manager refuses, or does not answer: then `switch_off` must be called.
+
+        """
+        self._taken = take_over(self._configured(meanwhile), self.controller)
+        self._do(self._taken, meanwhile)
+        if self._find(self._controllers(meanwhile)).state != 'active':
+            raise RosInterfaceError(f'{self.controller} is not active although the controller '
+                                    'manager said so.', controller=self.controller,
+                                    cure='Its log says why; `ros2 control list_controllers` what is.')
+
+    def switch_off(self, meanwhile):
+        """
+        Make active what was active before; a manager that does not answer is left the request.
+
+        Raises
+        ------
+        RosInterfaceError
+            It could not be done.
+
+        """
+        taken, self._taken = self._taken, None
+        if not taken or not any(taken):
+            return
+        patience, self._timeout = self._timeout, min(self._timeout, _LEAVE_TIMEOUT)
+        try:
+            self._do(give_back(self._controllers(meanwhile), self.controller, taken), meanwhile)
+        except RosInterfaceError:
+            # Whatever it is still doing for us, this comes after it.
+            self._switch.call_async(_request(
+                taken.deactivate, taken.activate, SwitchController.Request.BEST_EFFORT,
+                self._timeout))
+            raise
+        finally:
+            self._timeout = patience
+
+    def wait(self, condition, meanwhile):
+        """Return whether a condition came true in time."""
+        end = time.monotonic() + self._timeout
+        while not condition():
+            if time.monotonic() > end:
+                return False
+            meanwhile()
+            self._executor.spin_once(timeout_sec=_POLL)
+        return True
+
+    def _configured(self, meanwhile):
+        """Return the states of all controllers as soon as ours can be activated."""
+        end = time.monotonic() + self._timeout
+        while True:
+            controllers = self._controllers(meanwhile)
+            ours = self._find(controllers)
+            if ours and ours.state in ('inactive', 'active'):
+                return controllers
+            pause = time.monotonic() + _RETRY
+            if pause > end:
+                break
+            self.wait(lambda pause=pause: time.monotonic() > pause, meanwhile)
+        there = listed([controller.name for controller in controllers]) or 'none'
+        raise RosInterfaceError(
+            f"The controller '{self.controller}' is {ours.state}." if ours else
+            f"The controller manager has no controller '{self.controller}'; it has {there}.",
+            controller=self.controller,
+            cure=f'Load and configure it: ros2 run controller_manager spawner {self.controller} '
+                 '--inactive')
+
+    def _controllers(self, meanwhile):
+        return self._call(self._list, ListControllers.Request(), meanwhile).controller
+
+    def _find(self, controllers):
+        return next((each for each in controllers if each.name == self.controller), None)
+
+    def _do(self, switch, meanwhile):
+        if not any(switch):
+            return
+        # The manager gives up first, so that it is known what it did.
+        answer = self._call(self._switch, _request(
+            *switch, SwitchController.Request.STRICT, self._timeout / 2), meanwhile)
+        if not answer.ok:
+            # Before March 2025 the answer had no message.
+            reason = getattr(answer, 'message', '').strip() or 'it does not say why'
+            raise RosInterfaceError(
+                f'The controller manager refuses to switch: {reason}.', controller=self.controller,
+                cure='`ros2 control list_controllers -v` and its log say more.')
+        self._logger.info('Switched ' + ', '.join(
+            f'{state} {listed(names)}' for state, names in zip(('on', 'off'), switch, strict=True)
+            if names) + '.')
+
+    def _call(self, client, request, meanwhile):
+        if not self.wait(client.service_is_ready, meanwhile):
+            raise RosInterfaceError(
+                f'There is no service {client.service_name}.', controller=self.controller,
+                cure="Start ros2_control_node (or Gazebo's), check the parameter controller_manager,"
+                     " or set it to '' if there is none.")
+        future = client.call_async(request)
+        if not self.wait(future.done, meanwhile):
+            client.remove_pending_request(future)
+            raise RosInterfaceError(
+                f'{client.service_name} does not answer within {self._timeout:g} s.',
+                controller=self.controller,
+                cure='The controller manager hangs or has died: its log says more.')
+        return future.result()
+
+
+def _request(activate, deactivate, strictness, timeout):
+    return SwitchController.Request(
+        activate_controllers=activate, deactivate_controllers=deactivate, strictness=strictness,
+        activate_asap=True, timeout=Duration(seconds=timeout).to_msg())
+
+
+def _beside(manager, name):
+    """Return a node's name in the namespace of the manager's."""
+    namespace, slash, _ = manager.rpartition('/')
+    return f'{namespace}{slash}{name}'

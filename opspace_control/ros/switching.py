@@ -1,0 +1,97 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which controllers of ros2_control must change state so that one of them gets its joints."""
+
+from typing import NamedTuple
+
+
+class Switch(NamedTuple):
+    """Names of controllers to activate and to deactivate at once."""
+
+    activate: list
+    deactivate: list
+
+
+def take_over(controllers, name):
+    """
+    Return the switch that makes a controller active, with all that it needs and no rival.
+
+    What it commands may be another controller's references (``controller/joint/interface``): that
+    one is needed too. A rival is active and commands one of the same joints, by whatever interface:
+    position and effort of a joint cannot both be obeyed. What commands a rival through its
+    references goes with it, as the controller manager demands.
+
+    Parameters
+    ----------
+    controllers : sequence of controller_manager_msgs/ControllerState
+        All that are loaded; ``name`` among them.
+    name : str
+        The controller that is to be active.
+
+    Returns
+    -------
+    Switch
+        Empty lists where nothing has to change.
+
+    """
+    loaded = {controller.name: controller for controller in controllers}
+    chain = _downstream(loaded, name)
+    joints = _joints(interface for link in chain
+                     for interface in loaded[link].required_command_interfaces)
+    rivals = [other.name for other in controllers if _active(other) and other.name not in chain
+              and joints & _joints(other.claimed_interfaces)]
+    return Switch([link for link in chain if not _active(loaded[link])],
+                  _upstream(loaded, rivals))
+
+
+def give_back(controllers, name, taken):
+    """
+    Return the switch that undoes ``taken``, as far as the controllers are still as it left them.
+
+    Where somebody else's controller has the joints by now, or a controller is gone, that part
+    stays as it is. Parameters are those of `take_over`, and what it returned.
+    """
+    loaded = {controller.name: controller for controller in controllers}
+    if name not in loaded:
+        return Switch([], [])
+    ours = [link for link in taken.activate if link in loaded and _active(loaded[link])]
+    foreign = [rival for rival in take_over(controllers, name).deactivate
+               if rival not in taken.deactivate]
+    theirs = [] if foreign else [link for link in taken.deactivate
+                                 if link in loaded and loaded[link].state == 'inactive']
+    return Switch(theirs, ours)
+
+
+def joint_of(interface):
+    """Return the joint of a command interface: its name without the last part."""
+    return interface.rpartition('/')[0]
+
+
+def _active(controller):
+    return controller.state == 'active'
+
+
+def _joints(interfaces):
+    return {joint_of(interface) for interface in interfaces}
+
+
+def _downstream(loaded, name):
+    """Return a controller and those whose references it commands, down to the hardware."""
+    chain = [name]
+    for link in chain:
+        for interface in loaded[link].required_command_interfaces:
+            owner = interface.partition('/')[0]
+            if owner in loaded and owner not in chain:
+                chain.append(owner)
+    return chain
+
+
+def _upstream(loaded, names):
+    """Return these controllers and the active ones that command their references."""
+    found = list(names)
+    for follower in found:
+        found += [other.name for other in loaded.values() if _active(other)
+                  and other.name not in found
+                  and any(interface.startswith(f'{follower}/')
+                          for interface in other.claimed_interfaces)]
+    return found
