@@ -3,12 +3,14 @@
 """The parameters of the controller node; README and example files are made from this table."""
 
 import math
+import re
 
+from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.parameter_table import Parameter
 
 COMMAND_TOPIC = Parameter(
     'command_topic', 'string', 'effort_controller/commands',
-    'Topic of the joint efforts, <effort controller>/commands.')
+    "Topic of the joint efforts: the effort controller's commands.")
 COMMAND_JOINTS = Parameter(
     'command_joints', 'string_array', [],
     "Joints in the effort controller's order. Empty: those with an effort command interface in "
@@ -68,6 +70,24 @@ TASK = (
 )
 
 
+# Parameters or topics of the node itself are called so.
+_TAKEN = ('posture', 'safety', 'limits')
+
+
 def controller_table(tasks):
-    """Return the parameters of a controller with these tasks."""
-    return (*NODE, *(parameter.inside(task) for task in tasks for parameter in TASK))
+    """
+    Return the parameters of a controller with these tasks.
+
+    Raises
+    ------
+    RosInterfaceError
+        A task's name cannot be part of parameter and topic names, or is taken.
+
+    """
+    for task in tasks:
+        if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', task) or task in _TAKEN:
+            raise RosInterfaceError(
+                f"No task can be called '{task}'.", task=task,
+                cure='Use letters, digits and _, and none of ' + ', '.join(_TAKEN) + '.')
+    return (*NODE, *(parameter.named(f'{task}.{parameter.name}')
+                     for task in tasks for parameter in TASK))

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parameter tables as people read them: Markdown, and commented YAML files."""
 
-import math
+import re
 import textwrap
 
 _WIDTH = 96
+# What YAML takes for something else than text.
+_NOT_WORDS = ('yes', 'no', 'on', 'off', 'true', 'false', 'null')
 
 
 def markdown(table):
@@ -13,10 +15,10 @@ def markdown(table):
     rows = ['| parameter | type | default | unit | what it does |', '|---|---|---|---|---|']
     for parameter in table:
         notes = [parameter.description]
-        if parameter.choices:
+        if len(parameter.choices) > 1:
             notes.append(f'One of {", ".join(f"`{choice}`" for choice in parameter.choices)}.')
         if parameter.bounds:
-            notes.append(f'Range {parameter.bounds}.')
+            notes.append(f'{parameter.bounds.capitalize()}.')
         if parameter.read_only:
             notes.append('Read-only.')
         kind = 'double or double[6]' if parameter.type == 'gain' else parameter.type.replace(
@@ -41,7 +43,7 @@ def yaml_block(table, values, indent):
         Spaces in front of each line.
 
     """
-    lines, opened = [], ()
+    lines, opened, said = [], (), set()
     for parameter in table:
         value = values.get(parameter.name, parameter.default)
         if value is None:
@@ -52,12 +54,21 @@ def yaml_block(table, values, indent):
                 lines.append(' ' * (indent + 2 * depth) + f'{block}:')
         opened = tuple(blocks)
         margin = ' ' * (indent + 2 * len(blocks))
-        unit = f' [{parameter.unit}]' if parameter.unit else ''
-        bounds = f' Range {parameter.bounds}.' if parameter.bounds else ''
-        lines += textwrap.wrap(f'{parameter.description}{unit}{bounds}', _WIDTH,
-                               initial_indent=f'{margin}# ', subsequent_indent=f'{margin}# ')
-        lines.append(f'{margin}{leaf}: {yaml_value(value)}')
+        comment = _comment(parameter)
+        if comment not in said:  # once for all tasks and joints
+            lines += textwrap.wrap(comment, _WIDTH, initial_indent=f'{margin}# ',
+                                   subsequent_indent=f'{margin}# ')
+            said.add(comment)
+        lines += textwrap.wrap(f'{leaf}: {yaml_value(value)}', _WIDTH, initial_indent=margin,
+                               subsequent_indent=f'{margin}  ', break_on_hyphens=False)
     return lines
+
+
+def _comment(parameter):
+    unit = f' [{parameter.unit}]' if parameter.unit else ''
+    bounds = f' {parameter.bounds.capitalize()}.' if parameter.bounds else ''
+    choices = f' One of: {", ".join(parameter.choices)}.' if len(parameter.choices) > 1 else ''
+    return f'{parameter.description}{unit}{choices}{bounds}'
 
 
 def yaml_value(value):
@@ -65,9 +76,11 @@ def yaml_value(value):
     if isinstance(value, bool):
         return 'true' if value else 'false'
     if isinstance(value, float):
-        return f'{value!r}' if math.isfinite(value) else f'{value!r}'.replace('inf', '.inf')
+        digits, _, exponent = repr(value + 0.0).replace('inf', '.inf').partition('e')  # no -0.0
+        return digits if not exponent else f'{digits}{"" if "." in digits else ".0"}e{exponent}'
     if isinstance(value, (list, tuple)):
         return f'[{", ".join(map(yaml_value, value))}]'
     if isinstance(value, str):
-        return value if value and value.replace('_', '').isalnum() else f"'{value}'"
+        plain = re.fullmatch('[A-Za-z_][A-Za-z0-9_]+', value) and value.lower() not in _NOT_WORDS
+        return value if plain else f"'{value}'"
     return repr(value)

@@ -26,16 +26,18 @@ class Parameter:
     length: int = 0              # of an array that must have one
     read_only: bool = True
 
-    def inside(self, namespace):
-        """Return this parameter as a member of a nested block, such as that of a task."""
-        return replace(self, name=f'{namespace}.{self.name}')
+    def named(self, name):
+        """Return this parameter under another name, such as one in the block of a task."""
+        return replace(self, name=name)
 
     @property
     def bounds(self):
-        """The range of a number as text, '' if it has none."""
+        """The range of a number as text, such as 'from 0 to 60'; '' if it has none."""
         if not math.isfinite(self.minimum):
             return ''
-        return f'[{self.minimum:g}, {self.maximum:g}]'
+        if not math.isfinite(self.maximum):
+            return f'at least {self.minimum:g}'
+        return f'from {self.minimum:g} to {self.maximum:g}'
 
     def refusal(self, value):
         """Return why ``value``, of the right ROS 2 type, cannot be taken; '' if it can."""
@@ -63,7 +65,7 @@ class Parameter:
         if math.isnan(value):
             return f'{self.name} is not a number'
         if not self.minimum <= value <= self.maximum:
-            return f'{self.name} must lie in {self.bounds} {self.unit}, not {value:g}'
+            return f'{self.name} must be {self.bounds} {self.unit}, not {value:g}'
         return ''
 
 

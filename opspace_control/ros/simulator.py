@@ -4,7 +4,6 @@
 
 import array
 import gc
-from dataclasses import replace
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
@@ -76,7 +75,7 @@ class SimulatorNode(Node):
         """Return what the block of parameters initial_positions gives, by joint."""
         given = {}
         for joint in self._robot.joint_names:
-            self.parameters.declare([replace(INITIAL_POSITION, name=f'initial_positions.{joint}')])
+            self.parameters.declare([INITIAL_POSITION.named(f'initial_positions.{joint}')])
             given[joint] = self.parameters[f'initial_positions.{joint}']
         return {joint: value for joint, value in given.items() if value is not None}
 
