@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Control laws: from tasks to joint forces, limits last."""
 
-from opspace_control.control.controller import OperationalSpaceController
+from opspace_control.control.controller import DAMPING_RATE, OperationalSpaceController
 
-__all__ = ['OperationalSpaceController']
+__all__ = ['DAMPING_RATE', 'OperationalSpaceController']

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operational-space controller of a branching robot."""
 
+from numbers import Real
+from types import MappingProxyType
+
 import numpy as np
 
 from opspace_control.compiled import entry_point
@@ -17,17 +20,20 @@ from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import PoseTask, PostureTask
-from opspace_control.tasks.pose_law import POSE_TASK
+from opspace_control.tasks.pose import bind_poses
+from opspace_control.tasks.posture import bind_posture
+
+# Of pure damping: a robot left to it loses two thirds of its speed in a tenth of a second.
+DAMPING_RATE = 10.0  # 1/s
 
 
 class OperationalSpaceController:
     """
-    Joint forces that make operational points obey their tasks and the joints, in the null space
-    of all of them, the posture: ``τ = Jᵀ f' + τ_null``, [CK00] (11)-(13).
+    Joint forces that make operational points obey their tasks, and the joints the posture.
 
-    Where the tasks cannot all be met (a singular posture, too many axes), the directions that are
-    lost are handed smoothly to the posture, and every force stays bounded. Effort limits are
-    applied last.
+    ``τ = Jᵀ f' + τ_null``, [CK00] (11)-(13): the posture acts in the null space of all tasks. Where
+    the tasks cannot all be met (a singular posture, too many axes), the directions that are lost
+    are handed smoothly to the posture, and every force stays bounded. Effort limits come last.
 
     Parameters
     ----------
@@ -36,17 +42,18 @@ class OperationalSpaceController:
         With different names; a task belongs to one controller.
     posture : PostureTask, optional
         ``PostureTask()`` if not given.
-    effort_limits : (nv,) array, optional
-        N·m or N; the URDF's if not given.
+    effort_limits : float or (nv,) array, optional
+        N·m or N, inf for no limit; the URDF's if not given.
     gravity_compensation : bool
         False for hardware that compensates gravity itself.
     singularity_threshold : float
-        Scaled eigenvalue of Λ⁻¹ below which a direction is released, without unit.
+        Scaled eigenvalue of Λ⁻¹ below which a direction is released, without unit: a direction is
+        met up to 6e-7 at it, half at a fiftieth of it, and not at all at zero.
 
     Attributes
     ----------
     model : RobotModel
-    tasks : dict of str to PoseTask
+    tasks : mapping of str to PoseTask
     posture : PostureTask
 
     Raises
@@ -63,31 +70,28 @@ class OperationalSpaceController:
 
     def __init__(self, model, tasks=(), posture=None, *, effort_limits=None,
                  gravity_compensation=True, singularity_threshold=5e-3):
+        tasks = (tasks,) if isinstance(tasks, PoseTask) else tuple(tasks)
         posture = PostureTask() if posture is None else posture
         _check_arguments(model, tasks, posture, singularity_threshold)
+        self._effort_limits = _effort_limits(model, effort_limits)
+        points, supports = make_points(model, [task.frame for task in tasks])
+        dofs, goal = bind_posture(posture, model)
+        records = bind_poses(tasks)
         self.model = model
         self.posture = posture
-        self.tasks = {}
-        m, n, nv = len(tasks), model.nodes.size, model.nv
-        points, supports = make_points(model, [task.frame for task in tasks])
-        posture.bind(model)
-        records = poisoned(m, POSE_TASK)
-        for task, record in zip(tasks, records, strict=True):
-            task.bind(record)
-            self.tasks[task.name] = task
+        self.tasks = MappingProxyType({task.name: task for task in tasks})
+        nodes = moment_nodes(model)
         self._cycle = np.zeros(1, CYCLE)
         self._cycle['floating_base'] = model.floating_base
         self._cycle['singularity_threshold'] = singularity_threshold
-        self.gravity_compensation = gravity_compensation
-        nodes = moment_nodes(model)
         self._cycle['least_mobility'] = 1.0 / nodes['mass'].sum()
-        rows = 6 * m
-        self._effort_limits = _effort_limits(model, effort_limits)
+        self.gravity_compensation = gravity_compensation
+        n, rows = nodes.size, 6 * len(tasks)
         self._arguments = (
             self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
-            _felt(nodes, supports), records, posture.gains, posture.goal,
-            poisoned(nv), poisoned(rows), poisoned(rows), poisoned((rows, rows)), poisoned(rows),
-            poisoned((rows, rows)), poisoned(rows), self._effort_limits)
+            _felt(nodes, supports), records, dofs, goal,
+            poisoned(model.nv), poisoned(rows), poisoned(rows), poisoned((rows, rows)),
+            poisoned(rows), poisoned((rows, rows)), poisoned(rows), self._effort_limits)
         self._compute = None
 
     def compute_torque(self, state, out=None):
@@ -112,14 +116,7 @@ class OperationalSpaceController:
             If the state is another model's, or ``out`` not a contiguous (nv,) float array.
 
         """
-        if state.model is not self.model:
-            raise ControlError('The state does not belong to the controller\'s model.',
-                               cure='Make it with RobotState(controller.model, q, v).')
-        if out is None:
-            out = np.empty(self.model.nv)
-        elif out.shape != (self.model.nv,) or out.dtype != float or not out.flags.carray:
-            raise ControlError('out cannot take the torques.',
-                               cure=f'Give a contiguous float array of {self.model.nv}.', value=out)
+        out = self._checked(state, out)
         if self._compute is None:
             self.warm_up()
         self._compute(*self._arguments, state.q, state.v, out)
@@ -131,31 +128,40 @@ class OperationalSpaceController:
         self._compute = entry_point(
             control_cycle, *self._arguments, state.q, state.v, np.empty(self.model.nv))
 
-    def damping_torque(self, state, out=None):
+    def damping_torque(self, state, out=None, *, rate=DAMPING_RATE):
         """
-        Return pure damping, ``τ = −kd A v``, [K87] (7.6): what to do when nothing else is safe.
+        Return pure damping, ``τ = −rate A v``, [K87] (7.6): what to do when nothing else is safe.
 
-        Neither gravity nor any goal takes part.
+        Neither gravity nor any goal takes part. It takes energy out of any motion: where an effort
+        limit is passed all forces shrink alike, and joints that are not ours take no part.
 
         Parameters
         ----------
         state : RobotState
+            Of this controller's model.
         out : (nv,) float array, optional
+            Receives the result; without it a new array is made.
+        rate : float
+            At which velocities decay, 1/s.
 
         Returns
         -------
         (nv,) array
-            N·m or N, within the effort limits; 0.0 at locked joints.
+            N·m or N, within the effort limits; exactly 0.0 at locked joints.
+
+        Raises
+        ------
+        ControlError
+            As in `compute_torque`.
 
         """
+        out = self._checked(state, out)
+        usable = ~self.model.locked & (self._effort_limits > 0.0)
         resting = RobotState(self.model, state.q, np.zeros(self.model.nv))
-        tau = self.model.inverse_dynamics(resting, -self.posture.gains['kd'] * state.v)
-        tau -= self.model.gravity(resting)
-        np.clip(tau, -self._effort_limits, self._effort_limits, out=tau)
-        tau[self.model.locked] = 0.0
-        if out is None:
-            return tau
-        out[:] = tau
+        out[:] = self.model.inverse_dynamics(resting, np.where(usable, -rate * state.v, 0.0))
+        out -= self.model.gravity(resting)
+        out[~usable] = 0.0
+        out /= max(1.0, (abs(out[usable]) / self._effort_limits[usable]).max(initial=0.0))
         return out
 
     def hold(self):
@@ -163,6 +169,19 @@ class OperationalSpaceController:
         for task in self.tasks.values():
             task.clear_target()
         self.posture.clear_target()
+
+    def _checked(self, state, out):
+        """Return where a result goes, having checked whose state this is."""
+        if getattr(state, 'model', None) is not self.model:
+            raise ControlError("The state does not belong to the controller's model.",
+                               cure='Make it with RobotState(controller.model, q, v).')
+        if out is None:
+            return np.empty(self.model.nv)
+        if not (isinstance(out, np.ndarray) and out.shape == (self.model.nv,)
+                and out.dtype == float and out.flags.carray):
+            raise ControlError('out cannot take the torques.',
+                               cure=f'Give a contiguous float array of {self.model.nv}.', value=out)
+        return out
 
     @property
     def gravity_compensation(self):
@@ -183,7 +202,7 @@ class OperationalSpaceController:
         """
         Lower bound, within a factor of the rows, of the smallest eigenvalue of the scaled Λ⁻¹.
 
-        Without unit, at the last cycle; 0.0 while directions are being released.
+        Of the last cycle, without unit; 0.0 while directions are being released.
         """
         return float(self._cycle['least_eigenvalue'][0])
 
@@ -197,36 +216,39 @@ def _check_arguments(model, tasks, posture, singularity_threshold):
     if not isinstance(model, RobotModel):
         raise ControlError(f'model is a {type(model).__name__}.',
                            cure='Give a RobotModel, from RobotModel.from_urdf_file(path).')
-    not_ours = [name for name, passive in zip(model.dof_names, model.passive, strict=True) if passive]
-    if not_ours:
-        raise ControlError(f'Passive joints cannot be controlled yet: {", ".join(not_ours)}.',
-                           cure='Lock them (locked_joints=...) or drive them.', joint=not_ours[0])
+    if model.passive.any():
+        names = [model.dof_names[k] for k in np.flatnonzero(model.passive)]
+        raise ControlError(f'Passive joints cannot be controlled yet: {", ".join(names)}.',
+                           cure='Lock them (locked_joints=...) or drive them.', joint=names[0])
     for task in tasks:
         if not isinstance(task, PoseTask):
             raise ControlError(f'{task!r} is not a task.', cure='Give PoseTask objects.')
-        if task.bound:
+        if task.in_use:
             raise ControlError(f"Task '{task.name}' already belongs to a controller.",
                                cure='Make a task for each controller.', task=task.name)
     names = [task.name for task in tasks]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ControlError(f"Two tasks are called '{twice[0]}'.",
-                           cure='Give each its own name=...', task=twice[0])
+    for name in names:
+        if names.count(name) > 1:
+            raise ControlError(f"Two tasks are called '{name}'.",
+                               cure='Give each its own name=...', task=name)
     if not isinstance(posture, PostureTask):
         raise ControlError(f'{posture!r} is not a posture.', cure='Give a PostureTask.')
-    if not 0.0 < singularity_threshold < 1.0:
+    if posture.in_use:
+        raise ControlError('The posture already belongs to a controller.',
+                           cure='Make a PostureTask for each controller.')
+    if not (isinstance(singularity_threshold, Real) and 0.0 < singularity_threshold < 1.0):
         raise ControlError(f'singularity_threshold = {singularity_threshold!r} is not allowed.',
                            cure='Give a number between 0 and 1; 5e-3 is usual.')
 
 
 def _effort_limits(model, limits):
+    wanted = model.effort_limits if limits is None else limits
     try:
-        limits = np.array(model.effort_limits if limits is None else limits, dtype=float)
-        limits = np.broadcast_to(limits, (model.nv,)).copy()
+        limits = np.broadcast_to(np.array(wanted, dtype=float), (model.nv,)).copy()
     except (TypeError, ValueError):
         limits = np.full(1, np.nan)
     if not (limits >= 0.0).all():
-        raise ControlError('effort_limits cannot be used.', value=limits,
+        raise ControlError('effort_limits cannot be used.', value=wanted,
                            cure=f'Give {model.nv} numbers, zero or more, inf for no limit.')
     return limits
 

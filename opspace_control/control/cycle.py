@@ -8,7 +8,7 @@ One control cycle, compiled: the straight line of this package.
 
 import numpy as np
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import inlined, kernel
 from opspace_control.control.limits import limit_efforts
 from opspace_control.control.resolution import resolve_forces
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
@@ -26,7 +26,7 @@ from opspace_control.dynamics.operational_space_inertia import (
 )
 from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.pose_law import demand_pose
-from opspace_control.tasks.posture import demand_posture
+from opspace_control.tasks.posture_law import demand_posture
 
 # What a cycle needs besides robot and tasks, and what it has to say.
 CYCLE = np.dtype([
@@ -41,17 +41,28 @@ CYCLE = np.dtype([
 ], align=True)
 
 
+@inlined
+def apply_forces(tasks, points, force, states):
+    """Report the forces at the points to their tasks, and add them to the links."""
+    for e in range(points.size):
+        wrench = tasks[e].wrench
+        for r in range(6):
+            wrench[r] = force[6 * e + r]
+        if points[e].frame.node >= 0:
+            add_wrench(points[e].p, wrench, states[points[e].frame.node].f)
+
+
 @kernel
 def control_cycle(
-        cycles, nodes, states, points, supports, felt, tasks, gains, posture,  # robot and tasks
+        cycles, nodes, states, points, supports, felt, tasks, dofs, posture,  # robot and tasks
         a_null, asked, demand, Lambda_inverse, scale, factor, force,          # scratch
         effort_limits, q, v, tau):
     """
     Write the joint forces of the task and posture laws: [CK00] (11)-(13) without A or A⁻¹.
 
-    ``τ = Jᵀ f' + τ_null``, ``τ_null = A q̈_null + b + g``, ``f' = Λ (a* − a_null)``, in O(nm + m³). The
-    motion q̈_null alone is what the outward pass goes through, so a_null is what the points are seen
-    to do, and f' is added to the links before the inward pass: no Jacobian is formed either.
+    ``τ = Jᵀ f' + τ_null``, ``τ_null = A q̈_null + b + g``, ``f' = Λ (a* − a_null)``, in O(nm + m³).
+    The motion q̈_null alone is what the outward pass goes through, so a_null is what the points are
+    seen to do, and f' is added to the links before the inward pass: no Jacobian is formed either.
     """
     cycle = cycles[0]
     n, m = nodes.size, points.size
@@ -59,7 +70,7 @@ def control_cycle(
         for r in range(3):
             cycle.origin[r] = q[r]
     # Posture: the motion advised, and outwards the forces that it would take.
-    demand_posture(nodes, gains, posture, q, v, cycle.R, a_null)
+    demand_posture(nodes, dofs, posture, q, v, cycle.R, a_null)
     for i in range(n):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
@@ -89,11 +100,6 @@ def control_cycle(
     cycle.least_eigenvalue = resolve_forces(
         Lambda_inverse, demand, asked, cycle.least_mobility, cycle.singularity_threshold, scale,
         factor, force)
-    for e in range(m):
-        wrench = tasks[e].wrench
-        for r in range(6):
-            wrench[r] = force[6 * e + r]
-        if points[e].frame.node >= 0:
-            add_wrench(points[e].p, wrench, states[points[e].frame.node].f)
+    apply_forces(tasks, points, force, states)
     gather_torques(nodes, states, tau)
     cycle.limited = limit_efforts(nodes, effort_limits, tau)

@@ -97,11 +97,11 @@ def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, x):
     """
     Write the task forces ``x = Λ b``, [CK00] (13), bounded and continuous through singularities.
 
-    Exact wherever the smallest eigenvalue of the scaled Λ⁻¹ certainly is above the threshold (its
-    lower bound, the reciprocal of the trace of the inverse, is). Elsewhere ``x = S φ(M) M⁻¹ S b`` of
-    the scaled matrix ``M = S Λ⁻¹ S``, with the smooth ``φ(λ) = 1 − (ε / (λ + ε))^8``: directions well
-    above ε are met as ever, each nearly lost one is handed over to the null space, and ``φ(λ) / λ``
-    never exceeds ``8 / ε``. It takes no eigenvalues, but 8 passes of ``(M + ε) y ← S b + ε y``.
+    Exact wherever the smallest eigenvalue of the scaled ``M = S Λ⁻¹ S`` certainly is above the
+    threshold (its lower bound, the reciprocal of the trace of the inverse, is). Elsewhere
+    ``x = S φ(M) M⁻¹ S b`` with the smooth ``φ(λ) = 1 − (ε / (λ + ε))^8``: directions well above ε
+    are met as ever, each nearly lost one is handed over to the null space, and ``φ(λ) / λ`` never
+    exceeds ``8 / ε``. It takes no eigenvalues, but 8 passes of ``(M + ε) y ← S b + ε y``.
 
     Parameters
     ----------

@@ -8,9 +8,11 @@ import time
 
 import numpy as np
 
+from opspace_control.control import DAMPING_RATE
 from opspace_control.errors import ControlError, OpspaceError
 from opspace_control.model import RobotState
-from opspace_control.ros.conversions import EffortCommand, JointStateReader
+from opspace_control.ros.conversions import EffortCommand, JointStateReader, nanoseconds
+from opspace_control.ros.statistics import CycleStatistics
 
 # Between two commands of a robot that is being released.
 _RELEASE_PERIOD = 0.002  # s
@@ -47,6 +49,8 @@ class ControlCycle:
         self.release_time = 0.3     # s
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
+        self.move_goals = None      # called with the stamp of the state, ns, before each cycle
+        self.statistics = CycleStatistics(controller)
         self.reset()
 
     def reset(self):
@@ -54,6 +58,8 @@ class ControlCycle:
         self.known = False
         self._last_state = time.perf_counter()
         self._due = self._feedback_due = -np.inf
+        self.stamp = 0  # of the last state, ns
+        self.statistics.restart()
         self._fault = ''
         self._resting = False
 
@@ -66,6 +72,7 @@ class ControlCycle:
             if now < self._due - 0.25 * self.period:
                 return
             self._due = max(self._due + self.period, now)
+            self.move_goals(self.stamp)
             self._controller.compute_torque(self.state, out=self._torque)
             if not math.isfinite(self._torque.dot(self._torque)):
                 raise ControlError('The computed effort is not finite.')
@@ -73,6 +80,7 @@ class ControlCycle:
             self._fail(str(error), now)
             return
         self._publish(self._command.write(self._torque))
+        self.statistics.count(now, self.stamp)
         if self._fault:
             self._recover()
         if self.feedback_period and now >= self._feedback_due:
@@ -112,6 +120,7 @@ class ControlCycle:
     def _take(self, message, now):
         self._reader.read(message)
         self.state.update(self._reader.q, self._reader.v)
+        self.stamp = nanoseconds(message.header.stamp)
         self._last_state, self.known = now, True
 
     def _fail(self, reason, now):
@@ -135,10 +144,10 @@ class ControlCycle:
         self._send_damping(max(left, 0.0), now)
 
     def _send_damping(self, scale, now):
-        """Command ``-kd A v``; the velocity is what this damping has left of the last one seen."""
+        """Command pure damping; the velocity is what this damping has left of the last one seen."""
         self._torque[:] = 0.0
         if self.known and scale > 0.0:
-            left = np.exp((self._last_state - now) * self._controller.posture.gains['kd'])
+            left = np.exp((self._last_state - now) * DAMPING_RATE)
             self._coasting.update(self.state.q, self.state.v * left)
             self._controller.damping_torque(self._coasting, out=self._torque)
             self._torque *= scale

@@ -16,6 +16,7 @@ def stiffness_gain(kp, shape, owner):
     kp : float or array
         1/s², [K87] (4.3): the decoupled end-effector is a unit mass.
     shape : tuple of int
+        Of the result; one number is for all.
     owner : str
         Whose gain it is, for the error.
 
@@ -34,6 +35,7 @@ def damping_gain(kd, kp, shape, owner):
     kp : array
         1/s².
     shape : tuple of int
+        Of the result; one number is for all.
     owner : str
         Whose gain it is, for the error.
 

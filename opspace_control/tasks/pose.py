@@ -5,9 +5,10 @@
 import numpy as np
 
 from opspace_control.errors import TaskError
-from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
+from opspace_control.spatial.rotations import quaternion_from_matrix, rotation_vector
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.pose_law import POSE_TASK
+from opspace_control.tasks.targets import read_pose, read_six
 
 AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 
@@ -48,11 +49,10 @@ class PoseTask:
         self.frame = frame
         self.name = frame if name is None else name
         self._record = np.zeros(1, POSE_TASK)[0]
+        self._in_use = False
         self._selection = self._select(axes)
-        self._enabled = True
-        self.bound = False
-        self._record['selected'] = self._selection
-        self._kd = -1.0
+        self.enabled = True
+        self._record['max_linear_velocity'] = self._record['max_angular_velocity'] = np.inf
         self.set_gains(kp, kd)
         self.max_linear_velocity = max_linear_velocity
         self.max_angular_velocity = max_angular_velocity
@@ -75,12 +75,12 @@ class PoseTask:
             If a gain is refused; then none has changed.
 
         """
-        owner = f"task '{self.name}'"
+        owner = self._owner
         new_kp = self.kp if kp is None else stiffness_gain(kp, (6,), owner)
-        kept_kd = self._kd if kd is None else kd
-        new_kd = damping_gain(kept_kd, new_kp, (6,), owner)
+        wanted_kd = self._wanted_kd if kd is None else kd
+        new_kd = damping_gain(wanted_kd, new_kp, (6,), owner)
         self._check_limitable(new_kp, new_kd)
-        self._kd = np.copy(kept_kd)
+        self._wanted_kd = np.copy(wanted_kd)
         self._record['kp'], self._record['kd'] = new_kp, new_kd
 
     def set_target(self, pose, twist=None, acceleration=None):
@@ -102,20 +102,21 @@ class PoseTask:
             If anything is malformed or not finite; then the goal has not changed.
 
         """
-        position, R = self._read_pose(pose)
-        twist = self._six(twist, 'twist')
-        acceleration = self._six(acceleration, 'acceleration')
+        position, R = read_pose(pose, self._owner)
+        twist = read_six(twist, 'twist', self._owner)
+        acceleration = read_six(acceleration, 'acceleration', self._owner)
         record = self._record
         record['target_p'], record['target_R'] = position, R
         record['target_twist'], record['target_acceleration'] = twist, acceleration
-        record['error'] = 0.0
+        if self._knows('p', 'R'):
+            record['error'][:3] = position - record['p']
+            rotation_vector(R @ record['R'].T, record['error'], 3)
 
     def clear_target(self):
         """Make the pose seen at the next cycle the goal."""
         record = self._record
         record['target_p'], record['target_R'] = np.nan, np.eye(3)
         record['target_twist'], record['target_acceleration'] = 0.0, 0.0
-        record['error'] = 0.0
 
     @property
     def target(self):
@@ -129,8 +130,13 @@ class PoseTask:
 
     @property
     def error(self):
-        """Goal minus pose at the last cycle, (6,): m, and a rotation vector in rad."""
-        return self._record['error'].copy()
+        """
+        Goal minus the pose of the last cycle, (6,): m, and a rotation vector in rad.
+
+        None while there is no goal, or before the first cycle.
+        """
+        known = self._knows('p', 'R') and self._knows('target_p', 'target_R')
+        return self._record['error'].copy() if known else None
 
     @property
     def wrench(self):
@@ -180,20 +186,27 @@ class PoseTask:
     def max_angular_velocity(self, value):
         self._set_limit('max_angular_velocity', value, 'rad/s')
 
-    def bind(self, record):
-        """Move the task's data into a controller's ``POSE_TASK`` record and work on that from now."""
-        for name in record.dtype.names:
-            record[name] = self._record[name]
-        self._record = record
-        self.bound = True
+    @property
+    def in_use(self):
+        """Whether the task belongs to a controller."""
+        return self._in_use
+
+    @property
+    def _owner(self):
+        """Whose a refused value is, for the error."""
+        return f"task '{self.name}'"
 
     def _select(self, axes):
-        axes = tuple(axes.split()) if isinstance(axes, str) else tuple(axes)
-        unknown = [axis for axis in axes if axis not in AXES]
-        if unknown or not axes or len(set(axes)) < len(axes):
-            raise TaskError(f"task '{self.name}': axes {axes} cannot be used.",
+        names = axes.split() if isinstance(axes, str) else axes
+        try:
+            selection = np.array([list(names).count(axis) for axis in AXES], dtype=float)
+            usable = 0 < len(names) == selection.sum() and selection.max() == 1.0
+        except TypeError:
+            usable = False
+        if not usable:
+            raise TaskError(f'{self._owner}: axes {axes!r} cannot be used.',
                             cure=f'Name one or more of {" ".join(AXES)}, each once.', value=axes)
-        return np.array([axis in axes for axis in AXES], dtype=float)
+        return selection
 
     def _set_limit(self, name, value, unit):
         try:
@@ -201,7 +214,7 @@ class PoseTask:
         except (TypeError, ValueError):
             limit = np.nan
         if not limit > 0.0:
-            raise TaskError(f"task '{self.name}': {name} = {value!r} is not allowed.",
+            raise TaskError(f'{self._owner}: {name} = {value!r} is not allowed.',
                             cure=f'Give a positive number of {unit}, or inf for no limit.',
                             parameter=name, value=value)
         before = self._record[name]
@@ -217,50 +230,39 @@ class PoseTask:
         for first, name in ((0, 'max_linear_velocity'), (3, 'max_angular_velocity')):
             part = slice(first, first + 3)
             if np.isfinite(self._record[name]) and ((kp[part] > 0) & (kd[part] == 0)).any():
-                raise TaskError(f"task '{self.name}': {name} needs damping, but kd is 0.",
+                raise TaskError(f'{self._owner}: {name} needs damping, but kd is 0.',
                                 cure='Give kd > 0, or -1 for critical damping.', parameter=name)
 
-    def _read_pose(self, pose):
-        try:
-            if isinstance(pose, (tuple, list)) and len(pose) == 2:
-                pose = np.concatenate([np.asarray(part, dtype=float).reshape(-1) for part in pose])
-            pose = np.array(pose, dtype=float)
-        except (TypeError, ValueError):
-            pose = np.empty(0)
-        if pose.shape not in {(4, 4), (7,)}:
-            raise self._refusal('pose', pose, 'Give (4, 4), or 7 numbers [x y z qx qy qz qw].')
-        if not np.isfinite(pose).all():
-            raise self._refusal('pose', pose, 'Give finite numbers.')
-        if pose.shape == (7,):
-            norm = np.linalg.norm(pose[3:])
-            if abs(norm - 1.0) > 1e-2:
-                raise self._refusal('quaternion', pose[3:], f'Its norm is {norm:.3g}; give a unit '
-                                    'quaternion [x y z w].')
-            return pose[:3], matrix_from_quaternion(pose[3:] / norm)
-        R = pose[:3, :3]
-        if abs(R @ R.T - np.eye(3)).max() > 1e-4 or np.linalg.det(R) < 0.0:
-            raise self._refusal('rotation', R, 'Give an orthonormal, right-handed (3, 3) part.')
-        if abs(pose[3] - (0.0, 0.0, 0.0, 1.0)).max() > 1e-9:
-            raise self._refusal('transform', pose, 'Its last row must be 0 0 0 1.')
-        return pose[:3, 3], matrix_from_quaternion(quaternion_from_matrix(R))
-
-    def _six(self, values, name):
-        if values is None:
-            return np.zeros(6)
-        try:
-            six = np.array(values, dtype=float)
-        except (TypeError, ValueError):
-            six = np.empty(0)
-        if six.shape != (6,) or not np.isfinite(six).all():
-            raise self._refusal(name, values, 'Give 6 finite numbers, linear first.')
-        return six
-
-    def _refusal(self, what, value, cure):
-        return TaskError(f"task '{self.name}': target {what} cannot be used.", cure=cure,
-                         frame=self.frame, value=value)
+    def _knows(self, position, rotation):
+        return np.isfinite(self._record[position]).all() and self._record[rotation].any()
 
     def _pose(self, position, rotation):
-        if not np.isfinite(self._record[position]).all() or not self._record[rotation].any():
+        if not self._knows(position, rotation):
             return None
         return np.concatenate([self._record[position],
                                quaternion_from_matrix(self._record[rotation])])
+
+
+def bind_poses(tasks):
+    """
+    Move the data of pose tasks, none of them in use, into one array, for a controller.
+
+    Parameters
+    ----------
+    tasks : sequence of PoseTask
+        m of them.
+
+    Returns
+    -------
+    (m,) array of POSE_TASK
+        What `demand_pose` reads and writes; each task works on its record from now on.
+
+    """
+    records = np.zeros(len(tasks), POSE_TASK)
+    for task, record in zip(tasks, records, strict=True):
+        for name in POSE_TASK.names:
+            record[name] = task._record[name]
+        task._record = record
+        task._in_use = True
+    return records
+

@@ -24,31 +24,39 @@ POSE_TASK = np.dtype([
     ('R', np.float64, (3, 3)),           # of the frame at the last cycle
     ('p', np.float64, (3,)),             # m
     ('error', np.float64, (6,)),         # target − pose, m and rad
+    ('way', np.float64, (3,)),           # its rotational part at the last cycle: the way round
     ('acceleration', np.float64, (6,)),  # a*, what the law asks for, m/s² and rad/s²
     ('wrench', np.float64, (6,)),        # f' of [CK00] (13), N and N m
 ], align=True)
 
-# Past half a turn the error keeps to its way round up to this angle, in rad: a goal that comes
-# from half a turn away must not be chased to and fro.
+# Past half a turn the error keeps to its way round up to this angle, in rad: a goal half a turn
+# away must not be chased to and fro.
 _KEEP_WAY = 1.1 * math.pi
+_ALMOST_HALF_A_TURN = 2.0 * math.pi - _KEEP_WAY
 
 
 @inlined
 def measure_error(task, R_error):
-    """Write the task's error: position difference, and rotation vector from pose to goal, rad."""
-    error = task.error
+    """
+    Write the task's error: position difference, and rotation vector from pose to goal, rad.
+
+    The instantaneous rotation of [K87] V, the short way round. Near half a turn both ways are
+    about as short, and the one that it went before is kept: the error has no step there.
+    """
+    error, way = task.error, task.way
     for r in range(3):
         error[r] = task.target_p[r] - task.p[r]
-    before0, before1, before2 = error[3], error[4], error[5]
     multiply_transpose(task.target_R, task.R, R_error)
     rotation_vector(R_error, error, 3)
-    along = error[3] * before0 + error[4] * before1 + error[5] * before2
+    along = error[3] * way[0] + error[4] * way[1] + error[5] * way[2]
     if along < 0.0:
         angle = math.sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5])
-        other_way = 2.0 * math.pi - angle
-        if other_way < _KEEP_WAY:
+        before = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+        if angle > _ALMOST_HALF_A_TURN and before > _ALMOST_HALF_A_TURN:
             for r in range(3, 6):
-                error[r] *= -other_way / angle
+                error[r] *= 1.0 - 2.0 * math.pi / angle
+    for r in range(3):
+        way[r] = error[3 + r]
 
 
 @inlined
@@ -56,8 +64,9 @@ def demand_axes(task, first, limit, v):
     """
     Write a* of three axes: PD with feed-forward, [K87] (4.3), its goal velocity held to a limit.
 
-    ``a* = a_d + v̇_d + kd (ν kp/kd e − v)``, ``ν = min(1, V_max / |kp/kd e|)``, (4.4)-(4.5): far from the
-    goal the frame travels straight towards it at V_max; near it this is the PD law itself.
+    ``a* = a_d + kd (v_d + ν kp/kd e − v)``, ``ν = min(1, V_max / |kp/kd e|)``, (4.4)-(4.5). Far from
+    the goal the frame travels towards it at V_max, on top of a feed-forward v_d, on a straight line
+    if ``kp/kd`` is the same for all axes; near it this is the PD law itself.
     """
     kp, kd, error, a = task.kp, task.kd, task.error, task.acceleration
     nu = 1.0
@@ -82,6 +91,7 @@ def demand_pose(task, point, origin, R_error):
     Parameters
     ----------
     task : POSE_TASK record
+        Its goal is read; the rest is written.
     point : POINT record
         Placed and moved.
     origin : (3,) array

@@ -2,98 +2,62 @@
 # SPDX-License-Identifier: Apache-2.0
 """The posture task: what the joints do in the null space of everything else."""
 
-import math
-
 import numpy as np
 
-from opspace_control.compiled import inlined
-from opspace_control.errors import ModelError, TaskError
-from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE
-from opspace_control.spatial.rotations import rotation_vector, turn_by_quaternion
-from opspace_control.spatial.vectors import multiply_transpose
+from opspace_control.errors import ModelError, StateError, TaskError
+from opspace_control.model import RobotState
+from opspace_control.model.nodes import REVOLUTE
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
+from opspace_control.tasks.posture_law import POSTURE_DOF
 
-POSTURE_GAIN = np.dtype([('kp', np.float64), ('kd', np.float64)])  # a dof: 1/s², 1/s
-
-
-@inlined
-def demand_posture(nodes, gains, target, q, v, R, a):
-    """
-    Write the joint accelerations the posture asks for, q̈_null of [CK00] (11).
-
-    ``kp (q_d − q) − kd v``; the second term alone is the null-space damping of [K87] (7.6), exactly. A
-    target coordinate that is NaN becomes the present one. Quaternions differ by the rotation vector
-    between them, in the joint frame's axes. ``R`` (3, 3, 3) is scratch.
-    """
-    for i in range(nodes.size):
-        node = nodes[i]
-        k, j = node.v_index, node.q_index
-        if k < 0:
-            continue
-        if node.kind == REVOLUTE or node.kind == PRISMATIC:
-            if math.isnan(target[j]):
-                target[j] = q[j]
-            a[k] = gains[k].kp * (target[j] - q[j]) - gains[k].kd * v[k]
-        elif node.kind == QUATERNION:
-            if math.isnan(target[j]):
-                for r in range(j, j + 4):
-                    target[r] = q[r]
-            for r in range(3):
-                for c in range(3):
-                    R[0, r, c] = R[1, r, c] = 1.0 if r == c else 0.0
-            turn_by_quaternion(target, j, R[0])
-            turn_by_quaternion(q, j, R[1])
-            multiply_transpose(R[0], R[1], R[2])
-            rotation_vector(R[2], a, k - 2)
-            for r in range(k - 2, k + 1):
-                a[r] = gains[r].kp * a[r] - gains[r].kd * v[r]
+# In a dict of gains: all joints that it does not name.
+DEFAULT = 'default'
 
 
 class PostureTask:
     """
     Advise the joints' motion where the other tasks leave it free, [CK00] 2.2, (11).
 
-    The robot does the closest thing, in the metric of its kinetic energy, that disturbs no task.
-    Without a goal, a joint holds the position first seen.
+    The robot does the closest thing, in the metric A of its kinetic energy, that disturbs no task.
+    Without a goal, a joint holds the position first seen. A rotation without position limits goes
+    the short way round. Equal gains pull like one spring; under tasks, gains that differ by more
+    than some tens do not: what A couples back can then keep the null space swinging.
 
     Parameters
     ----------
-    kp : float, or dict of str to float
-        Stiffness of each joint's unit mass, 1/s². A dict names joints; ``default`` is for the rest.
-    kd : float, or dict of str to float
-        Damping, 1/s; negative is critical. ``kp=0`` with ``kd > 0`` is pure null-space damping,
-        [K87] (7.6).
+    kp : float, (nv,) array, or dict of str to float
+        Stiffness of each joint's unit mass, 1/s². A dict names joints or dofs; ``'default'`` stands
+        for all others, which have 25 without it.
+    kd : float, (nv,) array, or dict of str to float
+        Damping, 1/s; negative is critical, ``2 sqrt(kp)``, and so is what a dict leaves out.
+        ``kp=0`` with ``kd > 0`` is pure null-space damping, [K87] (7.6).
     target : (nq,) array, or dict of str to float, optional
         Goal, rad or m; see `set_target`.
 
     Raises
     ------
     TaskError
-        When bound to a controller, for a gain or goal that does not fit the robot.
+        For a number that cannot be used. Whether names and sizes fit shows, in the same way, when
+        a controller is made of it.
 
     """
 
     def __init__(self, kp=25.0, kd=-1.0, target=None):
-        self._kp, self._kd, self._wanted = kp, kd, target
         self._model = None
-
-    def bind(self, model):
-        """Check everything against the robot; called once, by the controller."""
-        self._model = model
-        self.gains = np.zeros(model.nv, POSTURE_GAIN)
-        self.goal = np.full(model.nq, np.nan)
-        self.set_gains(self._kp, self._kd)
-        if self._wanted is not None:
-            self.set_target(self._wanted)
+        self._waiting = []  # for a robot: what was set before there was one
+        self.set_gains(25.0, -1.0)
+        self.set_gains(kp, kd)
+        if target is not None:
+            self.set_target(target)
 
     def set_gains(self, kp=None, kd=None):
         """
-        Change gains; what is not given stays, a critical ``kd`` follows ``kp``.
+        Change gains; what is not given or not named stays, a critical ``kd`` follows ``kp``.
 
         Parameters
         ----------
         kp, kd : float, (nv,) array, or dict of str to float, optional
-            1/s² and 1/s; a dict names dofs, ``default`` is for the rest (0 and -1 without it).
+            1/s² and 1/s; a dict names joints or dofs, ``'default'`` stands for all others.
 
         Raises
         ------
@@ -101,14 +65,18 @@ class PostureTask:
             If a gain is refused; then none has changed.
 
         """
-        kp = self._kp if kp is None else kp
-        kd = self._kd if kd is None else kd
-        if self._model is not None:
-            shape = (self._model.nv,)
-            new_kp = stiffness_gain(self._by_name(kp, 'kp', 0.0), shape, 'posture')
-            new_kd = damping_gain(self._by_name(kd, 'kd', -1.0), new_kp, shape, 'posture')
-            self.gains['kp'], self.gains['kd'] = new_kp, new_kd
-        self._kp, self._kd = kp, kd
+        kp = None if kp is None else _copied(kp, 'kp', lowest=0.0)
+        kd = None if kd is None else _copied(kd, 'kd')
+        if self._model is None:
+            self._waiting.append((self.set_gains, (kp, kd)))
+            return
+        shape = self._kp.shape
+        new_kp = stiffness_gain(self._merged(kp, self._kp), shape, 'posture')
+        new_kd = self._merged(kd, self._kd)
+        resolved = damping_gain(new_kd, new_kp, shape, 'posture')
+        driven = ~self._model.locked
+        self._kp[:], self._kd[:] = new_kp, new_kd
+        self._dofs['kp'], self._dofs['kd'] = driven * new_kp, driven * resolved
 
     def set_target(self, target):
         """
@@ -116,66 +84,161 @@ class PostureTask:
 
         Parameters
         ----------
-        target : (nq,) array, or dict of str to float
-            rad or m. A dict names scalar dofs and may be a subset; the others keep their goals.
+        target : (nq,) array, or dict of str to float or array
+            rad or m, laid out like q. A dict names scalar dofs, or joints of several coordinates
+            with all of them (a planar joint ``[x y θ]``; a floating one, or ``'base'``,
+            ``[x y z qx qy qz qw]``). It may be a subset; the others keep their goals.
 
         Raises
         ------
         TaskError
-            For an unknown joint, or a number that is not finite; then nothing has changed.
+            For an unknown joint, a wrong number of numbers, one that is not finite, or a quaternion
+            that is not of unit norm; then nothing has changed.
 
         """
+        target = _copied(target, 'target')
         if self._model is None:
-            self._wanted = target
+            self._waiting.append((self.set_target, (target,)))
             return
-        model = self._model
+        model, goal = self._model, target
         if isinstance(target, dict):
-            new = self.goal.copy()
+            goal = self._goal.copy()
             for name, value in target.items():
-                index = model.q_index[self._dof(name)]
-                if index < 0:
-                    raise TaskError(f"posture: '{name}' is part of an orientation.",
-                                    cure='Give the whole q instead.', joint=name, value=value)
-                new[index] = self._number(name, value)
-        else:
-            new = np.array(target, dtype=float)
-            if new.shape != (model.nq,) or not np.isfinite(new).all():
-                raise TaskError('posture: the target cannot be used.', value=target,
-                                cure=f'Give {model.nq} finite numbers, laid out like q.')
-        self.goal[:] = new
+                goal[self._coordinates(name, value)] = value
+        elif goal.shape != (model.nq,):
+            raise TaskError(f'posture: the target has shape {goal.shape}.', value=target,
+                            cure=f'Give {model.nq} numbers, laid out like q, or a dict of joints.')
+        unset = np.isnan(goal)
+        try:  # quaternions are what a state's must be
+            state = RobotState(model, np.where(unset, model.neutral(), goal), np.zeros(model.nv))
+        except StateError as error:
+            raise TaskError(f'posture target: {error}', value=target,
+                            joint=error.data.get('joint')) from None
+        self._goal[:] = np.where(unset, np.nan, state.q)
 
     def clear_target(self):
         """Make the posture seen at the next cycle the goal."""
-        self._wanted = None
-        if self._model is not None:
-            self.goal[:] = np.nan
+        if self._model is None:
+            self._waiting.append((self.clear_target, ()))
+        else:
+            self._goal[:] = np.nan
 
     @property
     def target(self):
-        """Goal, (nq,), rad or m; NaN where the position of the next cycle will be taken."""
-        return None if self._model is None else self.goal.copy()
+        """
+        Goal, (nq,), rad or m; NaN where the position of the next cycle will be taken.
 
-    def _by_name(self, gain, parameter, rest):
+        None before a controller is made.
+        """
+        return None if self._model is None else self._goal.copy()
+
+    @property
+    def kp(self):
+        """Stiffness, (nv,), 1/s², or None before a controller is made."""
+        return None if self._model is None else self._kp.copy()
+
+    @property
+    def kd(self):
+        """Damping, (nv,), 1/s, critical values resolved, or None before a controller is made."""
+        return None if self._model is None else damping_gain(
+            self._kd, self._kp, self._kp.shape, 'posture')
+
+    @property
+    def in_use(self):
+        """Whether the task belongs to a controller."""
+        return self._model is not None
+
+    def _coordinates(self, name, value):
+        """Return where in q the named joint or dof is, having checked the size of its value."""
+        dofs = self._dofs_of(name)
+        first = self._model.q_index[dofs[0]]
+        count = {1: 1, 3: 3, 6: 7}[len(dofs)]
+        if first < 0:
+            raise TaskError(f"posture: '{name}' is part of an orientation.",
+                            cure='Give all coordinates of its joint.', joint=name, value=value)
+        if value.size != count:
+            raise TaskError(f"posture: target of '{name}' has {value.size} numbers.",
+                            cure=f'It takes {count}.', joint=name, value=value)
+        return slice(first, first + count)
+
+    def _merged(self, gain, present):
+        """Return the gains of all dofs, those that ``gain`` leaves out as at present."""
+        if gain is None:
+            return present
         if not isinstance(gain, dict):
             return gain
-        values = np.full(self._model.nv, float(gain.get('default', rest)))
-        for name, value in gain.items():
-            if name != 'default':
-                values[self._dof(name)] = self._number(name, value, parameter)
-        return values
+        merged = present.copy()
+        for name in sorted(gain, key=lambda name: name != DEFAULT):
+            dofs = range(merged.size) if name == DEFAULT else self._dofs_of(name)
+            if gain[name].shape not in {(), (len(dofs),)}:
+                raise TaskError(f"posture: '{name}' has {gain[name].size} gains.",
+                                cure=f'Give one, or {len(dofs)}.', joint=name, value=gain[name])
+            merged[dofs] = gain[name]
+        return merged
 
-    def _dof(self, name):
+    def _dofs_of(self, name):
+        """Return the indices of the dofs of a joint, or of one dof, by name."""
+        if name in self._model.joint_dofs:
+            return self._model.joint_dofs[name]
         try:
-            return self._model.dof_index(name)
+            return [self._model.dof_index(name)]
         except ModelError as error:
             raise TaskError(f'posture: {error}', joint=name) from None
 
-    def _number(self, name, value, parameter='target'):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = np.nan
-        if not np.isfinite(number):
-            raise TaskError(f"posture: {parameter} of joint '{name}' is {value!r}.",
-                            cure='Give a finite number.', joint=name, value=value)
-        return number
+
+def bind_posture(posture, model):
+    """
+    Fit a posture task to its robot, for a controller.
+
+    Parameters
+    ----------
+    posture : PostureTask
+        Not in use.
+    model : RobotModel
+        Its robot from now on.
+
+    Returns
+    -------
+    dofs : (nv,) array of POSTURE_DOF
+    goal : (nq,) array
+        What `demand_posture` reads; the task works on both from now on.
+
+    Raises
+    ------
+    TaskError
+        For a gain or goal that does not fit the robot; the task is as before then.
+
+    """
+    limits = model.lower_position_limits, model.upper_position_limits
+    posture._model = model
+    posture._kp, posture._kd = np.zeros(model.nv), np.zeros(model.nv)
+    posture._goal = np.full(model.nq, np.nan)
+    posture._dofs = np.zeros(model.nv, POSTURE_DOF)
+    for node in model.nodes[model.nodes['kind'] == REVOLUTE]:
+        dof = node['v_index']
+        if dof >= 0:
+            posture._dofs['turns_freely'][dof] = np.isinf(limits).all(axis=0)[dof]
+    try:
+        for setter, values in posture._waiting:
+            setter(*values)
+    except TaskError:
+        posture._model = None
+        raise
+    posture._waiting.clear()
+    return posture._dofs, posture._goal
+
+
+def _copied(values, parameter, lowest=-np.inf):
+    """Return a copy of a number, an array or a dict of them; a TaskError if one cannot be used."""
+    if isinstance(values, dict):
+        return {name: _copied(value, f"{parameter} of '{name}'", lowest)
+                for name, value in values.items()}
+    try:
+        numbers = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if not (np.isfinite(numbers) & (numbers >= lowest)).all():
+        raise TaskError(f'posture: {parameter} is {values!r}.',
+                        cure=f'Give finite numbers{", zero or more" if lowest == 0.0 else ""}.',
+                        parameter=parameter, value=values)
+    return numbers

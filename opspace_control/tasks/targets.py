@@ -1,0 +1,91 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Targets of pose tasks, checked: nothing that is malformed or not finite gets through."""
+
+import numpy as np
+
+from opspace_control.errors import TaskError
+from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
+
+# What passes for an orientation, and is then made one exactly: numbers typed with three digits.
+QUATERNION_TOLERANCE = 1e-2  # of the norm
+ROTATION_TOLERANCE = 1e-3    # of the scalar products of the rows
+
+
+def read_pose(pose, owner):
+    """
+    Return the position (3,) and the rotation matrix (3, 3) of a pose, copied.
+
+    Parameters
+    ----------
+    pose : (4, 4) array, or (7,) array, or pair of (3,) and (4,) arrays
+        Homogeneous transform, or position (m) and quaternion ``[x y z w]``.
+    owner : str
+        Whose target it is, for the error.
+
+    Raises
+    ------
+    TaskError
+        For a wrong shape, a number that is not finite, a quaternion that is not of unit norm, or a
+        transform that is not one.
+
+    """
+    numbers = _array(pose)
+    if isinstance(pose, (tuple, list)) and len(pose) == 2:
+        parts = [_array(part) for part in pose]
+        if [part.shape for part in parts] == [(3,), (4,)]:
+            numbers = np.concatenate(parts)
+    if numbers.shape not in {(4, 4), (7,)}:
+        raise _refusal(owner, 'pose', pose, 'Give (4, 4), or 7 numbers [x y z qx qy qz qw].')
+    if not np.isfinite(numbers).all():
+        raise _refusal(owner, 'pose', pose, 'Give finite numbers.')
+    if numbers.shape == (7,):
+        norm = np.linalg.norm(numbers[3:])
+        if abs(norm - 1.0) > QUATERNION_TOLERANCE:
+            raise _refusal(owner, 'quaternion', pose,
+                           f'Its norm is {norm:.3g}; give a unit quaternion [x y z w].')
+        return numbers[:3], matrix_from_quaternion(numbers[3:] / norm)
+    R = numbers[:3, :3]
+    if abs(R @ R.T - np.eye(3)).max() > ROTATION_TOLERANCE or np.linalg.det(R) < 0.0:
+        raise _refusal(owner, 'rotation', pose,
+                       'Give a (3, 3) part with orthonormal rows that is no mirror image.')
+    if abs(numbers[3] - (0.0, 0.0, 0.0, 1.0)).max() > 1e-9:
+        raise _refusal(owner, 'transform', pose, 'Its last row must be 0 0 0 1.')
+    return numbers[:3, 3], matrix_from_quaternion(quaternion_from_matrix(R))
+
+
+def read_six(values, name, owner):
+    """
+    Return a feed-forward 6-vector, copied; zeros for None.
+
+    Parameters
+    ----------
+    values : (6,) array or None
+        Linear part first.
+    name, owner : str
+        What it is and whose, for the error.
+
+    Raises
+    ------
+    TaskError
+        For anything but 6 finite numbers.
+
+    """
+    if values is None:
+        return np.zeros(6)
+    six = _array(values)
+    if six.shape != (6,) or not np.isfinite(six).all():
+        raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
+    return six
+
+
+def _array(values):
+    """Return a new array of floats, empty if these are none."""
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
+def _refusal(owner, what, value, cure):
+    return TaskError(f'{owner}: target {what} cannot be used.', cure=cure, value=value)
