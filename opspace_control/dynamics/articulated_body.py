@@ -36,8 +36,8 @@ def eliminate_node(nodes, i, states):
     """
     Project joint i out of its articulated inertia and hand the rest to the parent.
 
-    ``U = IA S``, ``D = Sᵀ U``, ``IA_parent += IA − U Uᵀ / D``: [CK00] (20)-(21), whose ``L IA Lᵀ`` this
-    is. A locked joint is no freedom: its whole inertia is handed on.
+    ``U = IA S``, ``D = Sᵀ U``, ``IA_parent += IA − U Uᵀ / D``: this is the ``L IA Lᵀ`` of [CK00]
+    (20)-(21). A locked joint is no freedom: its whole inertia is handed on.
     """
     node, s = nodes[i], states[i]
     IA, S, U = s.IA, s.S, s.U

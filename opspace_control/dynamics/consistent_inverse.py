@@ -12,8 +12,8 @@ def response_columns(nodes, states, K, X, A):
     Write ``X = A⁻¹ Jᵀ``: how all joints accelerate under unit wrenches at the points.
 
     One outward recursion over what the inward one of the inverse inertia left: the joint
-    accelerates by ``(K − Uᵀ A_parent) / D``, and carries its body along. ``A`` (n, 6, 6m) is scratch for
-    the bodies' accelerations.
+    accelerates by ``(K − Uᵀ A_parent) / D``, and carries its body along. ``A`` (n, 6, 6m) is
+    scratch for the bodies' accelerations.
     """
     columns = K.shape[1]
     for i in range(nodes.size):

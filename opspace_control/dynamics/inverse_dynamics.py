@@ -43,7 +43,7 @@ def load_node(nodes, i, gravity, states):
 
 @inlined
 def gather_torques(nodes, states, tau):
-    """Inward recursion: write each joint force's component along S, hand the force to the parent."""
+    """Inward recursion: write each force's component along S, hand the force to the parent."""
     for i in range(nodes.size - 1, -1, -1):
         s = states[i]
         if nodes[i].v_index >= 0:

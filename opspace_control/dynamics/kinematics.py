@@ -68,8 +68,9 @@ def move_node(nodes, i, v, a, states):
     """
     Write the spatial velocity and acceleration of body i, [CK00] (17)-(19).
 
-    ``V = V_parent + S v`` and ``A = A_parent + S a + (V_carrier × S) v``. The carrier of an axis is its
-    parent, but the rotations of a floating joint are carried by its translation, not by one another.
+    ``V = V_parent + S v`` and ``A = A_parent + S a + (V_carrier × S) v``. The carrier of an axis is
+    its parent, but the rotations of a floating joint are carried by its translation, not by one
+    another.
     """
     node, s = nodes[i], states[i]
     S, V, A = s.S, s.V, s.A

@@ -8,14 +8,16 @@ import numpy as np
 
 from opspace_control.dynamics.consistent_inverse import response_columns
 from opspace_control.dynamics.operational_space_inertia import inverse_inertia
+from opspace_control.dynamics.robot_model import names
 from opspace_control.dynamics.workspace import poisoned
+from opspace_control.errors import ModelError
 
-# A direction is lost when the inverse inertia along it, measured on the matrix scaled to a unit
-# diagonal (so without units), is below this.
+# A direction is lost when the inverse inertia along it, divided by that of its point on average
+# (so without units), is below this.
 RANK_TOLERANCE = 1e-10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OperationalSpace:
     """
     Operational-space dynamics of m points, ``Λ a + μ + ρ = F``, [K87] (3.10), [CK00] (5).
@@ -40,7 +42,10 @@ class OperationalSpace:
     gravity: np.ndarray
     """ρ = J̄ᵀ g, (6m,), N and N m, [CK00] (7)."""
     rank: int
-    """How many of the 6m directions the joints can accelerate independently."""
+    """
+    How many of the 6m directions the joints can accelerate independently: less than 6m in a
+    singular posture, for a frame with few joints before it, or for two frames on one link.
+    """
 
     @property
     def null_space_projection(self):
@@ -59,10 +64,11 @@ def operational_space(model, state, frames):
     Parameters
     ----------
     model : RobotModel
+        The robot.
     state : RobotState
         Made for this model.
     frames : sequence of str
-        m frame names, at least one.
+        m frame names, at least one; one name alone will do.
 
     Returns
     -------
@@ -76,14 +82,17 @@ def operational_space(model, state, frames):
         For an unknown frame, or none.
 
     """
-    frames = (frames,) if isinstance(frames, str) else tuple(frames)
+    frames = names(frames)
+    if not frames:
+        raise ModelError('No frame is named, so there is no operational space.',
+                         cure=f"Name one or more links, such as '{model.frame_names[-1]}'.")
     nodes, states, points, supports = model._placed(state, frames)
     n, columns = nodes.size, 6 * len(frames)
     K, L = poisoned((n, columns)), poisoned((columns, columns))
     inverse_inertia(nodes, state.q, supports, states, points, K, L)
     X = poisoned((model.nv, columns))
     response_columns(nodes, states, K, X, poisoned((n, 6, columns)))
-    inertia, rank = invert_inverse_inertia(L)
+    inertia, rank = invert_inverse_inertia(L, 1.0 / model.nodes['mass'].sum())
     J_bar = X @ inertia
     bias = model.bias_acceleration(state, frames)
     return OperationalSpace(
@@ -99,32 +108,36 @@ def operational_space(model, state, frames):
     )
 
 
-def invert_inverse_inertia(inverse, tolerance=RANK_TOLERANCE):
+def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE):
     """
     Return Λ and the rank of Λ⁻¹; the pseudo-inverse where directions are lost.
 
-    Mass and lever arms are scaled out first (unit diagonal), so the tolerance has no unit.
+    Masses and units are scaled out first, one number per point and kind of row, so neither units
+    nor a turned base frame decide what is lost. A point that hardly anything moves, such as one on
+    the axes of all its joints, is measured by ``least_mobility``: else rounding would count.
 
     Parameters
     ----------
-    inverse : (k, k) array
+    inverse : (6m, 6m) array
         Λ⁻¹, symmetric positive semi-definite.
+    least_mobility : float
+        Linear mobility that any point of interest exceeds by far, 1/kg.
     tolerance : float
         Smallest eigenvalue of the scaled matrix that counts as a freedom.
 
     Returns
     -------
-    inertia : (k, k) array
+    inertia : (6m, 6m) array
+        Λ.
     rank : int
+        How many directions are left.
 
     """
-    diagonal = inverse.diagonal()
-    moving = diagonal > tolerance**2 * diagonal.max(initial=0.0)
-    scale = np.where(moving, 1.0 / np.sqrt(np.where(moving, diagonal, 1.0)), 0.0)
+    mobility = inverse.diagonal().reshape(-1, 2, 3).mean(axis=2)    # a point's linear and angular
+    mobility[:, 0] = np.maximum(mobility[:, 0], least_mobility)
+    moving = mobility > 0.0
+    scale = np.repeat(np.where(moving, mobility, np.inf) ** -0.5, 3)
     eigenvalues, vectors = np.linalg.eigh(scale[:, None] * inverse * scale)
     kept = eigenvalues > tolerance
-    if kept.all():
-        inertia = np.linalg.inv(inverse)
-        return 0.5 * (inertia + inertia.T), kept.size
     half = scale[:, None] * vectors[:, kept] / np.sqrt(eigenvalues[kept])
     return half @ half.T, int(kept.sum())

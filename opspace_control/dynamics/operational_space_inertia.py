@@ -26,9 +26,9 @@ def propagate_points(nodes, i, supports, states, points, inverse_inertia):
     """
     Carry the points' unit wrenches across joint i and add what that joint yields to them.
 
-    ``K = Ψᵀ S``, ``Λ⁻¹_ef += K_e K_fᵀ / D``, ``Ψ ← Ψ − U Kᵀ / D``, for the points that node i supports:
-    the force propagation of [CK00] 4.3 with its outward half folded into the sum. Only the blocks
-    on and below the diagonal of Λ⁻¹ are written.
+    ``K = Ψᵀ S``, ``Λ⁻¹_ef += K_e K_fᵀ / D``, ``Ψ ← Ψ − U Kᵀ / D``, for the points that node i
+    supports: the force propagation of [CK00] 4.3 with its outward half folded into the sum. Only
+    the blocks on and below the diagonal of Λ⁻¹ are written.
     """
     s = states[i]
     if nodes[i].status == LOCKED:

@@ -13,15 +13,22 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 GRAVITY.setflags(write=False)
 
 
+def names(frames):
+    """Return the tuple of frame names that a sequence of them, or one name alone, stands for."""
+    return (frames,) if isinstance(frames, str) else tuple(frames)
+
+
 class RobotModel(KinematicTree):
     """
     A robot read from a URDF, and the terms of its equations of motion, [CK00] (1).
 
-    ``A v̇ + b + g = τ``. Joint vectors are in the order of ``dof_names``; a floating base comes first,
-    its velocity ``[v; ω]`` that of the root link's origin in world axes. Joint damping and friction of
-    the URDF are data (``damping``, ``friction``), not part of these terms. Everything returned is new.
+    ``A v̇ + b + g = τ``. Joint vectors are in the order of ``dof_names``; a floating base comes
+    first, its velocity ``[v; ω]`` that of the root link's origin in world axes. Joint damping and
+    friction of the URDF are data (``damping``, ``friction``), not part of these terms. Everything
+    returned is new.
 
-    All functions take a RobotState and raise StateError when it was made for another model.
+    All functions take a RobotState and raise StateError when it was made for another model. Where
+    they take frames, one name alone will do.
     """
 
     def forward_kinematics(self, state, frames=None):
@@ -31,6 +38,7 @@ class RobotModel(KinematicTree):
         Parameters
         ----------
         state : RobotState
+            Made for this model.
         frames : sequence of str, optional
             All of ``frame_names`` if not given.
 
@@ -45,7 +53,7 @@ class RobotModel(KinematicTree):
             For an unknown frame.
 
         """
-        frames = self.frame_names if frames is None else tuple(frames)
+        frames = self.frame_names if frames is None else names(frames)
         points = self._placed(state, frames)[2]
         poses = np.zeros((len(frames), 4, 4))
         poses[:, :3, :3] = points['R']
@@ -60,6 +68,7 @@ class RobotModel(KinematicTree):
         Parameters
         ----------
         state : RobotState
+            Made for this model.
         frames : sequence of str
             m frame names.
 
@@ -67,6 +76,11 @@ class RobotModel(KinematicTree):
         -------
         (6m, nv) array
             Per frame three linear rows (m/s) and three angular ones (rad/s), world axes.
+
+        Raises
+        ------
+        ModelError
+            For an unknown frame.
 
         """
         nodes, states, points, supports = self._placed(state, frames)
@@ -81,6 +95,7 @@ class RobotModel(KinematicTree):
         Parameters
         ----------
         state : RobotState
+            Made for this model.
         frames : sequence of str
             m frame names.
 
@@ -89,9 +104,14 @@ class RobotModel(KinematicTree):
         (6m,) array
             Classical accelerations ``[a; α]``, m/s² and rad/s², world axes.
 
+        Raises
+        ------
+        ModelError
+            For an unknown frame.
+
         """
         nodes, states = self._workspace(state)
-        points, _ = make_points(self, frames)
+        points, _ = make_points(self, names(frames))
         kinematics.move(nodes, state.q, state.v, np.zeros(self.nv), states, points)
         return points['a'].reshape(-1).copy()
 
@@ -102,6 +122,7 @@ class RobotModel(KinematicTree):
         Parameters
         ----------
         state : RobotState
+            Made for this model.
 
         Returns
         -------
@@ -121,6 +142,7 @@ class RobotModel(KinematicTree):
         Parameters
         ----------
         state : RobotState
+            Made for this model.
 
         Returns
         -------
@@ -137,6 +159,7 @@ class RobotModel(KinematicTree):
         Parameters
         ----------
         state : RobotState
+            Made for this model.
 
         Returns
         -------
@@ -153,6 +176,7 @@ class RobotModel(KinematicTree):
         Parameters
         ----------
         state : RobotState
+            Made for this model.
         acceleration : (nv,) array
             v̇, rad/s² or m/s².
 
@@ -177,6 +201,7 @@ class RobotModel(KinematicTree):
         Parameters
         ----------
         state : RobotState
+            Made for this model.
         torque : (nv,) array
             τ, N m or N; those of locked joints are ignored.
 
@@ -209,10 +234,14 @@ class RobotModel(KinematicTree):
                              cure='Make it with RobotState(model, q, v).', value=state)
 
     def _joint_vector(self, values, name):
-        vector = np.array(values, dtype=float)
+        cure = f'Give {self.nv} numbers, in the order of dof_names.'
+        try:
+            vector = np.array(values, dtype=float)
+        except (TypeError, ValueError):
+            raise StateError(f'{name} is not an array of numbers: {values!r}.', cure=cure,
+                             value=values) from None
         if vector.shape != (self.nv,):
-            raise StateError(f'{name} has shape {vector.shape}.',
-                             cure=f'Give {self.nv} numbers, in the order of dof_names.', value=values)
+            raise StateError(f'{name} has shape {vector.shape}.', cure=cure, value=values)
         if not np.isfinite(vector).all():
             joint = self.dof_names[int(np.flatnonzero(~np.isfinite(vector))[0])]
             raise StateError(f"{name} of joint '{joint}' is not finite.",
@@ -225,7 +254,7 @@ class RobotModel(KinematicTree):
 
     def _placed(self, state, frames):
         nodes, states = self._workspace(state)
-        points, supports = make_points(self, frames)
+        points, supports = make_points(self, names(frames))
         kinematics.place(nodes, state.q, states, points)
         return nodes, states, points, supports
 
