@@ -95,6 +95,7 @@ class ControllerNode(LifecycleNode):
         self._cycle.feedback = self._feedback.publish
         self._apply_parameters()
         self._goals = Goals(self, self._controller, self._cycle)
+        self._cycle.move_goals = self._goals.advance
         self._hold = self.create_service(Trigger, '~/hold', self._on_hold)
         held = [name for name, yes in zip(model.dof_names, model.locked, strict=True) if yes]
         self.get_logger().info(

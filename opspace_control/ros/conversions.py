@@ -105,6 +105,11 @@ class EffortCommand:
         return self.message
 
 
+def nanoseconds(stamp):
+    """Return a builtin_interfaces/Time as an int, ns."""
+    return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
 def pose_from_message(pose):
     """
     Return a geometry_msgs/Pose as (7,) ``[x y z qx qy qz qw]`` with a unit quaternion.

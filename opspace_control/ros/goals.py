@@ -42,6 +42,9 @@ class Goals:
             JointState, '~/target_joint', self._checked(self._on_joints, controller.posture),
             RELIABLE))
 
+    def advance(self, stamp):
+        """Let goals that move by themselves be where they are at this stamp of a state, ns."""
+
     def destroy(self):
         """Stop listening."""
         for subscription in self._subscriptions:

@@ -1,0 +1,92 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""How regularly the control cycle runs and what it runs into: cheap to count, summed up rarely."""
+
+import array
+
+import numpy as np
+
+# Cycles that are remembered one by one: those of a second at the highest update_rate.
+_CAPACITY = 10_000
+
+
+class CycleStatistics:
+    """
+    What happened since it was last asked.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+        Says what each cycle found.
+
+    """
+
+    def __init__(self, controller):
+        self._controller = controller
+        self._periods = array.array('d', bytes(8 * _CAPACITY))
+        self._steps = array.array('d', bytes(8 * _CAPACITY))
+        self.restart()
+
+    def restart(self):
+        """Forget everything: the next cycle is the first."""
+        self._last = self._last_stamp = None
+        self._start_over()
+
+    def _start_over(self):
+        self._count = self._cut = self._released = 0
+        self._least = np.inf
+
+    def count(self, now, stamp):
+        """
+        Take note of a cycle that has just been run.
+
+        Parameters
+        ----------
+        now : float
+            Steady time, s.
+        stamp : int
+            Of the joint state, ns.
+
+        """
+        if self._last is not None and self._count < _CAPACITY:
+            self._periods[self._count] = now - self._last
+            self._steps[self._count] = stamp - self._last_stamp
+            self._count += 1
+        self._last, self._last_stamp = now, stamp
+        if self._controller.limited_joints:
+            self._cut += 1
+        least = self._controller.least_eigenvalue
+        if least < self._least:
+            self._least = least
+        if least == 0.0:
+            self._released += 1
+
+    def take(self):
+        """
+        Return a dict of what happened since the last call, and start over.
+
+        Returns
+        -------
+        dict
+            ``cycles``, ``limited`` (cycles in which a joint's effort was cut), ``released`` (cycles
+            that handed singular directions to the posture), ``least_eigenvalue`` of the scaled Λ⁻¹
+            (inf without tasks or cycles); if cycles were counted also the periods ``min``, ``mean``,
+            ``max`` and ``p99`` in s, and ``missed``: joint states of which no cycle was made, as their
+            time stamps tell.
+
+        """
+        facts = {'cycles': self._count, 'limited': self._cut, 'released': self._released,
+                 'least_eigenvalue': self._least}
+        if self._count:
+            periods = np.frombuffer(self._periods)[:self._count]
+            steps = np.frombuffer(self._steps)[:self._count]
+            facts |= {'min': periods.min(), 'mean': periods.mean(), 'max': periods.max(),
+                      'p99': np.percentile(periods, 99.0), 'missed': _missed(steps)}
+        self._start_over()
+        return facts
+
+
+def _missed(steps):
+    """Return how many states are missing between stamps ``steps`` ns apart: most are one apart."""
+    usual = np.median(steps)
+    return int(np.maximum(np.round(steps / usual) - 1.0, 0.0).sum()) if usual > 0.0 else 0
