@@ -212,7 +212,7 @@ class TestInstallation:
                                    check=True, capture_output=True, text=True).stdout.strip()
             assert Path(found) == prefix / 'share/opspace_control'
 
-    @pytest.mark.parametrize('name', ['controller', 'simulator', 'demo'])
+    @pytest.mark.parametrize('name', ['controller', 'simulator', 'demo', 'check'])
     def test_ros2_run_finds_executables(self, prefix, name):
         executable = prefix / 'lib/opspace_control' / name
         assert executable.stat().st_mode & 0o111

@@ -10,6 +10,7 @@ from opspace_control.errors import OpspaceError
 # verb: (module whose main(arguments) returns the exit code, one line of help)
 _VERBS = {
     'demo': ('cli.demo', 'simulate a robot and let its hands follow goals sent over ROS 2'),
+    'check': ('cli.check', 'look at a robot and its parameters before anything moves'),
     'controller': ('ros.controller', 'run the controller node'),
     'simulator': ('ros.simulator', 'run the simulated robot node'),
     'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),

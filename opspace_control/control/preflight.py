@@ -124,30 +124,37 @@ def gravity_forces(model, q):
     return model.gravity(RobotState(model, q, np.zeros(model.nv)))
 
 
-def largest_gravity_forces(model, home, samples=1000, seed=0):
-    """
-    Return the largest size (nv,) of each joint's gravity force over random postures.
-
-    Every joint that is not locked takes any position within its limits, or within a turn; what has
-    no bounds otherwise, and a floating base, stays as in ``home`` (nq,). The same seed gives the
-    same postures.
-    """
-    random = np.random.default_rng(seed)
-    dofs = _scalar_nodes(model)
-    revolute = model.nodes['kind'][[node for node, _ in dofs]] == REVOLUTE
-    k = np.array([dof for _, dof in dofs], dtype=int)
-    i = model.q_index[k]
-    lower = np.where(np.isfinite(model.lower_position_limits[k]),
-                     model.lower_position_limits[k], np.where(revolute, -math.pi, home[i]))
-    upper = np.where(np.isfinite(model.upper_position_limits[k]),
-                     model.upper_position_limits[k], np.where(revolute, math.pi, home[i]))
-    q, state = np.array(home), RobotState(model, home, np.zeros(model.nv))
-    largest = np.abs(model.gravity(state))
-    for _ in range(samples):
-        q[i] = lower + random.random(i.size) * (upper - lower)
+def largest_gravity_forces(model, postures):
+    """Return the largest size (nv,) of each joint's gravity force over some postures (nq,)."""
+    state = RobotState(model, model.neutral(), np.zeros(model.nv))
+    largest = np.zeros(model.nv)
+    for q in postures:
         state.update(q, state.v)
         np.maximum(largest, np.abs(model.gravity(state)), out=largest)
     return largest
+
+
+def random_postures(model, home, count, seed=0):
+    """
+    Yield q (nq,) with every joint that is not locked anywhere within its limits, or within a turn.
+
+    What has no bounds otherwise, and a floating base, stays as in ``home`` (nq,). The same seed
+    gives the same postures.
+    """
+    random = np.random.default_rng(seed)
+    scalar = [(node, dof) for node, dof in enumerate(model.nodes['v_index'].tolist())
+              if dof >= (6 if model.floating_base else 0) and model.q_index[dof] >= 0
+              and not model.locked[dof]]
+    revolute = model.nodes['kind'][[node for node, _ in scalar]] == REVOLUTE
+    dofs = np.array([dof for _, dof in scalar], dtype=int)
+    i = model.q_index[dofs]
+    lower, upper = model.lower_position_limits[dofs], model.upper_position_limits[dofs]
+    lower = np.where(np.isfinite(lower), lower, np.where(revolute, -math.pi, home[i]))
+    upper = np.where(np.isfinite(upper), upper, np.where(revolute, math.pi, home[i]))
+    for _ in range(count):
+        q = np.array(home)
+        q[i] = lower + random.random(i.size) * (upper - lower)
+        yield q
 
 
 def middle_posture(model):
@@ -211,7 +218,7 @@ def _scale(diagonal, angular, threshold):
 
 
 def _sparse(vectors, fixed):
-    """Return an echelon basis, few entries a row, of the ``vectors`` (columns) without ``fixed``."""
+    """Return an echelon basis, few entries a row, of the columns of ``vectors`` sans ``fixed``."""
     rest = vectors.T.copy()
     rest[:, fixed] = 0.0
     rows = []
@@ -227,9 +234,3 @@ def _normalised(vector):
     largest = vector[np.abs(vector).argmax()]
     return (vector / largest).tolist()
 
-
-def _scalar_nodes(model):
-    """Return (node, dof) of every joint coordinate that moves freely by itself."""
-    first = 6 if model.floating_base else 0
-    return [(node, dof) for node, dof in enumerate(model.nodes['v_index'].tolist())
-            if dof >= first and model.q_index[dof] >= 0 and not model.locked[dof]]

@@ -1,0 +1,85 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""`opspace check`: whether a robot, with its parameters, is fit to be controlled."""
+
+import argparse
+import json
+import math
+import os
+import sys
+
+from opspace_control.cli.preflight.report import examine
+from opspace_control.cli.preflight.text import write
+from opspace_control.cli.preflight.verdict import LEVELS
+
+_DESCRIPTION = """\
+Look at a robot and its parameters before anything moves: its tree, limits and interfaces, what its
+tasks can reach at the home posture, what gravity takes of its efforts, how long a cycle lasts.
+Needs no ROS. The exit code is 0 if all is well, 1 after a warning, 2 after a failure."""
+
+
+def main(arguments=None):
+    """Print the report; return 0 (all OK), 1 (a WARN) or 2 (a FAIL)."""
+    options = _parser().parse_args(arguments)
+    report = examine(options.urdf, options.parameters, frames=options.frames, home=options.home,
+                     floating_base=options.floating_base, progress=_tell)
+    if options.json:
+        print(json.dumps(_finite(report), indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        if hasattr(sys.stdout, 'reconfigure'):
+            sys.stdout.reconfigure(errors='replace')  # a terminal without these characters
+        print('\n'.join(write(report, colour=_wants_colour())))
+    return LEVELS.index(report['verdict'])
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog='opspace check', description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('urdf', metavar='URDF', help='the robot, a URDF or xacro file')
+    parser.add_argument('parameters', metavar='PARAMS', nargs='?',
+                        help="a ROS 2 parameter file of the controller, and the simulator's")
+    parser.add_argument('--frames', metavar='A,B', type=_names, default=(),
+                        help='links to look at as if each were a task of all six axes')
+    parser.add_argument('--home', metavar='JOINT=VALUE,...', type=_positions, default={},
+                        help='home posture, rad or m (default: the initial_positions of PARAMS, '
+                             'or else the middle of the joint ranges)')
+    parser.add_argument('--floating-base', action='store_true', help='the root link moves freely')
+    parser.add_argument('--json', action='store_true', help='print the report as JSON')
+    return parser
+
+
+def _names(text):
+    return tuple(filter(None, (name.strip() for name in text.split(','))))
+
+
+def _positions(text):
+    """Return joint -> position of ``a=0.5,b=-1``."""
+    positions = {}
+    for part in _names(text):
+        name, equals, value = part.rpartition('=')
+        try:
+            positions[name.strip()] = float(value)
+        except ValueError:
+            equals = ''
+        if not (equals and math.isfinite(positions[name.strip()])):
+            raise argparse.ArgumentTypeError(f'{part!r} is not JOINT=NUMBER')
+    return positions
+
+
+def _finite(value):
+    """Return a value that JSON can say: null for what is infinite or no number."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _tell(message):
+    print(message, file=sys.stderr, flush=True)
+
+
+def _wants_colour():
+    return (sys.stdout.isatty() and not os.environ.get('NO_COLOR')
+            and os.environ.get('TERM') != 'dumb')

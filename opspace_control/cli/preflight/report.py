@@ -1,0 +1,267 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The facts of the report: a robot, its parameters and its tasks, looked at from all sides."""
+
+from pathlib import Path
+
+import numpy as np
+
+from opspace_control.cli.preflight import verdict
+from opspace_control.cli.preflight.tree import moving_bodies
+from opspace_control.compiled import cache_directory
+from opspace_control.control.preflight import (
+    cycle_time,
+    gravity_forces,
+    largest_gravity_forces,
+    limit_margins,
+    middle_posture,
+    named_posture,
+    random_postures,
+    task_freedom,
+)
+from opspace_control.errors import OpspaceError
+from opspace_control.model import RobotState
+from opspace_control.model.assembly import BASE
+from opspace_control.model.cleaning import parse_xml
+from opspace_control.model.nodes import PRISMATIC
+from opspace_control.model.urdf import read_urdf
+from opspace_control.model.xacro import expand, read_bytes, uses_xacro
+from opspace_control.ros.controller_parameters import controller_table
+from opspace_control.ros.parameter_file import ParameterFile, refusals
+from opspace_control.ros.robot import make_controller, make_model, make_task
+from opspace_control.ros.simulator_parameters import NODE as SIMULATOR
+
+_CALLS = 3000
+# Random postures: for the largest gravity forces, for what a task reaches away from home.
+_POSTURES, _FEW_POSTURES = 1000, 20
+
+
+def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
+            progress=lambda message: None):
+    """
+    Look at a robot and its parameters; return the whole report.
+
+    Parameters
+    ----------
+    urdf : path
+        URDF or xacro file.
+    parameters : path, optional
+        ROS 2 parameter file of the controller, perhaps of the simulator too.
+    frames : sequence of str
+        Links to look at as if each were a task, of that name, with all six axes.
+    home : dict of str to float, optional
+        Home posture, rad or m, over that of the file.
+    floating_base : bool
+        Whether the root link moves freely; nothing drives it then.
+    progress : callable
+        Told in a sentence what takes long.
+
+    Returns
+    -------
+    dict
+        ``findings`` is a list of dicts ``level`` (OK, WARN, FAIL), ``what``, ``cure``; ``verdict``
+        the worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``, ``tasks``,
+        ``together`` and ``cycle``, as far as the robot could be read. It never raises because of
+        what is in the files.
+
+    """
+    report = {'file': str(urdf), 'parameter_file': parameters and str(parameters), 'findings': []}
+    findings = report['findings']
+    try:
+        values, start = _read_parameters(parameters, frames, findings)
+        text, description = _read_description(urdf)
+        model, joints, values = _build_model(text, values, floating_base, findings)
+    except OpspaceError as error:
+        findings.append(verdict.failure(error))
+        return verdict.judge(report)
+    if not any(Path(cache_directory()).glob('**/*.nbc')):
+        progress('Compiling for this machine; this happens once and takes a few seconds.')
+    state = RobotState(model, _home(model, start, home or {}, report), np.zeros(model.nv))
+    report['robot'] = _robot(model, description, joints, bool(values['command_joints']))
+    report['tree'] = moving_bodies(description)
+    report['joints'] = _joints(model, joints, state.q)
+    tasks = _tasks(model, values, findings)
+    _add_tasks(report, model, state, tasks)
+    values = {**values, 'tasks': [task.name for task in tasks]}
+    report['cycle'] = _cycle(text, values, floating_base, state, findings)
+    return verdict.judge(report)
+
+
+def _read_parameters(path, frames, findings):
+    """Return the controller's parameters, defaults where not given, and the start posture."""
+    file = ParameterFile(path) if path else None
+    given = file.of_node('opspace_controller') if file else {}
+    tasks = given.get('tasks', [])
+    tasks = [name for name in tasks if isinstance(name, str)] if isinstance(tasks, list) else []
+    tasks = list(dict.fromkeys((*tasks, *frames)))
+    table = controller_table(tasks)
+    refused = list(refusals(given, table))
+    simulated = file.of_node('opspace_simulator') if file else {}
+    start, rest = {}, {}
+    for name, value in simulated.items():
+        block, _, joint = name.partition('.')
+        (start if block == 'initial_positions' and joint else rest)[joint or name] = value
+    refused += refusals(rest, SIMULATOR)
+    findings += map(verdict.failure, refused)
+    if file:
+        findings += verdict.of_file(file, given, refused)
+    bad = {error.parameter for error in refused}
+    values = {parameter.name: given.get(parameter.name, parameter.default)
+              if parameter.name not in bad else parameter.default for parameter in table}
+    return {**values, 'tasks': tasks}, start
+
+
+def _read_description(path):
+    """Return the robot's URDF text and its `Description`."""
+    content = read_bytes(path)
+    if uses_xacro(parse_xml(content), path):
+        content = expand(content, path)
+    return content, read_urdf(content)
+
+
+def _build_model(text, values, floating_base, findings):
+    """
+    Return model, commanded joints and parameters, without the joints' names that do not fit.
+
+    Raises
+    ------
+    OpspaceError
+        The robot itself cannot be used.
+
+    """
+    lists = {name: list(values[name])
+             for name in ('passive_joints', 'locked_joints', 'command_joints')}
+    if floating_base and BASE not in (*lists['passive_joints'], *lists['locked_joints']):
+        lists['passive_joints'].append(BASE)
+    while True:
+        values = {**values, **lists}
+        try:
+            return *make_model(text, values, floating_base=floating_base), values
+        except OpspaceError as error:
+            culprit = error.data.get('joint', error.data.get('element'))
+            if not any(culprit in names for names in lists.values()):
+                raise
+            findings.append(verdict.failure(error))
+            lists = {key: [name for name in names if name != culprit]
+                     for key, names in lists.items()}
+
+
+def _home(model, start, wanted, report):
+    """Return the home posture (nq,), and say in the report where it comes from."""
+    known = {}
+    for name, position in {**start, **wanted}.items():
+        try:
+            if model.q_index[model.dof_index(name)] >= 0:
+                known[name] = float(position)
+        except (OpspaceError, TypeError, ValueError) as error:
+            report['findings'].append(verdict.failure(error, 'home posture'))
+    source = 'given' if wanted else 'initial_positions of the parameter file'
+    q = named_posture(model, known)
+    if not known:
+        source, q = 'middle of the joint ranges', middle_posture(model)
+    report['home'] = {'source': source, 'given': bool(known), 'positions': {
+        name: float(q[i]) for name, i in zip(model.dof_names, model.q_index, strict=True)
+        if i >= 0}}
+    return q
+
+
+def _robot(model, description, joints, command_given):
+    def named(mask):
+        return [name for name, yes in zip(model.dof_names, mask, strict=True) if yes]
+    return {
+        'name': model.name, 'root_link': model.root_link, 'floating_base': model.floating_base,
+        'degrees_of_freedom': model.nv, 'links': len(description.links),
+        'mass': float(sum(link.mass for link in description.links.values())),
+        'commanded': list(joints), 'command_given': command_given,
+        'passive': named(model.passive), 'locked': named(model.locked),
+        'mimics': {name: list(values) for name, values in model.mimics.items()},
+        'effort_joints': list(model.effort_joints),
+        'hardware': [{'name': block.name, 'type': block.type, 'command_interfaces': {
+            joint.name: list(joint.command) for joint in block.joints}}
+            for block in model.ros2_control],
+        'warnings': list(model.warnings),
+    }
+
+
+def _joints(model, joints, home):
+    """Return a dict for each degree of freedom with a coordinate of its own: limits and loads."""
+    at_home = gravity_forces(model, home)
+    largest = np.maximum(abs(at_home), largest_gravity_forces(
+        model, random_postures(model, home, _POSTURES)))
+    margins = limit_margins(model, home)
+    status = np.where(model.locked, 'locked', np.where(model.passive, 'passive', 'active'))
+    slides = set(model.nodes['v_index'][model.nodes['kind'] == PRISMATIC].tolist())
+    return [{
+        'name': name, 'status': str(status[k]), 'commanded': name in joints,
+        'unit': 'N' if k in slides else 'N·m',
+        'home': float(home[model.q_index[k]]),
+        'lower': float(model.lower_position_limits[k]),
+        'upper': float(model.upper_position_limits[k]), 'margin': float(margins[k]),
+        'velocity': float(model.velocity_limits[k]), 'effort': float(model.effort_limits[k]),
+        'gravity': float(at_home[k]), 'gravity_share': _share(at_home[k], model.effort_limits[k]),
+        'largest_gravity': float(largest[k]),
+        'largest_gravity_share': _share(largest[k], model.effort_limits[k]),
+    } for k, name in enumerate(model.dof_names) if model.q_index[k] >= 0]
+
+
+def _share(force, limit):
+    """Return the part of an effort limit that a force takes; inf for any force on a zero limit."""
+    if limit > 0.0:
+        return float(abs(force) / limit)
+    return float('inf') if abs(force) > 1e-6 else 0.0
+
+
+def _tasks(model, values, findings):
+    """Return the tasks that can be made; what is wrong with the others goes to the findings."""
+    tasks = []
+    for name in values['tasks']:
+        try:
+            task = make_task(name, values)
+            model.frame_index(task.frame)
+            tasks.append(task)
+        except OpspaceError as error:
+            findings.append(verdict.failure(error, f"task '{name}'"))
+    return tasks
+
+
+def _add_tasks(report, model, state, tasks):
+    """Add what the tasks' frames can do at home and at best, each alone and all together."""
+    elsewhere = [RobotState(model, q, state.v)
+                 for q in random_postures(model, state.q, _FEW_POSTURES)]
+
+    def freedom(tasks):
+        home = task_freedom(model, state, tasks)
+        others = [home, *(task_freedom(model, other, tasks) for other in elsewhere)]
+        return {
+            'wanted': home.eigenvalues.size, 'rank': home.rank,
+            'best_rank': max(other.rank for other in others),
+            'least_eigenvalue': home.least_eigenvalue, 'condition': home.condition,
+            'immovable': [list(row) for row in home.immovable],
+            'never_movable': [list(row) for row in home.immovable
+                              if all(row in other.immovable for other in others)],
+            'weak': [{'eigenvalue': direction.eigenvalue, 'wrench': [
+                {'task': task, 'axis': axis, 'component': value}
+                for (task, axis), value in direction.wrench.items() if value]}
+                for direction in home.weak]}
+
+    active = ~(model.locked | model.passive)
+    report['tasks'] = [{
+        'name': task.name, 'frame': task.frame, 'axes': list(task.axes),
+        'joints': int(model.jacobian(state, [task.frame])[:, active].any(axis=0).sum()),
+        **freedom([task])} for task in tasks]
+    report['together'] = None
+    if tasks:
+        report['together'] = together = freedom(tasks)
+        together['redundancy'] = int(active.sum()) - together['rank']
+
+
+def _cycle(text, values, floating_base, state, findings):
+    """Return how long a cycle lasts at home, or None if the controller cannot be made."""
+    try:
+        controller, _ = make_controller(text, values, floating_base=floating_base)
+    except OpspaceError as error:
+        findings.append(verdict.failure(error))
+        return None
+    state = RobotState(controller.model, state.q, state.v)
+    return {'median': cycle_time(controller, state, _CALLS), 'calls': _CALLS,
+            'update_rate': values['update_rate']}
