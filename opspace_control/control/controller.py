@@ -86,11 +86,12 @@ class OperationalSpaceController:
         self._cycle['singularity_threshold'] = singularity_threshold
         self._cycle['least_mobility'] = 1.0 / nodes['mass'].sum()
         self.gravity_compensation = gravity_compensation
+        self._posture_acceleration = poisoned(model.nv)
         n, rows = nodes.size, 6 * len(tasks)
         self._arguments = (
             self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
             _felt(nodes, supports), records, dofs, goal,
-            poisoned(model.nv), poisoned(rows), poisoned(rows), poisoned((rows, rows)),
+            self._posture_acceleration, poisoned(rows), poisoned(rows), poisoned((rows, rows)),
             poisoned(rows), poisoned((rows, rows)), poisoned(rows), self._effort_limits)
         self._compute = None
 
@@ -191,6 +192,11 @@ class OperationalSpaceController:
     @gravity_compensation.setter
     def gravity_compensation(self, value):
         self._cycle['gravity'] = GRAVITY if value else 0.0
+
+    @property
+    def posture_acceleration(self):
+        """Motion the posture advised at the last cycle, q̈_null of [CK00] (11), (nv,)."""
+        return self._posture_acceleration.copy()
 
     @property
     def effort_limits(self):

@@ -112,6 +112,27 @@ class PoseTask:
             record['error'][:3] = position - record['p']
             rotation_vector(R @ record['R'].T, record['error'], 3)
 
+    def set_feed_forward(self, twist=None, acceleration=None):
+        """
+        Change how the goal moves, not where it is.
+
+        Parameters
+        ----------
+        twist : (6,) array, optional
+            ``[v; ω]``, m/s and rad/s; zero if not given.
+        acceleration : (6,) array, optional
+            m/s² and rad/s²; zero if not given.
+
+        Raises
+        ------
+        TaskError
+            If anything is malformed or not finite; then nothing has changed.
+
+        """
+        twist = read_six(twist, 'twist', self._owner)
+        acceleration = read_six(acceleration, 'acceleration', self._owner)
+        self._record['target_twist'], self._record['target_acceleration'] = twist, acceleration
+
     def clear_target(self):
         """Make the pose seen at the next cycle the goal."""
         record = self._record
