@@ -17,6 +17,7 @@ POSE_TASK = np.dtype([
     ('max_linear_velocity', np.float64),   # m/s, inf for none
     ('max_angular_velocity', np.float64),  # rad/s, inf for none
     ('selected', np.float64, (6,)),      # 1 for a controlled axis, 0 for a free one
+    ('activation', np.float64),          # weight of the task, from 0 (off) to 1 (exact)
     ('target_R', np.float64, (3, 3)),
     ('target_p', np.float64, (3,)),      # m; NaN: hold the pose seen at the next cycle
     ('target_twist', np.float64, (6,)),  # feed-forward, m/s and rad/s
@@ -64,9 +65,9 @@ def demand_axes(task, first, limit, v):
     """
     Write a* of three axes: PD with feed-forward, [K87] (4.3), its goal velocity held to a limit.
 
-    ``a* = a_d + kd (v_d + ν kp/kd e − v)``, ``ν = min(1, V_max / |kp/kd e|)``, (4.4)-(4.5). Far from
-    the goal the frame travels towards it at V_max, on top of a feed-forward v_d, on a straight line
-    if ``kp/kd`` is the same for all axes; near it this is the PD law itself.
+    ``a* = a_d + kd (v_d + ν kp/kd e − v)``, ``ν = min(1, V_max / |kp/kd e|)``, (4.4)-(4.5). Far
+    from the goal the frame travels towards it at V_max, on top of a feed-forward v_d, straight on
+    if ``kp/kd`` is the same for all axes. Near it this is the PD law itself.
     """
     kp, kd, error, a = task.kp, task.kd, task.error, task.acceleration
     nu = 1.0
