@@ -56,8 +56,7 @@ class CycleStatistics:
         if self._controller.limited_joints:
             self._cut += 1
         least = self._controller.least_eigenvalue
-        if least < self._least:
-            self._least = least
+        self._least = min(self._least, least)
         if least == 0.0:
             self._released += 1
 
@@ -69,10 +68,10 @@ class CycleStatistics:
         -------
         dict
             ``cycles``, ``limited`` (cycles in which a joint's effort was cut), ``released`` (cycles
-            that handed singular directions to the posture), ``least_eigenvalue`` of the scaled Λ⁻¹
-            (inf without tasks or cycles); if cycles were counted also the periods ``min``, ``mean``,
-            ``max`` and ``p99`` in s, and ``missed``: joint states of which no cycle was made, as their
-            time stamps tell.
+            that handed singular directions to the posture) and ``least_eigenvalue`` of the scaled
+            Λ⁻¹ (inf without tasks or cycles). If cycles were counted, also the periods ``min``,
+            ``mean``, ``max`` and ``p99`` in s, and ``missed``: joint states of which no cycle was made,
+            as their time stamps tell.
 
         """
         facts = {'cycles': self._count, 'limited': self._cut, 'released': self._released,

@@ -1,0 +1,177 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A pose that moves through given points: a goal with feed-forward at every instant."""
+
+import numpy as np
+
+from opspace_control.errors import TaskError
+from opspace_control.spatial.rotation_vectors import (
+    angular_acceleration,
+    angular_velocity,
+    matrix_from_vector,
+    vector_from_matrix,
+    vector_rate,
+    vector_second_rate,
+)
+from opspace_control.tasks.targets import read_pose, read_six
+
+
+class PoseTrajectory:
+    """
+    Poses at given times, and the motion between them.
+
+    Between two points the position, and the rotation vector from the first one's orientation, are
+    polynomials of time: straight lines if only poses are given, cubics if twists are given too,
+    quintics if also accelerations are.
+
+    Parameters
+    ----------
+    times : (k,) array
+        s from the start; increasing, none negative.
+    poses : sequence of k poses
+        Each as in `PoseTask.set_target`.
+    twists : (k, 6) array, optional
+        ``[v; ω]`` at the points, m/s and rad/s.
+    accelerations : (k, 6) array, optional
+        m/s² and rad/s²; needs twists.
+    start : (7,) array, optional
+        Pose at rest at time zero, for a first point that is later than that.
+
+    Raises
+    ------
+    TaskError
+        For anything malformed, not finite or not in order; names the point.
+
+    """
+
+    def __init__(self, times, poses, twists=None, accelerations=None, *, start=None):
+        self._points = _read_points(times, poses, twists, accelerations)
+        if start is not None and self._points[0].time > 0.0:
+            position, R = read_pose(start, 'start of the trajectory')
+            rest = [None if given is None else np.zeros(6) for given in (twists, accelerations)]
+            self._points.insert(0, _Point(0.0, position, R, *rest))
+        self._times = np.array([point.time for point in self._points])
+        self._number, self._segment = -1, None
+
+    @property
+    def duration(self):
+        """Time of the last point, s."""
+        return float(self._times[-1])
+
+    def fastest(self):
+        """
+        Return the highest linear and angular speed that the points tell of, m/s and rad/s.
+
+        Of the twists, and of the mean motions between points.
+        """
+        moves = [np.concatenate([after.position - before.position,
+                                 vector_from_matrix(after.R @ before.R.T)])
+                 / (after.time - before.time)
+                 for before, after in zip(self._points, self._points[1:], strict=False)]
+        moves += [point.twist for point in self._points if point.twist is not None]
+        speeds = np.linalg.norm(np.reshape(moves, (-1, 2, 3)), axis=2)
+        return tuple(speeds.max(axis=0, initial=0.0))
+
+    def sample(self, time):
+        """
+        Return where the goal is and how it moves; before the first point and after the last, rests.
+
+        Parameters
+        ----------
+        time : float
+            s from the start.
+
+        Returns
+        -------
+        pose : (4, 4) array
+        twist, acceleration : (6,) arrays
+            m/s and rad/s; m/s² and rad/s².
+
+        """
+        number = int(np.searchsorted(self._times, time, side='right')) - 1
+        if 0 <= number < len(self._points) - 1:
+            if number != self._number:  # once for each: a long trajectory must not delay a cycle
+                self._number = number
+                self._segment = _Segment(*self._points[number:number + 2])
+            return self._segment.sample(time - self._times[number])
+        point = self._points[max(number, 0)]
+        return _transform(point.position, point.R), np.zeros(6), np.zeros(6)
+
+
+class _Point:
+    """A pose (3,), (3, 3) at a time, with a twist and an acceleration (6,) or None for each."""
+
+    def __init__(self, time, position, R, twist, acceleration):
+        self.time, self.position, self.R = time, position, R
+        self.twist, self.acceleration = twist, acceleration
+
+
+class _Segment:
+    """The polynomials from one point to the next: of the position, and of the rotation vector."""
+
+    def __init__(self, before, after):
+        h = after.time - before.time
+        phi = vector_from_matrix(after.R @ before.R.T)
+        origin = np.concatenate([before.position, np.zeros(3)])
+        way = np.concatenate([after.position - before.position, phi])
+        self._R = before.R
+        self._powers = np.zeros((6, 6))  # [k]: of time^k
+        self._powers[0] = origin
+        if before.twist is None:
+            self._powers[1] = way / h
+            return
+        v0, v1 = before.twist * h, after.twist.copy() * h
+        v1[3:] = vector_rate(phi, v1[3:])
+        if before.acceleration is None:
+            self._powers[1:4] = v0, 3.0 * way - 2.0 * v0 - v1, v0 + v1 - 2.0 * way
+        else:
+            a0, a1 = before.acceleration * h * h, after.acceleration * h * h
+            a1[3:] = vector_second_rate(phi, v1[3:], a1[3:])
+            self._powers[1:] = (
+                v0, 0.5 * a0,
+                10.0 * way - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
+                -15.0 * way + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
+                6.0 * way - 3.0 * (v0 + v1) + 0.5 * (a1 - a0))
+        self._powers /= h ** np.arange(6.0)[:, None]
+
+    def sample(self, time):
+        t = time ** np.arange(6)
+        k = np.arange(1, 6)
+        x = t @ self._powers
+        rate = (k * t[:5]) @ self._powers[1:]
+        second = (k[1:] * k[:4] * t[:4]) @ self._powers[2:]
+        phi, phi_rate = x[3:], rate[3:]
+        twist = np.concatenate([rate[:3], angular_velocity(phi, phi_rate)])
+        acceleration = np.concatenate(
+            [second[:3], angular_acceleration(phi, phi_rate, second[3:])])
+        return _transform(x[:3], matrix_from_vector(phi) @ self._R), twist, acceleration
+
+
+def _read_points(times, poses, twists, accelerations):
+    count = len(poses)
+    if not count:
+        raise TaskError('The trajectory has no points.', cure='Give one or more.')
+    if accelerations is not None and twists is None:
+        raise TaskError('The trajectory has accelerations without twists.', cure='Give both.')
+    lists = [[None] * count if given is None else given for given in (twists, accelerations)]
+    if {len(given) for given in (times, *lists)} != {count}:
+        raise TaskError('The lists of the trajectory differ in length.',
+                        cure='Give a time for each pose, and a twist for each or for none.')
+    points, last = [], -np.inf
+    for i, (time, pose, twist, acceleration) in enumerate(zip(times, poses, *lists, strict=True)):
+        owner = f'point {i} of the trajectory'
+        if not max(last, -1e-9) < time < np.inf or time < 0.0:
+            raise TaskError(f'{owner} has the time {time!r} s.', value=time,
+                            cure='Give increasing times, none negative.')
+        points.append(_Point(
+            float(time), *read_pose(pose, owner),
+            None if twist is None else read_six(twist, 'twist', owner),
+            None if acceleration is None else read_six(acceleration, 'acceleration', owner)))
+        last = time
+    return points
+
+
+def _transform(position, R):
+    transform = np.eye(4)
+    transform[:3, :3], transform[:3, 3] = R, position
+    return transform
