@@ -11,8 +11,8 @@ def split_efforts(controller, state, commanded):
     """
     Return the joint forces of the last cycle by source; their sum is ``commanded``.
 
-    ``τ = Jᵀ f' + (A q̈_null + b) + g + limits``, [CK00] (11)-(13). The cycle never forms these terms,
-    so they are computed anew from what it asked for: the wrenches f' and the motion q̈_null.
+    ``τ = Jᵀ f' + (A q̈_null + b) + g + limits``, [CK00] (11)-(13). The cycle never forms these
+    terms, so they are computed anew from what it asked for: the wrenches f', the motion q̈_null.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ class CycleStatistics:
             ``cycles``, ``limited`` (cycles in which a joint's effort was cut), ``released`` (cycles
             that handed singular directions to the posture) and ``least_eigenvalue`` of the scaled
             Λ⁻¹ (inf without tasks or cycles). If cycles were counted, also the periods ``min``,
-            ``mean``, ``max`` and ``p99`` in s, and ``missed``: joint states of which no cycle was made,
-            as their time stamps tell.
+            ``mean``, ``max`` and ``p99`` in s, and ``missed``: joint states of which no cycle was
+            made, as their time stamps tell.
 
         """
         facts = {'cycles': self._count, 'limited': self._cut, 'released': self._released,

@@ -3,7 +3,8 @@
 """
 Rotation vectors that move: ``R = exp([φ]×)``, and what φ̇ and φ̈ are as angular motion.
 
-``ω = L φ̇``, ``L = 1 + b [φ]× + c [φ]×²``, ``b = (1 − cos θ) / θ²``, ``c = (θ − sin θ) / θ³``, ``θ = |φ|``.
+``ω = L φ̇``, ``L = 1 + b [φ]× + c [φ]×²`` with ``θ = |φ|``, ``b = (1 − cos θ) / θ²`` and
+``c = (θ − sin θ) / θ³``.
 """
 
 import math
