@@ -75,10 +75,15 @@ class Network:
 
     def expect(self, condition, seconds=PATIENCE):
         """Spin until a condition holds, or fail with what the processes said."""
-        if not self.until(condition, seconds):
-            raise AssertionError('It never came true. The nodes said:\n' + '\n'.join(
-                f'--- {verb} ({process.exit_code()})\n{process.said()}'
-                for verb, process in self.processes.items()))
+        assert self.until(condition, seconds), self._said()
+
+    def _somebody_died(self):
+        return any(process.exit_code() is not None for process in self.processes.values())
+
+    def _said(self):
+        return 'It never came true. The nodes said:\n' + '\n'.join(
+            f'--- {verb} ({process.exit_code()})\n{process.said()}'
+            for verb, process in self.processes.items())
 
     def send(self, publisher, message, condition):
         """
@@ -112,7 +117,9 @@ class Network:
     def publisher(self, kind, topic, qos=RELIABLE):
         """Return a publisher that somebody listens to."""
         publisher = self.node.create_publisher(kind, topic, qos)
-        self.expect(lambda: publisher.get_subscription_count() > 0, COMPILING)
+        self.expect(lambda: publisher.get_subscription_count() > 0 or self._somebody_died(),
+                    COMPILING)
+        assert publisher.get_subscription_count() > 0, self._said()
         return publisher
 
     def commands(self):

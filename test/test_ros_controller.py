@@ -1,0 +1,450 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The controller node, in a process of its own, spoken to over DDS."""
+
+import math
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+import ros_nodes
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.msg import Parameter
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter as RosParameter
+from ros_nodes import CONTROLLER, joint_state, robot_text
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from opspace_control import (
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.ros.conversions import fill_pose
+
+ROBOT = robot_text('dual_arm')
+MODEL = RobotModel.from_urdf(ROBOT)
+START = dict.fromkeys(MODEL.dof_names, 0.0) | {'l_elbow': -1.5, 'r_elbow': -1.5}
+PARAMETERS = {
+    'robot_description': ROBOT, 'tasks': ['left', 'right'], 'left.frame': 'l_hand',
+    'right.frame': 'r_hand', 'left.max_linear_velocity': math.inf,
+    'left.max_angular_velocity': math.inf, 'right.max_linear_velocity': math.inf,
+    'right.max_angular_velocity': math.inf, 'safety.state_timeout': 0.5,
+}
+
+
+@pytest.fixture
+def network():
+    with ros_nodes.network() as network:
+        yield network
+
+
+@pytest.fixture
+def node(network):
+    """Return a test bench around a controller that is active and waits for states."""
+    bench = Bench(network)
+    bench.start(PARAMETERS)
+    return bench
+
+
+class Bench:
+    """A controller node under test: the test plays the robot."""
+
+    def __init__(self, network):
+        self.network = network
+        self.heard = network.commands()
+
+    def start(self, parameters):
+        self.process = self.network.start('controller', parameters)
+        self.states = self.network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+
+    def command(self, message):
+        """Send a joint state and return the effort commanded for it."""
+        del self.heard[:]
+        self.network.send(self.states, message, lambda: self.heard)
+        # The state may have been sent more than once: let the answers to the rest in.
+        self.network.spin(0.05)
+        return np.array(self.heard[-1].data)
+
+    def log(self, text):
+        """Wait until the node has said something."""
+        self.network.expect(lambda: text in self.process.said())
+
+    def change(self, **values):
+        """Change parameters and return the result."""
+        return self.network.call(
+            SetParametersAtomically, f'{CONTROLLER}/set_parameters_atomically', parameters=[
+                RosParameter(name.replace('__', '.'), value=value).to_parameter_msg()
+                for name, value in values.items()]).result
+
+    def value(self, name):
+        """Return the value of a parameter."""
+        values = self.network.call(
+            GetParameters, f'{CONTROLLER}/get_parameters', names=[name]).values
+        return RosParameter.from_parameter_msg(Parameter(name=name, value=values[0])).value
+
+    def transition(self, number):
+        """Ask for a lifecycle transition; return whether it succeeded."""
+        request = ChangeState.Request()
+        request.transition.id = number
+        client = self.network.node.create_client(ChangeState, f'{CONTROLLER}/change_state')
+        self.network.expect(client.service_is_ready)
+        future = client.call_async(request)
+        self.network.expect(future.done, ros_nodes.COMPILING)
+        return future.result().success
+
+    def lifecycle_state(self):
+        """Return the id of the lifecycle state."""
+        return self.network.call(GetState, f'{CONTROLLER}/get_state').current_state.id
+
+
+def reference(**left):
+    """Return a controller like the node's, in this process."""
+    controller = OperationalSpaceController(
+        MODEL, [PoseTask('l_hand', name='left', **left), PoseTask('r_hand', name='right')],
+        PostureTask())
+    return controller
+
+
+def torque(controller, positions, velocities=None):
+    """Return the torque of a dict of positions, in the order of the model."""
+    q = [positions[name] for name in MODEL.dof_names]
+    v = np.zeros(MODEL.nv) if velocities is None else velocities
+    return controller.compute_torque(RobotState(MODEL, q, v))
+
+
+def pose_message(pose, frame=''):
+    message = PoseStamped()
+    message.header.frame_id = frame
+    fill_pose(message.pose, np.asarray(pose, float))
+    return message
+
+
+def moved(seed=0, scale=0.1):
+    """Return a posture near the start, and a goal pose of the left hand near there."""
+    rng = np.random.default_rng(seed)
+    return {name: value + scale * rng.uniform(-1.0, 1.0) for name, value in START.items()}
+
+
+class TestCycle:
+
+    def test_commands_the_law_in_the_order_of_the_drives(self, node):
+        controller = reference()
+        np.testing.assert_allclose(node.command(joint_state(START)), torque(controller, START),
+                                   rtol=1e-9, atol=1e-9)
+        there = moved()
+        np.testing.assert_allclose(node.command(joint_state(there)), torque(controller, there),
+                                   rtol=1e-9, atol=1e-9)
+
+    def test_any_order_and_further_joints(self, node):
+        controller = reference()
+        torque(controller, START)
+        node.command(joint_state(START))
+        there = moved()
+        shuffled = dict(reversed(there.items())) | {'gripper': 3.0}
+        np.testing.assert_allclose(node.command(joint_state(shuffled)),
+                                   torque(controller, there), rtol=1e-9, atol=1e-9)
+
+    def test_command_joints_say_the_order(self, network):
+        wanted = [name for name in reversed(MODEL.dof_names) if not name.startswith('torso')]
+        bench = Bench(network)
+        bench.start(PARAMETERS | {'command_joints': wanted})
+        held = [name for name in MODEL.dof_names if name not in wanted]
+        model = RobotModel.from_urdf(ROBOT, locked_joints=held)
+        controller = OperationalSpaceController(
+            model, [PoseTask('l_hand'), PoseTask('r_hand')], PostureTask())
+        expected = controller.compute_torque(
+            RobotState(model, [START[name] for name in model.dof_names], np.zeros(model.nv)))
+        np.testing.assert_allclose(
+            bench.command(joint_state(START)),
+            [expected[model.dof_index(name)] for name in wanted], rtol=1e-9, atol=1e-9)
+        bench.log('held by something else')
+
+    def test_update_rate_bounds_the_cycle(self, node):
+        node.command(joint_state(START))
+        assert node.change(update_rate=20.0).successful
+        node.network.spin(0.2)
+        del node.heard[:]
+        start = time.perf_counter()
+        for _ in range(100):
+            node.states.publish(joint_state(START))
+            node.network.spin(0.005)
+        elapsed = time.perf_counter() - start
+        assert 1 < len(node.heard) <= 20.0 * elapsed + 3
+
+
+class TestGoals:
+
+    GOAL = (0.45, 0.3, 1.1, 0.0, 0.0, 0.0, 1.0)
+
+    def compare(self, node, goal_message, goal_pose):
+        """Send a goal; the torque must become that of a controller with this goal."""
+        controller = reference()
+        torque(controller, START)
+        controller.tasks['left'].set_target(goal_pose)
+        expected = torque(controller, START)
+        before = node.command(joint_state(START))
+        assert abs(before - expected).max() > 0.1
+        goals = node.network.publisher(PoseStamped, f'{CONTROLLER}/left/target_pose')
+        node.network.send(goals, goal_message, lambda: np.allclose(
+            node.command(joint_state(START)), expected, rtol=1e-6, atol=1e-6))
+
+    @pytest.mark.parametrize('frame', ['', 'base_link', '/base_link'])
+    def test_in_the_base_frame(self, node, frame):
+        self.compare(node, pose_message(self.GOAL, frame), self.GOAL)
+
+    def test_in_a_frame_of_the_robot(self, node):
+        state = RobotState(MODEL, [START[name] for name in MODEL.dof_names], np.zeros(MODEL.nv))
+        hand = MODEL.forward_kinematics(state, ['r_hand'])['r_hand']
+        ahead = np.eye(4)
+        ahead[:3, 3] = 0.1, 0.2, 0.3
+        self.compare(node, pose_message((0.1, 0.2, 0.3, 0, 0, 0, 1), 'r_hand'), hand @ ahead)
+
+    @pytest.mark.parametrize(('message', 'complaint'), [
+        (pose_message(GOAL, 'kitchen'), 'kitchen'),
+        (pose_message((math.nan, *GOAL[1:])), 'finite'),
+        (pose_message((*GOAL[:3], 0, 0, 0, 0)), 'zero quaternion'),
+    ])
+    def test_bad_ones_are_refused_once_a_second_and_change_nothing(
+            self, node, message, complaint):
+        before = node.command(joint_state(START))
+        goals = node.network.publisher(PoseStamped, f'{CONTROLLER}/left/target_pose')
+        node.network.send(goals, message, lambda: complaint in node.process.said())
+        for _ in range(20):
+            goals.publish(message)
+            node.network.spin(0.01)
+        np.testing.assert_allclose(node.command(joint_state(START)), before)
+        assert node.process.said().count('A goal is refused') <= 3
+
+    def test_posture_by_name(self, node):
+        controller = reference()
+        torque(controller, START)
+        controller.posture.set_target({'torso_yaw': 0.3})
+        expected = torque(controller, START)
+        node.command(joint_state(START))
+        goals = node.network.publisher(JointState, f'{CONTROLLER}/target_joint')
+        node.network.send(goals, joint_state({'torso_yaw': 0.3}), lambda: np.allclose(
+            node.command(joint_state(START)), expected, rtol=1e-6, atol=1e-6))
+
+    def test_posture_of_an_unknown_joint_is_refused(self, node):
+        node.command(joint_state(START))
+        goals = node.network.publisher(JointState, f'{CONTROLLER}/target_joint')
+        node.network.send(goals, joint_state({'torso_yav': 0.3}),
+                          lambda: 'torso_yav' in node.process.said())
+
+    def test_hold_makes_the_present_pose_the_goal(self, node):
+        node.command(joint_state(START))
+        there = moved()
+        pulled = node.command(joint_state(there))
+        answer = node.network.call(Trigger, f'{CONTROLLER}/hold')
+        assert answer.success
+        expected = torque(reference(), there)
+        assert abs(pulled - expected).max() > 0.1
+        np.testing.assert_allclose(node.command(joint_state(there)), expected, atol=1e-9)
+
+
+def test_feedback_topics(node):
+    poses = node.network.listen(PoseStamped, f'{CONTROLLER}/left/current_pose')
+    errors = node.network.listen(TwistStamped, f'{CONTROLLER}/left/error')
+    message = joint_state(START)
+    message.header.stamp.sec = 42
+    node.network.send(node.states, message, lambda: poses and errors)
+    assert poses[-1].header.stamp.sec == 42
+    assert poses[-1].header.frame_id == 'base_link'
+    state = RobotState(MODEL, [START[name] for name in MODEL.dof_names], np.zeros(MODEL.nv))
+    expected = MODEL.forward_kinematics(state, ['l_hand'])['l_hand'][:3, 3]
+    position = poses[-1].pose.position
+    np.testing.assert_allclose([position.x, position.y, position.z], expected, atol=1e-9)
+    there = moved()
+    for _ in range(5):
+        node.command(joint_state(there))
+    state = RobotState(MODEL, [there[name] for name in MODEL.dof_names], np.zeros(MODEL.nv))
+    error = expected - MODEL.forward_kinematics(state, ['l_hand'])['l_hand'][:3, 3]
+    linear = errors[-1].twist.linear
+    np.testing.assert_allclose([linear.x, linear.y, linear.z], error, atol=1e-9)
+
+
+class TestParameters:
+
+    def test_gains_change_live(self, node):
+        node.command(joint_state(START))
+        assert node.change(left__kp=400.0, left__kd=10.0).successful
+        controller = reference(kp=400.0, kd=10.0)
+        torque(controller, START)
+        there = moved()
+        np.testing.assert_allclose(node.command(joint_state(there)), torque(controller, there),
+                                   rtol=1e-9, atol=1e-9)
+
+    def test_gain_of_each_axis(self, node):
+        assert node.change(left__kp=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).successful
+        assert list(node.value('left.kp')) == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+
+    @pytest.mark.parametrize(('values', 'complaint'), [
+        ({'left__kp': -1.0}, 'left.kp'),
+        ({'left__kp': math.nan}, 'left.kp'),
+        ({'left__kp': [1.0, 2.0]}, '6 numbers'),
+        ({'left__max_linear_velocity': 0.0}, 'max_linear_velocity'),
+        ({'left__max_linear_velocity': 1.0, 'left__kd': 0.0}, 'damping'),
+        ({'left__kp': 50.0, 'right__kp': -1.0}, 'right.kp'),
+        ({'tasks': ['left']}, 'read-only'),
+        ({'left__frame': 'r_hand'}, 'read-only'),
+        ({'no_such': 1.0}, ''),
+    ])
+    def test_refused_changes_change_nothing(self, node, values, complaint):
+        node.command(joint_state(START))
+        there = moved()
+        before = node.command(joint_state(there))
+        result = node.change(**values)
+        assert not result.successful
+        assert complaint in result.reason
+        np.testing.assert_allclose(node.command(joint_state(there)), before)
+        assert node.value('left.kp') == 100.0
+
+    @pytest.mark.parametrize(('parameters', 'complaint'), [
+        ({'tasks': ['left'], 'left.frame': 'l_hnad'}, 'l_hand'),
+        ({'tasks': ['left'], 'left.kd': 0.0}, 'damping'),
+        ({'taks': ['left']}, 'Did you mean tasks'),
+        ({'robot_description': '<robot/>'}, 'no link'),
+        ({'command_joints': ['l_elbow', 'l_elbow']}, 'l_elbow'),
+        ({'passive_joints': ['l_elbow']}, 'l_elbow'),
+        ({'tasks': ['posture']}, 'No task'),
+    ])
+    def test_bad_ones_end_the_node_with_the_reason(self, network, parameters, complaint):
+        process = network.start('controller', {'robot_description': ROBOT} | parameters)
+        network.expect(lambda: process.exit_code() is not None, ros_nodes.COMPILING)
+        assert process.exit_code() == 1
+        assert complaint in process.said()
+        assert 'Traceback' not in process.said()
+
+
+class TestSafety:
+
+    VELOCITY = 0.2
+
+    def moving(self, node):
+        """Let the robot move, so that there is something to damp; return its damping torque."""
+        velocities = np.full(MODEL.nv, self.VELOCITY)
+        node.command(joint_state(START))
+        node.command(joint_state(START, velocities))
+        state = RobotState(MODEL, [START[name] for name in MODEL.dof_names], velocities)
+        return reference().damping_torque(state)
+
+    def test_stale_state_damps_then_releases_and_recovers(self, node):
+        assert node.change(safety__state_timeout=0.1, safety__release_time=0.2).successful
+        damping = self.moving(node)
+        node.network.spin(0.5)
+        commands = np.array([message.data for message in node.heard])
+        assert node.process.said().count('No joint state for') == 1
+        braking = commands[1:-1]
+        assert len(braking) > 5
+        # Against the velocity, never more than it takes, less and less, and then nothing.
+        assert (abs(braking) <= abs(damping) + 1e-6).all()
+        assert (np.diff(abs(braking[-10:, 0])) <= 1e-9).all()
+        np.testing.assert_array_equal(commands[-1], 0.0)
+        node.network.spin(0.1)
+        assert len(node.heard) == len(commands)
+        np.testing.assert_allclose(node.command(joint_state(START)), torque(reference(), START),
+                                   atol=1e-6)
+        node.log('good again')
+
+    def bad_messages():
+        lacking = {name: value for name, value in START.items() if name != 'l_elbow'}
+        short = joint_state(START)
+        short.velocity = short.velocity[:-1]
+        return [
+            pytest.param(joint_state(START | {'l_elbow': math.nan}), 'l_elbow', id='nan'),
+            pytest.param(joint_state(START | {'l_elbow': math.inf}), 'l_elbow', id='infinite'),
+            pytest.param(joint_state(START, [math.nan] * MODEL.nv), 'torso', id='nan-velocity'),
+            pytest.param(joint_state(lacking), 'l_elbow', id='missing'),
+            pytest.param(short, 'velocities', id='short'),
+            pytest.param(JointState(), 'lacks', id='empty'),
+        ]
+
+    @pytest.mark.parametrize(('bad', 'complaint'), bad_messages())
+    def test_bad_state_damps_and_recovers(self, node, bad, complaint):
+        damping = self.moving(node)
+        first = node.command(bad)
+        node.log(complaint)
+        assert np.isfinite(first).all()
+        assert (abs(first) <= abs(damping) + 1e-6).all()
+        for _ in range(20):
+            node.states.publish(bad)
+            node.network.spin(0.005)
+        assert node.process.said().count('The robot is damped') == 1
+        np.testing.assert_allclose(node.command(joint_state(START)), torque(reference(), START),
+                                   atol=1e-6)
+
+    def test_bad_state_when_nothing_is_known_is_no_effort(self, node):
+        np.testing.assert_array_equal(node.command(JointState()), 0.0)
+
+    @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+    def test_signal_damps_then_commands_zero(self, node, number):
+        damping = self.moving(node)
+        del node.heard[:]
+        assert node.process.end(number) == 0
+        node.network.expect(lambda: node.heard and not any(node.heard[-1].data))
+        braking = np.array([message.data for message in node.heard])
+        assert len(braking) > 5
+        assert (abs(braking) <= abs(damping) + 1e-6).all()
+        assert abs(braking[0]).max() > 0.1
+        assert 'released' in node.process.said()
+
+
+class TestLifecycle:
+
+    def test_by_hand(self, network):
+        bench = Bench(network)
+        bench.process = network.start('controller', PARAMETERS | {'autostart': False})
+        assert bench.lifecycle_state() == State.PRIMARY_STATE_UNCONFIGURED
+        assert bench.transition(Transition.TRANSITION_CONFIGURE)
+        assert not network.call(Trigger, f'{CONTROLLER}/hold').success
+        for _ in range(2):
+            assert bench.transition(Transition.TRANSITION_ACTIVATE)
+            bench.states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+            expected = torque(reference(), START)
+            np.testing.assert_allclose(bench.command(joint_state(START)), expected, atol=1e-9)
+            assert bench.transition(Transition.TRANSITION_DEACTIVATE)
+            network.expect(lambda: not any(bench.heard[-1].data))
+            count = len(bench.heard)
+            bench.states.publish(joint_state(START))
+            network.spin(0.2)
+            assert len(bench.heard) == count
+        assert bench.transition(Transition.TRANSITION_CLEANUP)
+        assert bench.lifecycle_state() == State.PRIMARY_STATE_UNCONFIGURED
+        assert bench.transition(Transition.TRANSITION_CONFIGURE)
+        assert bench.transition(Transition.TRANSITION_INACTIVE_SHUTDOWN)
+
+    def test_cannot_be_configured_without_a_robot(self, network):
+        bench = Bench(network)
+        bench.process = network.start('controller', {'autostart': False})
+        assert not bench.transition(Transition.TRANSITION_CONFIGURE)
+        bench.log('not known yet')
+        assert bench.lifecycle_state() == State.PRIMARY_STATE_UNCONFIGURED
+
+    def test_description_by_topic_starts_it(self, network):
+        bench = Bench(network)
+        parameters = {key: value for key, value in PARAMETERS.items() if key != 'robot_description'}
+        bench.process = network.start('controller', parameters)
+        network.publisher(String, 'robot_description', ros_nodes.LATCHED).publish(
+            String(data=ROBOT))
+        bench.states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+        assert len(bench.command(joint_state(START))) == MODEL.nv
+
+
+def test_names_follow_the_namespace(network):
+    heard = network.listen(
+        ros_nodes.Float64MultiArray, '/robot_1/effort_controller/commands', ros_nodes.NEWEST)
+    network.start('controller', PARAMETERS, ['--remap', '__ns:=/robot_1'])
+    states = network.publisher(JointState, '/robot_1/joint_states', ros_nodes.LATCHED)
+    network.send(states, joint_state(START), lambda: heard)
+    network.publisher(PoseStamped, '/robot_1/opspace_controller/left/target_pose')
