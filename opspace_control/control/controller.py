@@ -48,7 +48,7 @@ class OperationalSpaceController:
         False for hardware that compensates gravity itself.
     singularity_threshold : float
         Scaled eigenvalue of Λ⁻¹ below which a direction is released, without unit: a direction is
-        met up to 6e-7 at it, half at a fiftieth of it, and not at all at zero.
+        met up to 8e-7 at it, half at a twenty-fifth of it, and not at all at zero.
 
     Attributes
     ----------
@@ -87,12 +87,14 @@ class OperationalSpaceController:
         self._cycle['least_mobility'] = 1.0 / nodes['mass'].sum()
         self.gravity_compensation = gravity_compensation
         self._posture_acceleration = poisoned(model.nv)
+        self._gradual = (records['kp'], records['kd'], records['activation'], dofs['kp'],
+                         dofs['kd'])
         n, rows = nodes.size, 6 * len(tasks)
         self._arguments = (
             self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
             _felt(nodes, supports), records, dofs, goal,
             self._posture_acceleration, poisoned(rows), poisoned(rows), poisoned((rows, rows)),
-            poisoned(rows), poisoned((rows, rows)), poisoned(rows), self._effort_limits)
+            poisoned(rows), poisoned((rows, rows)), poisoned(rows), poisoned(rows), self._effort_limits)
         self._compute = None
 
     def compute_torque(self, state, out=None):
@@ -197,6 +199,11 @@ class OperationalSpaceController:
     def posture_acceleration(self):
         """Motion the posture advised at the last cycle, q̈_null of [CK00] (11), (nv,)."""
         return self._posture_acceleration.copy()
+
+    @property
+    def gradual(self):
+        """Arrays, the very ones in use, whose numbers should change gradually: see `Ramps`."""
+        return self._gradual
 
     @property
     def effort_limits(self):

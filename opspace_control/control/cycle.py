@@ -6,6 +6,8 @@ One control cycle, compiled: the straight line of this package.
     state → kinematics + dynamics → tasks → torque → limits
 """
 
+import math
+
 import numpy as np
 
 from opspace_control.compiled import inlined, kernel
@@ -55,7 +57,7 @@ def apply_forces(tasks, points, force, states):
 @kernel
 def control_cycle(
         cycles, nodes, states, points, supports, felt, tasks, dofs, posture,  # robot and tasks
-        a_null, asked, demand, Lambda_inverse, scale, factor, force,          # scratch
+        a_null, asked, demand, Lambda_inverse, scale, factor, previous, force,  # scratch
         effort_limits, q, v, tau):
     """
     Write the joint forces of the task and posture laws: [CK00] (11)-(13) without A or A⁻¹.
@@ -85,8 +87,9 @@ def control_cycle(
         move_point(points, e, states)
         demand_pose(task, points[e], cycle.origin, cycle.R[0])
         start_propagation(points, e)
+        insistence = task.activation / math.hypot(task.activation, 1.0 - task.activation)
         for r in range(6):
-            asked[6 * e + r] = task.selected[r]
+            asked[6 * e + r] = insistence * task.selected[r]
             demand[6 * e + r] = task.acceleration[r] - points[e].a[r]
     # Inwards: what the points' inertia is, through all joints.
     for r in range(6 * m):
@@ -99,7 +102,7 @@ def control_cycle(
     # The forces at the points, and inwards again the torques of everything.
     cycle.least_eigenvalue = resolve_forces(
         Lambda_inverse, demand, asked, cycle.least_mobility, cycle.singularity_threshold, scale,
-        factor, force)
+        factor, previous, force)
     apply_forces(tasks, points, force, states)
     gather_torques(nodes, states, tau)
     cycle.limited = limit_efforts(nodes, effort_limits, tau)

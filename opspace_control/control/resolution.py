@@ -6,10 +6,9 @@ import math
 
 from opspace_control.compiled import inlined
 
-# Near a singularity the inverse is found in this many passes, each for what the last one left
-# over. With shift ε a direction of eigenvalue λ then is met up to (ε / (λ + ε))^8: to 6e-7 at the
-# threshold, where ε is a fifth of λ and the exact inverse takes over.
-PASSES = 8
+# Near a singularity the inverse is found in passes, each for what the last one left over: with the
+# shift ε it leaves r = ε / (λ + ε) of it along a direction of eigenvalue λ.
+PASSES = 9
 SHIFT = 0.2  # of the threshold
 
 
@@ -18,6 +17,9 @@ def scale_rows(L, asked, least_mobility, scale):
     """
     Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
 
+    A row that is asked for with less than 1 gets its diagonal inflated to ``L_rr / asked²``, as if
+    something soft were between its force and its point: 1 is exact, towards 0 it lets go.
+
     It is ``1 / sqrt`` of the mean diagonal of the point's linear block, or of its angular one, so a
     turned base frame changes nothing. A point that hardly anything can move, such as one on the
     axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
@@ -25,11 +27,15 @@ def scale_rows(L, asked, least_mobility, scale):
     """
     for first in range(0, scale.size, 3):
         mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
-        if first % 6 == 0 and mobility < least_mobility:
-            mobility = least_mobility
-        s = 0.0 if mobility == 0.0 else 1.0 / math.sqrt(mobility)
+        s = 0.0
+        if mobility != 0.0:
+            if first % 6 == 0 and mobility < least_mobility:
+                mobility = least_mobility
+            s = 1.0 / math.sqrt(mobility)
         for r in range(first, first + 3):
             scale[r] = s * asked[r]
+            if 0.0 < asked[r] < 1.0:
+                L[r, r] /= asked[r] * asked[r]
 
 
 @inlined
@@ -93,15 +99,16 @@ def solve_factorised(factor, scale, b, shift, x):
 
 
 @inlined
-def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, x):
+def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, previous, x):
     """
     Write the task forces ``x = Λ b``, [CK00] (13), bounded and continuous through singularities.
 
     Exact wherever the smallest eigenvalue of the scaled ``M = S Λ⁻¹ S`` certainly is above the
-    threshold (its lower bound, the reciprocal of the trace of the inverse, is). Elsewhere
-    ``x = S φ(M) M⁻¹ S b`` with the smooth ``φ(λ) = 1 − (ε / (λ + ε))^8``: directions well above ε
-    are met as ever, each nearly lost one is handed over to the null space, and ``φ(λ) / λ`` never
-    exceeds ``8 / ε``. It takes no eigenvalues, but 8 passes of ``(M + ε) y ← S b + ε y``.
+    threshold: its lower bound, the reciprocal of the trace of the inverse, is. Elsewhere
+    ``x = S φ(M) M⁻¹ S b`` with a smooth φ that rises from 0 for a lost direction, which thus gets no
+    force, to 1 − 8e-7 at the threshold; ``φ(λ) / λ`` never exceeds ``2.6 / ε``. No eigenvalues are
+    needed for it: PASSES of ``(M + ε) y ← S b + ε y`` leave r⁹ undone and one more r¹⁰, which in
+    the right proportion make ``φ = 1 − r⁹ (10 − 9 r)``, ``r = ε / (λ + ε)``.
 
     Parameters
     ----------
@@ -115,7 +122,7 @@ def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, x):
         Least linear mobility a point is measured by, 1/kg.
     threshold : float
         Of the scaled eigenvalues, without unit; ε is a fifth of it.
-    scale, x : (k,) arrays
+    scale, previous, x : (k,) arrays
         Scratch; result in N and N m.
     factor : (k, k) array
         Scratch.
@@ -126,20 +133,26 @@ def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, x):
         Lower bound of the smallest scaled eigenvalue, 0 where it is below the threshold.
 
     """
+    rows = x.size
     scale_rows(L, asked, least_mobility, scale)
-    least, shift, passes = 0.0, 0.0, 1
+    least = 0.0
     if factorise(L, scale, 0.0, factor):
         least = 1.0 / inverse_trace(factor, x)
-    if not least >= threshold:
-        least, shift, passes = 0.0, SHIFT * threshold, PASSES
-        if not factorise(L, scale, shift, factor):
-            for r in range(x.size):  # not finite: it must stay visible
-                x[r] = math.nan
-            return least
-    for r in range(x.size):
+    for r in range(rows):
         x[r] = 0.0
-    for _ in range(passes):
+    if least >= threshold:
+        solve_factorised(factor, scale, b, 0.0, x)
+    else:
+        least = 0.0
+        shift = SHIFT * threshold
+        finite = factorise(L, scale, shift, factor)
+        for _ in range(PASSES):
+            solve_factorised(factor, scale, b, shift, x)
+        for r in range(rows):
+            previous[r] = x[r]
         solve_factorised(factor, scale, b, shift, x)
-    for r in range(x.size):
+        for r in range(rows):
+            x[r] = (PASSES + 1) * previous[r] - PASSES * x[r] if finite else math.nan
+    for r in range(rows):
         x[r] *= scale[r]
     return least

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pose task: a frame's position and orientation, or some axes of them, go to a goal."""
 
+from numbers import Real
+
 import numpy as np
 
 from opspace_control.errors import TaskError
@@ -51,7 +53,8 @@ class PoseTask:
         self._record = np.zeros(1, POSE_TASK)[0]
         self._in_use = False
         self._selection = self._select(axes)
-        self.enabled = True
+        self._record['selected'] = self._selection
+        self.activation = 1.0
         self._record['max_linear_velocity'] = self._record['max_angular_velocity'] = np.inf
         self.set_gains(kp, kd)
         self.max_linear_velocity = max_linear_velocity
@@ -175,14 +178,31 @@ class PoseTask:
         return self._record['kd'].copy()
 
     @property
+    def activation(self):
+        """
+        How much the task insists, from 0 to 1.
+
+        With 1 its axes are controlled exactly, with 0 they belong to the null space. In between
+        the diagonal of Λ⁻¹ is larger by ``((1 − a) / a)²``: forces go evenly from one to the other,
+        also in directions that the robot can hardly move.
+        """
+        return float(self._record['activation'])
+
+    @activation.setter
+    def activation(self, value):
+        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
+            raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
+                            cure='Give a number from 0 to 1.', parameter='activation', value=value)
+        self._record['activation'] = value
+
+    @property
     def enabled(self):
-        """Whether the task acts; switched off, its axes belong to the null space."""
-        return self._enabled
+        """Whether the task acts at all; switched off, its axes belong to the null space."""
+        return self.activation > 0.0
 
     @enabled.setter
     def enabled(self, value):
-        self._enabled = bool(value)
-        self._record['selected'] = self._selection * self._enabled
+        self.activation = float(bool(value))
 
     @property
     def axes(self):

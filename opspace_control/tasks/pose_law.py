@@ -17,7 +17,7 @@ POSE_TASK = np.dtype([
     ('max_linear_velocity', np.float64),   # m/s, inf for none
     ('max_angular_velocity', np.float64),  # rad/s, inf for none
     ('selected', np.float64, (6,)),      # 1 for a controlled axis, 0 for a free one
-    ('activation', np.float64),          # weight of the task, from 0 (off) to 1 (exact)
+    ('activation', np.float64),          # of the task, from 0 (off) to 1 (exact)
     ('target_R', np.float64, (3, 3)),
     ('target_p', np.float64, (3,)),      # m; NaN: hold the pose seen at the next cycle
     ('target_twist', np.float64, (6,)),  # feed-forward, m/s and rad/s
