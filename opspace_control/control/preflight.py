@@ -34,8 +34,8 @@ class Freedom:
     """
     How the actuated joints can accelerate the controlled axes of some tasks, at one state.
 
-    The eigenvalues (k,), ascending, are those of Λ⁻¹ scaled to a unit diagonal: no mass, no unit
-    and no lever arm is left in them. ``rank`` of the k axes can be accelerated independently;
+    The eigenvalues (k,), ascending, are those of Λ⁻¹ scaled as the control cycle scales it: neither
+    mass nor unit is left in them. ``rank`` of the k axes can be accelerated independently;
     ``immovable`` lists the (task, axis) that no joint accelerates, ``weak`` further directions, the
     weakest first, whose eigenvalue is below ``nearly_lost``.
     """
@@ -58,7 +58,7 @@ class Freedom:
         return float(self.eigenvalues.max()) / least if least else math.inf
 
 
-def task_freedom(model, state, tasks, threshold=1e-4, nearly_lost=1e-2):
+def task_freedom(model, state, tasks, nearly_lost=1e-2):
     """
     Return the `Freedom` that all ``tasks`` (PoseTask, at least one) have together.
 
@@ -70,9 +70,6 @@ def task_freedom(model, state, tasks, threshold=1e-4, nearly_lost=1e-2):
         Made for this model.
     tasks : sequence of PoseTask
         Their frames and axes count, not their goals.
-    threshold : float
-        The controller's ``singularity_threshold``: axes weaker than this part of the liveliest one
-        of their kind keep a small diagonal, as in the control cycle.
     nearly_lost : float
         Scaled eigenvalue below which a direction is told of.
 
@@ -86,9 +83,8 @@ def task_freedom(model, state, tasks, threshold=1e-4, nearly_lost=1e-2):
               for r, axis in enumerate(AXES) if axis in task.axes]
     index, rows = [i for i, _ in chosen], [row for _, row in chosen]
     L = actuated_inverse_inertia(model, state, [task.frame for task in tasks])
-    L = L[np.ix_(index, index)]
-    scale = _scale(L.diagonal(), np.array([axis.startswith('r') for _, axis in rows]), threshold)
-    scaled = scale[:, None] * L * scale
+    scale = _scale(L.diagonal(), 1.0 / model.nodes['mass'].sum())
+    scaled = (scale[:, None] * L * scale)[np.ix_(index, index)]
     eigenvalues, vectors = np.linalg.eigh(scaled)
     fixed = scaled.diagonal() <= RANK_TOLERANCE
     lost = eigenvalues <= RANK_TOLERANCE
@@ -207,14 +203,12 @@ def cycle_time(controller, state, calls=3000):
     return float(np.median(durations)) * 1e-9
 
 
-def _scale(diagonal, angular, threshold):
-    """Return the scaling of Λ⁻¹'s rows to a unit diagonal, as the control cycle makes it."""
-    scale = np.zeros(diagonal.size)
-    for kind in (angular, ~angular):
-        least = threshold * diagonal[kind].max(initial=0.0)
-        if least > 0.0:
-            scale[kind] = 1.0 / np.sqrt(np.maximum(diagonal[kind], least))
-    return scale
+def _scale(diagonal, least_mobility):
+    """Return the scaling of Λ⁻¹'s rows, one a point and kind: `resolution.scale_rows` in NumPy."""
+    mobility = diagonal.reshape(-1, 2, 3).mean(axis=2)
+    mobility[:, 0] = mobility[:, 0].clip(least_mobility)
+    mobile = mobility > 0.0
+    return np.repeat(np.where(mobile, 1.0 / np.sqrt(np.where(mobile, mobility, 1.0)), 0.0), 3)
 
 
 def _sparse(vectors, fixed):

@@ -115,11 +115,12 @@ def _nearest(name, known):
 def _refusal(parameter, value):
     """Return why a value cannot be taken, and the cure; '' and '' if it can."""
     kind = _kind(value)
+    if value == [] and parameter.type.endswith('_array'):
+        return '', ''
     if kind is None:
         return (f'{parameter.name} = {value!r} mixes types',
                 'Write all numbers of an array with a decimal point, or all without.')
-    if kind not in _ALLOWED[parameter.type] and not (
-            value == [] and parameter.type.endswith('_array')):
+    if kind not in _ALLOWED[parameter.type]:
         cure = ''
         if parameter.type == 'double' and kind == 'integer':
             cure = f'Write it with a decimal point: {value}.0.'
