@@ -11,11 +11,13 @@ import numpy as np
 from opspace_control.control import DAMPING_RATE
 from opspace_control.errors import ControlError, OpspaceError
 from opspace_control.model import RobotState
-from opspace_control.ros.conversions import EffortCommand, JointStateReader, nanoseconds
+from opspace_control.ros.conversions import JointStateReader, nanoseconds
 from opspace_control.ros.statistics import CycleStatistics
 
 # Between two commands of a robot that is being released.
 _RELEASE_PERIOD = 0.002  # s
+# Some periods of a controller manager, 0.01 s if nobody says otherwise.
+_REST_TIME = 0.05  # s
 
 
 class ControlCycle:
@@ -27,18 +29,18 @@ class ControlCycle:
     Parameters
     ----------
     controller : OperationalSpaceController
-    joints : sequence of str
-        The order of the command.
+    command : EffortCommand
+        The message of the command.
     publish : callable
-        Sends the command message.
+        Sends it.
     logger : rclpy logger
 
     """
 
-    def __init__(self, controller, joints, publish, logger):
+    def __init__(self, controller, command, publish, logger):
         self._controller = controller
         self._reader = JointStateReader(controller.model)
-        self._command = EffortCommand(controller.model, joints)
+        self._command = command
         self._publish = publish
         self._logger = logger
         self.state = RobotState(controller.model, self._reader.q, self._reader.v)
@@ -62,6 +64,12 @@ class ControlCycle:
         self.statistics.restart()
         self._fault = ''
         self._resting = False
+        self.recovered = False      # set after a fault, for who has to look after it
+
+    @property
+    def fault(self):
+        """Why the robot is not controlled but damped or released at present; '' if it is."""
+        return self._fault
 
     def on_joint_state(self, message):
         """Run one cycle."""
@@ -115,7 +123,16 @@ class ControlCycle:
             self._send_damping(1.0 - (now - start) / self.release_time, now)
             time.sleep(_RELEASE_PERIOD)
             now = time.perf_counter()
-        self._send_damping(0.0, now)
+        # Until whatever passes the commands on has made the zeros its last: it keeps to them.
+        start = now
+        while now - start < _REST_TIME:
+            self.rest()
+            time.sleep(_RELEASE_PERIOD)
+            now = time.perf_counter()
+
+    def rest(self):
+        """Command zero effort."""
+        self._send_damping(0.0, 0.0)
 
     def _take(self, message, now):
         self._reader.read(message)
@@ -135,6 +152,7 @@ class ControlCycle:
     def _recover(self):
         self._logger.info('Joint states are good again: control goes on.')
         self._fault = ''
+        self.recovered = True
 
     def _damp_since(self, start, now):
         if self._resting:

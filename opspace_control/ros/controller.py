@@ -6,29 +6,33 @@ import functools
 import gc
 import time
 import traceback
+from collections import ChainMap
 from pathlib import Path
 
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from opspace_control.compiled import cache_directory
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model import RobotState
 from opspace_control.ros.control_cycle import ControlCycle
+from opspace_control.ros.controller_manager import command_topic, connect
 from opspace_control.ros.controller_parameters import NODE, controller_table
+from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.executor import run
 from opspace_control.ros.feedback import Feedback
 from opspace_control.ros.goals import Goals
+from opspace_control.ros.handover import Handover
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST, RELIABLE
 from opspace_control.ros.robot import apply_gains, make_controller, make_task
 
 _WATCH_PERIOD = 0.01  # s
+_LOOK_PERIOD = 0.2  # s, for a controller manager
 
 
 def _transition(step):
@@ -53,9 +57,18 @@ class ControllerNode(LifecycleNode):
 
     Configured, it has a controller with all its code compiled; active, it runs one cycle on each
     joint state. With ``autostart`` it takes both steps by itself as soon as the robot is known.
+    Where there is a controller manager, being active includes having been given the joints.
+
+    Parameters
+    ----------
+    stop : Stop, optional
+        Ends what waits for others.
+    **options
+        Of a LifecycleNode.
+
     """
 
-    def __init__(self, **options):
+    def __init__(self, stop=None, **options):
         super().__init__('opspace_controller', **options)
         self.parameters = NodeParameters(self, self._check_parameters, self._apply_parameters)
         self.parameters.declare(NODE)
@@ -64,17 +77,32 @@ class ControllerNode(LifecycleNode):
         self.parameters.accept_changes()
         self._controller = self._cycle = None
         self._active = False
+        self._heed_stop = stop.heed if stop else lambda: None
+        self._manager = connect(self, *(self.parameters[name] for name in (
+            'controller_manager', 'effort_controller', 'controller_manager_timeout')))
+        self._looking = None
         self._description = RobotDescription(
             self, self.parameters['robot_description'], self.start)
 
     def start(self):
-        """Configure and activate, if that is wanted and the robot is known."""
+        """Configure and activate, if that is wanted and all that it takes is there."""
         if not (self.parameters['autostart'] and self._description.text):
             return
-        for step in (self.trigger_configure, self.trigger_activate):
-            if step() != TransitionCallbackReturn.SUCCESS:
-                raise RosInterfaceError('The controller cannot start.',
-                                        cure='The reason is in the log.')
+        if self._manager and not self._manager.is_there:
+            if not self._looking:
+                self._looking = self.create_timer(
+                    _LOOK_PERIOD, self.start, clock=Clock(clock_type=ClockType.STEADY_TIME))
+                self.get_logger().info('Waiting for the controller manager '
+                                       f'{self.parameters["controller_manager"]}.')
+            return
+        if self._looking:
+            self._looking.cancel()
+        if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+            raise RosInterfaceError('The controller cannot start.',
+                                    cure='The reason is in the log.')
+        if self.trigger_activate() != TransitionCallbackReturn.SUCCESS:
+            self.get_logger().error('The controller stays inactive, until: ros2 lifecycle set '
+                                    f'{self.get_fully_qualified_name()} activate')
 
     @_transition
     def on_configure(self):
@@ -82,18 +110,25 @@ class ControllerNode(LifecycleNode):
         if not self._description.text:
             raise RosInterfaceError('The robot is not known yet.',
                                     cure='Start robot_state_publisher, or give robot_description.')
-        self._controller, joints = make_controller(self._description.text, self.parameters)
+        self._controller, joints = make_controller(self._description.text, ChainMap(
+            {'command_joints': self._command_order()}, self.parameters))
         model = self._controller.model
         for warning in model.warnings:
             self.get_logger().warning(warning)
         self._warm_up()
+        kind = COMMAND_TYPES[self.parameters['command_type']]
         self._command = self.create_publisher(
-            Float64MultiArray, self.parameters['command_topic'], RELIABLE)
-        self._cycle = ControlCycle(self._controller, joints, self._command.publish,
-                                   self.get_logger())
+            kind, self.parameters['command_topic'] or command_topic(
+                self.parameters['controller_manager'], self.parameters['effort_controller']),
+            RELIABLE)
+        self._cycle = ControlCycle(self._controller, EffortCommand(model, joints, kind),
+                                   self._command.publish, self.get_logger())
         self._feedback = Feedback(self, self._controller)
         self._cycle.feedback = self._feedback.publish
         self._apply_parameters()
+        self._handover = self._manager and Handover(
+            self._manager, self._controller, self._cycle, self._newest_state, self._command,
+            self._heed_stop, self.get_logger())
         self._goals = Goals(self, self._controller, self._cycle)
         self._cycle.move_goals = self._goals.advance
         self._hold = self.create_service(Trigger, '~/hold', self._on_hold)
@@ -115,8 +150,14 @@ class ControllerNode(LifecycleNode):
         self._states = self.create_subscription(
             JointState, 'joint_states', self._cycle.on_joint_state, NEWEST)
         self._watch = self.create_timer(
-            _WATCH_PERIOD, self._cycle.watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            _WATCH_PERIOD, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._active = True
+        if self._handover:
+            try:
+                self._handover.begin()
+            except BaseException:
+                self._release()
+                raise
         self.get_logger().info(f'Active: a cycle on each message of {self._states.topic_name}.')
 
     @_transition
@@ -141,6 +182,28 @@ class ControllerNode(LifecycleNode):
     def leave(self):
         """Leave the robot at rest, whatever happened."""
         self._release()
+        if self._manager:
+            self._manager.destroy()
+
+    def _command_order(self):
+        """Return the joints in the order of the command, as its receiver has it; [] if unknown."""
+        wanted = self.parameters['command_joints']
+        if not self._manager:
+            return wanted
+        joints = self._manager.joints(self._heed_stop)
+        if wanted and wanted != joints:
+            raise RosInterfaceError(
+                f'command_joints is {", ".join(wanted)}, but {self._manager.controller} takes '
+                f'{", ".join(joints)}.', cure='Leave command_joints empty, or give that order.')
+        return joints
+
+    def _on_watch(self):
+        self._cycle.watch()
+        if self._handover and self._cycle.recovered:
+            self._cycle.recovered = False
+            # A controller manager that was away may have come back without us.
+            if not self._handover.is_ours():
+                self.trigger_deactivate()
 
     def _release(self):
         if not self._active:
@@ -148,6 +211,8 @@ class ControllerNode(LifecycleNode):
         self._active = False
         self.destroy_timer(self._watch)
         self._cycle.release(take=self._newest_state)
+        if self._handover:
+            self._handover.end()
         self._command.wait_for_all_acked(Duration(seconds=0.1))
         self.destroy_subscription(self._states)
         self.get_logger().info('The robot is released: zero effort is commanded.')
@@ -200,9 +265,9 @@ def _period(rate):
     return 1.0 / rate if rate else 0.0
 
 
-def make_node():
+def make_node(stop):
     """Return the node, started if it is to start by itself."""
-    node = ControllerNode()
+    node = ControllerNode(stop)
     node.start()
     return node
 

@@ -105,7 +105,8 @@ class ControllerManager:
 
         """
         ours = self._find(self._configured(meanwhile))
-        answer = self._call(self._get_parameters, GetParameters.Request(names=['joints']), meanwhile)
+        answer = self._call(
+            self._get_parameters, GetParameters.Request(names=['joints']), meanwhile)
         joints = list(answer.values[0].string_array_value) if answer.values else []
         interfaces = list(ours.required_command_interfaces)
         if not joints or sorted(interfaces) != sorted(f'{joint}/effort' for joint in joints):
@@ -129,10 +130,15 @@ class ControllerManager:
         """
         self._taken = take_over(self._configured(meanwhile), self.controller)
         self._do(self._taken, meanwhile)
-        if self._find(self._controllers(meanwhile)).state != 'active':
-            raise RosInterfaceError(f'{self.controller} is not active although the controller '
-                                    'manager said so.', controller=self.controller,
-                                    cure='Its log says why; `ros2 control list_controllers` what is.')
+        if not self.is_switched_on(meanwhile):
+            raise RosInterfaceError(
+                f'{self.controller} is not active although the controller manager said so.',
+                controller=self.controller, cure='The log of the controller manager says why.')
+
+    def is_switched_on(self, meanwhile):
+        """Return whether our controller is active; raise a RosInterfaceError if nobody answers."""
+        ours = self._find(self._controllers(meanwhile))
+        return ours is not None and ours.state == 'active'
 
     def switch_off(self, meanwhile):
         """
@@ -215,8 +221,8 @@ class ControllerManager:
         if not self.wait(client.service_is_ready, meanwhile):
             raise RosInterfaceError(
                 f'There is no service {client.service_name}.', controller=self.controller,
-                cure="Start ros2_control_node (or Gazebo's), check the parameter controller_manager,"
-                     " or set it to '' if there is none.")
+                cure="Start the controller manager (ros2_control_node, or Gazebo's), or set the "
+                     "parameter controller_manager to '' if there is none.")
         future = client.call_async(request)
         if not self.wait(future.done, meanwhile):
             client.remove_pending_request(future)

@@ -4,6 +4,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.parameter_table import Parameter
@@ -11,6 +12,11 @@ from opspace_control.ros.parameter_table import Parameter
 COMMAND_TOPIC = Parameter(
     'command_topic', 'string', 'effort_controller/commands',
     "Topic of the joint efforts: the effort controller's commands.")
+COMMAND_TYPE = Parameter(
+    'command_type', 'string', 'Float64MultiArray',
+    'Message of the joint efforts: bare numbers in the order of the joints, as forward controllers '
+    'take them, or the efforts of a JointState, by name.',
+    choices=('Float64MultiArray', 'JointState'))
 COMMAND_JOINTS = Parameter(
     'command_joints', 'string_array', [],
     "Joints in the effort controller's order. Empty: those with an effort command interface in "
@@ -26,8 +32,22 @@ NODE = (
               'Configure and activate without being asked, as soon as the robot is known.'),
     Parameter('tasks', 'string_array', [],
               'Names of the tasks; each has a block of parameters and topics of its own.'),
-    COMMAND_TOPIC,
-    COMMAND_JOINTS,
+    Parameter('controller_manager', 'string', '',
+              'Node name of the controller manager of ros2_control, usually controller_manager. It '
+              'gives the order of the joints, and the joints themselves while the controller is '
+              'active. Empty: there is none, or switching is left to somebody else.'),
+    Parameter('controller_manager_timeout', 'double', 10.0,
+              'Longest wait for each answer of the controller manager, and for the effort '
+              'controller to be loaded and configured.', 's', 0.1, 600.0),
+    Parameter('effort_controller', 'string', 'effort_controller',
+              'Name of the forward controller that takes the efforts: a ForwardCommandController '
+              'with interface_name effort, or a JointGroupEffortController.'),
+    replace(COMMAND_TOPIC, default='', description=(
+        "Topic of the joint efforts. Empty: <effort_controller>/commands, in the controller "
+        "manager's namespace.")),
+    COMMAND_TYPE,
+    replace(COMMAND_JOINTS, description=(
+        'Said by the controller manager, if there is one. ' + COMMAND_JOINTS.description)),
     Parameter('passive_joints', 'string_array', [],
               'Joints without a drive: their effort is not ours to command.'),
     Parameter('locked_joints', 'string_array', [], 'Joints held by a brake.'),

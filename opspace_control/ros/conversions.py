@@ -6,12 +6,17 @@ import array
 import math
 
 import numpy as np
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control.errors import RosInterfaceError
 
 # A quaternion shorter than this names no orientation, however it is scaled.
 _SHORTEST_QUATERNION = 0.1
+
+
+# By the value of the parameter command_type.
+COMMAND_TYPES = {'Float64MultiArray': Float64MultiArray, 'JointState': JointState}
 
 
 class JointStateReader:
@@ -91,13 +96,19 @@ class EffortCommand:
         The robot.
     joints : sequence of str
         The order of the command.
+    kind : type
+        Float64MultiArray, or JointState: efforts by name.
 
     """
 
-    def __init__(self, model, joints):
-        self.message = Float64MultiArray(data=array.array('d', bytes(8 * len(joints))))
+    def __init__(self, model, joints, kind=Float64MultiArray):
+        zeros = array.array('d', bytes(8 * len(joints)))
+        self.message = (JointState(name=list(joints), effort=zeros) if kind is JointState else
+                        Float64MultiArray(data=zeros))
         self._index = np.array([model.dof_index(name) for name in joints], dtype=np.intp)
-        self._values = np.frombuffer(self.message.data)
+        # A message has made its copy.
+        self._values = np.frombuffer(
+            self.message.effort if kind is JointState else self.message.data)
 
     def write(self, torque):
         """Put the commanded entries of a joint torque (nv,), N·m or N, into the message."""

@@ -9,6 +9,8 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from opspace_control.errors import RosInterfaceError
+
 # How long the executor may sit in compiled code, where Python cannot notice a signal.
 _NOTICE_SIGNALS = 0.2  # s
 
@@ -45,6 +47,11 @@ class Stop:
         """Whether to stop."""
         return self.future.done()
 
+    def heed(self):
+        """Raise a RosInterfaceError if it is time to stop: to be called by what waits."""
+        if self.wanted:
+            raise RosInterfaceError('The node was told to stop.')
+
 
 def run(make_node, arguments):
     """
@@ -55,8 +62,8 @@ def run(make_node, arguments):
     Parameters
     ----------
     make_node : callable
-        Returns the node; its ``leave()`` is called while it can still publish, also when a
-        callback has raised.
+        Takes the `Stop` and returns the node; its ``leave()`` is called while it can still
+        publish, also when a callback has raised.
     arguments : list of str
         ROS arguments among them.
 
@@ -65,7 +72,7 @@ def run(make_node, arguments):
     try:
         stop = Stop()
         executor = make_executor()
-        node = make_node()
+        node = make_node(stop)
         try:
             executor.add_node(node)
             spin(executor, stop)

@@ -37,7 +37,7 @@ class RealTime:
     def on_timer(self):
         """Make the steps that are due; publish the unmoved state while the robot waits."""
         now = time.perf_counter()
-        if self._world.held:
+        if self._world.held or self._clock is None:
             self._clock = now
             self._world.publish()
             return

@@ -10,11 +10,12 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
+from opspace_control.ros.conversions import COMMAND_TYPES
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.executor import run
 from opspace_control.ros.joints import command_joints
@@ -59,9 +60,9 @@ class SimulatorNode(Node):
         self._initial = self._initial_positions()
         values.check_names()
         values.accept_changes()
-        order = {name: i for i, name in enumerate(self._robot.joint_names)}
-        self._drives = np.array([order[name] for name in self._joints], dtype=np.intp)
-        self._efforts = np.zeros(len(order))
+        self._order = {name: i for i, name in enumerate(self._robot.joint_names)}
+        self._drives = np.array([self._order[name] for name in self._joints], dtype=np.intp)
+        self._efforts = np.zeros(len(self._order))
         self._make_messages()
         self._make_interfaces()
         self.reset()
@@ -100,8 +101,10 @@ class SimulatorNode(Node):
         if values['robot_description']:
             self._descriptions = self.create_publisher(String, 'robot_description', LATCHED)
             self._descriptions.publish(String(data=values['robot_description']))
+        kind = COMMAND_TYPES[values['command_type']]
         self._commands = self.create_subscription(
-            Float64MultiArray, values['command_topic'], self._on_command, NEWEST)
+            kind, values['command_topic'],
+            self._on_named_command if kind is JointState else self._on_command, NEWEST)
         self._services = [
             self.create_service(Trigger, '~/reset', self._on_reset),
             self.create_service(SetBool, '~/pause', self._on_pause),
@@ -157,9 +160,27 @@ class SimulatorNode(Node):
                 f'order {", ".join(self._joints)}.', throttle_duration_sec=_COMPLAIN_EVERY)
             return
         self._efforts[self._drives] = efforts
-        self._robot.set_effort(self._efforts)
         self._waiting = False
-        if not self._paused:
+        self._obey()
+
+    def _on_named_command(self, message):
+        """Take the efforts of a JointState, as topic_based_ros2_control sends them."""
+        efforts = np.array(message.effort)
+        if efforts.size != len(message.name) or not np.isfinite(efforts).all():
+            self.get_logger().error(
+                f'A command is ignored: it names {len(message.name)} joints and has '
+                f'{efforts.size} efforts. Under ros2_control each of its joints needs an effort '
+                'command interface.', throttle_duration_sec=_COMPLAIN_EVERY)
+            return
+        for name, effort in zip(message.name, efforts, strict=True):
+            if name in self._order:
+                self._efforts[self._order[name]] = effort
+        self._waiting = self._waiting and not efforts.any()
+        self._obey()
+
+    def _obey(self):
+        self._robot.set_effort(self._efforts)
+        if not self.held:
             self._pace.on_command()
 
     def _on_reset(self, _request, response):
@@ -187,4 +208,4 @@ class SimulatorNode(Node):
 
 def main(arguments=None):
     """Run the simulator node until SIGINT or SIGTERM; return the exit code."""
-    return run(SimulatorNode, arguments)
+    return run(lambda stop: SimulatorNode(), arguments)

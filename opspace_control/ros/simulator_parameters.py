@@ -5,6 +5,7 @@
 from opspace_control.ros.controller_parameters import (
     COMMAND_JOINTS,
     COMMAND_TOPIC,
+    COMMAND_TYPE,
     ROBOT_DESCRIPTION,
 )
 from opspace_control.ros.parameter_table import Parameter
@@ -12,13 +13,15 @@ from opspace_control.ros.parameter_table import Parameter
 NODE = (
     ROBOT_DESCRIPTION,
     COMMAND_TOPIC,
+    COMMAND_TYPE,
     COMMAND_JOINTS,
     Parameter('pace', 'string', 'real_time',
               'Advance with the clock on the wall, or one step for each command received.',
               choices=('real_time', 'lock_step')),
     Parameter('timestep', 'double', 0.001, 'Time between two joint states.', 's', 1e-5, 0.1),
     Parameter('wait_for_command', 'bool', True,
-              'Hold the robot still, at time zero, until the first command has arrived.'),
+              'Hold the robot still, at time zero, until the first command has arrived; as a '
+              'JointState, the first that is not zero: ros2_control sends zeros from its start.'),
     Parameter('passive_joints', 'string_array', [],
               'Joints without a drive. Moving joints that are neither commanded nor passive are '
               'held by a brake.'),

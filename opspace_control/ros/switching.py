@@ -81,7 +81,7 @@ def _downstream(loaded, name):
     for link in chain:
         for interface in loaded[link].required_command_interfaces:
             owner = interface.partition('/')[0]
-            if owner in loaded and owner not in chain:
+            if owner in loaded and loaded[owner].is_chainable and owner not in chain:
                 chain.append(owner)
     return chain
 

@@ -1,0 +1,90 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The joints change hands without the robot falling: commands flow before, meanwhile and after."""
+
+from opspace_control.errors import RosInterfaceError
+
+
+class Handover:
+    """
+    Takes the joints from whoever has them in the controller manager, and gives them back.
+
+    All this happens while the node's executor waits, so the control cycle is run here.
+
+    Parameters
+    ----------
+    manager : ControllerManager
+    controller : OperationalSpaceController
+    cycle : ControlCycle
+    take : callable
+        Returns the newest JointState, or None if there is no new one.
+    command : rclpy publisher
+        Of the commands.
+    heed : callable
+        Raises a RosInterfaceError if the node is to stop.
+    logger : rclpy logger
+
+    """
+
+    def __init__(self, manager, controller, cycle, take, command, heed, logger):
+        self._manager = manager
+        self._controller = controller
+        self._cycle = cycle
+        self._take = take
+        self._command = command
+        self._heed = heed
+        self._logger = logger
+
+    def begin(self):
+        """
+        Have our forward controller switched on, while the robot is held where it is.
+
+        Without commands it would fall from the moment on in which it is ours.
+
+        Raises
+        ------
+        RosInterfaceError
+            There are no joint states, nobody takes the commands, or the manager refuses.
+
+        """
+        self._expect(lambda: self._cycle.known,
+                     'No joint state arrives.', 'Is joint_state_broadcaster active?')
+        self._expect(self._command.get_subscription_count,
+                     f'Nobody listens to {self._command.topic_name}.',
+                     'Correct command_topic or effort_controller.')
+        self._manager.switch_on(self._hold)
+
+    def end(self):
+        """Let the controllers of before have the joints, while zero effort is commanded."""
+        try:
+            self._manager.switch_off(self._cycle.rest)
+        except RosInterfaceError as error:
+            self._logger.error(f'{error} The joints are not handed back.')
+
+    def is_ours(self):
+        """Return whether the joints are still ours; otherwise the log says why."""
+        try:
+            if self._manager.is_switched_on(self._run_cycle):
+                return True
+            self._logger.error(f'{self._manager.controller} is not active any more.')
+        except RosInterfaceError as error:
+            self._logger.error(str(error))
+        return False
+
+    def _expect(self, condition, complaint, cure):
+        if not self._manager.wait(condition, self._hold):
+            raise RosInterfaceError(complaint, cure=cure)
+
+    def _hold(self):
+        """Run a cycle whose goals are where the robot is: held, it goes nowhere."""
+        self._controller.hold()
+        self._run_cycle()
+        if self._cycle.fault:
+            raise RosInterfaceError(self._cycle.fault)
+
+    def _run_cycle(self):
+        self._heed()
+        message = self._take()
+        if message is not None:
+            self._cycle.on_joint_state(message)
+        self._cycle.watch()

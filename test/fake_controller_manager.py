@@ -1,0 +1,310 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A controller manager of ros2_control, as far as a client can tell: services, nodes, semantics.
+
+Services wait for each other and for the update loop, which runs in a thread of its own and does
+the switching, as in the real one. Faults are attributes that a test sets.
+"""
+
+import contextlib
+import json
+import math
+import sys
+import threading
+import time
+from dataclasses import dataclass, field, replace
+
+import rclpy
+from controller_manager_msgs.msg import ControllerState
+from controller_manager_msgs.srv import ListControllers, SwitchController
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+FORWARD = 'forward_command_controller/ForwardCommandController'
+GROUP_EFFORT = 'effort_controllers/JointGroupEffortController'
+
+
+@dataclass
+class Controller:
+    name: str
+    type: str
+    commands: tuple         # required command interfaces
+    references: tuple = ()  # of a chainable one, without its name
+    state: str = 'inactive'
+    joints: tuple = ()      # parameter of a forward controller
+    latched: list = field(default_factory=list)  # its last command
+    received: list = field(default_factory=list)  # (time, command), all of them
+    activated: float = math.nan  # when
+    deactivated: float = math.nan
+
+    @property
+    def active(self):
+        return self.state == 'active'
+
+
+def forward(name, joints, interface='effort', **fields):
+    """Return a forward controller of these joints."""
+    return Controller(name, fields.pop('type', FORWARD), tuple(f'{j}/{interface}' for j in joints),
+                      joints=tuple(joints), **fields)
+
+
+class RefusedError(Exception):
+    pass
+
+
+class FakeControllerManager:
+    """
+    Parameters
+    ----------
+    controllers : sequence of Controller
+    domain : int
+    namespace : str
+    update_rate : float
+        Hz.
+    """
+
+    def __init__(self, controllers, domain, namespace='', update_rate=100.0):
+        self.controllers = {each.name: replace(each) for each in controllers}
+        self.efforts = {}           # of the hardware: the last value of each interface
+        self.requests = []          # switch requests, as they came
+        self.refusal = ''           # what the hardware says to any switch
+        self.failing = set()        # controllers that cannot be activated
+        self.free = threading.Event()  # cleared: services hang, and go on when it is set again
+        self.free.set()
+        self.stalled = False        # no update, as with hardware that blocks
+        self._pending = None
+        self._done = threading.Event()
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, domain_id=domain)
+        self._manager = self._node('controller_manager', namespace)
+        self._manager.create_service(
+            ListControllers, '~/list_controllers', self._waiting(self._on_list))
+        self._manager.create_service(
+            SwitchController, '~/switch_controller', self._waiting(self._on_switch))
+        self._loop = self._node('hardware', namespace)
+        self._loop.create_timer(1.0 / update_rate, self._update)
+        self._hardware = self._loop.create_publisher(JointState, 'robot_joint_commands', 1)
+        forwards = [self._forward_node(each, namespace) for each in self.controllers.values()
+                    if each.joints]
+        self._executors = [self._spin([self._manager]), self._spin([self._loop, *forwards])]
+
+    def close(self):
+        """Withdraw from the network; whoever hangs is let go."""
+        self.free.set()
+        self._context.try_shutdown()
+        for executor, thread in self._executors:
+            executor.shutdown()
+            thread.join()
+
+    def __getitem__(self, name):
+        return self.controllers[name]
+
+    @property
+    def active(self):
+        return {name for name, each in self.controllers.items() if each.active}
+
+    def _node(self, name, namespace):
+        return Node(name, context=self._context, namespace=namespace, use_global_arguments=False)
+
+    def _forward_node(self, controller, namespace):
+        node = self._node(controller.name, namespace)
+        node.declare_parameter('joints', list(controller.joints))
+        node.declare_parameter('interface_name', controller.commands[0].rpartition('/')[2])
+
+        def on_command(message):
+            controller.latched = message.data.tolist()
+            controller.received.append((time.monotonic(), controller.latched))
+        # The system default of a subscription is best effort.
+        node.create_subscription(Float64MultiArray, '~/commands', on_command,
+                                 QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+        return node
+
+    def _spin(self, nodes):
+        executor = SingleThreadedExecutor(context=self._context)
+        for node in nodes:
+            executor.add_node(node)
+
+        def spin():
+            with contextlib.suppress(ExternalShutdownException):
+                executor.spin()
+        thread = threading.Thread(target=spin, daemon=True)
+        thread.start()
+        return executor, thread
+
+    def _waiting(self, callback):
+        def waiting(request, response):
+            self.free.wait()
+            return callback(request, response)
+        return waiting
+
+    # ---- the services -----------------------------------------------------------------------
+
+    def _on_list(self, _request, response):
+        for each in self.controllers.values():
+            known = each.state in ('inactive', 'active')
+            response.controller.append(ControllerState(
+                name=each.name, type=each.type, state=each.state,
+                claimed_interfaces=each.commands if each.active else [],
+                required_command_interfaces=each.commands if known else [],
+                is_chainable=bool(each.references),
+                is_chained=bool(self._preceding(each)),
+                reference_interfaces=each.references if known else []))
+        return response
+
+    def _on_switch(self, request, response):
+        self.requests.append(request)
+        activate, deactivate = list(request.activate_controllers), list(
+            request.deactivate_controllers)
+        strict = request.strictness == SwitchController.Request.STRICT
+        try:
+            self._check_known(activate, 'activate', strict)
+            self._check_known(deactivate, 'deactivate', strict)
+            self._keep(activate, strict, lambda name: self._check_activate(
+                self.controllers[name], activate, deactivate))
+            self._keep(deactivate, strict, lambda name: self._check_deactivate(
+                self.controllers[name], deactivate))
+            if activate or deactivate:
+                self._check_available(activate, deactivate)
+                if self.refusal:
+                    raise RefusedError(self.refusal)
+                self._switch_in_loop(activate, deactivate, strict, request.timeout)
+        except RefusedError as error:
+            response.ok, response.message = False, str(error)
+        else:
+            response.ok, response.message = True, 'Successfully switched controllers!'
+        return response
+
+    def _check_known(self, names, action, strict):
+        unknown = [name for name in names if name not in self.controllers]
+        if unknown and (strict or unknown == names):
+            raise RefusedError(f"Could not {action} controller with name '{unknown[0]}' because no "
+                               'controller with this name exists')
+        for name in unknown:
+            names.remove(name)
+
+    def _keep(self, names, strict, check):
+        """Check each; with best effort, leave out those that are refused."""
+        for name in list(names):
+            try:
+                check(name)
+            except RefusedError:
+                if strict:
+                    raise
+                names.remove(name)
+
+    def _check_activate(self, controller, activate, deactivate):
+        if controller.active and controller.name not in deactivate:
+            raise RefusedError(f"Controller with name '{controller.name}' is already active.")
+        if controller.state not in ('active', 'inactive'):
+            raise RefusedError(f"Controller with name '{controller.name}' is not in 'inactive' "
+                               'state.')
+        self._check_following(controller, activate, deactivate)
+
+    def _check_following(self, controller, activate, deactivate):
+        for interface in controller.commands:
+            name, _, reference = interface.partition('/')
+            following = self.controllers.get(name)
+            if following is None:
+                continue
+            who = f"The following controller with name '{name}'"
+            if reference not in following.references:
+                raise RefusedError(f'{who} is not chainable.')
+            if following.active and name in deactivate:
+                raise RefusedError(f'{who} is currently active but it is requested to be '
+                                   'deactivated.')
+            if not following.active and name not in activate:
+                raise RefusedError(f'{who} is currently inactive and it is not requested to be '
+                                   'activated.')
+            self._check_following(following, activate, deactivate)
+
+    def _check_deactivate(self, controller, deactivate):
+        if not controller.active:
+            raise RefusedError(f"Controller with name '{controller.name}' can not be deactivated "
+                               'since it is not active.')
+        for preceding in self._preceding(controller):
+            if preceding.name not in deactivate:
+                raise RefusedError(
+                    f"Unable to deactivate controller with name '{controller.name}' because "
+                    f"preceding controller with name '{preceding.name}' is currently active and "
+                    'will not be deactivated.')
+
+    def _preceding(self, controller):
+        return [each for each in self.controllers.values() if each.active
+                and any(interface.startswith(f'{controller.name}/') for interface in each.commands)]
+
+    def _check_available(self, activate, deactivate):
+        claimed = {interface for each in self.controllers.values()
+                   if each.active and each.name not in deactivate for interface in each.commands}
+        for name in activate:
+            for interface in self.controllers[name].commands:
+                if interface in claimed:
+                    raise RefusedError(
+                        f"Unable to activate controller '{name}' since the command interface "
+                        f"'{interface}' is currently claimed by another controller.")
+                claimed.add(interface)
+
+    def _switch_in_loop(self, activate, deactivate, strict, timeout):
+        seconds = timeout.sec + 1e-9 * timeout.nanosec or 1.0
+        self._done.clear()
+        self._pending = (activate, deactivate, strict)
+        if not self._done.wait(seconds):
+            self._pending = None
+            raise RefusedError(f'Switch controller timed out after {seconds} seconds!')
+        missing = [name for name in activate if not self.controllers[name].active]
+        if missing:
+            raise RefusedError('Failed switching controllers.... \nUnable to activate controllers: '
+                               f'[ {" ".join(missing)} ]')
+
+    # ---- the update loop --------------------------------------------------------------------
+
+    def _update(self):
+        if self.stalled:
+            return
+        if self._pending:
+            self._switch(*self._pending)
+            self._pending = None
+            self._done.set()
+        for each in self.controllers.values():
+            if each.active and len(each.latched) == len(each.commands):
+                self.efforts.update(zip(each.commands, each.latched, strict=True))
+        drives = {interface.rpartition('/')[0]: value for interface, value in self.efforts.items()
+                  if interface.endswith('/effort')}
+        self._hardware.publish(JointState(name=list(drives), effort=list(drives.values())))
+
+    def _switch(self, activate, deactivate, strict):
+        for name in deactivate:
+            self._deactivate(self.controllers[name])
+        failed = [name for name in activate if name in self.failing]
+        for name in activate:
+            if name not in failed:
+                each = self.controllers[name]
+                each.latched = []  # what came before is not obeyed
+                each.state, each.activated = 'active', time.monotonic()
+                for interface in each.commands:
+                    self.efforts.setdefault(interface, 0.0)
+        if failed and strict:
+            for name in set(activate) - set(failed):
+                self._deactivate(self.controllers[name])
+
+    def _deactivate(self, controller):
+        controller.state, controller.deactivated = 'inactive', time.monotonic()
+        controller.latched = []
+        if controller.type == GROUP_EFFORT:
+            self.efforts.update(dict.fromkeys(controller.commands, 0.0))
+
+
+def main():
+    """Run as a process that can be killed: domain and controllers, as JSON, are the arguments."""
+    manager = FakeControllerManager(
+        [Controller(**fields) for fields in json.loads(sys.argv[2])], int(sys.argv[1]))
+    print('ready', flush=True)
+    sys.stdin.read()
+    manager.close()
+
+
+if __name__ == '__main__':
+    main()
