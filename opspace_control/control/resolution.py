@@ -17,13 +17,13 @@ def scale_rows(L, asked, least_mobility, scale):
     """
     Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
 
-    A row that is asked for with less than 1 gets its diagonal inflated to ``L_rr / asked²``, as if
-    something soft were between its force and its point: 1 is exact, towards 0 it lets go.
-
     It is ``1 / sqrt`` of the mean diagonal of the point's linear block, or of its angular one, so a
     turned base frame changes nothing. A point that hardly anything can move, such as one on the
     axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
     errors would count as freedoms. Rows that cannot move, or are not asked for, get zero.
+
+    A row that is asked for with less than 1 gets its diagonal inflated to ``L_rr / asked²``, as if
+    something soft were between its force and its point: 1 is exact, towards 0 it lets go.
     """
     for first in range(0, scale.size, 3):
         mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
@@ -105,19 +105,19 @@ def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, previo
 
     Exact wherever the smallest eigenvalue of the scaled ``M = S Λ⁻¹ S`` certainly is above the
     threshold: its lower bound, the reciprocal of the trace of the inverse, is. Elsewhere
-    ``x = S φ(M) M⁻¹ S b`` with a smooth φ that rises from 0 for a lost direction, which thus gets no
-    force, to 1 − 8e-7 at the threshold; ``φ(λ) / λ`` never exceeds ``2.6 / ε``. No eigenvalues are
-    needed for it: PASSES of ``(M + ε) y ← S b + ε y`` leave r⁹ undone and one more r¹⁰, which in
-    the right proportion make ``φ = 1 − r⁹ (10 − 9 r)``, ``r = ε / (λ + ε)``.
+    ``x = S φ(M) M⁻¹ S b`` with a smooth φ that rises from 0 for a lost direction, which thus gets
+    no force, to 1 − 8e-7 at the threshold; ``φ(λ) / λ`` never exceeds ``2.6 / ε``. No eigenvalues
+    are needed for it: PASSES of ``(M + ε) y ← S b + ε y`` leave r⁹ undone and one more r¹⁰, which
+    in the right proportion make ``φ = 1 − r⁹ (10 − 9 r)``, ``r = ε / (λ + ε)``.
 
     Parameters
     ----------
     L : (k, k) array
-        Λ⁻¹, lower triangle.
+        Λ⁻¹, lower triangle; its diagonal is inflated where a row is asked for with less than 1.
     b : (k,) array
         ``a* − a_null``, m/s² and rad/s².
     asked : (k,) array
-        1 for an axis that the tasks control, 0 for one that they do not.
+        1 for an axis that the tasks control, 0 for one that they do not, or in between.
     least_mobility : float
         Least linear mobility a point is measured by, 1/kg.
     threshold : float
