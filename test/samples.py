@@ -24,13 +24,13 @@ class Sample(NamedTuple):
     frames: tuple
 
 
-# Together: every joint type, branches, welded and mimic links.
+# Together: every joint type, branches, welded links.
 _FRAMES = {
     'planar_3r': ('forearm', 'hand'),
     'dual_arm': ('l_hand', 'r_hand'),
     'humanoid': ('l_hand', 'r_hand'),
     'talos': ('gripper_left_base_link', 'gripper_right_base_link'),
-    'tree': ('link_9', 'link_17'),
+    'tree': ('link_4', 'link_11'),
 }
 
 
@@ -38,7 +38,7 @@ _FRAMES = {
 def sample(name, floating_base=False, locked_joints=()):
     """Return the `Sample` of this name."""
     if name == 'tree':
-        urdf = random_urdf(seed=3, n_joints=12, n_fixed=3, n_mimics=2)
+        urdf = random_urdf(seed=2, n_joints=8, n_fixed=3)
     else:
         urdf = (robot_file(TALOS) if name == 'talos' else URDF / f'{name}.urdf').read_text()
     model = RobotModel.from_urdf(urdf, floating_base=floating_base, locked_joints=locked_joints)

@@ -150,7 +150,7 @@ class RobotModel(KinematicTree):
             N m or N.
 
         """
-        return self._newton_euler(state, state.v, np.zeros(self.nv), np.zeros(3))
+        return self._newton_euler(state, np.zeros(self.nv), np.zeros(3))
 
     def gravity(self, state):
         """
@@ -167,7 +167,7 @@ class RobotModel(KinematicTree):
             N m or N, for 9.81 m/s² along -z of the world.
 
         """
-        return self._newton_euler(state, np.zeros(self.nv), np.zeros(self.nv), GRAVITY)
+        return self._newton_euler(state, np.zeros(self.nv), GRAVITY, v=np.zeros(self.nv))
 
     def inverse_dynamics(self, state, acceleration):
         """
@@ -192,7 +192,7 @@ class RobotModel(KinematicTree):
 
         """
         acceleration = self._joint_vector(acceleration, 'acceleration')
-        return self._newton_euler(state, state.v, acceleration, GRAVITY)
+        return self._newton_euler(state, acceleration, GRAVITY)
 
     def forward_dynamics(self, state, torque):
         """
@@ -258,8 +258,9 @@ class RobotModel(KinematicTree):
         kinematics.place(nodes, state.q, states, points)
         return nodes, states, points, supports
 
-    def _newton_euler(self, state, v, a, gravity):
+    def _newton_euler(self, state, a, gravity, v=None):
         nodes, states = self._workspace(state)
+        v = state.v if v is None else v
         tau = poisoned(self.nv)
         inverse_dynamics.inverse_dynamics(nodes, state.q, v, a, gravity, states, tau)
         return tau

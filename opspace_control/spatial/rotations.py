@@ -48,7 +48,7 @@ def matrix_to_quaternion(R, quaternion):
     """
     Write the unit quaternion ``[x y z w]``, w ≥ 0, of a rotation matrix.
 
-    The largest of the four components is found first and divided by, so no angle is ill-conditioned.
+    The largest of the four is found first and divided by, so no angle is ill-conditioned.
     """
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     if trace > 0.0:

@@ -40,7 +40,7 @@ def multiply_transpose(A, B, out):
 
 @inlined
 def dot(a, b):
-    """Return the product of a force and a motion 6-vector (a power, in W, where both are physical)."""
+    """Return the product of a force and a motion 6-vector: a power, in W, if both are physical."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
 
 

@@ -1,0 +1,107 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Scratch memory: poisoned when made, and never read before it is written."""
+
+import inspect
+
+import numpy as np
+import pytest
+from robots import chain
+from samples import by_sample, random_state, sample
+
+from opspace_control import (
+    ModelError,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+    operational_space,
+)
+from opspace_control.control.cycle import control_cycle
+from opspace_control.dynamics.workspace import (
+    NODE_STATE,
+    POINT,
+    make_points,
+    moment_nodes,
+    poisoned,
+)
+from opspace_control.model.nodes import WORLD
+
+# What a cycle writes before it reads it: whole arguments, and fields of the others.
+SCRATCH = {
+    'states': NODE_STATE.names, 'points': [name for name in POINT.names if name != 'frame'],
+    'tasks': ['R', 'p', 'acceleration', 'wrench'], 'cycles': ['least_eigenvalue', 'R'],
+    'a_null': None, 'asked': None, 'demand': None, 'Lambda_inverse': None, 'scale': None,
+    'factor': None, 'previous': None, 'force': None,
+}
+
+
+@pytest.mark.parametrize('shape', [7, (3, 4), (0,), (5, 0, 2), 0])
+def test_poison_is_everywhere(shape):
+    assert np.isnan(poisoned(shape)).all()
+    records = poisoned(shape, NODE_STATE)
+    for name in NODE_STATE.names:
+        assert np.isnan(records[name]).all(), name
+
+
+@by_sample
+def test_nothing_returned_is_poisoned(name, floating_base):
+    _, model, frames = sample(name, floating_base)
+    state = random_state(model, 1)
+    osd = operational_space(model, state, frames)
+    ones = np.ones(model.nv)
+    for value in (model.mass_matrix(state), model.bias_force(state), model.gravity(state),
+                  model.jacobian(state, frames), model.bias_acceleration(state, frames),
+                  model.inverse_dynamics(state, ones), model.forward_dynamics(state, ones),
+                  *model.forward_kinematics(state).values(),
+                  *(value for value in vars(osd).values() if isinstance(value, np.ndarray))):
+        assert np.isfinite(value).all()
+
+
+@pytest.mark.parametrize('q', [0.4, 0.0], ids=['regular', 'stretched'])
+@pytest.mark.parametrize(('name', 'floating_base'), [
+    ('planar_3r', False), ('dual_arm', False), ('talos', True), ('tree', True)])
+def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q):
+    """Poison all scratch between two cycles at one state: the torques must not change."""
+    _, model, frames = sample(name, floating_base)
+    q = model.integrate(model.neutral(), np.full(model.nv, q), 1.0)
+    state = RobotState(model, q, np.linspace(-1.0, 1.0, model.nv))
+    tasks = [PoseTask(frame, max_linear_velocity=0.3) for frame in frames]
+    controller = OperationalSpaceController(model, tasks, PostureTask(target=model.neutral()))
+    for task in tasks:
+        task.set_target([0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 1.0])
+    torque = controller.compute_torque(state)
+    assert np.isfinite(torque).all()
+    names = list(inspect.signature(control_cycle.py_func).parameters)
+    for scratch, fields in SCRATCH.items():
+        argument = controller._arguments[names.index(scratch)]
+        for part in ([argument] if fields is None else [argument[field] for field in fields]):
+            part[...] = np.nan
+    if floating_base:
+        controller._arguments[names.index('cycles')]['origin'] = np.nan
+    again = controller.compute_torque(state, out=np.full(model.nv, np.nan))
+    np.testing.assert_array_equal(again, torque)
+
+
+def test_nodes_support_the_points_they_carry():
+    model = sample('humanoid').model
+    points, supports = make_points(model, ['l_hand', 'feet', 'chest', 'l_hand'])
+    moving = {model.dof_names[model.nodes['v_index'][i]] for i in np.flatnonzero(supports[:, 2])}
+    assert moving == {'ankle_pitch', 'knee_pitch', 'hip_pitch', 'torso_yaw', 'torso_roll',
+                      'torso_pitch', 'chest_pitch'}
+    assert not supports[:, 1].any()
+    assert points['frame']['node'][1] == WORLD
+    np.testing.assert_array_equal(supports[:, 0], supports[:, 3])
+    assert supports[:, 0].sum() == 14
+    with pytest.raises(ModelError, match="no link 'nose'"):
+        make_points(model, ['nose'])
+
+
+def test_only_a_floating_base_is_taken_out_of_the_moments():
+    model = RobotModel.from_urdf(chain('revolute', 'planar', inner=(
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/>')), floating_base=True)
+    assert moment_nodes(model)['q_scale'].tolist() == [0.0] * 3 + [1.0] * 7
+    assert (model.nodes['q_scale'] == 1.0).all()
+    fixed = sample('tree').model
+    np.testing.assert_array_equal(moment_nodes(fixed), fixed.nodes)
