@@ -37,13 +37,16 @@ EVERYBODYS = {'errors', 'compiled', 'share'}
 # What a package may import besides the standard library, by room.
 MATHEMATICS = {'numpy', 'numba', 'urdf_parser_py', 'xacro'}
 ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'rcl_interfaces', 'rosgraph_msgs',
-       'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs'}
+       'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs', 'trajectory_msgs', 'tf2_msgs',
+       'visualization_msgs', 'diagnostic_msgs'}
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'simulation': {'numpy', 'mujoco'},
     'ros': {'numpy', 'yaml'} | ROS,  # yaml comes with urdf_parser_py
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
 }
+# Parts of every installed ROS 2 that are on no package index.
+NO_WHEELS = {'launch', 'launch_ros', 'tf2_msgs'}
 LONGEST_MODULE = 320
 
 
@@ -148,7 +151,7 @@ class TestDescriptions:
         wheels = 'ros-jazzy-'
         wanted = {name.removeprefix(wheels).replace('-', '_') if name.startswith(wheels) else
                   as_keys.get(name, f'python3-{name}') for name in names}
-        assert keys - {'launch', 'launch_ros'} == wanted
+        assert keys - NO_WHEELS == wanted
 
     def test_every_imported_ros_package_is_a_dependency(self, manifest):
         keys = {element.text for element in manifest.findall('exec_depend')}

@@ -95,6 +95,11 @@ class ControlCycle:
             self._feedback_due = now + self.feedback_period
             self.feedback(message.header.stamp)
 
+    @property
+    def commanded(self):
+        """Joint forces last commanded, (nv,), N·m or N."""
+        return self._torque
+
     def watch(self):
         """Look at the age of the last state; to be called often, by a steady clock."""
         now = time.perf_counter()

@@ -24,9 +24,8 @@ from opspace_control.ros.controller_parameters import NODE, controller_table
 from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.executor import run
-from opspace_control.ros.feedback import Feedback
-from opspace_control.ros.goals import Goals
 from opspace_control.ros.handover import Handover
+from opspace_control.ros.interface import Interface
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST, RELIABLE
 from opspace_control.ros.robot import apply_gains, make_controller, make_task
@@ -123,14 +122,11 @@ class ControllerNode(LifecycleNode):
             RELIABLE)
         self._cycle = ControlCycle(self._controller, EffortCommand(model, joints, kind),
                                    self._command.publish, self.get_logger())
-        self._feedback = Feedback(self, self._controller)
-        self._cycle.feedback = self._feedback.publish
+        self._interface = Interface(self, self._controller, self._cycle, joints, self.parameters)
         self._apply_parameters()
         self._handover = self._manager and Handover(
             self._manager, self._controller, self._cycle, self._newest_state, self._command,
             self._heed_stop, self.get_logger())
-        self._goals = Goals(self, self._controller, self._cycle)
-        self._cycle.move_goals = self._goals.advance
         self._hold = self.create_service(Trigger, '~/hold', self._on_hold)
         held = [name for name, yes in zip(model.dof_names, model.locked, strict=True) if yes]
         self.get_logger().info(
@@ -142,7 +138,7 @@ class ControllerNode(LifecycleNode):
     @_transition
     def on_activate(self):
         """Begin to command: every goal is the present pose until another arrives."""
-        self._controller.hold()
+        self._interface.hold()
         self._cycle.reset()
         # What start-up left behind would be searched for garbage in the middle of control.
         gc.collect()
@@ -168,8 +164,7 @@ class ControllerNode(LifecycleNode):
     @_transition
     def on_cleanup(self):
         """Give up the controller."""
-        self._goals.destroy()
-        self._feedback.destroy()
+        self._interface.destroy()
         self.destroy_service(self._hold)
         self.destroy_publisher(self._command)
         self._controller = self._cycle = None
@@ -241,7 +236,7 @@ class ControllerNode(LifecycleNode):
     def _on_hold(self, _request, response):
         response.success = self._active
         if self._active:
-            self._controller.hold()
+            self._interface.hold()
         response.message = ('Every goal is now the present pose.' if self._active
                             else 'The controller is not active.')
         return response
@@ -255,6 +250,7 @@ class ControllerNode(LifecycleNode):
             return
         values = self.parameters
         apply_gains(self._controller, values)
+        self._interface.apply(values)
         self._cycle.period = _period(values['update_rate'])
         self._cycle.feedback_period = _period(values['publish_rate'])
         self._cycle.state_timeout = values['safety.state_timeout']

@@ -58,6 +58,15 @@ NODE = (
               'Hz', 0.0, 1e4, read_only=False),
     Parameter('publish_rate', 'double', 50.0,
               "Rate of the tasks' feedback topics. 0: none.", 'Hz', 0.0, 1e3, read_only=False),
+    Parameter('frame_prefix', 'string', '',
+              "What the robot's links begin with in messages, as robot_state_publisher's parameter "
+              'of that name.'),
+    Parameter('goals.feed_forward_timeout', 'double', 0.1,
+              'Age of a target_twist or target_accel at which it begins to fade; at twice this age '
+              'it is zero. In time of the joint states.', 's', 1e-3, 10.0, read_only=False),
+    Parameter('goals.transform_timeout', 'double', 1.0,
+              'Age of a moving transform of TF up to which it is used for goals.',
+              's', 1e-3, 60.0, read_only=False),
     Parameter('safety.state_timeout', 'double', 0.05,
               'Age of the last joint state at which the robot is only damped. 0: never.',
               's', 0.0, 60.0, read_only=False),
@@ -91,7 +100,7 @@ TASK = (
 
 
 # Parameters or topics of the node itself are called so.
-_TAKEN = ('posture', 'safety', 'limits')
+_TAKEN = ('goals', 'limits', 'posture', 'safety')
 
 
 def controller_table(tasks):

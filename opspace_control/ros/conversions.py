@@ -10,6 +10,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.spatial.rotations import matrix_from_quaternion
 
 # A quaternion shorter than this names no orientation, however it is scaled.
 _SHORTEST_QUATERNION = 0.1
@@ -144,6 +145,32 @@ def pose_from_message(pose):
     return values
 
 
+def matrix_from_pose(pose):
+    """Return (7,) ``[x y z qx qy qz qw]``, its quaternion of unit norm, as a transform (4, 4)."""
+    transform = np.eye(4)
+    transform[:3, :3] = matrix_from_quaternion(pose[3:])
+    transform[:3, 3] = pose[:3]
+    return transform
+
+
+def six_from_message(message):
+    """
+    Return a geometry_msgs/Twist or Accel as (6,), linear first.
+
+    Raises
+    ------
+    RosInterfaceError
+        A number is not finite.
+
+    """
+    a, b = message.linear, message.angular
+    values = np.array([a.x, a.y, a.z, b.x, b.y, b.z])
+    if not np.isfinite(values).all():
+        raise RosInterfaceError('The motion is not finite.', cure='Give six finite numbers.',
+                                value=values)
+    return values
+
+
 def fill_pose(message, pose):
     """Write (7,) ``[x y z qx qy qz qw]`` into a geometry_msgs/Pose."""
     p, o = message.position, message.orientation
@@ -153,6 +180,12 @@ def fill_pose(message, pose):
 def fill_twist(message, six):
     """Write (6,), linear first, into a geometry_msgs/Twist."""
     a, b = message.linear, message.angular
+    a.x, a.y, a.z, b.x, b.y, b.z = six.tolist()
+
+
+def fill_wrench(message, six):
+    """Write (6,), force first, into a geometry_msgs/Wrench."""
+    a, b = message.force, message.torque
     a.x, a.y, a.z, b.x, b.y, b.z = six.tolist()
 
 

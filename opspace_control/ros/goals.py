@@ -1,22 +1,30 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Goals that arrive on topics: poses of the tasks, positions of the joints."""
+"""Goals that arrive on topics: poses of the tasks and how they move, positions of the joints."""
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.conversions import pose_from_message
+from opspace_control.ros.conversions import (
+    matrix_from_pose,
+    nanoseconds,
+    pose_from_message,
+    six_from_message,
+)
+from opspace_control.ros.moving_goals import MovingGoals
 from opspace_control.ros.qos import RELIABLE
-from opspace_control.spatial.rotations import matrix_from_quaternion
+from opspace_control.ros.trajectories import check_speed, read_trajectory
 
 _COMPLAIN_EVERY = 1.0  # s
 
 
 class Goals:
     """
-    Subscriptions that check goals and hand them to a controller's tasks.
+    Subscriptions that check goals and hand them to a controller's tasks, and switches of tasks.
 
     A goal that cannot be used is refused with a throttled warning, and the old one stays.
 
@@ -25,44 +33,88 @@ class Goals:
     node : rclpy.node.Node
     controller : OperationalSpaceController
     cycle : ControlCycle
-        Knows where the robot is, for goals in frames that move.
+        Knows where the robot is, and its time.
+    frames : Frames
+        Knows the frames goals are given in.
+
+    Attributes
+    ----------
+    moving : MovingGoals
 
     """
 
-    def __init__(self, node, controller, cycle):
+    def __init__(self, node, controller, cycle, frames):
         self._node = node
         self._controller = controller
         self._cycle = cycle
-        self._subscriptions = [
-            node.create_subscription(
-                PoseStamped, f'~/{task.name}/target_pose', self._checked(self._on_pose, task),
-                RELIABLE)
-            for task in controller.tasks.values()]
-        self._subscriptions.append(node.create_subscription(
-            JointState, '~/target_joint', self._checked(self._on_joints, controller.posture),
-            RELIABLE))
+        self._frames = frames
+        self.moving = MovingGoals()
+        self._services = []
+        self._subscriptions = []
+        for task in controller.tasks.values():
+            for name, kind, take in (
+                    ('target_pose', PoseStamped, self._on_pose),
+                    ('target_twist', TwistStamped, self._on_twist),
+                    ('target_accel', AccelStamped, self._on_acceleration),
+                    ('target_trajectory', MultiDOFJointTrajectory, self._on_trajectory)):
+                self._listen(kind, f'~/{task.name}/{name}', take, task)
+            self._services.append(node.create_service(
+                SetBool, f'~/{task.name}/enable', self._switch_of(task)))
+        self._listen(JointState, '~/target_joint', self._on_joints, controller.posture)
 
-    def advance(self, stamp):
-        """Let goals that move by themselves be where they are at this stamp of a state, ns."""
+    def hold(self):
+        """Make the present pose every goal."""
+        self.moving.stop()
+        self._controller.hold()
 
     def destroy(self):
         """Stop listening."""
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
+        for service in self._services:
+            self._node.destroy_service(service)
 
-    def _checked(self, take, task):
+    def _listen(self, kind, topic, take, task):
         def callback(message):
             try:
                 take(message, task)
             except OpspaceError as error:
                 self._node.get_logger().warning(
                     f'A goal is refused: {error}', throttle_duration_sec=_COMPLAIN_EVERY)
-        return callback
+        self._subscriptions.append(
+            self._node.create_subscription(kind, topic, callback, RELIABLE))
 
     def _on_pose(self, message, task):
-        pose = pose_from_message(message.pose)
-        frame = message.header.frame_id.lstrip('/')
-        task.set_target(self._in_base(pose, frame))
+        pose = matrix_from_pose(pose_from_message(message.pose))
+        task.set_target(self._frames.in_base(message.header.frame_id) @ pose)
+        if self.moving.following(task):
+            self.moving.stop(task)
+
+    def _on_twist(self, message, task):
+        twist = self._in_base_axes(message.twist, message.header)
+        check_speed(task, *np.linalg.norm(twist.reshape(2, 3), axis=1))
+        self._feed_forward(task, 'twist', twist)
+
+    def _on_acceleration(self, message, task):
+        self._feed_forward(task, 'acceleration', self._in_base_axes(message.accel, message.header))
+
+    def _feed_forward(self, task, name, values):
+        self._need_state()
+        if self.moving.following(task):
+            raise RosInterfaceError(f"'{task.name}' follows a trajectory.", task=task.name,
+                                    cure='Send it a pose first.')
+        self.moving.feed_forward(task, name, values, self._cycle.stamp)
+
+    def _on_trajectory(self, message, task):
+        self._need_state()
+        trajectory = read_trajectory(message, task, self._frames.in_base(message.header.frame_id))
+        now = self._cycle.stamp
+        start = nanoseconds(message.header.stamp) or now
+        late = 1e-9 * (now - start) - trajectory.duration
+        if late > 0.0:
+            raise RosInterfaceError(f'The trajectory ended {late:.3g} s ago.', value=late,
+                                    cure='Leave its time stamp empty to start it at once.')
+        self.moving.follow(task, trajectory, start)
 
     def _on_joints(self, message, posture):
         if not message.name or len(message.name) != len(message.position):
@@ -71,17 +123,25 @@ class Goals:
                 cure='Give one position for each name.')
         posture.set_target(dict(zip(message.name, message.position.tolist(), strict=True)))
 
-    def _in_base(self, pose, frame):
-        """Return a pose (7,) given in a frame of the robot as a transform (4, 4) in the base."""
-        transform = np.eye(4)
-        transform[:3, :3] = matrix_from_quaternion(pose[3:])
-        transform[:3, 3] = pose[:3]
-        model = self._controller.model
-        if frame in ('', model.root_link):
-            return transform
-        model.frame_index(frame)  # names the nearest frames if there is none
+    def _switch_of(self, task):
+        def callback(request, response):
+            if request.data and not task.enabled:
+                self.moving.stop(task)
+                task.clear_target()
+            task.enabled = request.data
+            response.success = True
+            response.message = (f"'{task.name}' acts, from where it is." if request.data else
+                                f"'{task.name}' is off: its axes belong to the posture.")
+            return response
+        return callback
+
+    def _in_base_axes(self, message, header):
+        """Return a Twist or Accel of a frame's axes in those of the base, (6,)."""
+        six = six_from_message(message)
+        R = self._frames.in_base(header.frame_id)[:3, :3]
+        return (six.reshape(2, 3) @ R.T).reshape(6)
+
+    def _need_state(self):
         if not self._cycle.known:
-            raise RosInterfaceError(
-                f"Where '{frame}' is cannot be known before the first joint state.",
-                cure='Send the goal again when the robot is there.', frame=frame)
-        return model.forward_kinematics(self._cycle.state, [frame])[frame] @ transform
+            raise RosInterfaceError('A goal cannot move before the first joint state.',
+                                    cure='Send it again when the robot is there.')

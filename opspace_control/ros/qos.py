@@ -15,3 +15,8 @@ RELIABLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 # the last one.
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+# As tf2 listens and broadcasts.
+TF = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+TF_STATIC = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
+                       durability=DurabilityPolicy.TRANSIENT_LOCAL)
