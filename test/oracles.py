@@ -279,9 +279,20 @@ def assert_agrees(model, state, frames, oracle, tolerance=1e-10):
     """
     Hold everything this package says about a state against an oracle.
 
-    Quantities are compared in natural units, so that a finger's row counts as much as a torso's.
     What needs the inverse of a matrix may differ by as much as that inverse magnifies rounding in
-    the oracle itself. What needs Λ is left out where the points cannot move independently.
+    the oracle itself.
+    """
+    direct, inverted = differences(model, state, frames, oracle)
+    assert max(direct.values()) < tolerance, direct
+    assert max(inverted.values()) < max(tolerance, oracle.rounding), (inverted, oracle.rounding)
+
+
+def differences(model, state, frames, oracle):
+    """
+    Return how far this package is from an oracle, by quantity: what needs no inverse, what does.
+
+    Quantities are compared in natural units, so that a finger's row counts as much as a torso's.
+    What needs Λ is left out where the points cannot move independently.
     """
     osd = operational_space(model, state, frames)
     joints, rows = oracle.joint_units, oracle.row_units
@@ -308,5 +319,4 @@ def assert_agrees(model, state, frames, oracle, tolerance=1e-10):
             'coriolis': difference(osd.coriolis, oracle.coriolis, 1.0 / rows),
             'gravity': difference(osd.gravity, oracle.gravity, 1.0 / rows),
         }
-    assert max(direct.values()) < tolerance, direct
-    assert max(inverted.values()) < max(tolerance, oracle.rounding), (inverted, oracle.rounding)
+    return direct, inverted
