@@ -20,6 +20,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
+        (f'share/{NAME}/benchmark', sorted(glob('benchmark/*.py'))),
         (f'share/{NAME}/config', sorted(glob('config/*'))),
         (f'share/{NAME}/launch', sorted(glob('launch/*.launch.py'))),
         (f'share/{NAME}/urdf', sorted(glob('urdf/*'))),

@@ -13,6 +13,7 @@ _VERBS = {
     'check': ('cli.check', 'look at a robot and its parameters before anything moves'),
     'controller': ('ros.controller', 'run the controller node'),
     'simulator': ('ros.simulator', 'run the simulated robot node'),
+    'bench': ('cli.bench', 'measure the mathematics and the nodes beside their peers'),
     'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),
 }
 

@@ -1,0 +1,120 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Measure this package beside its peers: `opspace bench`, or `python benchmark`.
+
+What is compared takes turns in one run, so that ratios hold on a noisy machine too.
+"""
+
+import argparse
+import datetime
+import importlib
+import json
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+# Small matrices lose by being shared out between threads; to be said before NumPy is imported.
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
+_SECTIONS = {
+    'talos': 'a control cycle of Talos, 32 joints, beside Pinocchio and MuJoCo',
+    'growth': 'serial chains of 25 to 400 joints',
+    'allocation': 'memory, and crossings into compiled code',
+    'first_torque': 'from the start of the demo to the first torque, compiling and compiled',
+    'ros_latency': 'joint state to effort command through ROS 2',
+}
+_PACKAGES = ('numpy', 'numba', 'pin', 'mujoco', 'ros-jazzy-rclpy')
+_BEGIN, _END = '<!-- performance:begin -->', '<!-- performance:end -->'
+_ROOT = Path(__file__).resolve().parents[1]
+_PICTURE = _ROOT / 'doc' / 'growth.png'
+
+
+def main():
+    """Measure, print, and return the exit code: 1 if a target was missed."""
+    arguments = _arguments()
+    from figures import markdown
+
+    from opspace_control.errors import OpspaceError
+    figures, skipped = [], {}
+    for number, name in enumerate(arguments.sections, 1):
+        print(f'[{number}/{len(arguments.sections)}] {name}: {_SECTIONS[name]}', file=sys.stderr)
+        try:
+            figures += importlib.import_module(name).measure()
+        except ImportError as error:
+            skipped[name] = f'{error.name} is not installed'
+        except OpspaceError as error:
+            skipped[name] = str(error)
+    machine = _machine()
+    report = '\n'.join([
+        markdown(figures), '',
+        f'Medians, quartiles in brackets; {", ".join(machine.values())}.',
+        *(f'Not measured: {_SECTIONS[name]} ({reason}).' for name, reason in skipped.items())])
+    if arguments.json:
+        print(json.dumps({'machine': machine, 'skipped': skipped,
+                          'figures': [figure.as_dict() for figure in figures]}, indent=2))
+    else:
+        print(report)
+    if arguments.update_readme:
+        _update_readme(report)
+        if 'growth' in arguments.sections and 'growth' not in skipped:
+            importlib.import_module('growth').plot(figures, _PICTURE)
+    return 0 if all(figure.met for figure in figures) else 1
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(
+        prog='opspace bench', description='Measure this package beside its peers.',
+        epilog='\n'.join(f'{name:14}{what}' for name, what in _SECTIONS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('sections', nargs='*', metavar='SECTION',
+                        help='what to measure; everything if not said:')
+    parser.add_argument('--json', action='store_true', help='print everything as JSON')
+    parser.add_argument('--update-readme', action='store_true',
+                        help='put the table into README.md, and the picture into doc/')
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.sections if name not in _SECTIONS]
+    if unknown:
+        parser.error(f'there is no section {unknown[0]!r}')
+    arguments.sections = arguments.sections or list(_SECTIONS)
+    return arguments
+
+
+def _machine():
+    """Return what the figures depend on."""
+    versions = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = f'{package} {metadata.version(package)}'
+        except metadata.PackageNotFoundError:
+            continue
+    return {'date': datetime.date.today().isoformat(), 'cpu': _processor(),
+            'cores': f'{os.cpu_count()} cores', 'python': f'Python {platform.python_version()}',
+            **versions}
+
+
+def _processor():
+    """Return the name of the processor."""
+    try:
+        for line in Path('/proc/cpuinfo').read_text().splitlines():
+            if line.startswith('model name'):
+                return line.partition(':')[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _update_readme(report):
+    readme = _ROOT / 'README.md'
+    head, begin, rest = readme.read_text().partition(_BEGIN)
+    _, end, tail = rest.partition(_END)
+    if not (begin and end):
+        raise SystemExit(f'{readme} has no lines {_BEGIN} and {_END}.')
+    readme.write_text(f'{head}{begin}\n{report}\n{end}{tail}')
+    print(f'{readme} is up to date.', file=sys.stderr)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
