@@ -22,7 +22,7 @@ pin = pytest.importorskip('pinocchio')
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Oracle:
     """Dynamics of a robot at one state, in the order of ``dof_names`` and in world axes."""
 

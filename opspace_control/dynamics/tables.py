@@ -37,7 +37,7 @@ from opspace_control.spatial.rotations import matrix_from_quaternion
 ROOT = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Link:
     """Link i and its joint at one state."""
 
