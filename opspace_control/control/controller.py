@@ -94,7 +94,8 @@ class OperationalSpaceController:
             self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
             _felt(nodes, supports), records, dofs, goal,
             self._posture_acceleration, poisoned(rows), poisoned(rows), poisoned((rows, rows)),
-            poisoned(rows), poisoned((rows, rows)), poisoned(rows), poisoned(rows), self._effort_limits)
+            poisoned(rows), poisoned((rows, rows)), poisoned(rows), poisoned(rows),
+            self._effort_limits)
         self._compute = None
 
     def compute_torque(self, state, out=None):
@@ -165,7 +166,7 @@ class OperationalSpaceController:
         out -= self.model.gravity(resting)
         out[~usable] = 0.0
         out /= max(1.0, (abs(out[usable]) / self._effort_limits[usable]).max(initial=0.0))
-        return out
+        return np.clip(out, -self._effort_limits, self._effort_limits, out=out)  # rounding
 
     def hold(self):
         """Make the poses and the posture of the next cycle the goals of all tasks."""
