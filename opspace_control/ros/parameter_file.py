@@ -22,7 +22,11 @@ _ALLOWED = {
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as ROS 2 reads it: a bare y is a bool, and 1e5 a number."""
+    """YAML as ROS 2 reads it: a bare y is a bool but in a name, and 1e5 a number."""
+
+    def construct_mapping(self, node, deep=False):
+        self.flatten_mapping(node)
+        return {str(key.value): self.construct_object(value, deep) for key, value in node.value}
 
 
 _Loader.bool_values = {**yaml.SafeLoader.bool_values, 'y': True, 'n': False}
@@ -103,13 +107,11 @@ def refusals(values, table):
 
 
 def _nearest(name, known):
-    """Return a cure for an unknown name: a block that no task has, or a slip of the pen."""
-    block, dot, leaf = name.rpartition('.')
-    if dot and block not in {other.rpartition('.')[0] for other in known} and any(
-            other.endswith(f'.{leaf}') for other in known):
-        blocks = sorted({other.rpartition('.')[0] for other in known} - {''})
-        return f"If '{block}' is a task, add it to tasks. {nearest(block, blocks)}"
-    return nearest(name, known)
+    """Return a cure for an unknown name: a slip of the pen, or a block that no task has."""
+    block = name.rpartition('.')[0]
+    if not block or any(other.startswith(f'{block}.') for other in known):
+        return nearest(name, [other for other in known if other.endswith(f'.{name}')] or known)
+    return f"{nearest(name, known)} If '{block}' is a task, name it in tasks."
 
 
 def _refusal(parameter, value):

@@ -180,7 +180,8 @@ def _table(rows, styles, alignments, paint, flexible):
 def _wrapped(text, indent, hanging=None):
     hanging = indent if hanging is None else hanging
     return textwrap.wrap(text, _WIDTH, initial_indent=' ' * indent,
-                         subsequent_indent=' ' * hanging, break_long_words=False)
+                         subsequent_indent=' ' * hanging, break_long_words=False,
+                         break_on_hyphens=False)
 
 
 def _shortened(text, width):

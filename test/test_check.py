@@ -1,0 +1,376 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""`opspace check`, run as a user runs it: what it says is true, and what is wrong has a cure."""
+
+import functools
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+import pytest
+import robots
+
+from opspace_control import ModelError, RobotModel
+from opspace_control.cli.check import main
+from opspace_control.cli.preflight.report import examine
+from opspace_control.cli.preflight.text import write
+from opspace_control.cli.preflight.tree import draw, moving_bodies
+from opspace_control.cli.robots import ROBOTS
+from opspace_control.model.urdf import read_urdf
+
+ROOT = Path(__file__).parents[1]
+PLANAR = str(ROOT / 'urdf/planar_3r.urdf')
+DUAL_ARM = str(ROOT / 'urdf/dual_arm.urdf')
+# Only this package and the standard library are on the path of the environment's interpreter.
+WITHOUT_ROS = """\
+import sys
+for name in ('rclpy', 'std_msgs', 'rcl_interfaces', 'mujoco', 'matplotlib'):
+    sys.modules[name] = None
+from opspace_control.cli.main import main
+sys.exit(main(['check', *sys.argv[1:]]))"""
+
+
+@functools.cache
+def check(*arguments):
+    return subprocess.run([sys.executable, '-c', WITHOUT_ROS, *arguments], cwd=ROOT, check=False,
+                          capture_output=True, text=True)
+
+
+def facts(*arguments):
+    """Return the report as JSON gives it, exit code and verdict agreeing."""
+    process = check(*arguments, '--json')
+    report = json.loads(process.stdout, parse_constant=pytest.fail)
+    assert process.returncode == ['OK', 'WARN', 'FAIL'].index(report['verdict'])
+    assert report['verdict'] in {finding['level'] for finding in report['findings']}
+    return report
+
+
+def said(report, level):
+    return [f'{finding["what"]} {finding["cure"]}' for finding in report['findings']
+            if finding['level'] == level]
+
+
+@pytest.fixture
+def failures(capsys):
+    """Return what fails, as a process says it; a person is told the same."""
+    def fail(*arguments):
+        report = facts(*arguments)
+        assert report['verdict'] == 'FAIL'
+        assert 'Traceback' not in check(*arguments, '--json').stderr
+        assert main(arguments) == 2
+        told = ' '.join(capsys.readouterr().out.replace('→', '').split())
+        assert all(' '.join(failure.split()) in told for failure in said(report, 'FAIL'))
+        return '\n'.join(said(report, 'FAIL'))
+    return fail
+
+
+@pytest.fixture
+def parameters(tmp_path):
+    def write_file(text):
+        path = tmp_path / 'parameters.yaml'
+        path.write_text(text)
+        return str(path)
+    return write_file
+
+
+class TestDemoRobots:
+
+    @pytest.fixture(params=ROBOTS, ids=lambda robot: robot.name)
+    def robot(self, request):
+        return request.param
+
+    def test_passes_with_its_parameters(self, robot):
+        process = check(str(robot.path()), str(ROOT / 'config' / f'{robot.name}.yaml'))
+        assert process.returncode == (0 if robot.ours else 1), process.stdout
+        lines = process.stdout.splitlines()
+        assert max(map(len, lines[1:])) <= 100  # the first has the paths
+        assert '\x1b' not in process.stdout
+        assert all(line == line.rstrip() for line in lines)
+
+    def test_gravity_is_that_of_pinocchio(self, robot):
+        report = facts(str(robot.path()), str(ROOT / 'config' / f'{robot.name}.yaml'))
+        model = pinocchio.buildModelFromUrdf(str(robot.path()))
+        q = pinocchio.neutral(model)
+        expected = {}
+        at_home = report['home']['positions']
+        for name, joint in zip(model.names, model.joints, strict=True):
+            if name in at_home:
+                q[joint.idx_q:joint.idx_q + joint.nq] = at_home[name] if joint.nq == 1 else (
+                    np.cos(at_home[name]), np.sin(at_home[name]))
+        for follower, (leader, factor, offset) in report['robot']['mimics'].items():
+            joint = model.joints[model.getJointId(follower)]
+            q[joint.idx_q] = factor * at_home[leader] + offset
+        gravity = pinocchio.computeGeneralizedGravity(model, model.createData(), q)
+        for name, joint in zip(model.names, model.joints, strict=True):
+            if joint.nv == 1:
+                expected[name] = gravity[joint.idx_v]
+        for joint in report['joints']:
+            assert joint['gravity'] == pytest.approx(expected[joint['name']], abs=1e-9)
+            assert joint['largest_gravity'] >= abs(joint['gravity'])
+            if joint['effort']:
+                assert joint['gravity_share'] == pytest.approx(
+                    abs(joint['gravity']) / joint['effort'])
+
+    def test_facts(self, robot):
+        report = facts(str(robot.path()), str(ROOT / 'config' / f'{robot.name}.yaml'))
+        model = pinocchio.buildModelFromUrdf(str(robot.path()))
+        total = sum(inertia.mass for inertia in model.inertias)
+        moving = sum(body['mass'] for body in report['tree'][1:])
+        assert moving == pytest.approx(total - model.inertias[0].mass, rel=1e-12)
+        assert report['robot']['mass'] == pytest.approx(total, rel=1e-12)
+        assert report['home']['given']
+        for name, value in robot.start.items():
+            assert report['home']['positions'][name] == value
+        assert 0.0 < report['cycle']['median'] < 1e-3
+        for task, hand in zip(report['tasks'], robot.hands, strict=True):
+            assert task['frame'] == hand
+            assert task['rank'] == task['wanted'] == len(robot.axes.split())
+
+
+class TestTasks:
+
+    def test_a_planar_arm_reaches_three_of_six_axes(self):
+        report = facts(PLANAR, '--frames', 'hand', '--home', 'shoulder=0.9,elbow=-1.2,wrist=-0.6')
+        task, = report['tasks']
+        assert (task['rank'], task['best_rank'], task['wanted']) == (3, 3, 6)
+        assert [axis for _, axis in task['never_movable']] == ['y', 'rx', 'rz']
+        assert report['together']['redundancy'] == 0
+        warning, = said(report, 'WARN')
+        assert "'x z ry'" in warning
+
+    def test_a_straight_arm_is_singular_along_itself(self):
+        home = f'shoulder={np.pi / 4},elbow=0,wrist=0'
+        report = facts(PLANAR, '--frames', 'hand', '--home', home)
+        task, = report['tasks']
+        assert (task['rank'], task['best_rank']) == (2, 3)
+        direction, = task['weak']
+        wrench = {part['axis']: part['component'] for part in direction['wrench']}
+        assert wrench == pytest.approx({'x': 1.0, 'z': 1.0, 'ry': 0.0}, abs=1e-6)
+        assert any('singular at home' in warning for warning in said(report, 'WARN'))
+
+    def test_a_nearly_straight_arm_is_near_a_singularity(self, parameters):
+        path = parameters('/**:\n  ros__parameters: {tasks: [hand], hand: {axes: x z ry}}')
+        report = facts(PLANAR, path, '--home', 'shoulder=0,elbow=0.1,wrist=0')
+        assert report['tasks'][0]['rank'] == 3
+        warning, = said(report, 'WARN')
+        assert 'near a singularity' in warning
+        assert 'x hardly accelerates' in warning
+
+    def test_two_tasks_for_the_same_link_hinder_each_other(self):
+        report = facts(DUAL_ARM, '--frames', 'l_hand,l_palm')
+        assert [task['rank'] for task in report['tasks']] == [6, 6]
+        assert report['together']['rank'] == 6
+        assert any('6 of the 12 directions' in warning for warning in said(report, 'WARN'))
+
+    def test_a_frame_that_no_joint_moves_fails(self, failures):
+        assert "frame 'base_link'" in failures(PLANAR, '--frames', 'base_link')
+
+    def test_a_free_base_is_not_a_drive(self):
+        report = facts(DUAL_ARM, '--frames', 'l_hand', '--floating-base')
+        assert report['robot']['passive'] == [
+            'base/x', 'base/y', 'base/z', 'base/rx', 'base/ry', 'base/rz']
+        assert report['together']['redundancy'] == 17 - 6
+
+    def test_no_task_is_a_warning(self):
+        report = facts(PLANAR)
+        assert report['together'] is None
+        assert any('--frames' in warning for warning in said(report, 'WARN'))
+
+
+class TestHome:
+
+    def test_beyond_a_limit_fails(self, failures):
+        failed = failures(PLANAR, '--frames', 'hand', '--home', 'elbow=2.9')
+        assert "'elbow'" in failed
+        assert '2.9' in failed
+
+    def test_close_to_a_limit_warns(self):
+        report = facts(PLANAR, '--home', 'elbow=2.75,wrist=1')
+        assert any('close to a position limit: elbow.' in text for text in said(report, 'WARN'))
+
+    def test_unknown_joint_is_named_with_its_neighbours(self, failures):
+        failed = failures(PLANAR, '--home', 'elbo=1')
+        assert "'elbo'" in failed
+        assert "'elbow'" in failed
+
+    def test_others_start_at_zero_or_the_nearest_limit(self):
+        panda = str(robots.robot_file('panda_description/urdf/panda.urdf'))
+        positions = facts(panda, '--home', 'panda_joint1=0.5')['home']['positions']
+        assert positions['panda_joint1'] == 0.5
+        assert positions['panda_joint2'] == 0.0
+        assert positions['panda_joint4'] == -0.0698
+
+    @pytest.mark.parametrize('text', ['elbow', 'elbow=', 'elbow=a', 'elbow=nan'])
+    def test_nonsense_is_a_matter_of_usage(self, text):
+        process = check(PLANAR, '--home', text)
+        assert process.returncode == 2
+        assert text in process.stderr
+        assert 'usage: opspace check' in process.stderr
+
+
+class TestBadRobots:
+
+    @pytest.mark.parametrize('content', [
+        '', 'no XML', '<robot name="r"><link name="a"/>', robots.robot(robots.link('a')),
+        robots.robot(robots.link('a'), robots.link('b')),
+        robots.robot(robots.link('a'), robots.joint('j', 'a', 'b')),
+        robots.robot(robots.link('a'), robots.link('b', mass=-1.0), robots.joint('j', 'a', 'b')),
+    ], ids=['empty', 'text', 'cut', 'fixed', 'two roots', 'no child', 'negative mass'])
+    def test_are_told_as_the_model_tells_it(self, content, tmp_path, failures):
+        path = tmp_path / 'bad.urdf'
+        path.write_text(content)
+        with pytest.raises(ModelError) as caught:
+            RobotModel.from_urdf_file(path)
+        assert failures(str(path)).split() == str(caught.value).split()
+
+    def test_missing_file(self, failures):
+        assert 'No such file' in failures('nowhere.urdf')
+
+    def test_limits_that_are_missing_or_absurd_are_listed(self, tmp_path):
+        path = tmp_path / 'robot.urdf'
+        limits = ('<limit lower="-1" upper="1" effort="1e6" velocity="1"/>',
+                  '<limit lower="-1" upper="1" effort="0" velocity="1"/>',
+                  '<limit lower="-1" upper="1" effort="9" velocity="9"/>')
+        path.write_text(robots.robot(robots.link('l0'), *(
+            robots.link(f'l{i}') + robots.joint(f'j{i}', f'l{i - 1}', f'l{i}', inner=inner)
+            for i, inner in enumerate(limits, 1))))
+        warnings = said(facts(str(path)), 'WARN')
+        assert any('effort limit' in text and ': j1.' in text for text in warnings)
+        assert any("'j2' has an effort limit of 0" in text for text in warnings)
+        assert not any('j3' in text for text in warnings)
+
+    def test_a_robot_too_weak_to_stand_fails_where_it_is_to_stand(self, tmp_path, failures):
+        path = tmp_path / 'weak.urdf'
+        path.write_text(Path(PLANAR).read_text().replace('effort="120"', 'effort="30"'))
+        failed = failures(str(path), '--frames', 'hand', '--home', 'elbow=0.5')
+        assert 'shoulder' in failed
+        assert facts(str(path), '--frames', 'hand')['verdict'] == 'WARN'  # nobody chose that home
+
+
+class TestBadParameters:
+
+    def test_every_mistake_is_found_at_once(self, parameters, failures):
+        failed = failures(DUAL_ARM, parameters("""\
+/**/opspace_controller:
+  ros__parameters:
+    tasks: [left, right]
+    passive_joints: [torso_yow]
+    update_rate: 1000
+    publish_rate: -1.0
+    safty: {state_timeout: 0.1}
+    left: {frame: l_hand, kdd: 1.0, axes: x q}
+    right: {frame: r_hnd}
+    rigth: {frame: r_hand}
+opspace_simulator:
+  ros__parameters:
+    timestepp: 0.1
+    initial_positions: {l_elbo: 0.1}
+"""))
+        for mistake, cure in (
+                ('torso_yow', 'torso_yaw'), ('update_rate', '1000.0'), ('publish_rate', '1000 Hz'),
+                ('safty.state_timeout', 'safety.state_timeout'), ('left.kdd', 'left.kd'),
+                ("'x q'", 'rx'), ('r_hnd', 'r_hand'), ('rigth.frame', 'name it in tasks'),
+                ('timestepp', 'timestep'), ('l_elbo', 'l_elbow')):
+            assert mistake in failed, failed
+            assert cure in failed, failed
+
+    def test_a_file_without_our_node_fails(self, parameters, failures):
+        failed = failures(PLANAR, parameters('opspace_controler:\n  ros__parameters: {tasks: []}'))
+        assert "'opspace_controler'" in failed
+
+    @pytest.mark.parametrize('text', ['', '- a\n- b', 'a: [', 'opspace_controller: {tasks: [a]}'])
+    def test_what_is_no_parameter_file_fails(self, parameters, text, failures):
+        assert 'parameter file' in failures(PLANAR, parameters(text))
+
+    def test_missing_file(self, failures):
+        assert 'No such file' in failures(PLANAR, 'nowhere.yaml')
+
+    def test_a_joint_without_an_effort_interface_warns(self, tmp_path):
+        path = tmp_path / 'robot.urdf'
+        path.write_text(Path(PLANAR).read_text().replace(
+            '<command_interface name="effort"/>', '<command_interface name="position"/>', 1))
+        parameters = tmp_path / 'parameters.yaml'
+        parameters.write_text('/**:\n  ros__parameters: {command_joints: [shoulder, elbow, wrist]}')
+        warnings = said(facts(str(path), str(parameters)), 'WARN')
+        assert any('No effort command interface: shoulder.' in text for text in warnings)
+
+
+class TestTree:
+
+    @staticmethod
+    def lines(text):
+        description = read_urdf(text)
+        return [names for names, *_ in draw(moving_bodies(description))]
+
+    def test_only_a_branch_goes_deeper(self):
+        parts = [robots.link(name) for name in 'abcdef']
+        parts += [robots.joint('ab', 'a', 'b'), robots.joint('bc', 'b', 'c'),
+                  robots.joint('cd', 'c', 'd'), robots.joint('ce', 'c', 'e'),
+                  robots.joint('ef', 'e', 'f', 'fixed')]
+        assert self.lines(robots.robot(*parts)) == [
+            'a', '└─ ab', '   bc', '   ├─ cd', '   └─ ce']
+        last = draw(moving_bodies(read_urdf(robots.robot(*parts))))[-1]
+        assert last == ('   └─ ce', 'revolute', 2.0, ['e', 'f'])
+
+    def test_a_long_run_is_one_line(self):
+        names, kinds, mass, links = draw(moving_bodies(read_urdf(
+            robots.chain(*['revolute'] * 30, 'prismatic'))))[-1]
+        assert names == '└─ j1 … j31'
+        assert kinds == '30 revolute, 1 prismatic'
+        assert mass == 31.0
+        assert links == ['l31']
+
+    def test_depth_has_no_limit(self):
+        count = 3000
+        parts = [robots.link('l0')]
+        for i in range(1, count):
+            parts.append(robots.link(f'l{i}') + robots.joint(f'j{i}', f'l{i - 1}', f'l{i}')
+                         + robots.link(f's{i}') + robots.joint(f'k{i}', f'l{i - 1}', f's{i}'))
+        assert len(self.lines(robots.robot(*parts))) == 2 * count - 1
+
+
+@pytest.mark.parametrize('path', robots.robot_files(), ids=robots.robot_id)
+def test_every_real_robot_has_a_report(path):
+    for floating_base in (False, True):
+        report = examine(path, floating_base=floating_base)
+        lines = write(report)
+        assert max(map(len, lines[1:])) <= 100
+        assert ('robot' in report) or report['verdict'] == 'FAIL'
+
+
+class TestColour:
+
+    @staticmethod
+    def on_a_terminal(**environment):
+        """Return what the process writes to a terminal."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, '-m', 'opspace_control.cli.main', 'check', 'nowhere.urdf'], cwd=ROOT,
+            stdout=theirs, env={**os.environ, 'TERM': 'xterm', **environment})
+        os.close(theirs)
+        text = b''
+        while True:
+            try:
+                part = os.read(ours, 1 << 16)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            text += part
+        os.close(ours)
+        assert process.wait() == 2
+        return text.decode()
+
+    def test_on_a_terminal_unless_it_is_not_wanted(self):
+        plain = self.on_a_terminal(NO_COLOR='1')
+        assert '\x1b' not in plain
+        coloured = self.on_a_terminal(NO_COLOR='')
+        assert '\x1b[1;31mFAIL' in coloured
+        assert re.sub(r'\x1b\[[\d;]*m', '', coloured) == plain
+        assert self.on_a_terminal(NO_COLOR='', TERM='dumb') == plain
