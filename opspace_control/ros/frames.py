@@ -78,7 +78,7 @@ class Frames:
         raise self._unknown(frame, top)
 
     def _ancestors(self, frame, ends=()):
-        """Return a frame and those above, up to one of ``ends`` or TF's end, with its pose in each."""
+        """Return a frame and those above it, and its pose in each; no further than ``ends``."""
         chain = [(frame, np.eye(4))]
         while chain[-1][0] not in ends and len(chain) < _LONGEST_CHAIN:
             name, transform = chain[-1]
