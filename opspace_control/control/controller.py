@@ -90,10 +90,11 @@ class OperationalSpaceController:
         self._gradual = (records['kp'], records['kd'], records['activation'], dofs['kp'],
                          dofs['kd'])
         n, rows = nodes.size, 6 * len(tasks)
+        self._inverse_inertia = poisoned((rows, rows))
         self._arguments = (
             self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
             _felt(nodes, supports), records, dofs, goal,
-            self._posture_acceleration, poisoned(rows), poisoned(rows), poisoned((rows, rows)),
+            self._posture_acceleration, poisoned(rows), poisoned(rows), self._inverse_inertia,
             poisoned(rows), poisoned((rows, rows)), poisoned(rows), poisoned(rows),
             self._effort_limits)
         self._compute = None
@@ -195,6 +196,16 @@ class OperationalSpaceController:
     @gravity_compensation.setter
     def gravity_compensation(self, value):
         self._cycle['gravity'] = GRAVITY if value else 0.0
+
+    @property
+    def inverse_inertia(self):
+        """
+        Λ⁻¹ of the tasks' frames at the last cycle, (6m, 6m), [CK00] (30).
+
+        On its way in or out, a task's rows have an inflated diagonal.
+        """
+        lower = np.tril(self._inverse_inertia)
+        return lower + np.tril(lower, -1).T
 
     @property
     def posture_acceleration(self):

@@ -79,11 +79,21 @@ def task_freedom(model, state, tasks, nearly_lost=1e-2):
         For an unknown frame.
 
     """
+    L = actuated_inverse_inertia(model, state, [task.frame for task in tasks])
+    return freedom_of_inertia(L, tasks, model.nodes['mass'].sum(), nearly_lost)
+
+
+def freedom_of_inertia(inverse_inertia, tasks, mass, nearly_lost=1e-2):
+    """
+    Return the `Freedom` of ``tasks`` whose frames have this Λ⁻¹ (6m, 6m).
+
+    ``mass`` is the robot's, kg; the other parameters are those of `task_freedom`.
+    """
     chosen = [(6 * e + r, (task.name, axis)) for e, task in enumerate(tasks)
               for r, axis in enumerate(AXES) if axis in task.axes]
     index, rows = [i for i, _ in chosen], [row for _, row in chosen]
-    L = actuated_inverse_inertia(model, state, [task.frame for task in tasks])
-    scale = _scale(L.diagonal(), 1.0 / model.nodes['mass'].sum())
+    L = inverse_inertia
+    scale = _scale(L.diagonal(), 1.0 / mass)
     scaled = (scale[:, None] * L * scale)[np.ix_(index, index)]
     eigenvalues, vectors = np.linalg.eigh(scaled)
     fixed = scaled.diagonal() <= RANK_TOLERANCE

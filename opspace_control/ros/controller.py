@@ -29,6 +29,8 @@ from opspace_control.ros.interface import Interface
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST, RELIABLE
 from opspace_control.ros.robot import apply_gains, make_controller, make_task
+from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 
 _WATCH_PERIOD = 0.01  # s
 _LOOK_PERIOD = 0.2  # s, for a controller manager
@@ -122,7 +124,8 @@ class ControllerNode(LifecycleNode):
             RELIABLE)
         self._cycle = ControlCycle(self._controller, EffortCommand(model, joints, kind),
                                    self._command.publish, self.get_logger())
-        self._interface = Interface(self, self._controller, self._cycle, joints, self.parameters)
+        self._interface = Interface(self, self._controller, self._cycle, joints, self.parameters,
+                                    lambda: self._active)
         self._apply_parameters()
         self._handover = self._manager and Handover(
             self._manager, self._controller, self._cycle, self._newest_state, self._command,
@@ -219,7 +222,7 @@ class ControllerNode(LifecycleNode):
         return taken[0] if taken else None
 
     def _warm_up(self):
-        """Compile or load everything a cycle may call, before anything moves."""
+        """Compile or load everything that a cycle, a goal or feedback calls, before it does."""
         start = time.perf_counter()
         cold = not any(Path(cache_directory()).glob('**/*.nbc'))
         if cold:
@@ -229,7 +232,9 @@ class ControllerNode(LifecycleNode):
         model = self._controller.model
         state = RobotState(model, model.neutral(), [0.0] * model.nv)
         self._controller.damping_torque(state)
-        model.forward_kinematics(state)
+        model.jacobian(state, [model.root_link])
+        R = model.forward_kinematics(state)[model.root_link][:3, :3]
+        vector_from_matrix(matrix_from_quaternion(quaternion_from_matrix(R)))
         took = time.perf_counter() - start
         self.get_logger().info(f'{"Compiled" if cold else "Loaded"} in {took:.1f} s.')
 

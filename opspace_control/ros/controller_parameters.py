@@ -61,6 +61,8 @@ NODE = (
     Parameter('frame_prefix', 'string', '',
               "What the robot's links begin with in messages, as robot_state_publisher's parameter "
               'of that name.'),
+    Parameter('broadcast_targets', 'bool', False,
+              'Broadcast the goals on TF, as frames <task>_target below the base frame.'),
     Parameter('goals.feed_forward_timeout', 'double', 0.1,
               'Age of a target_twist or target_accel at which it begins to fade; at twice this age '
               'it is zero. In time of the joint states.', 's', 1e-3, 10.0, read_only=False),

@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything a configured controller hears and says beside joint states and commands."""
 
-from opspace_control.ros.feedback import Feedback
+from opspace_control.ros.diagnostics import Diagnostics
+from opspace_control.ros.feedback import Feedback, add_task_topics
 from opspace_control.ros.frames import Frames
 from opspace_control.ros.goals import Goals
+from opspace_control.ros.joint_efforts import JointEfforts
+from opspace_control.ros.markers import GoalTransforms, TaskMarkers
+from opspace_control.ros.qos import TF
 from opspace_control.ros.transforms import Transforms
 
 
 class Interface:
     """
-    The topics and services of the tasks.
+    The topics and services of a controller and its tasks.
 
     Parameters
     ----------
@@ -22,15 +26,24 @@ class Interface:
         Those that are commanded, in the order of the command.
     parameters : mapping
         Values of the controller node's parameters.
+    is_active : callable
+        Returns whether the controller is commanding.
 
     """
 
-    def __init__(self, node, controller, cycle, joints, parameters):
+    def __init__(self, node, controller, cycle, joints, parameters, is_active):
         self._transforms = Transforms(node)
         self._frames = Frames(controller.model, cycle, self._transforms,
                               parameters['frame_prefix'])
         self._goals = Goals(node, controller, cycle, self._frames)
-        self._feedback = Feedback(node, controller, cycle, self._frames, joints)
+        self._feedback = Feedback(node)
+        add_task_topics(self._feedback, controller, self._frames)
+        JointEfforts(controller, cycle, joints).add_to(self._feedback)
+        markers = TaskMarkers(controller, self._frames.base)
+        self._feedback.add('~/markers', markers.message, markers.fill)
+        if parameters['broadcast_targets']:
+            self._broadcast_targets(node, controller)
+        self._diagnostics = Diagnostics(node, controller, cycle, is_active)
         cycle.move_goals = self._goals.moving.advance
         cycle.feedback = self._feedback.publish
         self.apply(parameters)
@@ -46,5 +59,13 @@ class Interface:
 
     def destroy(self):
         """Withdraw all of it."""
-        for part in (self._goals, self._feedback, self._transforms):
+        for part in (self._goals, self._feedback, self._diagnostics, self._transforms):
             part.destroy()
+
+    def _broadcast_targets(self, node, controller):
+        if not self._transforms.available:
+            node.get_logger().warning(
+                'broadcast_targets does nothing: tf2_msgs is not installed.')
+            return
+        goals = GoalTransforms(controller, self._frames)
+        self._feedback.add('/tf', goals.message, goals.fill, TF)

@@ -60,6 +60,10 @@ class CycleStatistics:
         if least == 0.0:
             self._released += 1
 
+    def age(self, now):
+        """Return the time since the last cycle in s, inf before the first."""
+        return np.inf if self._last is None else now - self._last
+
     def take(self):
         """
         Return a dict of what happened since the last call, and start over.

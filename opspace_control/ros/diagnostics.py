@@ -1,0 +1,131 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""How the controller is, once a second, in the form that robots report their health in."""
+
+import time
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+
+from opspace_control.control.preflight import freedom_of_inertia
+from opspace_control.ros.qos import RELIABLE
+
+_PERIOD = 1.0  # s
+# Scaled eigenvalue of Λ⁻¹ below which a direction is told of: twice the usual threshold of release.
+_NEARLY_LOST = 1e-2
+# Parts of a direction smaller than this are not told.
+_SMALL = 0.05
+
+
+class Diagnostics:
+    """
+    Publisher of ``/diagnostics``.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    controller : OperationalSpaceController
+    cycle : ControlCycle
+        Knows why it does not control, and counts what happens.
+    is_active : callable
+        Returns whether the controller is commanding.
+
+    """
+
+    def __init__(self, node, controller, cycle, is_active):
+        self._node = node
+        self._controller = controller
+        self._cycle = cycle
+        self._is_active = is_active
+        self._name = f'{node.get_fully_qualified_name().lstrip("/")}: control cycle'
+        self._taken = time.perf_counter()
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', RELIABLE)
+        # A simulation's clock may stop, and that must show.
+        self._timer = node.create_timer(
+            _PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def destroy(self):
+        """Withdraw the topic."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+    def _on_timer(self):
+        now = time.perf_counter()
+        facts = self._cycle.statistics.take()
+        facts['rate'] = facts['cycles'] / (now - self._taken)
+        self._taken = now
+        if not self._publisher.get_subscription_count():
+            return
+        message = DiagnosticArray(status=[self._status(facts, now)])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+    def _status(self, facts, now):
+        level, summary, values = DiagnosticStatus.OK, 'Active.', self._values(facts, now)
+        if not self._is_active():
+            summary = 'Inactive.'
+        elif self._cycle.fault:
+            level, summary = DiagnosticStatus.ERROR, self._cycle.fault
+        elif warnings := self._warnings(facts):
+            level, summary = DiagnosticStatus.WARN, ' '.join(warnings)
+        return DiagnosticStatus(
+            level=level, name=self._name, hardware_id=self._controller.model.name, message=summary,
+            values=[KeyValue(key=key, value=value) for key, value in values.items()])
+
+    def _warnings(self, facts):
+        warnings = []
+        if not facts['cycles']:
+            warnings.append('No joint states.')
+        if facts.get('missed'):
+            warnings.append(f'{facts["missed"]} joint states had no cycle.')
+        if facts['limited']:
+            warnings.append('Effort limits are reached.')
+        if facts['released']:
+            warnings.append('Directions of the tasks are lost.')
+        return warnings
+
+    def _values(self, facts, now):
+        values = {
+            'fault': self._cycle.fault or 'none',
+            'state age [s]': f'{self._cycle.statistics.age(now):.4f}',
+            'rate [Hz]': f'{facts["rate"]:.1f}'}
+        if facts['cycles']:
+            values |= {f'period {which} [ms]': f'{1e3 * facts[which]:.3f}'
+                       for which in ('min', 'mean', 'max', 'p99')}
+            values['missed cycles'] = str(facts['missed'])
+        values |= {
+            'cycles at an effort limit': str(facts['limited']),
+            'joints at an effort limit': ', '.join(self._limited_joints()) or 'none',
+            'cycles with lost directions': str(facts['released'])}
+        acting = [(e, task) for e, task in enumerate(self._controller.tasks.values())
+                  if task.enabled]
+        values['tasks that act'] = ', '.join(task.name for _, task in acting) or 'none'
+        inverse_inertia = self._controller.inverse_inertia
+        if acting and np.isfinite(inverse_inertia).all():
+            values |= self._freedom(inverse_inertia, acting)
+        return values
+
+    def _limited_joints(self):
+        """Return the joints that were commanded as much as they may at the last cycle."""
+        limits = self._controller.effort_limits
+        at_limit = (abs(self._cycle.commanded) >= limits) & (limits > 0.0)
+        return [self._controller.model.dof_names[k] for k in np.flatnonzero(at_limit)]
+
+    def _freedom(self, inverse_inertia, acting):
+        """Return how well the robot can move the acting tasks' frames at the last cycle."""
+        index = np.concatenate([np.arange(6 * e, 6 * e + 6) for e, _ in acting])
+        freedom = freedom_of_inertia(
+            inverse_inertia[np.ix_(index, index)], [task for _, task in acting],
+            self._controller.model.nodes['mass'].sum(), _NEARLY_LOST)
+        immovable = [f'{task} {axis}' for task, axis in freedom.immovable]
+        weak = [_in_words(direction.wrench) for direction in freedom.weak]
+        return {'condition number': f'{freedom.condition:.3g}',
+                'least eigenvalue': f'{freedom.eigenvalues.min():.3g}',
+                'lost directions': '; '.join([*immovable, *weak]) or 'none'}
+
+
+def _in_words(wrench):
+    """Return the larger parts of a direction, each a task's axis with its share."""
+    return ', '.join(f'{share:+.2g} {task} {axis}' for (task, axis), share in wrench.items()
+                     if abs(share) > _SMALL)
