@@ -31,9 +31,9 @@ from opspace_control.ros.parameter_file import ParameterFile, refusals
 from opspace_control.ros.robot import make_controller, make_model, make_task
 from opspace_control.ros.simulator_parameters import NODE as SIMULATOR
 
-_CALLS = 3000
-# Random postures: for the largest gravity forces, for what a task reaches away from home.
-_POSTURES, _FEW_POSTURES = 1000, 20
+# Control cycles timed; random postures, for the largest gravity forces and, fewer, for what a task
+# reaches away from home. Robots of more than a hundred joints get less.
+_CALLS, _POSTURES, _FEW_POSTURES = 3000, 1000, 20
 
 
 def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
@@ -187,7 +187,7 @@ def _joints(model, joints, home):
     """Return a dict for each degree of freedom with a coordinate of its own: limits and loads."""
     at_home = gravity_forces(model, home)
     largest = np.maximum(abs(at_home), largest_gravity_forces(
-        model, random_postures(model, home, _POSTURES)))
+        model, random_postures(model, home, _fewer(_POSTURES, model))))
     margins = limit_margins(model, home)
     status = np.where(model.locked, 'locked', np.where(model.passive, 'passive', 'active'))
     slides = set(model.nodes['v_index'][model.nodes['kind'] == PRISMATIC].tolist())
@@ -263,5 +263,10 @@ def _cycle(text, values, floating_base, state, findings):
         findings.append(verdict.failure(error))
         return None
     state = RobotState(controller.model, state.q, state.v)
-    return {'median': cycle_time(controller, state, _CALLS), 'calls': _CALLS,
+    calls = _fewer(_CALLS, controller.model)
+    return {'median': cycle_time(controller, state, calls), 'calls': calls,
             'update_rate': values['update_rate']}
+
+
+def _fewer(count, model):
+    return max(10, count * 100 // max(100, model.nv))

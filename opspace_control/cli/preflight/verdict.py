@@ -3,6 +3,7 @@
 """What the facts of the report mean: findings OK, WARN or FAIL, each with its cure."""
 
 import math
+import re
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import enumerate_names, nearest
@@ -20,7 +21,6 @@ _CLOSE_PART, _CLOSE = 0.05, 0.1
 _RELEASED, _NEAR = 1e-4, 1e-2
 # Part of the time between two joint states that a cycle may take, and their usual rate, Hz.
 _BUSY, _USUAL_RATE = 0.5, 1000.0
-_MOST_WARNINGS = 8
 
 
 def ok(what):
@@ -63,13 +63,13 @@ def of_file(file, given, refused):
 
 
 def _at_description(report):
-    warnings = report['robot']['warnings']
-    for text in warnings[:_MOST_WARNINGS]:
-        yield warning(f'{text[0].upper()}{text[1:]}.', 'Correct the robot description.')
-    if len(warnings) > _MOST_WARNINGS:
-        yield warning(f'{len(warnings) - _MOST_WARNINGS} more like these (--json has them all).',
-                      'Correct the robot description.')
-    if not warnings:
+    alike = {}  # warnings by what they say, names and numbers aside
+    for text in report['robot']['warnings']:
+        alike.setdefault(re.sub(r"'.*?'|[-\d.e]+", '', text), []).append(text)
+    for first, *others in alike.values():
+        more = f', and {len(others)} more like this (--json has them all)' if others else ''
+        yield warning(f'{_sentence(first)}{more}.', 'Correct the robot description.')
+    if not alike:
         yield ok('The robot description is sound.')
 
 
@@ -129,8 +129,11 @@ def _at_tasks(report):
         yield from _at_task(task)
     together = report['together']
     if together is None:
+        carrying = {body['parent'] for body in report['tree']}
+        ends = [body['links'][-1] for i, body in enumerate(report['tree']) if i not in carrying]
         yield warning('There is no task to look at.',
-                      'Name frames: --frames A,B, or tasks in a parameter file.')
+                      'Name frames with --frames A,B or tasks in a parameter file; the outermost '
+                      f'links are {_list(ends)}.')
     elif len(report['tasks']) > 1:
         apart = sum(task['rank'] for task in report['tasks'])
         if together['rank'] < apart:
@@ -227,7 +230,8 @@ def _at_gravity(report):
             sinks = share > _TOO_HEAVY and report['home']['given']
             yield (failure(OpspaceError(_sentence(what), cure=cure)) if sinks
                    else warning(_sentence(what), cure))
-    worst = max(joints, key=_worst_share, default=None)
+    worst = max((joint for joint in joints if math.isfinite(joint['effort'])),
+                key=_worst_share, default=None)
     if worst is None:
         return
     over = [joint['name'] for joint in joints if _TOO_HEAVY < _worst_share(joint) < math.inf]
