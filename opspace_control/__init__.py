@@ -23,6 +23,7 @@ _HOME = {
     'StateError': 'errors',
     'TaskError': 'errors',
     'ControlError': 'errors',
+    'SafetyError': 'errors',
     'SimulationError': 'errors',
     'RosInterfaceError': 'errors',
 }

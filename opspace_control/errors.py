@@ -47,6 +47,17 @@ class ControlError(OpspaceError):
     """The controller was put together, or called, in a way that cannot work."""
 
 
+class SafetyError(OpspaceError):
+    """
+    The safety envelope was left: the robot must not be controlled with what was just seen.
+
+    ``trip``, a `control.trips.Trip`, is the kind of reason; the message says what was seen.
+    """
+
+    def __init__(self, trip, message, **data):
+        super().__init__(message, trip=trip, **data)
+
+
 class SimulationError(OpspaceError):
     """The simulated robot cannot be built or was given something it cannot do."""
 

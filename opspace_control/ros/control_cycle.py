@@ -1,15 +1,19 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""From a joint state to an effort command, and what happens when there is no usable state."""
+"""From a joint state to an effort command, and what happens when that cannot go on."""
 
 import contextlib
-import math
 import time
 
 import numpy as np
 
 from opspace_control.control import DAMPING_RATE
-from opspace_control.errors import ControlError, OpspaceError
+from opspace_control.control.envelope import Envelope
+from opspace_control.control.ramps import Ramps
+from opspace_control.control.state_clock import StateClock
+from opspace_control.control.supervisor import Supervisor
+from opspace_control.control.trips import BY_ITSELF, STATE_INVALID, STATE_TIMEOUT, TIME_BACKWARDS
+from opspace_control.errors import OpspaceError, SafetyError
 from opspace_control.model import RobotState
 from opspace_control.ros.conversions import JointStateReader, nanoseconds
 from opspace_control.ros.statistics import CycleStatistics
@@ -22,9 +26,11 @@ _REST_TIME = 0.05  # s
 
 class ControlCycle:
     """
-    One control cycle on each joint state; damping, then no effort, when states stop or are bad.
+    One control cycle on each joint state, within the safety envelope.
 
-    Time is that of the steady clock: a simulation's clock may stop, a robot does not.
+    What does not fit the envelope trips: the robot is damped and carried while its state is known,
+    damped and then released while it is not. Every command, whatever its reason, is bounded by the
+    envelope last.
 
     Parameters
     ----------
@@ -35,41 +41,77 @@ class ControlCycle:
         Sends it.
     logger : rclpy logger
 
+    Attributes
+    ----------
+    state : RobotState
+        The last one.
+    known : bool
+        Whether there was one.
+    supervisor : Supervisor
+        Knows what has tripped.
+    ramps : Ramps
+        Make what is set gradual.
+
     """
 
     def __init__(self, controller, command, publish, logger):
+        model = controller.model
         self._controller = controller
-        self._reader = JointStateReader(controller.model)
+        self._reader = JointStateReader(model)
         self._command = command
         self._publish = publish
         self._logger = logger
-        self.state = RobotState(controller.model, self._reader.q, self._reader.v)
-        self._coasting = RobotState(controller.model, self._reader.q, self._reader.v)
-        self._torque = np.zeros(controller.model.nv)
+        self.state = RobotState(model, self._reader.q, self._reader.v)
+        self._coasting = RobotState(model, self._reader.q, self._reader.v)
+        self._torque = np.zeros(model.nv)
+        self.envelope = Envelope(model, controller.effort_limits)
+        self.supervisor = Supervisor()
+        self.ramps = Ramps(controller.gradual)
+        self._clock = StateClock()
         self.period = 0.0           # s, shortest time between two cycles
         self.state_timeout = 0.05   # s, 0 for never
-        self.release_time = 0.3     # s
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
         self.move_goals = None      # called with the stamp of the state, ns, before each cycle
+        self.hold_goals = controller.hold  # makes the present pose every goal
         self.statistics = CycleStatistics(controller)
         self.reset()
 
     def reset(self):
-        """Forget the last state: nothing is known until the next one arrives."""
+        """Forget states and trips: nothing is known until the next state arrives."""
+        now = time.perf_counter()
         self.known = False
-        self._last_state = time.perf_counter()
         self._due = self._feedback_due = -np.inf
-        self.stamp = 0  # of the last state, ns
+        self._unspent = 0.0         # robot time since the last cycle, s
+        self._last_sent = self._last_good = now
+        self._clock.restart(now)
+        self.envelope.restart()
+        self.supervisor.restart()
+        self.ramps.start_from_zero()
         self.statistics.restart()
-        self._fault = ''
-        self._resting = False
-        self.recovered = False      # set after a fault, for who has to look after it
+        self.recovered = False      # set after a trip, for who has to look after it
+
+    def apply(self, parameters):
+        """Take over the present values of the controller node's parameters."""
+        self.period = _period(parameters['update_rate'])
+        self.feedback_period = _period(parameters['publish_rate'])
+        self.state_timeout = parameters['safety.state_timeout']
+        self.supervisor.release_time = parameters['safety.release_time']
+        self.ramps.time = parameters['safety.ramp_time']
+        self.envelope.set_limits(effort_rate=parameters['limits.effort_rate'],
+                                 velocity_scale=parameters['limits.velocity_scale'],
+                                 position_jump=parameters['safety.position_jump'])
+
+    @property
+    def stamp(self):
+        """Time stamp of the last state, ns, 0 if it had none."""
+        return self._clock.stamp
 
     @property
     def fault(self):
-        """Why the robot is not controlled but damped or released at present; '' if it is."""
-        return self._fault
+        """Why the robot is not controlled at present: name and reason; '' if it is."""
+        trip = self.supervisor.trip
+        return f'{trip.name}: {self.supervisor.reason}' if trip else ''
 
     def on_joint_state(self, message):
         """Run one cycle."""
@@ -80,17 +122,23 @@ class ControlCycle:
             if now < self._due - 0.25 * self.period:
                 return
             self._due = max(self._due + self.period, now)
+            if not self._may_control(now):
+                self._brake(now)
+                return
+            if self.supervisor.trip:
+                self._resume()
+            dt, self._unspent = self._unspent, 0.0
+            self.ramps.advance(dt)
             self.move_goals(self.stamp)
             self._controller.compute_torque(self.state, out=self._torque)
-            if not math.isfinite(self._torque.dot(self._torque)):
-                raise ControlError('The computed effort is not finite.')
-        except OpspaceError as error:
-            self._fail(str(error), now)
+            self.envelope.bound(self._torque, dt)
+        except SafetyError as error:
+            self._trip(error, now)
+            self._brake(now)
             return
         self._publish(self._command.write(self._torque))
+        self._last_sent = now
         self.statistics.count(now, self.stamp)
-        if self._fault:
-            self._recover()
         if self.feedback_period and now >= self._feedback_due:
             self._feedback_due = now + self.feedback_period
             self.feedback(message.header.stamp)
@@ -103,15 +151,23 @@ class ControlCycle:
     def watch(self):
         """Look at the age of the last state; to be called often, by a steady clock."""
         now = time.perf_counter()
-        age = now - self._last_state
-        if self._fault:
-            self._damp_since(self._fault_time, now)
-        elif self.known and self.state_timeout and age > self.state_timeout:
-            self._fail(f'No joint state for {1e3 * age:.0f} ms.', now)
+        age = now - self._clock.last_new
+        if self.known and self.state_timeout and age > self.state_timeout:
+            self._trip(SafetyError(STATE_TIMEOUT, f'No new joint state for {1e3 * age:.0f} ms.'),
+                       now)
+        if self.supervisor.blind and (self._torque.any() or self.supervisor.damping_left(now)):
+            self._brake(now)
+
+    def hold(self):
+        """Make the present pose every goal, and let a trip end that waits for somebody's word."""
+        self.hold_goals()
+        if self.supervisor.trip:
+            self.supervisor.acknowledge()
+            self.envelope.forget_state()
 
     def release(self, take=None):
         """
-        Damp the robot, fading to zero effort within ``release_time``, then command zero.
+        Damp the robot, fading to zero effort within the release time, then command zero.
 
         Parameters
         ----------
@@ -120,58 +176,103 @@ class ControlCycle:
 
         """
         start = now = time.perf_counter()
-        while self.known and now - start < self.release_time:
-            message = take() if take else None
-            if message is not None:
-                with contextlib.suppress(OpspaceError):  # the last good velocity will do
-                    self._take(message, now)
-            self._send_damping(1.0 - (now - start) / self.release_time, now)
-            time.sleep(_RELEASE_PERIOD)
-            now = time.perf_counter()
-        # Until whatever passes the commands on has made the zeros its last: it keeps to them.
-        start = now
-        while now - start < _REST_TIME:
-            self.rest()
-            time.sleep(_RELEASE_PERIOD)
-            now = time.perf_counter()
+        try:
+            left = 1.0
+            while self.known and (left > 0.0 or self._torque.any()):
+                message = take() if take else None
+                if message is not None:
+                    with contextlib.suppress(SafetyError):  # the last good velocity will do
+                        self._take(message, now)
+                left = self.supervisor.fading(now - start)
+                self._send_damping(left, now)
+                time.sleep(_RELEASE_PERIOD)
+                now = time.perf_counter()
+        finally:
+            # Until whatever passes the commands on has made the zeros its last: it keeps to them.
+            end = now + _REST_TIME
+            while now < end:
+                self.rest()
+                time.sleep(_RELEASE_PERIOD)
+                now = time.perf_counter()
 
     def rest(self):
         """Command zero effort."""
-        self._send_damping(0.0, 0.0)
+        self._torque[:] = 0.0
+        self._publish(self._command.write(self._torque))
 
     def _take(self, message, now):
-        self._reader.read(message)
-        self.state.update(self._reader.q, self._reader.v)
-        self.stamp = nanoseconds(message.header.stamp)
-        self._last_state, self.known = now, True
+        """Read a state, or raise a SafetyError if it is not one to go by."""
+        dt = self._clock.step(nanoseconds(message.header.stamp), now)
+        self._unspent += dt
+        self.envelope.elapse(dt)
+        try:
+            self._reader.read(message)
+            self.state.update(self._reader.q, self._reader.v)
+        except OpspaceError as error:
+            raise SafetyError(STATE_INVALID, str(error)) from error
+        self.known, self._last_good = True, now
+        trip = self.supervisor.trip
+        if trip and trip.ends == BY_ITSELF and self.supervisor.released(now):
+            self.envelope.forget_state()
+        self.envelope.accept(self.state)
 
-    def _fail(self, reason, now):
-        """Stop controlling, say so once, and damp."""
-        if not self._fault:
-            self._fault, self._fault_time, self._resting = reason, now, False
-            self._logger.error(
-                f'{reason} The robot is damped, then released, until joint states are good again; '
-                'check what publishes them.')
-        self._damp_since(self._fault_time, now)
+    def _may_control(self, now):
+        """Return whether there is no trip, or whether this state ends it."""
+        if self._clock.repeated:
+            return not self.supervisor.trip
+        return self.supervisor.on_good_state(now)
 
-    def _recover(self):
-        self._logger.info('Joint states are good again: control goes on.')
-        self._fault = ''
+    def _trip(self, error, now):
+        """Stop controlling; say so once."""
+        trip = error.trip
+        if trip is TIME_BACKWARDS:
+            self.envelope.forget_state()
+        if self.supervisor.on_fault(trip, str(error), now):
+            does = 'damped, then released' if trip.blind else 'damped and carried'
+            self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}')
+
+    def _resume(self):
+        """Control again, from where the robot is and with what it is given now."""
+        name = self.supervisor.trip.name
+        goals = 'its goals'
+        if self.supervisor.resume():
+            self.hold_goals()
+            goals = 'the present pose as goal; send others again'
+        self.ramps.start_from_zero()
+        self._unspent = 0.0
         self.recovered = True
+        self._logger.info(f'{name} is over: control goes on with {goals}.')
 
-    def _damp_since(self, start, now):
-        if self._resting:
+    def _brake(self, now):
+        """Take the motion out of the robot, with what is known of it."""
+        self._unspent = 0.0
+        if self.supervisor.blind:
+            self._send_damping(self.supervisor.damping_left(now), now)
             return
-        left = 1.0 - (now - start) / self.release_time if self.release_time else 0.0
-        self._resting = left <= 0.0
-        self._send_damping(max(left, 0.0), now)
+        self._controller.damping_torque(self.state, out=self._torque)
+        if self._controller.gravity_compensation:
+            self._torque += self._controller.model.gravity(self.state)
+        self._send(now)
 
     def _send_damping(self, scale, now):
         """Command pure damping; the velocity is what this damping has left of the last one seen."""
         self._torque[:] = 0.0
         if self.known and scale > 0.0:
-            left = np.exp((self._last_state - now) * DAMPING_RATE)
+            left = np.exp((self._last_good - now) * DAMPING_RATE)
             self._coasting.update(self.state.q, self.state.v * left)
             self._controller.damping_torque(self._coasting, out=self._torque)
             self._torque *= scale
+        self._send(now)
+
+    def _send(self, now):
+        """Command what the envelope lets through."""
+        try:
+            self.envelope.bound(self._torque, now - self._last_sent)
+        except SafetyError:
+            self._torque[:] = 0.0
         self._publish(self._command.write(self._torque))
+        self._last_sent = now
+
+
+def _period(rate):
+    return 1.0 / rate if rate else 0.0

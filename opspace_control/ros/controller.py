@@ -241,7 +241,7 @@ class ControllerNode(LifecycleNode):
     def _on_hold(self, _request, response):
         response.success = self._active
         if self._active:
-            self._interface.hold()
+            self._cycle.hold()
         response.message = ('Every goal is now the present pose.' if self._active
                             else 'The controller is not active.')
         return response
@@ -254,16 +254,10 @@ class ControllerNode(LifecycleNode):
         if self._cycle is None:
             return
         values = self.parameters
-        apply_gains(self._controller, values)
+        with self._cycle.ramps.smoothly():
+            apply_gains(self._controller, values)
+        self._cycle.apply(values)
         self._interface.apply(values)
-        self._cycle.period = _period(values['update_rate'])
-        self._cycle.feedback_period = _period(values['publish_rate'])
-        self._cycle.state_timeout = values['safety.state_timeout']
-        self._cycle.release_time = values['safety.release_time']
-
-
-def _period(rate):
-    return 1.0 / rate if rate else 0.0
 
 
 def make_node(stop):

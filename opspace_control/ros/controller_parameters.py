@@ -69,12 +69,27 @@ NODE = (
     Parameter('goals.transform_timeout', 'double', 1.0,
               'Age of a moving transform of TF up to which it is used for goals.',
               's', 1e-3, 60.0, read_only=False),
+    Parameter('limits.effort_scale', 'double', 1.0,
+              "Part of the URDF's effort limits that is used.", '', 0.01, 1.0),
+    Parameter('limits.effort_rate', 'double', 20.0,
+              "Fastest change of a joint's effort, in multiples of its limit: at 20 it takes 50 ms "
+              'from zero to the limit. A joint without an effort limit has none of this either.',
+              '1/s', 1.0, 1e6, read_only=False),
+    Parameter('limits.velocity_scale', 'double', 1.0,
+              "Velocity of a joint that stops the robot, in multiples of the URDF's limit.",
+              '', 0.01, 1e6, read_only=False),
     Parameter('safety.state_timeout', 'double', 0.05,
               'Age of the last joint state at which the robot is only damped. 0: never.',
               's', 0.0, 60.0, read_only=False),
+    Parameter('safety.position_jump', 'double', 0.1,
+              'A joint this far from where its velocity has led it since the last state is not '
+              'believed.', 'rad or m', 1e-3, 1e6, read_only=False),
     Parameter('safety.release_time', 'double', 0.3,
               'Time in which damping fades to zero effort when the controller leaves or the joint '
               'states stop.', 's', 0.0, 10.0, read_only=False),
+    Parameter('safety.ramp_time', 'double', 0.5,
+              'Time in which tasks and posture come in after activation and trips, tasks come and '
+              'go, and gains change.', 's', 0.0, 60.0, read_only=False),
     Parameter('posture.kp', 'double', 25.0,
               'Stiffness of the posture, of every joint.', '1/s²', 0.0, 1e6, read_only=False),
     Parameter('posture.kd', 'double', -1.0,

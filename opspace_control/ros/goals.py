@@ -128,7 +128,8 @@ class Goals:
             if request.data and not task.enabled:
                 self.moving.stop(task)
                 task.clear_target()
-            task.enabled = request.data
+            with self._cycle.ramps.smoothly():
+                task.enabled = request.data
             response.success = True
             response.message = (f"'{task.name}' acts, from where it is." if request.data else
                                 f"'{task.name}' is off: its axes belong to the posture.")

@@ -45,6 +45,7 @@ class Interface:
             self._broadcast_targets(node, controller)
         self._diagnostics = Diagnostics(node, controller, cycle, is_active)
         cycle.move_goals = self._goals.moving.advance
+        cycle.hold_goals = self._goals.hold
         cycle.feedback = self._feedback.publish
         self.apply(parameters)
 

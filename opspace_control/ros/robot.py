@@ -77,6 +77,7 @@ def make_controller(description, parameters, *, floating_base=False):
     controller = OperationalSpaceController(
         model, [make_task(name, parameters) for name in parameters['tasks']],
         PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),
+        effort_limits=parameters['limits.effort_scale'] * model.effort_limits,
         gravity_compensation=parameters['gravity_compensation'])
     return controller, joints
 
