@@ -47,7 +47,7 @@ def controller_values(robot):
 
 def simulator_values(robot):
     """Return the parameters of the simulator that differ from their defaults."""
-    return {'command_joints': list(robot.driven),
+    return {'command_joints': list(robot.driven), 'joint_friction': robot.joint_friction,
             **{f'initial_positions.{joint}': value for joint, value in robot.start.items()}}
 
 

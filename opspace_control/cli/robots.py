@@ -41,6 +41,9 @@ class DemoRobot:
         Joints with a drive; brakes hold the others. Empty: all are driven.
     axes : str
         Axes that the hands' tasks control.
+    joint_friction : bool
+        Whether its simulated joints have the damping and friction of the URDF; False for drives
+        that measure their torque and so overcome it.
     ours : bool
         Whether the file is in our ``urdf/``.
 
@@ -53,6 +56,7 @@ class DemoRobot:
     start: dict
     driven: tuple = ()
     axes: str = 'x y z rx ry rz'
+    joint_friction: bool = True
     ours: bool = False
 
     def path(self):
@@ -151,12 +155,12 @@ ROBOTS = (
         'talos_data/robots/talos_reduced.urdf',
         ('gripper_left_base_link', 'gripper_right_base_link'), {**_TALOS_ARMS, **_TALOS_LEGS},
         ('torso_1_joint', 'torso_2_joint', 'head_1_joint', 'head_2_joint',
-         *_TALOS_ARMS, *_TALOS_LEGS)),
+         *_TALOS_ARMS, *_TALOS_LEGS), joint_friction=False),
     DemoRobot(
         'tiago_dual', 'PAL Robotics TIAGo with two arms, 17 joints driven',
         'tiago_description/robots/tiago_dual.urdf', ('arm_left_tool_link', 'arm_right_tool_link'),
         {'torso_lift_joint': 0.15, **_TIAGO_ARMS},
-        ('torso_lift_joint', 'head_1_joint', 'head_2_joint', *_TIAGO_ARMS)),
+        ('torso_lift_joint', 'head_1_joint', 'head_2_joint', *_TIAGO_ARMS), joint_friction=False),
     DemoRobot(
         'pr2', 'Willow Garage PR2, 17 joints driven',
         'pr2_description/urdf/pr2.urdf', ('l_gripper_tool_frame', 'r_gripper_tool_frame'),

@@ -55,7 +55,8 @@ class SimulatorNode(Node):
         self._joints = command_joints(tree, values['command_joints'])
         held = [name for name in tree.joint_names if name not in (*self._joints, *passive)]
         self._robot = SimulatedRobot(
-            self._description.text, timestep=values['timestep'], contacts=values['contacts'],
+            self._description.text, timestep=values['timestep'],
+            joint_friction=values['joint_friction'], contacts=values['contacts'],
             floor=values['floor'], locked_joints=held)
         self._initial = self._initial_positions()
         values.check_names()

@@ -25,6 +25,9 @@ NODE = (
     Parameter('passive_joints', 'string_array', [],
               'Joints without a drive. Moving joints that are neither commanded nor passive are '
               'held by a brake.'),
+    Parameter('joint_friction', 'bool', True,
+              'Whether joints have the damping and friction of the URDF. False for drives that '
+              'measure their torque and so overcome it.'),
     Parameter('contacts', 'bool', False, 'Whether links collide with each other and the floor.'),
     Parameter('floor', 'bool', False, 'Whether there is a floor at height zero.'),
     Parameter('publish_clock', 'bool', True, 'Publish the time of the simulation on /clock.'),

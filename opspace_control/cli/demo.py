@@ -1,0 +1,170 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+`opspace demo`: a simulated robot follows goals sent over ROS 2.
+
+The controller and the simulated robot run as processes of their own on a private ROS 2 domain. Both
+hands are sent to goals while the posture rocks a joint of the trunk in their null space.
+"""
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from opspace_control.cli.environment import own_domain
+from opspace_control.cli.parameters import controller_values, simulator_values, task_names
+from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot
+from opspace_control.cli.showcase.nodes import Nodes
+from opspace_control.cli.showcase.status import Status
+from opspace_control.errors import OpspaceError
+from opspace_control.model.xacro import expand, read_bytes
+from opspace_control.ros.controller_parameters import COMMAND_TOPIC
+
+_LOOK_PERIOD = 0.02  # s
+# Without a command after this, something is wrong that no node says.
+_PATIENCE = 60.0  # s
+
+
+def main(arguments):
+    """Run the demo; return 0 if every hand reached every goal."""
+    options = _parse(arguments)
+    if options.list:
+        return _list()
+    try:
+        robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
+        output = options.output or Path(f'opspace_demo_{robot.name}.png')
+        return 0 if _demo(robot, options.seconds, output) else 1
+    except KeyboardInterrupt:
+        print('\nStopped.')
+        return 130
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(prog='opspace demo', description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--robot', default=ROBOTS[0].name, help='one of --list')
+    parser.add_argument('--list', action='store_true', help='list the robots and leave')
+    parser.add_argument('--urdf', type=Path, metavar='FILE', help='a robot of your own')
+    parser.add_argument('--frames', metavar='A,B', help='the links of its hands')
+    parser.add_argument('--seconds', type=float, default=16.0, help='how long the goals take')
+    parser.add_argument('--output', type=Path, metavar='PNG', help='where the picture goes')
+    options = parser.parse_args(arguments)
+    if bool(options.urdf) != bool(options.frames):
+        parser.error('--urdf FILE and --frames A,B belong together')
+    if not 4.0 <= options.seconds <= 3600.0:
+        parser.error('--seconds must be from 4 to 3600')
+    return options
+
+
+def _list():
+    for robot in ROBOTS:
+        try:
+            robot.path()
+            note = ''
+        except OpspaceError as error:
+            note = f'  ({error.cure})'
+        print(f'{robot.name:14}{robot.summary}{note}')
+    return 0
+
+
+def _custom_robot(options):
+    """Return the user's robot, in a posture in which its hands can move."""
+    from opspace_control.cli.showcase.kinematics import Reach
+    from opspace_control.simulation import SimulatedRobot
+
+    hands = tuple(options.frames.split(','))
+    model = SimulatedRobot(_urdf_text(options.urdf))
+    posture = Reach(model, hands, DemoRobot.axes).bent_posture()
+    return DemoRobot(options.urdf.name.split('.')[0], 'a robot of your own',
+                     str(options.urdf.resolve()), hands,
+                     dict(zip(model.joint_names, posture.tolist(), strict=True)))
+
+
+def _urdf_text(path):
+    text = read_bytes(path)
+    return expand(text, path) if b'<xacro:' in text else text.decode()
+
+
+def _demo(robot, seconds, output):
+    """Run the demo of one robot; return whether it succeeded."""
+    began = time.monotonic()
+    description = _urdf_text(robot.path())
+    with contextlib.ExitStack() as stack:
+        domain = stack.enter_context(own_domain())
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='opspace_demo_')))
+        nodes = Nodes(description, folder, domain)
+        stack.callback(nodes.end)
+        # Before this process has any thread, and before it takes the time to import ROS 2.
+        nodes.start('controller', controller_values(robot))
+        nodes.start('simulator', simulator_values(robot))
+        status = stack.enter_context(Status(sys.stdout))
+        print(f'{robot.name}: {robot.summary}\n'
+              f'ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST (to look on)')
+        record, skeleton = _run(robot, seconds, description, nodes, status, began)
+        complaints = nodes.complaints()
+    for line in complaints:
+        print(line)
+    print(record.table())
+    from opspace_control.cli.showcase.picture import draw
+    draw(record, f'opspace demo: {robot.name}, {robot.summary}', skeleton, output)
+    print(f'\nPicture: {output}')
+    if not record.reached():
+        print('Not every goal was reached.')
+    return record.reached()
+
+
+def _run(robot, seconds, description, nodes, status, began):
+    """Send the goals and look on; return the record and the robot as lines."""
+    os.environ.update(nodes.environment)  # DDS reads it
+    from opspace_control.cli.showcase.client import Client
+    from opspace_control.cli.showcase.plan import make_plan, skeleton
+    from opspace_control.cli.showcase.record import Record
+    from opspace_control.simulation import SimulatedRobot
+
+    tasks = task_names(robot)
+    client = Client(tasks, COMMAND_TOPIC.default)
+    try:
+        while not client.controlled():
+            waited = time.monotonic() - began
+            nodes.check()
+            if waited > _PATIENCE:
+                raise OpspaceError(f'No effort command for {waited:.0f} s.',
+                                   cure='Does a firewall keep this machine from itself?')
+            what = 'compiling for this machine, once' if nodes.compiling() else 'starting'
+            status.show(f'{what} ... {waited:.1f} s')
+            time.sleep(_LOOK_PERIOD)
+        status.line(f'first effort command after {time.monotonic() - began:.1f} s')
+        model = SimulatedRobot(description)
+        plan = make_plan(model, robot.hands, robot.axes, robot.driven, robot.start, seconds)
+        limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
+        record = Record(plan, tasks, robot.axes, limits)
+        _follow(plan, client, nodes, record, status)
+        model.reset(robot.start)
+        return record, skeleton(model)
+    finally:
+        client.close()
+
+
+def _follow(plan, client, nodes, record, status):
+    """Send each goal when it is due, and write down what is seen, by the time of the robot."""
+    sent, zero = -1, None
+    while True:
+        nodes.check()
+        time.sleep(_LOOK_PERIOD)
+        seen = client.look()
+        if seen is None:
+            continue
+        zero = seen['time'] if zero is None else zero
+        now = seen['time'] - zero
+        if now > plan.length:
+            return
+        if plan.goal_at(now) > sent:
+            sent = plan.goal_at(now)
+            client.send_goals(plan.goals[sent])
+        client.send_posture(plan.joint, plan.posture_at(now))
+        record.add(now, seen)
+        status.show(record.now(sent))

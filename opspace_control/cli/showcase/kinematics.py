@@ -1,0 +1,141 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Where a simulated robot can reach, found by trying.
+
+The demo plans with the simulated robot's own kinematics: it starts before, and does not wait for,
+the compiled mathematics of the controller.
+"""
+
+import numpy as np
+
+# One radian counts as this many metres where positions and orientations are weighed together.
+_RADIAN = 0.3  # m
+_STEP = 1e-5  # rad or m
+_FURTHEST = 0.1  # rad or m, of a joint in one iteration
+# Of the range of a joint that a posture found here keeps away from the end stops.
+_MARGIN = 0.05
+
+
+class Reach:
+    """
+    Hand poses of a robot as a function of its posture.
+
+    Parameters
+    ----------
+    robot : SimulatedRobot
+        Is moved about.
+    hands : sequence of str
+        Links.
+    axes : str
+        Axes of each hand that count.
+    driven : sequence of str
+        Joints that may move; all of them if empty.
+
+    """
+
+    def __init__(self, robot, hands, axes, driven=()):
+        self._robot = robot
+        self._hands = hands
+        self._axes = [axis in axes.split() for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')]
+        self.movable = np.array([not driven or name in driven for name in robot.joint_names])
+        lower, upper = robot.lower_position_limits, robot.upper_position_limits
+        span = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+        self.lower, self.upper = lower + _MARGIN * span, upper - _MARGIN * span
+
+    def poses(self, positions):
+        """Return the poses (hands, 7) ``[x y z qx qy qz qw]`` at joint positions (n,)."""
+        self._robot.reset(np.clip(positions, self._robot.lower_position_limits,
+                                  self._robot.upper_position_limits))
+        return np.array([self._robot.frame_pose(hand) for hand in self._hands])
+
+    def difference(self, goals, poses):
+        """Return the weighted error (rows,) from poses to goals (hands, 7), in metres."""
+        return np.concatenate([
+            np.array([*(goal[:3] - pose[:3]), *(_RADIAN * turn(goal[3:], pose[3:]))])[self._axes]
+            for goal, pose in zip(goals, poses, strict=True)])
+
+    def jacobian(self, positions):
+        """Return the Jacobian (rows, n) by finite differences, zero for joints that stay."""
+        here = self.poses(positions)
+        columns = np.zeros((len(self.difference(here, here)), len(positions)))
+        for i in np.flatnonzero(self.movable):
+            moved = positions.copy()
+            # Away from the end stop, which the robot would not pass.
+            step = _STEP if positions[i] + _STEP < self.upper[i] else -_STEP
+            moved[i] += step
+            columns[:, i] = self.difference(self.poses(moved), here) / step
+        return columns
+
+    def posture_at(self, goals, posture, iterations=20):
+        """
+        Return where a robot comes to rest whose hands go to goals, and its joints to a posture.
+
+        Parameters
+        ----------
+        goals : (hands, 7) array
+            Poses.
+        posture : (n,) array
+            Advice for what the hands leave free, where to begin as well.
+        iterations : int
+            At most so many.
+
+        Returns
+        -------
+        positions : (n,) array
+            Within the position limits, with a margin.
+        easy : bool
+            Whether the goals are reached, and no joint needs the margin.
+
+        """
+        positions = np.clip(posture, self.lower, self.upper)
+        error = np.full(1, np.inf)
+        for _ in range(iterations):
+            error = self.difference(goals, self.poses(positions))
+            J = self.jacobian(positions)
+            inverse = J.T @ np.linalg.inv(J @ J.T + 1e-5 * np.eye(len(J)))
+            away = (posture - positions) * self.movable
+            step = inverse @ error + 0.5 * (away - inverse @ (J @ away))
+            if abs(step).max() < 1e-4:
+                break
+            step *= min(1.0, _FURTHEST / abs(step).max())
+            positions = np.clip(positions + step, self.lower, self.upper)
+        stopped = (positions <= self.lower) | (positions >= self.upper)
+        return positions, abs(error).max() < 1e-3 and not (stopped & self.movable).any()
+
+    def bent_posture(self, tries=60):
+        """Return the posture (n,) of a few tried in which the hands can move in all directions."""
+        rng = np.random.default_rng(0)
+        low, high = np.maximum(self.lower, -1.5), np.minimum(self.upper, 1.5)
+        middle = np.clip(0.0, self.lower, self.upper)
+        best, most = middle, -1.0
+        for _ in range(tries):
+            tried = np.where(self.movable, rng.uniform(np.minimum(low, high), high), middle)
+            tried = np.clip(tried, self.lower, self.upper)
+            least = np.linalg.svd(self.jacobian(tried), compute_uv=False)[-1]
+            if least > most:
+                best, most = tried, least
+        return best
+
+
+def turn(goal, present):
+    """Return the rotation vector (3,), base axes, that takes one quaternion xyzw to another."""
+    x, y, z, w = _product(goal, [*(-np.asarray(present[:3])), present[3]])
+    vector, w = np.array([x, y, z]) * (1.0 if w >= 0.0 else -1.0), abs(w)
+    sine = np.linalg.norm(vector)
+    return 2.0 * vector if sine < 1e-9 else vector * (2.0 * np.arctan2(sine, w) / sine)
+
+
+def turned(quaternion, vector):
+    """Return a quaternion xyzw turned further by a rotation vector (3,), base axes."""
+    angle = np.linalg.norm(vector)
+    axis = np.sin(angle / 2.0) * np.asarray(vector) / max(angle, 1e-12)
+    return np.array(_product([*axis, np.cos(angle / 2.0)], quaternion))
+
+
+def _product(p, q):
+    """Return the quaternion product p q, both xyzw."""
+    px, py, pz, pw = p
+    qx, qy, qz, qw = q
+    return (pw * qx + px * qw + py * qz - pz * qy, pw * qy - px * qz + py * qw + pz * qx,
+            pw * qz + px * qy - py * qx + pz * qw, pw * qw - px * qx - py * qy - pz * qz)

@@ -1,0 +1,79 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The controller and the simulated robot of a demo, as processes with the parameters they need."""
+
+import json
+import math
+
+from opspace_control.cli.environment import private_environment
+from opspace_control.cli.processes import Process
+from opspace_control.errors import OpspaceError
+
+# What a demo wants otherwise than a robot: a picture of many points, and patience with a desktop
+# computer that has other things to do.
+_CONTROLLER = {'publish_rate': 100.0, 'safety.state_timeout': 0.5}
+
+
+class Nodes:
+    """
+    Both nodes of a demo.
+
+    Parameters
+    ----------
+    description : str
+        URDF text.
+    folder : path
+        For their parameter files and logs.
+    domain : int
+        ROS_DOMAIN_ID.
+
+    """
+
+    def __init__(self, description, folder, domain):
+        self._description = description
+        self._folder = folder
+        self.environment = private_environment(domain)
+        self._processes = []
+
+    def start(self, verb, parameters):
+        """Start the node of a verb with these parameters, besides the robot description."""
+        values = {'robot_description': self._description, **parameters}
+        if verb == 'controller':
+            values |= _CONTROLLER
+        file = self._folder / f'{verb}.yaml'
+        # JSON is YAML, whatever the robot description contains; but for infinity.
+        file.write_text(json.dumps({'/**': {'ros__parameters': {
+            name: value for name, value in values.items() if value != math.inf}}}))
+        self._processes.append(Process(verb, ['--ros-args', '--params-file', str(file)],
+                                       self.environment, self._folder / f'{verb}.log'))
+
+    def check(self):
+        """Raise an OpspaceError with what it said last if a node has ended."""
+        for process in self._processes:
+            if process.exit_code() is not None:
+                raise OpspaceError(
+                    f'The {process.verb} ended: {_last_words(process.said())}',
+                    cure='Its parameters and the robot description are to be looked at.',
+                    node=process.verb)
+
+    def compiling(self):
+        """Return whether the controller is busy compiling."""
+        said = ''.join(process.said() for process in self._processes)
+        return 'Compiling' in said and 'Compiled' not in said
+
+    def complaints(self):
+        """Return the warnings and errors of both nodes, a line each."""
+        return [line for process in self._processes for line in process.said().splitlines()
+                if line.startswith(('[WARN]', '[ERROR]', '[FATAL]'))]
+
+    def end(self):
+        """End the controller, which releases the robot, and then the robot."""
+        for process in sorted(self._processes, key=lambda process: process.verb):
+            process.end()
+
+
+def _last_words(said):
+    """Return the reason in a log: an error that was logged, or else the last line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or ['it said nothing.']
+    errors = [line for line in lines if line.startswith(('[ERROR]', '[FATAL]'))]
+    return (errors or lines)[-1]
