@@ -81,6 +81,14 @@ def test_start_from_zero(numbers):
     np.testing.assert_array_equal(numbers[1], 100.0)
 
 
+def test_of_nothing():
+    ramps = Ramps([np.zeros((0, 6)), np.zeros(0)])
+    ramps.start_from_zero()
+    with ramps.smoothly():
+        pass
+    ramps.advance(0.1)
+
+
 def test_no_time_is_at_once(numbers):
     ramps = Ramps(numbers, 0.5)
     ramps.start_from_zero()

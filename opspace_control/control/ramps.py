@@ -6,6 +6,24 @@ import contextlib
 
 import numpy as np
 
+from opspace_control.compiled import entry_point, kernel
+
+
+@kernel
+def approach(numbers, wanted, rates, dt):
+    """Move 2-D ``numbers`` towards what is wanted, for ``dt`` s; return whether all are there."""
+    there = True
+    for i in range(numbers.shape[0]):
+        for j in range(numbers.shape[1]):
+            step = rates[i, j] * dt
+            left = wanted[i, j] - numbers[i, j]
+            if abs(left) <= step * (1.0 + 1e-9):
+                numbers[i, j] = wanted[i, j]
+            else:
+                numbers[i, j] += step if left > 0.0 else -step
+                there = False
+    return there
+
 
 class Ramps:
     """
@@ -14,7 +32,7 @@ class Ramps:
     Parameters
     ----------
     arrays : sequence of float arrays
-        Views of the numbers themselves.
+        Views of the numbers themselves, of one or two dimensions.
     time : float
         How long a change takes, s.
 
@@ -22,9 +40,11 @@ class Ramps:
 
     def __init__(self, arrays, time=0.5):
         self.time = time
-        self._arrays = tuple(arrays)
+        self._arrays = [array if array.ndim == 2 else array[:, None] for array in arrays]
         self._wanted = [array.copy() for array in self._arrays]
         self._rates = [np.zeros(array.shape) for array in self._arrays]
+        self._steps = [(entry_point(approach, *step, 0.0), *step) for step in zip(
+            self._arrays, self._wanted, self._rates, strict=True)]
         self._moving = False
 
     @contextlib.contextmanager
@@ -35,14 +55,14 @@ class Ramps:
         try:
             yield
         finally:
+            self._moving = self.time > 0.0
             for array, value, wanted, rate in zip(
                     self._arrays, now, self._wanted, self._rates, strict=True):
                 changed = array != wanted
                 wanted[:] = array
-                if self.time > 0.0:
+                if self._moving:
                     rate[changed] = abs(wanted - value)[changed] / self.time
                     array[:] = value
-            self._moving = self.time > 0.0
 
     def start_from_zero(self):
         """Begin with all numbers at zero: of the torque, gravity alone is left."""
@@ -51,19 +71,14 @@ class Ramps:
             self._finish()
             return
         for array, wanted, rate in zip(self._arrays, self._wanted, self._rates, strict=True):
-            rate[...] = abs(wanted) / self.time
-            array[...] = 0.0
+            rate[:] = abs(wanted) / self.time
+            array[:] = 0.0
 
     def advance(self, dt):
         """Go on by ``dt`` s; costs nothing when nothing is on its way."""
-        if not self._moving:
-            return
-        self._moving = False
-        for array, wanted, rate in zip(self._arrays, self._wanted, self._rates, strict=True):
-            array[...] += np.clip(wanted - array, -rate * dt, rate * dt)
-            near = abs(wanted - array) <= 1e-9 * rate
-            array[near] = wanted[near]
-            self._moving = self._moving or not near.all()
+        if self._moving:
+            there = [move(array, wanted, rate, dt) for move, array, wanted, rate in self._steps]
+            self._moving = not all(there)
 
     def _finish(self):
         for array, wanted in zip(self._arrays, self._wanted, strict=True):
