@@ -1,0 +1,90 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is counted of the control cycle; needs no ROS."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from opspace_control.ros.statistics import CycleStatistics
+
+MILLISECOND = 1_000_000  # ns
+
+
+@pytest.fixture
+def controller():
+    return SimpleNamespace(limited_joints=0, least_eigenvalue=0.5)
+
+
+@pytest.fixture
+def statistics(controller):
+    return CycleStatistics(controller)
+
+
+def run(statistics, periods, steps=None):
+    """Count a first cycle and one after each of these periods, s; steps of the stamps in ms."""
+    now, stamp = 100.0, 7 * MILLISECOND
+    statistics.count(now, stamp)
+    for period, step in zip(periods, steps or [1] * len(periods), strict=True):
+        now, stamp = now + period, stamp + step * MILLISECOND
+        statistics.count(now, stamp)
+    return now
+
+
+def test_periods(statistics):
+    periods = np.random.default_rng(0).uniform(0.0005, 0.0015, 500)
+    run(statistics, periods)
+    facts = statistics.take()
+    assert facts['cycles'] == 500
+    for name, expected in (('min', periods.min()), ('mean', periods.mean()),
+                           ('max', periods.max()), ('p99', np.percentile(periods, 99))):
+        assert facts[name] == pytest.approx(expected, rel=1e-6)
+
+
+def test_starts_over_but_knows_the_last_cycle(statistics):
+    now = run(statistics, [0.001] * 5)
+    statistics.take()
+    assert statistics.take() == {
+        'cycles': 0, 'limited': 0, 'released': 0, 'least_eigenvalue': np.inf}
+    assert statistics.age(now + 2.0) == pytest.approx(2.0)
+    statistics.count(now + 0.25, 0)
+    assert statistics.take()['max'] == pytest.approx(0.25)
+
+
+def test_missed_states_are_told_by_stamps_not_by_delays(statistics):
+    run(statistics, [0.001] * 10 + [0.02] + [0.0001] * 10, [1] * 21)
+    assert statistics.take()['missed'] == 0
+    run(statistics, [0.001] * 6, [1, 1, 4, 1, 2, 1])
+    statistics.take()
+    statistics.restart()
+    run(statistics, [0.001] * 6, [1, 1, 4, 1, 2, 1])
+    assert statistics.take()['missed'] == 3 + 1
+
+
+def test_stamps_that_stand_still_or_go_back_miss_nothing(statistics):
+    run(statistics, [0.001] * 5, [0, 0, 0, 0, 0])
+    assert statistics.take()['missed'] == 0
+    statistics.restart()
+    run(statistics, [0.001] * 5, [1, 1, -100, 1, 1])
+    assert statistics.take()['missed'] == 0
+
+
+def test_what_cycles_found(statistics, controller):
+    for limited, least in ((0, 0.5), (2, 0.3), (1, 0.0), (0, 0.4)):
+        controller.limited_joints, controller.least_eigenvalue = limited, least
+        statistics.count(0.0, 0)
+    facts = statistics.take()
+    assert (facts['limited'], facts['released'], facts['least_eigenvalue']) == (2, 1, 0.0)
+
+
+def test_restart_forgets(statistics):
+    run(statistics, [0.001] * 5)
+    statistics.restart()
+    assert statistics.age(200.0) == np.inf
+    assert statistics.take()['cycles'] == 0
+
+
+def test_more_cycles_than_can_be_remembered(statistics):
+    run(statistics, [0.001] * 10_010)
+    assert statistics.take()['cycles'] == 10_000
