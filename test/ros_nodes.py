@@ -51,11 +51,12 @@ class Network:
 
     def start(self, verb, parameters=(), arguments=()):
         """Start a node with a dict of parameters; return its process."""
-        file = self._folder / f'{verb}_{len(self.processes)}.yaml'
+        name = verb if verb not in self.processes else f'{verb}_{len(self.processes)}'
+        file = self._folder / f'{name}.yaml'
         file.write_text(json.dumps({'/**': {'ros__parameters': dict(parameters)}}))
         process = Process(verb, ['--ros-args', '--params-file', str(file), *arguments],
-                          self._environment, self._folder / f'{verb}_{len(self.processes)}.log')
-        self.processes[verb] = process
+                          self._environment, self._folder / f'{name}.log')
+        self.processes[name] = process
         self._stack.callback(process.end)
         return process
 

@@ -12,13 +12,20 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import ros_nodes
+from controller_bench import (
+    MODEL,
+    PARAMETERS,
+    ROBOT,
+    START,
+    Bench,
+    moved,
+    pose_message,
+    reference,
+    torque,
+)
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from lifecycle_msgs.msg import State, Transition
-from lifecycle_msgs.srv import ChangeState, GetState
-from rcl_interfaces.msg import Parameter
-from rcl_interfaces.srv import GetParameters, SetParametersAtomically
-from rclpy.parameter import Parameter as RosParameter
-from ros_nodes import CONTROLLER, joint_state, robot_text
+from ros_nodes import CONTROLLER, joint_state
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -30,20 +37,6 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.ros.conversions import fill_pose
-
-ROBOT = robot_text('dual_arm')
-MODEL = RobotModel.from_urdf(ROBOT)
-START = dict.fromkeys(MODEL.dof_names, 0.0) | {'l_elbow': -1.5, 'r_elbow': -1.5}
-PARAMETERS = {
-    'robot_description': ROBOT, 'tasks': ['left', 'right'], 'left.frame': 'l_hand',
-    'right.frame': 'r_hand', 'left.max_linear_velocity': math.inf,
-    'left.max_angular_velocity': math.inf, 'right.max_linear_velocity': math.inf,
-    'right.max_angular_velocity': math.inf, 'safety.state_timeout': 0.0,
-    # States are made up here, and what is commanded for them is compared with the bare law.
-    'limits.effort_rate': 1e6, 'limits.velocity_scale': 1e6, 'safety.position_jump': 1e6,
-    'safety.ramp_time': 0.0,
-}
 
 
 @pytest.fixture
@@ -58,90 +51,6 @@ def node(network):
     bench = Bench(network)
     bench.start(PARAMETERS)
     return bench
-
-
-class Bench:
-    """A controller node under test: the test plays the robot."""
-
-    def __init__(self, network):
-        self.network = network
-        self.heard = network.commands()
-
-    def start(self, parameters):
-        self.process = self.network.start('controller', parameters)
-        self.states = self.network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
-
-    def command(self, message):
-        """Send a joint state and return the effort commanded for it."""
-        del self.heard[:]
-        self.network.send(self.states, message, lambda: self.heard)
-        # The state may have been sent more than once: let the answers to the rest in.
-        self.network.spin(0.05)
-        return np.array(self.heard[-1].data)
-
-    def recover(self):
-        """Send good states until the node controls again."""
-        self.network.send(self.states, joint_state(START),
-                          lambda: 'control goes on' in self.process.said())
-
-    def log(self, text):
-        """Wait until the node has said something."""
-        self.network.expect(lambda: text in self.process.said())
-
-    def change(self, **values):
-        """Change parameters and return the result."""
-        return self.network.call(
-            SetParametersAtomically, f'{CONTROLLER}/set_parameters_atomically', parameters=[
-                RosParameter(name.replace('__', '.'), value=value).to_parameter_msg()
-                for name, value in values.items()]).result
-
-    def value(self, name):
-        """Return the value of a parameter."""
-        values = self.network.call(
-            GetParameters, f'{CONTROLLER}/get_parameters', names=[name]).values
-        return RosParameter.from_parameter_msg(Parameter(name=name, value=values[0])).value
-
-    def transition(self, number):
-        """Ask for a lifecycle transition; return whether it succeeded."""
-        request = ChangeState.Request()
-        request.transition.id = number
-        client = self.network.node.create_client(ChangeState, f'{CONTROLLER}/change_state')
-        self.network.expect(client.service_is_ready)
-        future = client.call_async(request)
-        self.network.expect(future.done, ros_nodes.COMPILING)
-        return future.result().success
-
-    def lifecycle_state(self):
-        """Return the id of the lifecycle state."""
-        return self.network.call(GetState, f'{CONTROLLER}/get_state').current_state.id
-
-
-def reference(**left):
-    """Return a controller like the node's, in this process."""
-    controller = OperationalSpaceController(
-        MODEL, [PoseTask('l_hand', name='left', **left), PoseTask('r_hand', name='right')],
-        PostureTask())
-    return controller
-
-
-def torque(controller, positions, velocities=None):
-    """Return the torque of a dict of positions, in the order of the model."""
-    q = [positions[name] for name in MODEL.dof_names]
-    v = np.zeros(MODEL.nv) if velocities is None else velocities
-    return controller.compute_torque(RobotState(MODEL, q, v))
-
-
-def pose_message(pose, frame=''):
-    message = PoseStamped()
-    message.header.frame_id = frame
-    fill_pose(message.pose, np.asarray(pose, float))
-    return message
-
-
-def moved(seed=0, scale=0.1):
-    """Return a posture near the start, and a goal pose of the left hand near there."""
-    rng = np.random.default_rng(seed)
-    return {name: value + scale * rng.uniform(-1.0, 1.0) for name, value in START.items()}
 
 
 class TestCycle:

@@ -34,6 +34,11 @@ class StateClock:
         self.repeated = False
         self._first = True
 
+    @property
+    def time(self):
+        """The robot's time at the last state, ns, by whatever clock it is told."""
+        return self.stamp or round(1e9 * self.last_new)
+
     def step(self, stamp, now):
         """
         Return how much later than the last state this one is, in s.

@@ -72,7 +72,7 @@ class ControlCycle:
         self.state_timeout = 0.05   # s, 0 for never
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
-        self.move_goals = None      # called with the stamp of the state, ns, before each cycle
+        self.move_goals = None      # called with the time of the state, ns, before each cycle
         self.hold_goals = controller.hold  # makes the present pose every goal
         self.statistics = CycleStatistics(controller)
         self.reset()
@@ -108,6 +108,11 @@ class ControlCycle:
         return self._clock.stamp
 
     @property
+    def time(self):
+        """Time of the last state, ns: its stamp, or that of a steady clock if it had none."""
+        return self._clock.time
+
+    @property
     def fault(self):
         """Why the robot is not controlled at present: name and reason; '' if it is."""
         trip = self.supervisor.trip
@@ -129,7 +134,7 @@ class ControlCycle:
                 self._resume()
             dt, self._unspent = self._unspent, 0.0
             self.ramps.advance(dt)
-            self.move_goals(self.stamp)
+            self.move_goals(self.time)
             self._controller.compute_torque(self.state, out=self._torque)
             self.envelope.bound(self._torque, dt)
         except SafetyError as error:

@@ -103,17 +103,20 @@ class Goals:
         if self.moving.following(task):
             raise RosInterfaceError(f"'{task.name}' follows a trajectory.", task=task.name,
                                     cure='Send it a pose first.')
-        self.moving.feed_forward(task, name, values, self._cycle.stamp)
+        self.moving.feed_forward(task, name, values, self._cycle.time)
 
     def _on_trajectory(self, message, task):
         self._need_state()
         trajectory = read_trajectory(message, task, self._frames.in_base(message.header.frame_id))
-        now = self._cycle.stamp
-        start = nanoseconds(message.header.stamp) or now
+        now, start = self._cycle.time, nanoseconds(message.header.stamp)
+        if start and not self._cycle.stamp:
+            raise RosInterfaceError('The joint states have no time stamps to compare with.',
+                                    cure='Leave the time stamp empty to start it at once.')
+        start = start or now
         late = 1e-9 * (now - start) - trajectory.duration
         if late > 0.0:
             raise RosInterfaceError(f'The trajectory ended {late:.3g} s ago.', value=late,
-                                    cure='Leave its time stamp empty to start it at once.')
+                                    cure='Leave the time stamp empty to start it at once.')
         self.moving.follow(task, trajectory, start)
 
     def _on_joints(self, message, posture):

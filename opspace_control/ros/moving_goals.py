@@ -3,7 +3,7 @@
 """
 Goals that change between messages: feed-forward that fades, trajectories that go on.
 
-Time is that of the joint states' stamps, so that a simulation at any speed gives the same motion.
+Time is that of the joint states, so that a simulation at any speed gives the same motion.
 """
 
 import numpy as np
@@ -29,11 +29,11 @@ class MovingGoals:
         self.timeout = 0.1
         self._motions = {}
 
-    def advance(self, stamp):
-        """Move all goals to where they are at a state's stamp, ns."""
+    def advance(self, time):
+        """Move all goals to where they are at the time of a state, ns."""
         if self._motions:
             for task, motion in tuple(self._motions.items()):
-                if not motion.move(task, stamp):
+                if not motion.move(task, time):
                     del self._motions[task]
 
     def stop(self, task=None):
@@ -43,17 +43,17 @@ class MovingGoals:
                 moving.set_feed_forward()
 
     def follow(self, task, trajectory, start):
-        """Let a task's goal follow a PoseTrajectory; ``start`` is the stamp it begins at, ns."""
+        """Let a task's goal follow a PoseTrajectory that begins at the time ``start``, ns."""
         self._motions[task] = _Following(trajectory, start)
 
     def following(self, task):
         """Return whether a task's goal follows a trajectory."""
         return isinstance(self._motions.get(task), _Following)
 
-    def feed_forward(self, task, name, values, stamp):
-        """Give a task's goal a ``twist`` or an ``acceleration`` (6,), as of a state's stamp, ns."""
+    def feed_forward(self, task, name, values, time):
+        """Give a task's goal a ``twist`` or an ``acceleration`` (6,), as of a time, ns."""
         motion = self._motions.setdefault(task, _FeedForward(self))
-        motion.parts[name] = values, stamp
+        motion.parts[name] = values, time
 
 
 class _FeedForward:
@@ -63,8 +63,8 @@ class _FeedForward:
         self._goals = goals
         self.parts = {}
 
-    def move(self, task, stamp):
-        scaled = {name: self._left(stamp - since) * values
+    def move(self, task, time):
+        scaled = {name: self._left(time - since) * values
                   for name, (values, since) in self.parts.items()}
         task.set_feed_forward(**scaled)
         return any(values.any() for values in scaled.values())
@@ -82,11 +82,11 @@ class _Following:
         self._start = start
         self._last = None
 
-    def move(self, task, stamp):
-        if self._last is not None and not 0 <= stamp - self._last <= _LONGEST_PAUSE:
+    def move(self, task, time):
+        if self._last is not None and not 0 <= time - self._last <= _LONGEST_PAUSE:
             task.set_feed_forward()
             return False
-        self._last = stamp
-        elapsed = (stamp - self._start) / _SECOND
+        self._last = time
+        elapsed = (time - self._start) / _SECOND
         task.set_target(*self._trajectory.sample(elapsed))
         return elapsed < self._trajectory.duration

@@ -1,0 +1,133 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A controller node under test, in a process of its own: the test plays the robot."""
+
+import math
+
+import numpy as np
+import ros_nodes
+from geometry_msgs.msg import PoseStamped
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.msg import Parameter
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter as RosParameter
+from ros_nodes import CONTROLLER, joint_state, robot_text
+from sensor_msgs.msg import JointState
+
+from opspace_control import (
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.ros.conversions import fill_pose
+
+ROBOT = robot_text('dual_arm')
+MODEL = RobotModel.from_urdf(ROBOT)
+START = dict.fromkeys(MODEL.dof_names, 0.0) | {'l_elbow': -1.5, 'r_elbow': -1.5}
+PARAMETERS = {
+    'robot_description': ROBOT, 'tasks': ['left', 'right'], 'left.frame': 'l_hand',
+    'right.frame': 'r_hand', 'left.max_linear_velocity': math.inf,
+    'left.max_angular_velocity': math.inf, 'right.max_linear_velocity': math.inf,
+    'right.max_angular_velocity': math.inf, 'safety.state_timeout': 0.0,
+    # States are made up here, and what is commanded for them is compared with the bare law.
+    'limits.effort_rate': 1e6, 'limits.velocity_scale': 1e6, 'safety.position_jump': 1e6,
+    'safety.ramp_time': 0.0,
+}
+
+
+class Bench:
+    """A controller node whose joint states the test publishes."""
+
+    def __init__(self, network):
+        self.network = network
+        self.heard = network.commands()
+
+    def start(self, parameters, arguments=()):
+        """Start the node; return when it waits for joint states."""
+        self.process = self.network.start('controller', parameters, arguments)
+        self.states = self.network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+
+    def command(self, message):
+        """Send a joint state and return the effort commanded for it."""
+        del self.heard[:]
+        self.network.send(self.states, message, lambda: self.heard)
+        # The state may have been sent more than once: let the answers to the rest in.
+        self.network.spin(0.05)
+        return np.array(self.heard[-1].data)
+
+    def command_at(self, milliseconds, positions=None, velocities=None):
+        """Send a joint state of this time and return the effort commanded for it."""
+        message = joint_state(START if positions is None else positions, velocities)
+        seconds, rest = divmod(milliseconds, 1000)
+        message.header.stamp.sec, message.header.stamp.nanosec = seconds, rest * 1_000_000
+        return self.command(message)
+
+    def recover(self):
+        """Send good states until the node controls again."""
+        self.network.send(self.states, joint_state(START),
+                          lambda: 'control goes on' in self.process.said())
+
+    def log(self, text):
+        """Wait until the node has said something."""
+        self.network.expect(lambda: text in self.process.said())
+
+    def change(self, **values):
+        """Change parameters and return the result."""
+        return self.network.call(
+            SetParametersAtomically, f'{CONTROLLER}/set_parameters_atomically', parameters=[
+                RosParameter(name.replace('__', '.'), value=value).to_parameter_msg()
+                for name, value in values.items()]).result
+
+    def value(self, name):
+        """Return the value of a parameter."""
+        values = self.network.call(
+            GetParameters, f'{CONTROLLER}/get_parameters', names=[name]).values
+        return RosParameter.from_parameter_msg(Parameter(name=name, value=values[0])).value
+
+    def transition(self, number):
+        """Ask for a lifecycle transition; return whether it succeeded."""
+        request = ChangeState.Request()
+        request.transition.id = number
+        client = self.network.node.create_client(ChangeState, f'{CONTROLLER}/change_state')
+        self.network.expect(client.service_is_ready)
+        future = client.call_async(request)
+        self.network.expect(future.done, ros_nodes.COMPILING)
+        return future.result().success
+
+    def lifecycle_state(self):
+        """Return the id of the lifecycle state."""
+        return self.network.call(GetState, f'{CONTROLLER}/get_state').current_state.id
+
+
+def reference(**left):
+    """Return a controller like the node's, in this process."""
+    return OperationalSpaceController(
+        MODEL, [PoseTask('l_hand', name='left', **left), PoseTask('r_hand', name='right')],
+        PostureTask())
+
+
+def robot_state(positions, velocities=None):
+    """Return the state of a dict of positions."""
+    v = np.zeros(MODEL.nv) if velocities is None else velocities
+    return RobotState(MODEL, [positions[name] for name in MODEL.dof_names], v)
+
+
+def torque(controller, positions, velocities=None):
+    """Return the torque of a dict of positions, in the order of the model."""
+    return controller.compute_torque(robot_state(positions, velocities))
+
+
+def pose_message(pose, frame=''):
+    """Return a PoseStamped of (7,) ``[x y z qx qy qz qw]``."""
+    message = PoseStamped()
+    message.header.frame_id = frame
+    fill_pose(message.pose, np.asarray(pose, float))
+    return message
+
+
+def moved(seed=0, scale=0.1):
+    """Return a posture near the start."""
+    rng = np.random.default_rng(seed)
+    return {name: value + scale * rng.uniform(-1.0, 1.0) for name, value in START.items()}
