@@ -47,8 +47,8 @@ class OperationalSpaceController:
     gravity_compensation : bool
         False for hardware that compensates gravity itself.
     singularity_threshold : float
-        Scaled eigenvalue of Λ⁻¹ below which a direction is released, without unit: a direction is
-        met up to 8e-7 at it, half at a twenty-fifth of it, and not at all at zero.
+        Scaled eigenvalue of Λ⁻¹ around which a direction is released, without unit: it is met
+        exactly above four times that, to 99 % there, by half at a fifth of it, at zero not at all.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class OperationalSpaceController:
         """
         Lower bound, within a factor of the rows, of the smallest eigenvalue of the scaled Λ⁻¹.
 
-        Of the last cycle, without unit; 0.0 while directions are being released.
+        Of the last cycle, without unit; 0.0 below four times the singularity threshold.
         """
         return float(self._cycle['least_eigenvalue'][0])
 

@@ -6,10 +6,10 @@ import math
 
 from opspace_control.compiled import inlined
 
-# Near a singularity the inverse is found in passes, each for what the last one left over: with the
+# Near a singularity the inverse is found in passes, each for what the last one left over: with a
 # shift ε it leaves r = ε / (λ + ε) of it along a direction of eigenvalue λ.
 PASSES = 9
-SHIFT = 0.2  # of the threshold
+EXACT_FROM = 4.0  # times ε: there nothing is left to speak of
 
 
 @inlined
@@ -103,12 +103,12 @@ def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, previo
     """
     Write the task forces ``x = Λ b``, [CK00] (13), bounded and continuous through singularities.
 
-    Exact wherever the smallest eigenvalue of the scaled ``M = S Λ⁻¹ S`` certainly is above the
-    threshold: its lower bound, the reciprocal of the trace of the inverse, is. Elsewhere
-    ``x = S φ(M) M⁻¹ S b`` with a smooth φ that rises from 0 for a lost direction, which thus gets
-    no force, to 1 − 8e-7 at the threshold; ``φ(λ) / λ`` never exceeds ``2.6 / ε``. No eigenvalues
-    are needed for it: PASSES of ``(M + ε) y ← S b + ε y`` leave r⁹ undone and one more r¹⁰, which
-    in the right proportion make ``φ = 1 − r⁹ (10 − 9 r)``, ``r = ε / (λ + ε)``.
+    Exact wherever the smallest eigenvalue of the scaled ``M = S Λ⁻¹ S`` certainly is above ``4 ε``:
+    its lower bound, the reciprocal of the trace of the inverse, is. Elsewhere it is
+    ``x = S φ(M) M⁻¹ S b`` with a smooth φ: 0 for a lost direction, which thus gets no force, a half
+    at ``ε / 5``, 0.99 at ε and 1 − 4e-6 at ``4 ε``; ``φ(λ) / λ`` never exceeds ``2.6 / ε``. No
+    eigenvalues are needed for it: PASSES of ``(M + ε) y ← S b + ε y`` leave r⁹ undone and one more
+    r¹⁰, which in the right proportion make ``φ = 1 − r⁹ (10 − 9 r)``, ``r = ε / (λ + ε)``.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, previo
     least_mobility : float
         Least linear mobility a point is measured by, 1/kg.
     threshold : float
-        Of the scaled eigenvalues, without unit; ε is a fifth of it.
+        ε, of the scaled eigenvalues, without unit.
     scale, previous, x : (k,) arrays
         Scratch; result in N and N m.
     factor : (k, k) array
@@ -130,7 +130,7 @@ def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, previo
     Returns
     -------
     float
-        Lower bound of the smallest scaled eigenvalue, 0 where it is below the threshold.
+        Lower bound of the smallest scaled eigenvalue, 0 where it is below ``4 ε``.
 
     """
     rows = x.size
@@ -140,17 +140,16 @@ def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, previo
         least = 1.0 / inverse_trace(factor, x)
     for r in range(rows):
         x[r] = 0.0
-    if least >= threshold:
+    if least >= EXACT_FROM * threshold:
         solve_factorised(factor, scale, b, 0.0, x)
     else:
         least = 0.0
-        shift = SHIFT * threshold
-        finite = factorise(L, scale, shift, factor)
+        finite = factorise(L, scale, threshold, factor)
         for _ in range(PASSES):
-            solve_factorised(factor, scale, b, shift, x)
+            solve_factorised(factor, scale, b, threshold, x)
         for r in range(rows):
             previous[r] = x[r]
-        solve_factorised(factor, scale, b, shift, x)
+        solve_factorised(factor, scale, b, threshold, x)
         for r in range(rows):
             x[r] = (PASSES + 1) * previous[r] - PASSES * x[r] if finite else math.nan
     for r in range(rows):
