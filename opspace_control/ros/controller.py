@@ -197,6 +197,7 @@ class ControllerNode(LifecycleNode):
 
     def _on_watch(self):
         self._cycle.watch()
+        self._interface.watch()
         if self._handover and self._cycle.recovered:
             self._cycle.recovered = False
             # A controller manager that was away may have come back without us.
@@ -249,6 +250,11 @@ class ControllerNode(LifecycleNode):
     def _check_parameters(self, values):
         for name in values['tasks']:
             make_task(name, values)
+        for lower, upper in zip(values['limits.workspace_lower'],
+                                values['limits.workspace_upper'], strict=True):
+            if lower > upper:
+                raise RosInterfaceError(
+                    f'limits.workspace_lower: {lower:g} is above workspace_upper, {upper:g}')
 
     def _apply_parameters(self):
         if self._cycle is None:

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Goals that arrive on topics: poses of the tasks and how they move, positions of the joints."""
 
+import time
+
 import numpy as np
 from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from opspace_control.control.goal_limits import GoalLimits, GoalPace
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.conversions import (
     matrix_from_pose,
@@ -20,6 +23,7 @@ from opspace_control.ros.qos import RELIABLE
 from opspace_control.ros.trajectories import check_speed, read_trajectory
 
 _COMPLAIN_EVERY = 1.0  # s
+_COMPLAIN_RARELY = 10.0  # s
 
 
 class Goals:
@@ -40,6 +44,8 @@ class Goals:
     Attributes
     ----------
     moving : MovingGoals
+    limits : GoalLimits
+    pace : GoalPace
 
     """
 
@@ -49,6 +55,8 @@ class Goals:
         self._cycle = cycle
         self._frames = frames
         self.moving = MovingGoals()
+        self.limits = GoalLimits(controller.model)
+        self.pace = GoalPace(1000.0)
         self._services = []
         self._subscriptions = []
         for task in controller.tasks.values():
@@ -74,19 +82,34 @@ class Goals:
         for service in self._services:
             self._node.destroy_service(service)
 
+    def take_due(self):
+        """Take goals that had to wait; to be called every now and then."""
+        for take, message in self.pace.due(time.perf_counter()):
+            take(message)
+
     def _listen(self, kind, topic, take, task):
-        def callback(message):
+        def checked(message):
             try:
                 take(message, task)
             except OpspaceError as error:
                 self._node.get_logger().warning(
                     f'A goal is refused: {error}', throttle_duration_sec=_COMPLAIN_EVERY)
+
+        def callback(message):
+            if self.pace.may_pass(checked, message, time.perf_counter()):
+                checked(message)
+            else:
+                self._node.get_logger().warning(
+                    f'Goals on {topic} come faster than limits.goal_rate; how many publish there?',
+                    throttle_duration_sec=_COMPLAIN_RARELY)
         self._subscriptions.append(
             self._node.create_subscription(kind, topic, callback, RELIABLE))
 
     def _on_pose(self, message, task):
-        pose = matrix_from_pose(pose_from_message(message.pose))
-        task.set_target(self._frames.in_base(message.header.frame_id) @ pose)
+        pose = self._frames.in_base(message.header.frame_id) @ matrix_from_pose(
+            pose_from_message(message.pose))
+        self.limits.check_position(task, pose[:3, 3])
+        task.set_target(pose)
         if self.moving.following(task):
             self.moving.stop(task)
 
@@ -108,6 +131,8 @@ class Goals:
     def _on_trajectory(self, message, task):
         self._need_state()
         trajectory = read_trajectory(message, task, self._frames.in_base(message.header.frame_id))
+        for position in trajectory.positions:
+            self.limits.check_position(task, position)
         now, start = self._cycle.time, nanoseconds(message.header.stamp)
         if start and not self._cycle.stamp:
             raise RosInterfaceError('The joint states have no time stamps to compare with.',
@@ -124,7 +149,9 @@ class Goals:
             raise RosInterfaceError(
                 f'It names {len(message.name)} joints and gives {len(message.position)} positions.',
                 cure='Give one position for each name.')
-        posture.set_target(dict(zip(message.name, message.position.tolist(), strict=True)))
+        positions = dict(zip(message.name, message.position.tolist(), strict=True))
+        self.limits.check_posture(positions)
+        posture.set_target(positions)
 
     def _switch_of(self, task):
         def callback(request, response):

@@ -52,7 +52,14 @@ class Interface:
     def apply(self, parameters):
         """Take over the present values of parameters."""
         self._goals.moving.timeout = parameters['goals.feed_forward_timeout']
+        self._goals.limits.lower[:] = parameters['limits.workspace_lower']
+        self._goals.limits.upper[:] = parameters['limits.workspace_upper']
+        self._goals.pace.rate = parameters['limits.goal_rate']
         self._frames.timeout = parameters['goals.transform_timeout']
+
+    def watch(self):
+        """Do what does not wait for the next message; to be called every now and then."""
+        self._goals.take_due()
 
     def hold(self):
         """Make the present pose every goal."""

@@ -17,6 +17,7 @@ _ALLOWED = {
     'double': {'double'},
     'string': {'string'},
     'string_array': {'string_array'},
+    'double_array': {'double_array'},
     'gain': {'double', 'integer', 'double_array', 'integer_array'},
 }
 

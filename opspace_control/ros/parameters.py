@@ -18,6 +18,7 @@ _TYPES = {
     'double': RosParameter.Type.DOUBLE,
     'string': RosParameter.Type.STRING,
     'string_array': RosParameter.Type.STRING_ARRAY,
+    'double_array': RosParameter.Type.DOUBLE_ARRAY,
     # One number for all axes, or one each: a static type cannot say that.
     'gain': None,
 }

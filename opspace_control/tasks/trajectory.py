@@ -58,6 +58,11 @@ class PoseTrajectory:
         """Time of the last point, s."""
         return float(self._times[-1])
 
+    @property
+    def positions(self):
+        """Where the points are, (k, 3), m."""
+        return np.array([point.position for point in self._points])
+
     def fastest(self):
         """
         Return the highest linear and angular speed that the points tell of, m/s and rad/s.
