@@ -39,7 +39,7 @@ CYCLE = np.dtype([
     ('origin', np.float64, (3,)),        # of the root link in the world, m
     ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
     ('limited', np.int64),               # how many efforts were cut
-    ('R', np.float64, (3, 3, 3)),        # scratch
+    ('R', np.float64, (3, 3)),           # scratch
 ], align=True)
 
 
@@ -68,16 +68,17 @@ def control_cycle(
     """
     cycle = cycles[0]
     n, m = nodes.size, points.size
+    gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     if cycle.floating_base:
         for r in range(3):
             cycle.origin[r] = q[r]
     # Posture: the motion advised, and outwards the forces that it would take.
-    demand_posture(nodes, dofs, posture, q, v, cycle.R, a_null)
+    demand_posture(nodes, dofs, posture, q, v, a_null)
     for i in range(n):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
         move_node(nodes, i, v, a_null, states)
-        load_node(nodes, i, cycle.gravity, states)
+        load_node(nodes, i, gravity, states)
         if felt[i]:
             set_inertia(nodes, i, states)
     # Tasks: the accelerations asked of the points beyond those of that motion.
@@ -85,7 +86,7 @@ def control_cycle(
         task = tasks[e]
         place_point(points, e, nodes, states)
         move_point(points, e, states)
-        demand_pose(task, points[e], cycle.origin, cycle.R[0])
+        demand_pose(task, points[e], cycle.origin, cycle.R)
         start_propagation(points, e)
         insistence = task.activation / math.hypot(task.activation, 1.0 - task.activation)
         for r in range(6):

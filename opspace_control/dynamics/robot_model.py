@@ -167,7 +167,9 @@ class RobotModel(KinematicTree):
             N m or N, for 9.81 m/s² along -z of the world.
 
         """
-        return self._newton_euler(state, np.zeros(self.nv), GRAVITY, v=np.zeros(self.nv))
+        self._check(state)
+        still = RobotState(self, state.q, np.zeros(self.nv))
+        return self._newton_euler(still, np.zeros(self.nv), GRAVITY)
 
     def inverse_dynamics(self, state, acceleration):
         """
@@ -220,7 +222,7 @@ class RobotModel(KinematicTree):
         nodes, states = self._workspace(state)
         a = poisoned(self.nv)
         articulated_body.forward_dynamics(
-            nodes, state.q, state.v, torque, GRAVITY, np.zeros(self.nv), states, a)
+            nodes, state.q, state.v, torque, GRAVITY.copy(), np.zeros(self.nv), states, a)
         return a
 
     def origin(self, state):
@@ -258,9 +260,11 @@ class RobotModel(KinematicTree):
         kinematics.place(nodes, state.q, states, points)
         return nodes, states, points, supports
 
-    def _newton_euler(self, state, a, gravity, v=None):
+    def _newton_euler(self, state, a, gravity):
         nodes, states = self._workspace(state)
-        v = state.v if v is None else v
         tau = poisoned(self.nv)
-        inverse_dynamics.inverse_dynamics(nodes, state.q, v, a, gravity, states, tau)
+        # Gravity as an array that can be written, as in the control cycle: no second kind of array
+        # to compile for.
+        inverse_dynamics.inverse_dynamics(
+            nodes, state.q, state.v, a, gravity.copy(), states, tau)
         return tau

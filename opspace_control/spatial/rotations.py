@@ -102,6 +102,31 @@ def rotation_vector(R, out, first):
     out[first], out[first + 1], out[first + 2] = factor * x, factor * y, factor * z
 
 
+@inlined
+def turn_between(goal, present, first, out, at):
+    """
+    Write the rotation vector that turns one quaternion into another, the short way round.
+
+    Both ``[x y z w]`` start at ``first``. The vector goes to ``out[at:at + 3]``, in rad, in the
+    axes that the quaternions turn from.
+    """
+    x, y, z, w = goal[first], goal[first + 1], goal[first + 2], goal[first + 3]
+    a, b, c, d = present[first], present[first + 1], present[first + 2], present[first + 3]
+    # The goal times the conjugate of the present: the sine of half the angle, along the axis, ...
+    e0 = x * d - w * a - y * c + z * b
+    e1 = y * d - w * b - z * a + x * c
+    e2 = z * d - w * c - x * b + y * a
+    sine = math.sqrt(e0 * e0 + e1 * e1 + e2 * e2)
+    # ... and its cosine; the opposite quaternion is the same orientation.
+    cosine = w * d + x * a + y * b + z * c
+    factor = 2.0 if sine < 1e-12 else 2.0 * math.atan2(sine, abs(cosine)) / sine
+    if cosine < 0.0:
+        factor = -factor
+    out[at] = factor * e0
+    out[at + 1] = factor * e1
+    out[at + 2] = factor * e2
+
+
 def matrix_from_quaternion(quaternion):
     """
     Return the (3, 3) rotation matrix of a unit quaternion.

@@ -111,5 +111,7 @@ def demand_pose(task, point, origin, R_error):
             for c in range(3):
                 task.target_R[r, c] = task.R[r, c]
     measure_error(task, R_error)
-    demand_axes(task, 0, task.max_linear_velocity, point.v)
-    demand_axes(task, 3, task.max_angular_velocity, point.v)
+    limit = task.max_linear_velocity
+    for first in range(0, 6, 3):
+        demand_axes(task, first, limit, point.v)
+        limit = task.max_angular_velocity

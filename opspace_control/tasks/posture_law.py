@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from opspace_control.compiled import inlined
-from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE
-from opspace_control.spatial.rotations import rotation_vector, turn_by_quaternion
-from opspace_control.spatial.vectors import multiply_transpose
+from opspace_control.model.nodes import QUATERNION, QUATERNION_AXIS
+from opspace_control.spatial.rotations import turn_between
 
 # What the posture law knows of one degree of freedom.
 POSTURE_DOF = np.dtype([
@@ -20,38 +19,31 @@ POSTURE_DOF = np.dtype([
 
 
 @inlined
-def demand_posture(nodes, dofs, target, q, v, R, a):
+def demand_posture(nodes, dofs, target, q, v, a):
     """
     Write the joint accelerations that the posture asks for, q̈_null of [CK00] (11).
 
     ``kp (q_d − q) − kd v``; the second term alone is the null-space damping of [K87] (7.6),
     exactly. A target coordinate that is NaN becomes the present one. A rotation without limits
     goes the short way round: it does not matter how often its encoder has turned. Quaternions
-    differ by the rotation vector between them, in the joint frame's axes. ``R`` (3, 3, 3) is
-    scratch.
+    differ by the rotation vector between them, in the joint frame's axes.
     """
     for i in range(nodes.size):
         node = nodes[i]
         k, j = node.v_index, node.q_index
         if k < 0:
             continue
-        if node.kind in (REVOLUTE, PRISMATIC):
+        if node.kind == QUATERNION:
+            if math.isnan(target[j]):
+                for r in range(j, j + 4):
+                    target[r] = q[r]
+            turn_between(target, q, j, a, k - 2)
+            for r in range(k - 2, k + 1):
+                a[r] = dofs[r].kp * a[r] - dofs[r].kd * v[r]
+        elif node.kind != QUATERNION_AXIS:
             if math.isnan(target[j]):
                 target[j] = q[j]
             error = target[j] - q[j]
             if dofs[k].turns_freely:
                 error -= 2.0 * math.pi * math.floor(error / (2.0 * math.pi) + 0.5)
             a[k] = dofs[k].kp * error - dofs[k].kd * v[k]
-        elif node.kind == QUATERNION:
-            if math.isnan(target[j]):
-                for r in range(j, j + 4):
-                    target[r] = q[r]
-            for r in range(3):
-                for c in range(3):
-                    R[0, r, c] = R[1, r, c] = 1.0 if r == c else 0.0
-            turn_by_quaternion(target, j, R[0])
-            turn_by_quaternion(q, j, R[1])
-            multiply_transpose(R[0], R[1], R[2])
-            rotation_vector(R[2], a, k - 2)
-            for r in range(k - 2, k + 1):
-                a[r] = dofs[r].kp * a[r] - dofs[r].kd * v[r]
