@@ -58,7 +58,7 @@ class Freedom:
         return float(self.eigenvalues.max()) / least if least else math.inf
 
 
-def task_freedom(model, state, tasks, nearly_lost=1e-2):
+def task_freedom(model, state, tasks, nearly_lost=2e-2):
     """
     Return the `Freedom` that all ``tasks`` (PoseTask, at least one) have together.
 
