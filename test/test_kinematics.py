@@ -8,17 +8,15 @@ from robots import joint, link, robot
 from samples import by_sample, difference, random_state, sample
 
 from opspace_control import RobotModel, RobotState, operational_space
-from opspace_control.spatial.rotations import rotation_vector
+from opspace_control.spatial.rotation_vectors import vector_from_matrix
 
 STEP = 1e-6  # s; a central difference is then right to 1e-9 or so
 
 
 def twist(before, after, duration):
     """Return the mean velocity [v; ω] (6,) between two poses (4, 4), world axes."""
-    out = np.zeros(6)
-    rotation_vector(np.ascontiguousarray(after[:3, :3] @ before[:3, :3].T), out, 3)
-    out[:3] = after[:3, 3] - before[:3, 3]
-    return out / duration
+    turn = vector_from_matrix(after[:3, :3] @ before[:3, :3].T)
+    return np.concatenate([after[:3, 3] - before[:3, 3], turn]) / duration
 
 
 def poses(model, q, frames):

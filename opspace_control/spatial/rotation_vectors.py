@@ -20,7 +20,7 @@ _SMALL = 1e-4
 def vector_from_matrix(R):
     """Return the rotation vector φ (3,), rad, of a rotation matrix, the short way round."""
     phi = np.empty(3)
-    rotation_vector(np.array(R, dtype=float), phi, 0)
+    rotation_vector.py_func(np.asarray(R, dtype=float), phi, 0)  # rare: not worth compiling
     return phi
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import inlined, kernel
+from opspace_control.compiled import inlined
 
 
 @inlined
@@ -25,7 +25,7 @@ def turn_about(axis, sine, cosine, R):
         R[r, 2] = cosine * z + sine * (x * a1 - y * a0) + along * a2
 
 
-@kernel
+@inlined
 def turn_by_quaternion(q, first, R):
     """
     Turn the frame ``R`` in place by a unit quaternion in its own axes: ``R ← R R(quaternion)``.
@@ -43,34 +43,7 @@ def turn_by_quaternion(q, first, R):
                    + c * (1.0 - 2.0 * (x * x + y * y)))
 
 
-@kernel
-def matrix_to_quaternion(R, quaternion):
-    """
-    Write the unit quaternion ``[x y z w]``, w ≥ 0, of a rotation matrix.
-
-    The largest of the four is found first and divided by, so no angle is ill-conditioned.
-    """
-    trace = R[0, 0] + R[1, 1] + R[2, 2]
-    if trace > 0.0:
-        w = 1.0 + trace
-        x, y, z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    elif R[0, 0] >= R[1, 1] and R[0, 0] >= R[2, 2]:
-        x = 1.0 + R[0, 0] - R[1, 1] - R[2, 2]
-        y, z, w = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[2, 1] - R[1, 2]
-    elif R[1, 1] >= R[2, 2]:
-        y = 1.0 - R[0, 0] + R[1, 1] - R[2, 2]
-        x, z, w = R[0, 1] + R[1, 0], R[1, 2] + R[2, 1], R[0, 2] - R[2, 0]
-    else:
-        z = 1.0 - R[0, 0] - R[1, 1] + R[2, 2]
-        x, y, w = R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], R[1, 0] - R[0, 1]
-    scale = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
-    if w < 0.0:
-        scale = -scale
-    quaternion[0], quaternion[1], quaternion[2] = x * scale, y * scale, z * scale
-    quaternion[3] = w * scale
-
-
-@kernel
+@inlined
 def rotation_vector(R, out, first):
     """
     Write the rotation vector of ``R`` to ``out[first:first + 3]``, the short way round, in rad.
@@ -127,6 +100,9 @@ def turn_between(goal, present, first, out, at):
     out[at + 2] = factor * e2
 
 
+# What follows is called from Python, a few times a second: compiling it would take longer than it
+# ever runs, and might have to be done in the middle of control.
+
 def matrix_from_quaternion(quaternion):
     """
     Return the (3, 3) rotation matrix of a unit quaternion.
@@ -138,7 +114,7 @@ def matrix_from_quaternion(quaternion):
 
     """
     R = np.eye(3)
-    turn_by_quaternion(np.array(quaternion, dtype=float), 0, R)
+    turn_by_quaternion.py_func(np.asarray(quaternion, dtype=float).tolist(), 0, R)
     return R
 
 
@@ -146,12 +122,22 @@ def quaternion_from_matrix(R):
     """
     Return the unit quaternion ``[x y z w]``, w ≥ 0, (4,), of a rotation matrix.
 
+    The largest of the four is found first and divided by, so no angle is ill-conditioned.
+
     Parameters
     ----------
     R : (3, 3) array
         Orthonormal up to rounding; not checked.
 
     """
-    quaternion = np.empty(4)
-    matrix_to_quaternion(np.array(R, dtype=float), quaternion)
-    return quaternion
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = np.asarray(R, dtype=float).tolist()
+    if xx + yy + zz > 0.0:
+        x, y, z, w = zy - yz, xz - zx, yx - xy, 1.0 + xx + yy + zz
+    elif xx >= yy and xx >= zz:
+        x, y, z, w = 1.0 + xx - yy - zz, xy + yx, xz + zx, zy - yz
+    elif yy >= zz:
+        x, y, z, w = xy + yx, 1.0 - xx + yy - zz, yz + zy, xz - zx
+    else:
+        x, y, z, w = xz + zx, yz + zy, 1.0 - xx - yy + zz, yx - xy
+    norm = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), w)
+    return np.array([x, y, z, w]) / norm

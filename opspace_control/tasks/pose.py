@@ -7,7 +7,8 @@ from numbers import Real
 import numpy as np
 
 from opspace_control.errors import TaskError
-from opspace_control.spatial.rotations import quaternion_from_matrix, rotation_vector
+from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import quaternion_from_matrix
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.targets import read_pose, read_six
@@ -113,7 +114,7 @@ class PoseTask:
         record['target_twist'], record['target_acceleration'] = twist, acceleration
         if self._knows('p', 'R'):
             record['error'][:3] = position - record['p']
-            rotation_vector(R @ record['R'].T, record['error'], 3)
+            record['error'][3:] = vector_from_matrix(R @ record['R'].T)
 
     def set_feed_forward(self, twist=None, acceleration=None):
         """
