@@ -1,0 +1,297 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Goals that move and tasks that are switched, over DDS: the test plays the robot and its time."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+import ros_nodes
+from controller_bench import (
+    MODEL,
+    PARAMETERS,
+    START,
+    Bench,
+    moved,
+    pose_message,
+    reference,
+    robot_state,
+    torque,
+)
+from geometry_msgs.msg import AccelStamped, PoseStamped, Transform, Twist, TwistStamped
+from rclpy.duration import Duration
+from ros_nodes import CONTROLLER
+from std_msgs.msg import Header
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+from opspace_control.ros.conversions import fill_twist
+from opspace_control.spatial.rotation_vectors import matrix_from_vector
+from opspace_control.tasks.trajectory import PoseTrajectory
+
+GOAL = (0.45, 0.3, 1.1, 0.0, 0.0, 0.0, 1.0)
+SIX = np.array([0.1, -0.2, 0.3, 0.2, -0.1, 0.4])
+LIMITS = {'max_linear_velocity': 2.0, 'max_angular_velocity': 2.0}
+
+
+def close(a, b):
+    return np.allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+class GoalBench(Bench):
+    """A controller whose time, in ms, goes on as the test says."""
+
+    def __init__(self, network):
+        super().__init__(network)
+        self.now = 1_000_000
+        self.publishers = {}
+
+    def after(self, milliseconds, positions=None):
+        """Return what is commanded so much later."""
+        self.now += milliseconds
+        return self.command_at(self.now, positions)
+
+    def send(self, topic, message):
+        """Send a goal to the left hand, for certain and once, between two states."""
+        publisher = self.publisher(topic, type(message))
+        publisher.publish(message)
+        assert publisher.wait_for_all_acked(Duration(seconds=ros_nodes.PATIENCE))
+
+    def refused(self, topic, message, complaint):
+        """Send a goal to the left hand until the node has said why it does not take it."""
+        publisher = self.publisher(topic, type(message))
+        self.network.send(publisher, message, lambda: complaint in self.process.said())
+
+    def publisher(self, topic, kind):
+        """Return a publisher that is known to be heard."""
+        if topic not in self.publishers:
+            publisher = self.network.publisher(kind, f'{CONTROLLER}/left/{topic}')
+            refused = self.process.said().count('A goal is refused')
+            self.network.send(publisher, kind(header=Header(frame_id='nowhere')), lambda: (
+                self.process.said().count('A goal is refused') > refused))
+            self.publishers[topic] = publisher
+        return self.publishers[topic]
+
+    def hold(self):
+        assert self.network.call(Trigger, f'{CONTROLLER}/hold').success
+
+    def switch(self, on):
+        assert self.network.call(SetBool, f'{CONTROLLER}/left/enable', data=on).success
+
+
+@pytest.fixture(scope='module')
+def running():
+    with ros_nodes.network() as network:
+        bench = GoalBench(network)
+        bench.start(PARAMETERS | {f'left.{name}': value for name, value in LIMITS.items()})
+        yield bench
+
+
+@pytest.fixture
+def node(running):
+    """Return the one bench of all tests, its robot at the start and nothing on its way."""
+    running.after(1000)
+    running.hold()
+    running.after(1)
+    return running
+
+
+@pytest.fixture
+def expected():
+    """Return a controller that holds the start posture."""
+    controller = reference(**LIMITS)
+    torque(controller, START)
+    return controller
+
+
+def motion(kind, values, frame=''):
+    """Return a TwistStamped or AccelStamped."""
+    message = kind()
+    message.header.frame_id = frame
+    fill_twist(message.twist if kind is TwistStamped else message.accel, np.asarray(values, float))
+    return message
+
+
+class TestFeedForward:
+
+    KINDS = pytest.mark.parametrize(('kind', 'topic', 'part'), [
+        (TwistStamped, 'target_twist', 'twist'), (AccelStamped, 'target_accel', 'acceleration')])
+
+    @KINDS
+    def test_acts_and_fades(self, node, expected, kind, topic, part):
+        node.send(topic, motion(kind, SIX))
+        begin = node.now
+        for age, left in ((50, 1.0), (100, 1.0), (150, 0.5), (200, 0.0), (300, 0.0)):
+            expected.tasks['left'].set_feed_forward(**{part: left * SIX})
+            assert close(node.after(begin + age - node.now), torque(expected, START))
+
+    @KINDS
+    def test_in_the_axes_of_a_frame(self, node, expected, kind, topic, part):
+        R = MODEL.forward_kinematics(robot_state(START), ['l_hand'])['l_hand'][:3, :3]
+        assert abs(R - np.eye(3)).max() > 0.1
+        expected.tasks['left'].set_feed_forward(**{part: np.concatenate([R @ SIX[:3],
+                                                                         R @ SIX[3:]])})
+        node.send(topic, motion(kind, SIX, 'l_hand'))
+        assert close(node.after(1), torque(expected, START))
+
+    @pytest.mark.parametrize(('message', 'complaint'), [
+        (motion(TwistStamped, [9, 0, 0, 0, 0, 0]), 'moves at 9 m/s'),
+        (motion(TwistStamped, [0, 0, 0, 0, 7, 0]), 'moves at 7 rad/s'),
+        (motion(TwistStamped, [math.nan, 0, 0, 0, 0, 0]), 'not finite'),
+        (motion(TwistStamped, [1, 0, 0, 0, 0, 0], 'kitchen'), "'kitchen'"),
+    ])
+    def test_is_refused_with_the_reason(self, node, expected, message, complaint):
+        node.refused('target_twist', message, complaint)
+        assert close(node.after(1), torque(expected, START))
+
+    def test_a_new_pose_keeps_it(self, node, expected):
+        expected.tasks['left'].set_target(GOAL, twist=SIX)
+        node.send('target_twist', motion(TwistStamped, SIX))
+        node.send('target_pose', pose_message(GOAL))
+        assert close(node.after(1), torque(expected, START))
+
+    def test_hold_ends_it(self, node, expected):
+        node.send('target_twist', motion(TwistStamped, SIX))
+        node.hold()
+        assert close(node.after(1), torque(expected, START))
+
+
+class TestTrajectory:
+
+    TIMES = (1.0, 2.0)
+    # In the left hand's own frame: x, y, z, and an angle about z.
+    WAY = ((0.0, 0.1, 0.05, 0.3), (0.05, 0.1, 0.1, 0.0))
+    TWISTS = ((0.05, 0.02, 0.03, 0.0, 0.0, 0.1), (0.0,) * 6)
+
+    def message(self, frame='l_hand', times=TIMES, way=WAY, twists=TWISTS, names=('left',)):
+        message = MultiDOFJointTrajectory(joint_names=list(names))
+        message.header.frame_id = frame
+        for time, (x, y, z, angle), six in zip(times, way, twists, strict=True):
+            point, transform, twist = MultiDOFJointTrajectoryPoint(), Transform(), Twist()
+            p, o = transform.translation, transform.rotation
+            p.x, p.y, p.z, o.z, o.w = x, y, z, math.sin(angle / 2), math.cos(angle / 2)
+            fill_twist(twist, np.array(six))
+            point.transforms, point.velocities = [transform], [twist]
+            point.time_from_start.sec = int(time)
+            point.time_from_start.nanosec = round((time - int(time)) * 1e9)
+            message.points.append(point)
+        return message
+
+    def trajectory(self, start):
+        """Return what the message says, in the base frame."""
+        hand = MODEL.forward_kinematics(robot_state(START), ['l_hand'])['l_hand']
+        poses = []
+        for x, y, z, angle in self.WAY:
+            pose = np.eye(4)
+            pose[:3, :3], pose[:3, 3] = matrix_from_vector(np.array([0, 0, angle])), (x, y, z)
+            poses.append(hand @ pose)
+        twists = [(np.reshape(twist, (2, 3)) @ hand[:3, :3].T).reshape(6) for twist in self.TWISTS]
+        return PoseTrajectory(self.TIMES, poses, twists, start=start)
+
+    def check(self, node, expected, begin, seconds):
+        """Go on to so long after the beginning, and compare."""
+        task = expected.tasks['left']
+        while node.now < begin + round(1e3 * seconds):
+            commanded = node.after(min(90, begin + round(1e3 * seconds) - node.now))
+        task.set_target(*self.trajectory(self.start).sample(seconds))
+        assert close(commanded, torque(expected, START))
+
+    @pytest.fixture(autouse=True)
+    def _start(self, expected):
+        self.start = expected.tasks['left'].target
+
+    def test_is_followed_with_feed_forward_and_ends_at_rest(self, node, expected):
+        node.send('target_trajectory', self.message())
+        begin = node.now
+        for seconds in (0.5, 1.0, 1.37, 1.9, 2.5):
+            self.check(node, expected, begin, seconds)
+
+    def test_begins_at_its_time_stamp(self, node, expected):
+        message = self.message()
+        begin = 100 * (node.now // 100) - 500
+        message.header.stamp.sec, message.header.stamp.nanosec = (
+            begin // 1000, begin % 1000 * 1_000_000)
+        node.send('target_trajectory', message)
+        self.check(node, expected, begin, 0.9)
+
+    def test_of_the_past_is_refused(self, node, expected):
+        message = self.message()
+        message.header.stamp.sec = 10
+        node.refused('target_trajectory', message, 'ended')
+        assert close(node.after(1), torque(expected, START))
+
+    @pytest.mark.parametrize(('change', 'complaint'), [
+        ({'names': ['right']}, "for 'left' alone"),
+        ({'times': (1.0, 0.5)}, 'point 1'),
+        ({'times': (0.01, 0.02)}, 'are allowed'),
+        ({'way': ((math.nan, 0, 0, 0), (0, 0, 0, 0))}, 'point 0'),
+        ({'twists': ((9.0, 0, 0, 0, 0, 0), (0.0,) * 6)}, 'moves at 9 m/s'),
+        ({'frame': 'cellar'}, "'cellar'"),
+        ({'times': (), 'way': (), 'twists': ()}, 'no points'),
+    ])
+    def test_is_refused_with_the_reason(self, node, expected, change, complaint):
+        node.refused('target_trajectory', self.message(**change), complaint)
+        assert close(node.after(1), torque(expected, START))
+
+    def test_a_pose_takes_over(self, node, expected):
+        node.send('target_trajectory', self.message())
+        node.send('target_pose', pose_message(GOAL))
+        expected.tasks['left'].set_target(GOAL)
+        for _ in range(3):
+            assert close(node.after(90), torque(expected, START))
+
+    def test_a_twist_does_not(self, node, expected):
+        node.send('target_trajectory', self.message())
+        begin = node.now
+        node.refused('target_twist', motion(TwistStamped, SIX), 'follows a trajectory')
+        self.check(node, expected, begin, 0.5)
+
+    def test_hold_ends_it(self, node, expected):
+        node.send('target_trajectory', self.message())
+        node.after(90)
+        node.hold()
+        for _ in range(3):
+            assert close(node.after(90), torque(expected, START))
+
+
+class TestSwitch:
+
+    def test_off_leaves_the_axes_to_the_posture(self, node, expected):
+        node.send('target_pose', pose_message(GOAL))
+        node.switch(False)
+        expected.tasks['left'].enabled = False
+        assert close(node.after(1), torque(expected, START))
+        node.switch(True)
+
+    def test_on_again_begins_where_the_robot_is(self, node):
+        there = moved()
+        node.send('target_pose', pose_message(GOAL))
+        node.switch(False)
+        node.after(1, there)
+        node.switch(True)
+        controller = reference(**LIMITS)
+        controller.posture.set_target(START)
+        torque(controller, START)
+        controller.tasks['left'].clear_target()
+        assert close(node.after(1, there), torque(controller, there))
+
+    def test_on_when_it_is_on_changes_nothing(self, node, expected):
+        node.send('target_pose', pose_message(GOAL))
+        node.switch(True)
+        expected.tasks['left'].set_target(GOAL)
+        assert close(node.after(1), torque(expected, START))
+
+
+def test_no_goal_can_move_before_the_first_state():
+    with ros_nodes.network() as network:
+        bench = Bench(network)
+        bench.start(PARAMETERS)
+        goals = network.publisher(TwistStamped, f'{CONTROLLER}/left/target_twist')
+        network.send(goals, motion(TwistStamped, SIX),
+                     lambda: 'before the first joint state' in bench.process.said())
+        poses = network.publisher(PoseStamped, f'{CONTROLLER}/left/target_pose')
+        network.send(poses, pose_message(GOAL, 'r_hand'),
+                     lambda: "Where 'r_hand' is" in bench.process.said())
