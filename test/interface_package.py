@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of the controller manager where ros2_control is not installed: built, once."""
+"""Interface packages that no wheel has, where ROS 2 is not installed: built for the tests, once."""
 
 import contextlib
 import ctypes
@@ -14,15 +14,14 @@ import sys
 import sysconfig
 from pathlib import Path
 
-NAME = 'controller_manager_msgs'
-SOURCE = Path(__file__).parent / 'interfaces' / NAME
+SOURCES = Path(__file__).parent / 'interfaces'
 
 
 class NotHereError(Exception):
     """The package is not installed and cannot be built here; says what is missing."""
 
 
-def prefix(cache):
+def prefix(cache, name='controller_manager_msgs'):
     """
     Return where the package is installed, or None if it needs no path of its own.
 
@@ -31,6 +30,8 @@ def prefix(cache):
     cache : Path
         Directory that outlives the tests. The package is built in there, in some 15 s, unless the
         same has been built before.
+    name : str
+        Of the package; its source is in interfaces/.
 
     Raises
     ------
@@ -38,13 +39,13 @@ def prefix(cache):
         Something to build it with is missing.
 
     """
-    if importlib.util.find_spec(NAME):
+    if importlib.util.find_spec(name):
         return None
-    _look_for_tools()
-    installed = Path(cache, _digest())
+    _look_for_tools(name)
+    installed = Path(cache, f'{name}_{_digest(name)}')
     with _alone(cache):
         if not installed.is_dir():
-            _build(Path(cache, 'build'), installed)
+            _build(SOURCES / name, Path(cache, 'build'), installed)
     return installed
 
 
@@ -71,28 +72,28 @@ def _paths(prefix):
             'LD_LIBRARY_PATH': prefix / 'lib'}
 
 
-def _look_for_tools():
+def _look_for_tools(name):
     for tool in ('cmake', 'gcc', 'g++', 'make'):
         if not shutil.which(tool):
-            raise NotHereError(f'{NAME} is not installed and cannot be built without {tool}')
+            raise NotHereError(f'{name} is not installed and cannot be built without {tool}')
     if not Path(sysconfig.get_path('include'), 'Python.h').is_file():
-        raise NotHereError(f'{NAME} is not installed and cannot be built without Python.h')
+        raise NotHereError(f'{name} is not installed and cannot be built without Python.h')
     prefixes = (*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix)
     for package in ('ament_cmake', 'rosidl_default_generators'):
         if not any(Path(prefix, 'share', package, 'cmake').is_dir() for prefix in prefixes):
-            raise NotHereError(f'{NAME} is not installed and cannot be built without {package} '
+            raise NotHereError(f'{name} is not installed and cannot be built without {package} '
                                "(pip install '.[interfaces]')")
 
 
-def _digest():
+def _digest(name):
     digest = hashlib.sha256(repr((sys.version, sys.prefix)).encode())
-    for file in sorted(SOURCE.rglob('*')):
+    for file in sorted((SOURCES / name).rglob('*')):
         if file.is_file():
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _build(folder, installed):
+def _build(source, folder, installed):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     target = folder / 'installed'
@@ -100,7 +101,7 @@ def _build(folder, installed):
     settings = {'CMAKE_BUILD_TYPE': 'Debug', 'CMAKE_INSTALL_PREFIX': target,
                 'CMAKE_INSTALL_RPATH': installed / 'lib', 'CMAKE_PREFIX_PATH': sys.prefix,
                 'Python3_EXECUTABLE': sys.executable, 'BUILD_TESTING': 'OFF'}
-    _run(folder, 'cmake', SOURCE, *(f'-D{name}={value}' for name, value in settings.items()))
+    _run(folder, 'cmake', source, *(f'-D{name}={value}' for name, value in settings.items()))
     _run(folder, 'cmake', '--build', folder, '--target', 'install', '--parallel', '2')
     target.rename(installed)
     shutil.rmtree(folder)
@@ -112,7 +113,7 @@ def _run(folder, *command):
         command, cwd=folder, env={'AMENT_PREFIX_PATH': sys.prefix, **os.environ, 'PATH': path},
         text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if ended.returncode:
-        raise AssertionError(f'{NAME} cannot be built:\n{ended.stdout[-4000:]}')
+        raise AssertionError(f'It cannot be built:\n{ended.stdout[-4000:]}')
 
 
 @contextlib.contextmanager
