@@ -1,0 +1,204 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The experiments of the papers, [CK00] 2.2 and 5, [K87] (4.4)-(4.5): what is asked, what must come.
+
+An experiment says which robot stands how, where its hands go and what its posture does, and judges
+what was seen. It runs as a demo over ROS 2 and, as a test, in lock-step with the simulator.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opspace_control.cli.robots import DemoRobot, demo_robot
+from opspace_control.errors import OpspaceError
+from opspace_control.model.topology import nearest
+
+# For the controller to take up the robot's weight, before anything is judged.
+_SETTLING = 2.0  # s
+# Speeds are taken over this time: long against the jitter of messages.
+_WINDOW = 0.1  # s
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something measured, and the bound that it must not pass."""
+
+    what: str
+    value: float
+    bound: float
+    unit: str
+    at_least: bool = False  # whether the bound is a lower one
+
+    @property
+    def met(self):
+        """Whether it is within its bound."""
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+    def __str__(self):
+        sign = '≥' if self.at_least else '≤'
+        verdict = '' if self.met else '   NOT MET'
+        return f'{self.what:40}{self.value:9.3f} {self.unit:4}{sign} {self.bound:g}{verdict}'
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """
+    Something a robot is asked to do, and what must be seen then.
+
+    All hands hold still for `settling` seconds; then each goes to its target, and stays there.
+
+    Attributes
+    ----------
+    name, summary : str
+        What ``--experiment`` takes, and one line about it.
+    robot : DemoRobot
+        With the posture it starts from.
+    axes : tuple of str
+        Controlled axes of each hand.
+    targets : tuple of callables
+        For each hand, from its pose (7,) at the start to its goal (7,), base frame.
+    seconds : float
+        Time for that.
+    judge : callable
+        Takes the course from the moment of the goals on, and returns Findings.
+    joint, swing : str, float
+        A joint that the posture rocks all the time, and how far to either side, rad.
+    period : float
+        Of the rocking, s.
+    max_linear_velocity : float
+        Of the hands, m/s.
+    kp : tuple of float
+        Stiffness of each hand, 1/s².
+
+    """
+
+    name: str
+    summary: str
+    robot: DemoRobot
+    axes: tuple
+    targets: tuple
+    seconds: float
+    judge: Callable
+    joint: str = 'torso_pitch'
+    swing: float = 0.0
+    period: float = 4.0
+    max_linear_velocity: float = 0.5
+    kp: tuple = (100.0, 100.0)
+    settling: float = _SETTLING
+
+    def goals(self, poses):
+        """Return the goals (hands, 7) of hands that start at ``poses`` (hands, 7)."""
+        return np.array([target(pose.copy()) for target, pose in
+                         zip(self.targets, poses, strict=True)])
+
+    def posture_at(self, time):
+        """Return where the rocking joint is wanted at a time, rad."""
+        center = self.robot.start.get(self.joint, 0.0)
+        return center + self.swing * float(np.sin(2.0 * np.pi * time / self.period))
+
+    def findings(self, course):
+        """
+        Judge a course.
+
+        Parameters
+        ----------
+        course
+            With ``times`` (k,) s from the start, ``paths`` (k, hands, 3) m, ``errors`` (k, hands,
+            6) goal minus pose, m and rad, and ``posture`` (k,) of the rocking joint, rad.
+
+        Returns
+        -------
+        list of Finding
+
+        """
+        after = course.times >= self.settling
+        return self.judge(self, course.times[after], course.paths[after], course.errors[after],
+                          course.posture[after])
+
+
+def experiment(name):
+    """Return the `Experiment` of this name; an OpspaceError names the nearest ones otherwise."""
+    for one in EXPERIMENTS:
+        if one.name == name:
+            return one
+    raise OpspaceError(f"There is no experiment '{name}'.",
+                       cure=nearest(name, [one.name for one in EXPERIMENTS]), experiment=name)
+
+
+def _holds(hand, errors):
+    """Return the findings of a hand (its errors (k, 6)) that holds its pose."""
+    return [
+        Finding(f'{hand} hand moves', 1e3 * np.linalg.norm(errors[:, :3], axis=1).max(), 1.0, 'mm'),
+        Finding(f'{hand} hand turns',
+                np.degrees(np.linalg.norm(errors[:, 3:], axis=1).max()), 0.1, 'deg')]
+
+
+def _judge_torso(asked, _times, _paths, errors, posture):
+    center = asked.robot.start.get(asked.joint, 0.0)
+    return [*_holds('left', errors[:, 0]), *_holds('right', errors[:, 1]),
+            Finding(f'{asked.joint} swings forwards', posture.max() - center, 0.3, 'rad', True),
+            Finding(f'{asked.joint} swings back', center - posture.min(), 0.3, 'rad', True)]
+
+
+def _judge_floor(_asked, _times, paths, errors, _posture):
+    return [Finding('left hand misses the floor', 1e3 * np.linalg.norm(errors[-1, 0, :3]), 1.0,
+                    'mm'),
+            Finding('left hand came down', paths[0, 0, 2] - paths[-1, 0, 2], 0.3, 'm', True),
+            *_holds('right', errors[:, 1])]
+
+
+def _judge_step(asked, times, paths, errors, _posture):
+    path = paths[:, 0]
+    way = errors[0, 0, :3]  # from where it starts to its goal
+    along = (path - path[0]) @ way / np.linalg.norm(way)
+    beside = path - path[0] - np.outer(along, way / np.linalg.norm(way))
+    later = np.minimum(np.searchsorted(times, times + _WINDOW), len(times) - 1)
+    gone = np.linalg.norm(path[later] - path, axis=1)
+    speed = (gone / np.maximum(times[later] - times, 0.5 * _WINDOW)).max()
+    limit = asked.max_linear_velocity
+    return [
+        Finding('left hand leaves the straight line',
+                1e3 * np.linalg.norm(beside, axis=1).max(), 2.0, 'mm'),
+        Finding('left hand travels at least at', speed, 0.95 * limit, 'm/s', True),
+        Finding('left hand travels at most at', speed, 1.05 * limit, 'm/s'),
+        Finding('left hand misses its goal', 1e3 * np.linalg.norm(errors[-1, 0, :3]), 1.0, 'mm'),
+        *_holds('right', errors[:, 1])]
+
+
+def _stay(pose):
+    return pose
+
+
+def _to_the_floor(pose):
+    """Return the pose with its origin on the floor, before the left foot."""
+    pose[:3] = 0.45, 0.25, 0.0
+    return pose
+
+
+def _step(pose):
+    """Return the pose 0.2 m away: ahead, to the left and up."""
+    pose[:3] += 0.2 * np.array([0.6, 0.4, 0.48**0.5])
+    return pose
+
+
+_ALL = DemoRobot.axes
+_CROUCH = {'ankle_pitch': 0.4, 'knee_pitch': -1.0, 'hip_pitch': 1.0, 'torso_pitch': 0.2,
+           'l_shoulder_pitch': -0.8, 'l_shoulder_roll': 0.3, 'l_elbow': -0.9,
+           'r_shoulder_pitch': -0.8, 'r_shoulder_roll': -0.3, 'r_elbow': -0.9}
+
+EXPERIMENTS = (
+    Experiment(
+        'torso', 'the torso rocks in the null space while both hands hold still, [CK00] Fig. 3',
+        demo_robot('dual_arm'), (_ALL, _ALL), (_stay, _stay), 8.0, _judge_torso, swing=0.4),
+    Experiment(
+        'floor', 'the left hand goes down to the floor, the right one holds still, [CK00] Fig. 6',
+        replace(demo_robot('humanoid'), start=_CROUCH), ('x y z', _ALL), (_to_the_floor, _stay),
+        6.0, _judge_floor, max_linear_velocity=0.25, kp=(100.0, 400.0)),
+    Experiment(
+        'step', 'the left hand goes 0.2 m straight at 0.3 m/s, [K87] (4.4)-(4.5)',
+        demo_robot('dual_arm'), (_ALL, _ALL), (_step, _stay), 3.0, _judge_step,
+        max_linear_velocity=0.3),
+)
