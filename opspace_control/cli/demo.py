@@ -25,6 +25,7 @@ from opspace_control.model.xacro import expand, read_bytes
 from opspace_control.ros.controller_parameters import COMMAND_TOPIC
 
 _LOOK_PERIOD = 0.02  # s
+_SPEEDS = {'max_linear_velocity': 0.25, 'max_angular_velocity': 0.7}  # m/s, rad/s
 # Without a command after this, something is wrong that no node says.
 _PATIENCE = 60.0  # s
 
@@ -50,13 +51,13 @@ def _parse(arguments):
     parser.add_argument('--list', action='store_true', help='list the robots and leave')
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='a robot of your own')
     parser.add_argument('--frames', metavar='A,B', help='the links of its hands')
-    parser.add_argument('--seconds', type=float, default=16.0, help='how long the goals take')
+    parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')
     parser.add_argument('--output', type=Path, metavar='PNG', help='where the picture goes')
     options = parser.parse_args(arguments)
     if bool(options.urdf) != bool(options.frames):
         parser.error('--urdf FILE and --frames A,B belong together')
-    if not 4.0 <= options.seconds <= 3600.0:
-        parser.error('--seconds must be from 4 to 3600')
+    if not 5.0 <= options.seconds <= 3600.0:
+        parser.error('--seconds must be from 5 to 3600')
     return options
 
 
@@ -78,10 +79,12 @@ def _custom_robot(options):
 
     hands = tuple(options.frames.split(','))
     model = SimulatedRobot(_urdf_text(options.urdf))
-    posture = Reach(model, hands, DemoRobot.axes).bent_posture()
+    reach = Reach(model, hands, DemoRobot.axes)
+    posture = reach.bent_posture()
     return DemoRobot(options.urdf.name.split('.')[0], 'a robot of your own',
                      str(options.urdf.resolve()), hands,
-                     dict(zip(model.joint_names, posture.tolist(), strict=True)))
+                     dict(zip(model.joint_names, posture.tolist(), strict=True)),
+                     reach.carriers(posture), joint_friction=False, speed=0.5)
 
 
 def _urdf_text(path):
@@ -99,7 +102,7 @@ def _demo(robot, seconds, output):
         nodes = Nodes(description, folder, domain)
         stack.callback(nodes.end)
         # Before this process has any thread, and before it takes the time to import ROS 2.
-        nodes.start('controller', controller_values(robot))
+        nodes.start('controller', {**controller_values(robot), **_speeds(robot)})
         nodes.start('simulator', simulator_values(robot))
         status = stack.enter_context(Status(sys.stdout))
         print(f'{robot.name}: {robot.summary}\n'
@@ -117,11 +120,18 @@ def _demo(robot, seconds, output):
     return record.reached()
 
 
+def _speeds(robot):
+    """Return the parameters of the hands' speeds."""
+    return {f'{task}.{limit}': robot.speed * speed
+            for task in task_names(robot) for limit, speed in _SPEEDS.items()}
+
+
 def _run(robot, seconds, description, nodes, status, began):
     """Send the goals and look on; return the record and the robot as lines."""
     os.environ.update(nodes.environment)  # DDS reads it
     from opspace_control.cli.showcase.client import Client
-    from opspace_control.cli.showcase.plan import make_plan, skeleton
+    from opspace_control.cli.showcase.kinematics import Reach
+    from opspace_control.cli.showcase.plan import make_plan
     from opspace_control.cli.showcase.record import Record
     from opspace_control.simulation import SimulatedRobot
 
@@ -139,12 +149,14 @@ def _run(robot, seconds, description, nodes, status, began):
             time.sleep(_LOOK_PERIOD)
         status.line(f'first effort command after {time.monotonic() - began:.1f} s')
         model = SimulatedRobot(description)
-        plan = make_plan(model, robot.hands, robot.axes, robot.driven, robot.start, seconds)
-        limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
-        record = Record(plan, tasks, robot.axes, limits)
-        _follow(plan, client, nodes, record, status)
         model.reset(robot.start)
-        return record, skeleton(model)
+        start = model.positions
+        reach = Reach(model, robot.hands, robot.axes, robot.driven)
+        plan = make_plan(reach, start, seconds)
+        limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
+        record = Record(plan, reach, tasks, limits)
+        _follow(plan, client, nodes, record, status)
+        return record, reach.skeleton(start)
     finally:
         client.close()
 
@@ -155,16 +167,14 @@ def _follow(plan, client, nodes, record, status):
     while True:
         nodes.check()
         time.sleep(_LOOK_PERIOD)
-        seen = client.look()
-        if seen is None:
-            continue
-        zero = seen['time'] if zero is None else zero
-        now = seen['time'] - zero
+        time_now, positions, efforts = client.look()
+        zero = time_now if zero is None else zero
+        now = time_now - zero
         if now > plan.length:
             return
         if plan.goal_at(now) > sent:
             sent = plan.goal_at(now)
             client.send_goals(plan.goals[sent])
-        client.send_posture(plan.joint, plan.posture_at(now))
-        record.add(now, seen)
-        status.show(record.now(sent))
+        client.send_posture(plan.posture_at(now))
+        record.add(now, positions, efforts)
+        status.show(record.now())

@@ -44,6 +44,8 @@ class DemoRobot:
     joint_friction : bool
         Whether its simulated joints have the damping and friction of the URDF; False for drives
         that measure their torque and so overcome it.
+    speed : float
+        How fast the hands may go in the demo, 1 being fast; slow wrists want less.
     ours : bool
         Whether the file is in our ``urdf/``.
 
@@ -57,6 +59,7 @@ class DemoRobot:
     driven: tuple = ()
     axes: str = 'x y z rx ry rz'
     joint_friction: bool = True
+    speed: float = 1.0
     ours: bool = False
 
     def path(self):
@@ -160,7 +163,8 @@ ROBOTS = (
         'tiago_dual', 'PAL Robotics TIAGo with two arms, 17 joints driven',
         'tiago_description/robots/tiago_dual.urdf', ('arm_left_tool_link', 'arm_right_tool_link'),
         {'torso_lift_joint': 0.15, **_TIAGO_ARMS},
-        ('torso_lift_joint', 'head_1_joint', 'head_2_joint', *_TIAGO_ARMS), joint_friction=False),
+        ('torso_lift_joint', 'head_1_joint', 'head_2_joint', *_TIAGO_ARMS), joint_friction=False,
+        speed=0.5),
     DemoRobot(
         'pr2', 'Willow Garage PR2, 17 joints driven',
         'pr2_description/urdf/pr2.urdf', ('l_gripper_tool_frame', 'r_gripper_tool_frame'),
@@ -169,5 +173,5 @@ ROBOTS = (
     DemoRobot(
         'baxter', 'Rethink Robotics Baxter, 15 joints driven',
         'baxter_description/urdf/baxter.urdf', ('left_gripper', 'right_gripper'), _BAXTER_ARMS,
-        ('head_pan', *_BAXTER_ARMS)),
+        ('head_pan', *_BAXTER_ARMS), joint_friction=False),
 )

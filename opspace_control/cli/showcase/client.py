@@ -4,9 +4,8 @@
 
 import array
 
-import numpy as np
 import rclpy
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -58,10 +57,6 @@ class Client:
         self._goals = [node.create_publisher(PoseStamped, f'{CONTROLLER}/{task}/target_pose',
                                              RELIABLE) for task in tasks]
         self._posture = node.create_publisher(JointState, f'{CONTROLLER}/target_joint', RELIABLE)
-        self._poses = [Outlook(node, PoseStamped, f'{CONTROLLER}/{task}/current_pose')
-                       for task in tasks]
-        self._errors = [Outlook(node, TwistStamped, f'{CONTROLLER}/{task}/error')
-                        for task in tasks]
         self._states = Outlook(node, JointState, 'joint_states')
         self._commands = Outlook(node, Float64MultiArray, command_topic)
 
@@ -71,8 +66,8 @@ class Client:
         rclpy.try_shutdown()
 
     def controlled(self):
-        """Return whether an effort command has been seen, and goals would be heard."""
-        return self._commands.look() is not None and all(
+        """Return whether the robot has been seen, and a command, and goals would be heard."""
+        return None not in (self._states.look(), self._commands.look()) and all(
             publisher.get_subscription_count() for publisher in (*self._goals, self._posture))
 
     def send_goals(self, poses):
@@ -82,9 +77,10 @@ class Client:
             fill_pose(message.pose, pose)
             publisher.publish(message)
 
-    def send_posture(self, joint, position):
-        """Send the position of one joint of the posture, rad or m."""
-        self._posture.publish(JointState(name=[joint], position=array.array('d', [position])))
+    def send_posture(self, positions):
+        """Send the posture: positions by joint, rad or m."""
+        self._posture.publish(JointState(
+            name=list(positions), position=array.array('d', positions.values())))
 
     def look(self):
         """
@@ -92,30 +88,17 @@ class Client:
 
         Returns
         -------
-        dict or None
-            ``time`` (s, of the simulation), ``poses`` (hands, 3) m, ``errors`` (hands, 6) m and
-            rad, ``positions`` and ``efforts`` by joint; None while something is still unknown.
+        time : float
+            s, of the simulation.
+        positions, efforts : dict of str to float
+            By joint; rad or m, N·m or N.
 
         """
         state = self._states.look()
-        poses = [outlook.look() for outlook in self._poses]
-        errors = [outlook.look() for outlook in self._errors]
-        if state is None or None in poses or None in errors:
-            return None
-        return {
-            'time': seconds(state.header.stamp),
-            'poses': np.array([_vector(pose.pose.position) for pose in poses]),
-            'errors': np.array([[*_vector(error.twist.linear), *_vector(error.twist.angular)]
-                                for error in errors]),
-            'positions': dict(zip(state.name, state.position, strict=True)),
-            'efforts': dict(zip(state.name, state.effort, strict=True))}
+        return (seconds(state.header.stamp), dict(zip(state.name, state.position, strict=True)),
+                dict(zip(state.name, state.effort, strict=True)))
 
 
 def seconds(stamp):
     """Return a time stamp as a number."""
     return stamp.sec + 1e-9 * stamp.nanosec
-
-
-def _vector(message):
-    return message.x, message.y, message.z
-

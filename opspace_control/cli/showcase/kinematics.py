@@ -9,8 +9,8 @@ the compiled mathematics of the controller.
 
 import numpy as np
 
-# One radian counts as this many metres where positions and orientations are weighed together.
-_RADIAN = 0.3  # m
+# One radian counts as 0.3 m where positions and orientations are weighed together.
+_WEIGHTS = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])  # m, m, m, m/rad, m/rad, m/rad
 _STEP = 1e-5  # rad or m
 _FURTHEST = 0.1  # rad or m, of a joint in one iteration
 # Of the range of a joint that a posture found here keeps away from the end stops.
@@ -37,7 +37,9 @@ class Reach:
     def __init__(self, robot, hands, axes, driven=()):
         self._robot = robot
         self._hands = hands
-        self._axes = [axis in axes.split() for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')]
+        self._axes = np.array([axis in axes.split() for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')])
+        self.joints = robot.joint_names
+        self.hands = len(hands)
         self.movable = np.array([not driven or name in driven for name in robot.joint_names])
         lower, upper = robot.lower_position_limits, robot.upper_position_limits
         span = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
@@ -49,11 +51,23 @@ class Reach:
                                   self._robot.upper_position_limits))
         return np.array([self._robot.frame_pose(hand) for hand in self._hands])
 
+    def skeleton(self, positions):
+        """Return lines (k, 2, 3), m, from each link to the one that carries it."""
+        self._robot.reset(positions)
+        links = self._robot.link_names
+        places = [self._robot.frame_pose(link)[:3] for link in links]
+        carriers = self._robot.model.body_parentid[1:] - 1
+        return np.array([(places[carrier], place)
+                         for carrier, place in zip(carriers, places, strict=True) if carrier >= 0])
+
+    def errors(self, goals, poses):
+        """Return goal minus pose (hands, 6), m and rad, zero in axes that do not count."""
+        return np.array([[*(goal[:3] - pose[:3]), *turn(goal[3:], pose[3:])]
+                         for goal, pose in zip(goals, poses, strict=True)]) * self._axes
+
     def difference(self, goals, poses):
         """Return the weighted error (rows,) from poses to goals (hands, 7), in metres."""
-        return np.concatenate([
-            np.array([*(goal[:3] - pose[:3]), *(_RADIAN * turn(goal[3:], pose[3:]))])[self._axes]
-            for goal, pose in zip(goals, poses, strict=True)])
+        return (self.errors(goals, poses) * _WEIGHTS)[:, self._axes].ravel()
 
     def jacobian(self, positions):
         """Return the Jacobian (rows, n) by finite differences, zero for joints that stay."""
@@ -102,6 +116,11 @@ class Reach:
             positions = np.clip(positions + step, self.lower, self.upper)
         stopped = (positions <= self.lower) | (positions >= self.upper)
         return positions, abs(error).max() < 1e-3 and not (stopped & self.movable).any()
+
+    def carriers(self, positions):
+        """Return the names of the joints that move a hand."""
+        moves = abs(self.jacobian(positions)).max(axis=0) > 1e-9
+        return tuple(name for name, yes in zip(self.joints, moves, strict=True) if yes)
 
     def bent_posture(self, tries=60):
         """Return the posture (n,) of a few tried in which the hands can move in all directions."""

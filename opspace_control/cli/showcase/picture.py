@@ -92,7 +92,7 @@ def _errors(positions, angles, record):
 
 
 def _posture(panel, record):
-    wanted = [record.plan.posture_at(time) for time in record.times]
+    wanted = [record.plan.posture_at(time)[record.plan.joint] for time in record.times]
     panel.plot(record.times, wanted, color='0.3', lw=0.8, ls='--', label='commanded')
     panel.plot(record.times, record.posture, color='tab:orange', lw=1.5, label='measured')
     panel.set_title(f'Posture, in the null space: {record.plan.joint}, {record.plan.unit}')

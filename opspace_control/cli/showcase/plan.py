@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control.cli.showcase.kinematics import Reach, turned
+from opspace_control.cli.showcase.kinematics import turned
 
 # Where a hand is wanted, from where it starts: m ahead, outwards and up, and rad about z; every
 # other hand goes round the other way.
@@ -16,7 +16,7 @@ _BACK = (0.0, 0.0, 0.0, 0.0)
 _TOURS = ((*_THERE, _BACK), (*_THERE[::-1], _BACK))
 # The controller takes up the weight of the robot in this time.
 _SETTLING = 1.0  # s
-_SHORTEST_STOP = 2.0  # s
+_SHORTEST_STOP = 2.5  # s
 # Part of the demo's time; in the rest the hands hold still while the posture rocks.
 _TOURING = 0.65
 _ROCKING = {'rad': 0.35, 'm': 0.05}
@@ -32,23 +32,30 @@ class Plan:
 
     Attributes
     ----------
+    home : (hands, 7) array
+        Poses ``[x y z qx qy qz qw]`` in the base frame, where the hands are at the start.
     goals : (k, hands, 7) array
-        Poses ``[x y z qx qy qz qw]`` in the base frame, one after the other.
+        Where they are sent, one after the other.
     durations : (k,) array
         s for each; the last one is held to the end.
     joint : str
-        The joint that the posture rocks.
-    center, amplitude : float
-        In ``unit``, rad or m.
+        The joint that the posture rocks most of all.
+    unit : str
+        Its own, rad or m.
+    center : dict of str to float
+        Middle of the posture, rad or m.
+    swing : dict of str to float
+        How far each joint goes to either side; at the start this moves no hand.
 
     """
 
+    home: np.ndarray
     goals: np.ndarray
     durations: np.ndarray
     joint: str
-    center: float
-    amplitude: float
     unit: str
+    center: dict
+    swing: dict
 
     @property
     def starts(self):
@@ -72,54 +79,45 @@ class Plan:
         return int(np.searchsorted(self.starts, time, side='right')) - 1
 
     def posture_at(self, time):
-        """Return where the rocking joint is wanted, rad or m."""
-        return self.center + self.amplitude * math.sin(2.0 * math.pi * time / _ROCKING_PERIOD)
+        """Return where the joints are wanted, by name."""
+        phase = math.sin(2.0 * math.pi * time / _ROCKING_PERIOD)
+        return {joint: self.center[joint] + phase * reach for joint, reach in self.swing.items()}
 
 
-def make_plan(robot, hands, axes, driven, start, seconds):
+def make_plan(reach, start, seconds):
     """
     Return a plan that this robot can follow.
 
     Parameters
     ----------
-    robot : SimulatedRobot
-        Is moved about.
-    hands : sequence of str
-        Links.
-    axes : str
-        Axes that the hands' tasks control.
-    driven : sequence of str
-        Joints with a drive, all if empty.
-    start : dict of str to float
-        Start posture.
+    reach : Reach
+        The robot's kinematics.
+    start : (n,) array
+        Start posture, rad or m.
     seconds : float
         Length of the demo.
 
     """
-    robot.reset(start)
-    here = robot.positions
-    reach = Reach(robot, hands, axes, driven)
-    number = _rocking_joint(reach, len(hands), here)
-    unit = 'rad' if _turns(reach, here, number) else 'm'
+    number, direction = _rocking(reach, start)
+    unit = 'rad' if _turns(reach, start, number) else 'm'
     for scale in _SCALES:
-        amplitude = scale * _ROCKING[unit]
-        goals, easy = _goals(reach, here, number, amplitude, scale)
+        swing = scale * _ROCKING[unit] * direction
+        goals, easy = _goals(reach, start, swing, scale)
         if easy:
             break
     tour = _TOURING * (seconds - _SETTLING)
     count = min(max(int(tour / _SHORTEST_STOP), 1), len(goals))
     durations = np.full(count, tour / count)
     durations[-1] += seconds - _SETTLING - tour
-    return Plan(goals[:count], durations, robot.joint_names[number], here[number], amplitude,
-                unit)
+    names = reach.joints
+    return Plan(reach.poses(start), goals[:count], durations, names[number], unit,
+                dict(zip(names, start.tolist(), strict=True)),
+                {name: x for name, x in zip(names, swing.tolist(), strict=True) if x})
 
 
-def _goals(reach, here, number, amplitude, scale):
+def _goals(reach, start, swing, scale):
     """Return the goals (k, hands, 7), and whether they are easy while the posture rocks."""
-    first = reach.poses(here)
-    extremes = [here.copy(), here.copy()]
-    extremes[0][number] -= amplitude
-    extremes[1][number] += amplitude
+    first = reach.poses(start)
     goals, easy = [], True
     for stop in zip(*_TOURS, strict=True):
         wanted = first.copy()
@@ -129,21 +127,24 @@ def _goals(reach, here, number, amplitude, scale):
             pose[:3] += ahead, side * outwards, up
             pose[3:] = turned(pose[3:], (0.0, 0.0, side * yaw))
         # Not the pose wanted but the one that is reached: axes that are not controlled follow.
-        goals.append(reach.poses(reach.posture_at(wanted, here)[0]))
-        easy = easy and all(reach.posture_at(wanted, extreme)[1] for extreme in extremes)
+        goals.append(reach.poses(reach.posture_at(wanted, start)[0]))
+        easy = easy and all(reach.posture_at(wanted, extreme)[1]
+                            for extreme in (start - swing, start + swing))
     goals[-1] = first
     return np.array(goals), easy
 
 
-def _rocking_joint(reach, hands, positions):
-    """Return the number of the joint of the trunk, or else of all, that is freest to move."""
+def _rocking(reach, positions):
+    """Return a joint, of the trunk if it can, and how all move with it while the hands stay."""
     J = reach.jacobian(positions)
-    freedom = np.diag(np.eye(J.shape[1]) - np.linalg.pinv(J, rcond=1e-6) @ J) * reach.movable
+    N = (np.eye(J.shape[1]) - np.linalg.pinv(J, rcond=1e-6) @ J) * reach.movable
+    freedom = np.diag(N)
     # A joint of the trunk moves every hand.
-    moves = np.array([abs(rows).max(axis=0) > 1e-9 for rows in np.split(J, hands)])
-    trunk = freedom * moves.all(axis=0) * (hands > 1)
-    carrying = freedom * moves.any(axis=0)
-    return int(np.argmax(trunk if trunk.max() > 0.1 else carrying))
+    moves = np.array([abs(rows).max(axis=0) > 1e-9 for rows in np.split(J, reach.hands)])
+    trunk = freedom * moves.all(axis=0) * (reach.hands > 1)
+    number = int(np.argmax(trunk if trunk.max() > 0.1 else freedom * moves.any(axis=0)))
+    direction = N[:, number] / freedom[number]
+    return number, np.where(abs(direction) > 1e-3, direction, 0.0)
 
 
 def _turns(reach, positions, number):
@@ -151,12 +152,3 @@ def _turns(reach, positions, number):
     moved = positions.copy()
     moved[number] += 1e-3
     return abs(reach.poses(moved)[:, 3:] - reach.poses(positions)[:, 3:]).max() > 1e-6
-
-
-def skeleton(robot):
-    """Return lines (k, 2, 3), m, from each link of a simulated robot to the one that carries it."""
-    positions = {link: robot.frame_pose(link)[:3] for link in robot.link_names}
-    carriers = robot.model.body_parentid[1:] - 1
-    return np.array([(positions[robot.link_names[carrier]], positions[link])
-                     for link, carrier in zip(robot.link_names, carriers, strict=True)
-                     if carrier >= 0])

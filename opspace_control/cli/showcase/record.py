@@ -7,71 +7,81 @@ import math
 import numpy as np
 
 # A goal within this is reached.
-_REACHED = (2.0, 0.5)  # mm, degrees
+_REACHED = (2.0, 1.0)  # mm, degrees
 
 
 class Record:
     """
     The course of a demo.
 
+    Where the hands are is worked out from the joint states alone: what the controller believes
+    would not be a test of it.
+
     Parameters
     ----------
     plan : Plan
         What was asked for.
+    reach : Reach
+        The robot's kinematics.
     hands : sequence of str
         Names of the tasks.
-    axes : str
-        Axes that count.
     limits : dict of str to float
         Effort limits of the joints, N·m or N.
 
     """
 
-    def __init__(self, plan, hands, axes, limits):
+    def __init__(self, plan, reach, hands, limits):
         self.plan, self.hands = plan, hands
-        self._counts = np.array([axis in axes.split() for axis in
-                                 ('x', 'y', 'z', 'rx', 'ry', 'rz')], float)
+        self._reach = reach
         self._limits = {joint: limit for joint, limit in limits.items() if limit < math.inf}
-        self._rows = []
+        self._times, self._positions, self._efforts = [], [], []
+        self._paths, self._errors = [], []
 
-    def add(self, time, seen):
-        """Add what a client saw at a time of the plan, s."""
-        self._rows.append((time, seen))
+    def add(self, time, positions, efforts):
+        """Add joint positions and efforts by name, at a time of the plan, s."""
+        poses = self._reach.poses(np.array([positions[joint] for joint in self._reach.joints]))
+        goal = self.plan.goal_at(time)
+        goals = self.plan.goals[goal] if goal >= 0 else self.plan.home
+        self._times.append(time)
+        self._positions.append(positions)
+        self._efforts.append(efforts)
+        self._paths.append(poses[:, :3])
+        self._errors.append(self._reach.errors(goals, poses))
 
-    def now(self, goal):
+    def now(self):
         """Return the newest row as a line of text."""
-        time, seen = self._rows[-1]
-        sizes = _sizes(seen['errors'] * self._counts)
+        time, positions = self._times[-1], self._positions[-1]
         hands = '   '.join(f'{hand} {size[0]:7.2f} mm {size[1]:6.2f} deg'
-                           for hand, size in zip(self.hands, sizes, strict=True))
-        return (f'{time:5.1f} s   goal {goal + 1 or "-"}   {hands}   '
-                f'{self.plan.joint} {seen["positions"][self.plan.joint]:+.2f}')
+                           for hand, size in zip(self.hands, _sizes(self._errors[-1]), strict=True))
+        goal = self.plan.goal_at(time) + 1
+        return (f'{time:5.1f} s   goal {goal or "-"}   {hands}   '
+                f'{self.plan.joint} {positions[self.plan.joint]:+.2f}')
 
     @property
     def times(self):
         """Times (k,) of the plan, s."""
-        return np.array([time for time, _ in self._rows])
+        return np.array(self._times)
 
     @property
     def paths(self):
         """Positions of the hands (k, hands, 3), m."""
-        return np.array([seen['poses'] for _, seen in self._rows])
+        return np.array(self._paths)
 
     @property
     def errors(self):
         """Goal minus pose (k, hands, 6), m and rad, zero in axes that are not controlled."""
-        return np.array([seen['errors'] for _, seen in self._rows]) * self._counts
+        return np.array(self._errors)
 
     @property
     def posture(self):
         """Where the rocking joint was (k,), rad or m."""
-        return np.array([seen['positions'][self.plan.joint] for _, seen in self._rows])
+        return np.array([positions[self.plan.joint] for positions in self._positions])
 
     @property
     def loads(self):
         """Efforts as parts of their limits: joint names, and (k, joints)."""
-        rows = [[seen['efforts'][joint] / limit for joint, limit in self._limits.items()]
-                for _, seen in self._rows]
+        rows = [[efforts[joint] / limit for joint, limit in self._limits.items()]
+                for efforts in self._efforts]
         return list(self._limits), np.array(rows)
 
     def at_goals(self):
