@@ -17,6 +17,14 @@ _VERBS = {
     'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),
 }
 
+# What a verb may miss, and where to get it.
+_OPTIONAL = {
+    'rclpy': "Source ROS 2, or pip install 'opspace_control[ros]'.",
+    'mujoco': "pip install 'opspace_control[sim]'.",
+    'matplotlib': "pip install 'opspace_control[sim]'.",
+}
+_INTERRUPTED = 130  # as a shell says it of a process ended by Ctrl-C
+
 _USAGE = '\n'.join([
     'usage: opspace VERB [ARGUMENTS]    (opspace VERB --help says more)',
     '',
@@ -31,12 +39,22 @@ def main(arguments=None):
         asked = verb in ('-h', '--help')
         print(_USAGE, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
-    module = importlib.import_module(f'opspace_control.{_VERBS[verb][0]}')
     try:
-        return module.main(rest)
+        return importlib.import_module(f'opspace_control.{_VERBS[verb][0]}').main(rest)
     except OpspaceError as error:
-        print(f'opspace {verb}: {error}', file=sys.stderr)
-        return 1
+        return _refuse(verb, error)
+    except ModuleNotFoundError as error:
+        for package, cure in _OPTIONAL.items():
+            if error.name and error.name.split('.')[0] == package:
+                return _refuse(verb, f'{package} is not installed. {cure}')
+        raise
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _refuse(verb, reason):
+    print(f'opspace {verb}: {reason}', file=sys.stderr)
+    return 1
 
 
 if __name__ == '__main__':

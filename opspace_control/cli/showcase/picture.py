@@ -89,6 +89,9 @@ def _errors(positions, angles, record):
                            color=_HANDS[i % len(_HANDS)], lw=1.2, label=hand)
         panel.set_title(title)
         panel.set_ylim(bottom=_FLOOR)
+        if not sizes.any():
+            panel.set_yticks([])
+            panel.text(0.5, 0.5, 'not controlled', ha='center', transform=panel.transAxes)
 
 
 def _posture(panel, record):
@@ -96,7 +99,8 @@ def _posture(panel, record):
     panel.plot(record.times, wanted, color='0.3', lw=0.8, ls='--', label='commanded')
     panel.plot(record.times, record.posture, color='tab:orange', lw=1.5, label='measured')
     panel.set_title(f'Posture, in the null space: {record.plan.joint}, {record.plan.unit}')
-    panel.legend(loc='lower right', ncols=2)
+    panel.margins(y=0.3)
+    panel.legend(loc='upper right', ncols=2)
 
 
 def _loads(panel, record):

@@ -36,8 +36,8 @@ class Plan:
         Poses ``[x y z qx qy qz qw]`` in the base frame, where the hands are at the start.
     goals : (k, hands, 7) array
         Where they are sent, one after the other.
-    durations : (k,) array
-        s for each; the last one is held to the end.
+    stop, holding : float
+        Time for each goal, and for holding still at the last one after that, s.
     joint : str
         The joint that the posture rocks most of all.
     unit : str
@@ -51,7 +51,8 @@ class Plan:
 
     home: np.ndarray
     goals: np.ndarray
-    durations: np.ndarray
+    stop: float
+    holding: float
     joint: str
     unit: str
     center: dict
@@ -60,19 +61,17 @@ class Plan:
     @property
     def starts(self):
         """When each goal is given, (k,), s."""
-        return _SETTLING + np.concatenate([[0.0], np.cumsum(self.durations)[:-1]])
+        return _SETTLING + self.stop * np.arange(len(self.goals))
+
+    @property
+    def ends(self):
+        """When each goal has to be reached, (k,), s."""
+        return self.starts + self.stop
 
     @property
     def length(self):
         """How long it all takes, s."""
-        return _SETTLING + self.durations.sum()
-
-    @property
-    def ends(self):
-        """When each goal has to be reached, (k,), s; from then on the last one is only held."""
-        ends = _SETTLING + np.cumsum(self.durations)
-        ends[-1] = self.starts[-1] + self.durations[0]
-        return ends
+        return self.ends[-1] + self.holding
 
     def goal_at(self, time):
         """Return the number of the goal of this time, s; -1 before the first."""
@@ -107,10 +106,9 @@ def make_plan(reach, start, seconds):
             break
     tour = _TOURING * (seconds - _SETTLING)
     count = min(max(int(tour / _SHORTEST_STOP), 1), len(goals))
-    durations = np.full(count, tour / count)
-    durations[-1] += seconds - _SETTLING - tour
     names = reach.joints
-    return Plan(reach.poses(start), goals[:count], durations, names[number], unit,
+    return Plan(reach.poses(start), goals[:count], tour / count,
+                seconds - _SETTLING - tour, names[number], unit,
                 dict(zip(names, start.tolist(), strict=True)),
                 {name: x for name, x in zip(names, swing.tolist(), strict=True) if x})
 

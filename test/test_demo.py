@@ -1,0 +1,239 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The demo: its plans on real robots, and all of it as a user runs it."""
+
+import io
+import math
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+
+from opspace_control.cli.environment import own_domain, private_environment
+from opspace_control.cli.robots import ROBOTS
+from opspace_control.cli.showcase.kinematics import Reach, turn, turned
+from opspace_control.cli.showcase.plan import make_plan
+from opspace_control.cli.showcase.record import Record
+from opspace_control.cli.showcase.status import Status
+from opspace_control.simulation import SimulatedRobot
+
+SECONDS = 20.0
+URDF = Path(__file__).parents[1] / 'urdf'
+
+
+def run(*arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, '-m', 'opspace_control.cli.main', 'demo', *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=Path(__file__).parents[1], **options)
+
+
+def nodes_of(domain_line):
+    """Return the ids of the nodes that run on the domain a demo has named."""
+    domain = domain_line.split()[0].split('=')[1]
+    found = []
+    for path in Path('/proc').glob('[0-9]*/environ'):
+        try:
+            environment = path.read_bytes().split(b'\0')
+            command = (path.parent / 'cmdline').read_bytes()
+        except OSError:
+            continue
+        if f'ROS_DOMAIN_ID={domain}'.encode() in environment and b'opspace_demo_' in command:
+            found.append(int(path.parent.name))
+    return found
+
+
+class TestKinematics:
+
+    def test_turns(self):
+        rng = np.random.default_rng(3)
+        for _ in range(100):
+            quaternion = rng.normal(size=4)
+            quaternion /= np.linalg.norm(quaternion)
+            vector = rng.uniform(-1.0, 1.0, 3)
+            np.testing.assert_allclose(turn(turned(quaternion, vector), quaternion), vector,
+                                       atol=1e-12)
+            np.testing.assert_allclose(turn(-turned(quaternion, vector), quaternion), vector,
+                                       atol=1e-12)
+
+    @pytest.mark.parametrize('name', ['dual_arm', 'planar_3r'])
+    def test_bent_posture_can_move_in_all_directions(self, name):
+        robot = SimulatedRobot((URDF / f'{name}.urdf').read_text())
+        known = next(robot for robot in ROBOTS if robot.name == name)
+        reach = Reach(robot, known.hands, known.axes)
+        posture = reach.bent_posture()
+        assert np.linalg.svd(reach.jacobian(posture), compute_uv=False)[-1] > 0.03
+        assert (posture >= robot.lower_position_limits).all()
+        assert (posture <= robot.upper_position_limits).all()
+
+
+@pytest.mark.parametrize('known', ROBOTS, ids=lambda known: known.name)
+def test_plan_suits_the_robot(known):
+    """Every goal is a pose that the hands can have, and the rocking moves them not at all."""
+    robot = SimulatedRobot(known.path().read_text())
+    robot.reset(known.start)
+    start = robot.positions
+    reach = Reach(robot, known.hands, known.axes, known.driven)
+    plan = make_plan(reach, start, SECONDS)
+    assert len(plan.goals) == 4
+    assert plan.length == pytest.approx(SECONDS)
+    for goals in plan.goals:
+        posture, easy = reach.posture_at(goals, start)
+        assert easy
+        assert abs(reach.errors(goals, reach.poses(posture))).max() < 1e-3
+    moved = np.array([plan.center[joint] + 0.01 * plan.swing.get(joint, 0.0)
+                      / max(map(abs, plan.swing.values())) for joint in reach.joints])
+    assert abs(reach.errors(plan.home, reach.poses(moved))).max() < 1e-3
+    assert abs(plan.swing[plan.joint]) >= (0.01 if plan.unit == 'm' else 0.07)
+    steps = np.linalg.norm(np.diff(plan.goals[:, :, :3], axis=0), axis=-1)
+    assert steps.max() > 0.05
+
+
+class TestRecord:
+
+    @pytest.fixture
+    def record(self):
+        known = ROBOTS[0]
+        robot = SimulatedRobot(known.path().read_text())
+        robot.reset(known.start)
+        start = robot.positions
+        reach = Reach(robot, known.hands, known.axes)
+        plan = make_plan(reach, start, SECONDS)
+        limits = dict.fromkeys(reach.joints, 10.0) | {reach.joints[0]: math.inf}
+        return Record(plan, reach, ('left_hand', 'right_hand'), limits), reach, start
+
+    def follow(self, record, reach, start, reached):
+        for now in np.arange(0.0, SECONDS, 0.2):
+            goal = record.plan.goal_at(now)
+            goals = record.plan.goals[goal] if goal >= 0 else record.plan.home
+            posture = reach.posture_at(goals, start)[0] if goal < reached else start + 0.1
+            record.add(now, dict(zip(reach.joints, posture, strict=True)),
+                       dict.fromkeys(reach.joints, 5.0))
+
+    def test_success(self, record):
+        record, reach, start = record
+        self.follow(record, reach, start, reached=4)
+        assert record.reached()
+        assert 'goal 4' in record.table()
+        assert '50 % of its limit' in record.table()
+
+    def test_failure(self, record):
+        record, reach, start = record
+        self.follow(record, reach, start, reached=3)
+        assert not record.reached()
+
+    def test_an_unfinished_demo_is_no_success(self, record):
+        record, reach, start = record
+        record.add(0.0, dict(zip(reach.joints, start, strict=True)),
+                   dict.fromkeys(reach.joints, 0.0))
+        assert not record.reached()
+
+
+class TestStatus:
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def test_terminal_line_is_written_anew(self):
+        stream = self.Terminal()
+        with Status(stream) as status:
+            status.show('one')
+            status.show('too soon')
+            status.line('kept')
+        assert stream.getvalue() == '\r\x1b[Kone\r\x1b[Kkept\n\r\x1b[K'
+
+    def test_log_has_whole_lines(self):
+        stream = io.StringIO()
+        with Status(stream) as status:
+            status.show('one')
+            status.show('too soon')
+        assert stream.getvalue() == 'one\n'
+
+
+def test_domains_are_not_shared():
+    with own_domain() as first, own_domain() as second:
+        assert first != second
+
+
+def test_private_environment_leads_to_no_robot(monkeypatch):
+    monkeypatch.setenv('ROS_DOMAIN_ID', '0')
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
+    environment = private_environment(7)
+    assert environment['ROS_DOMAIN_ID'] == '7'
+    assert environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
+
+
+def test_list():
+    out, _ = run('--list').communicate(timeout=30)
+    assert [line.split()[0] for line in out.splitlines()] == [robot.name for robot in ROBOTS]
+
+
+@pytest.mark.parametrize(('arguments', 'complaint'), [
+    (['--robot', 'dual_amr'], 'dual_arm'),
+    (['--urdf', 'x.urdf'], 'belong together'),
+    (['--seconds', '1'], '--seconds'),
+    (['--urdf', '/no/such.urdf', '--frames', 'a'], 'cannot be read'),
+    (['--urdf', str(URDF / 'planar_3r.urdf'), '--frames', 'hnad'], 'hand'),
+])
+def test_mistakes_are_explained(arguments, complaint):
+    process = run(*arguments)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode in (1, 2)
+    assert complaint in out
+    assert 'Traceback' not in out
+
+
+class TestRun:
+    """The demo itself. Real time on a machine that may be busy: the numbers are not strict."""
+
+    def size(self, picture):
+        """Return width and height of a PNG."""
+        data = picture.read_bytes()
+        assert data.startswith(b'\x89PNG')
+        return struct.unpack('>II', data[16:24])
+
+    @pytest.mark.parametrize(('arguments', 'hands'), [
+        ((), ('left_hand', 'right_hand')),
+        (('--urdf', URDF / 'dual_arm.urdf', '--frames', 'r_hand'), ('hand',)),
+    ], ids=['default', 'custom'])
+    def test_hands_reach_their_goals(self, tmp_path, arguments, hands):
+        picture = tmp_path / 'demo.png'
+        process = run(*arguments, '--seconds', 8, '--output', picture)
+        out, _ = process.communicate(timeout=200)
+        assert process.returncode == 0, out
+        assert 'first effort command after' in out
+        assert all(hand in out for hand in hands)
+        width, height = self.size(picture)
+        assert width > 1000
+        assert height > 600
+        domain = next(line for line in out.splitlines() if line.startswith('ROS_DOMAIN_ID'))
+        assert not nodes_of(domain)
+
+    @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+    def test_leaves_no_process_behind(self, tmp_path, number):
+        process = run('--output', tmp_path / 'demo.png')
+        process.stdout.readline()
+        domain = process.stdout.readline()
+        assert domain.startswith('ROS_DOMAIN_ID')
+        until = time.monotonic() + 10.0
+        while len(nodes_of(domain)) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert len(nodes_of(domain)) == 2
+        os.kill(process.pid, number)
+        out, _ = process.communicate(timeout=30)
+        assert process.returncode == (130 if number == signal.SIGINT else -number), out
+        assert 'Traceback' not in out
+        until = time.monotonic() + 20.0
+        while nodes_of(domain) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not nodes_of(domain)
