@@ -47,8 +47,8 @@ class OperationalSpaceController:
     gravity_compensation : bool
         False for hardware that compensates gravity itself.
     singularity_threshold : float
-        Scaled eigenvalue of Λ⁻¹ around which a direction is released, without unit: it is met
-        exactly above four times that, to 99 % there, by half at a fifth of it, at zero not at all.
+        Scaled eigenvalue of Λ⁻¹, times the number of controlled axes, below which a direction is
+        released, without unit: it is met exactly at it, by half at half of it, at zero not at all.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class OperationalSpaceController:
     """
 
     def __init__(self, model, tasks=(), posture=None, *, effort_limits=None,
-                 gravity_compensation=True, singularity_threshold=5e-3):
+                 gravity_compensation=True, singularity_threshold=2.5e-2):
         tasks = (tasks,) if isinstance(tasks, PoseTask) else tuple(tasks)
         posture = PostureTask() if posture is None else posture
         _check_arguments(model, tasks, posture, singularity_threshold)
@@ -95,8 +95,8 @@ class OperationalSpaceController:
             self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
             _felt(nodes, supports), records, dofs, goal,
             self._posture_acceleration, poisoned(rows), poisoned(rows), self._inverse_inertia,
-            poisoned(rows), poisoned((rows, rows)), poisoned(rows), poisoned(rows),
-            self._effort_limits)
+            poisoned(rows), poisoned((rows, rows)), poisoned((rows, rows)), poisoned((2, rows)),
+            poisoned(rows), self._effort_limits)
         self._compute = None
 
     def compute_torque(self, state, out=None):
@@ -227,7 +227,7 @@ class OperationalSpaceController:
         """
         Lower bound, within a factor of the rows, of the smallest eigenvalue of the scaled Λ⁻¹.
 
-        Of the last cycle, without unit; 0.0 below four times the singularity threshold.
+        Of the last cycle, without unit; 0.0 while directions may be released.
         """
         return float(self._cycle['least_eigenvalue'][0])
 
@@ -263,7 +263,7 @@ def _check_arguments(model, tasks, posture, singularity_threshold):
                            cure='Make a PostureTask for each controller.')
     if not (isinstance(singularity_threshold, Real) and 0.0 < singularity_threshold < 1.0):
         raise ControlError(f'singularity_threshold = {singularity_threshold!r} is not allowed.',
-                           cure='Give a number between 0 and 1; 5e-3 is usual.')
+                           cure='Give a number between 0 and 1; 2.5e-2 is usual.')
 
 
 def _effort_limits(model, limits):

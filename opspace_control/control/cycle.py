@@ -57,7 +57,7 @@ def apply_forces(tasks, points, force, states):
 @kernel
 def control_cycle(
         cycles, nodes, states, points, supports, felt, tasks, dofs, posture,  # robot and tasks
-        a_null, asked, demand, Lambda_inverse, scale, factor, previous, force,  # scratch
+        a_null, asked, demand, Lambda_inverse, scale, factor, vectors, spare, force,  # scratch
         effort_limits, q, v, tau):
     """
     Write the joint forces of the task and posture laws: [CK00] (11)-(13) without A or A⁻¹.
@@ -103,7 +103,7 @@ def control_cycle(
     # The forces at the points, and inwards again the torques of everything.
     cycle.least_eigenvalue = resolve_forces(
         Lambda_inverse, demand, asked, cycle.least_mobility, cycle.singularity_threshold, scale,
-        factor, previous, force)
+        factor, vectors, spare, force)
     apply_forces(tasks, points, force, states)
     gather_torques(nodes, states, tau)
     cycle.limited = limit_efforts(nodes, effort_limits, tau)

@@ -5,11 +5,7 @@
 import math
 
 from opspace_control.compiled import inlined
-
-# Near a singularity the inverse is found in passes, each for what the last one left over: with a
-# shift ε it leaves r = ε / (λ + ε) of it along a direction of eigenvalue λ.
-PASSES = 9
-EXACT_FROM = 4.0  # times ε: there nothing is left to speak of
+from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 
 
 @inlined
@@ -39,9 +35,9 @@ def scale_rows(L, asked, least_mobility, scale):
 
 
 @inlined
-def factorise(L, scale, shift, factor):
+def factorise(L, scale, factor):
     """
-    Write the Cholesky factor of the scaled Λ⁻¹, plus ``shift`` times the identity.
+    Write the Cholesky factor of the scaled Λ⁻¹.
 
     Its diagonal is inverted. A row of scale zero becomes a row of the identity. Returns whether
     all pivots are positive.
@@ -49,8 +45,8 @@ def factorise(L, scale, shift, factor):
     for r in range(scale.size):
         for c in range(r + 1):
             t = scale[r] * L[r, c] * scale[c]
-            if r == c:
-                t += shift if scale[r] != 0.0 else 1.0
+            if r == c and scale[r] == 0.0:
+                t += 1.0
             for k in range(c):
                 t -= factor[r, k] * factor[c, k]
             if c < r:
@@ -63,15 +59,17 @@ def factorise(L, scale, shift, factor):
 
 
 @inlined
-def inverse_trace(factor, column):
+def inverse_trace(factor, scale, column):
     """
-    Return the trace of the inverse of the factorised matrix.
+    Return the trace of the inverse of the factorised matrix, but for the rows of scale zero.
 
     Its reciprocal is a lower bound of the smallest eigenvalue, tight within the number of rows.
     """
     n = column.size
     trace = 0.0
     for j in range(n):
+        if scale[j] == 0.0:
+            continue
         column[j] = factor[j, j]
         trace += column[j] * column[j]
         for i in range(j + 1, n):
@@ -84,11 +82,11 @@ def inverse_trace(factor, column):
 
 
 @inlined
-def solve_factorised(factor, scale, b, shift, x):
-    """Solve ``(M + shift) x_new = S b + shift x`` in place, M being the factorised matrix."""
+def solve_factorised(factor, scale, b, x):
+    """Write ``x = M⁻¹ S b``, M being the factorised matrix."""
     n = b.size
     for r in range(n):
-        t = scale[r] * b[r] + shift * x[r]
+        t = scale[r] * b[r]
         for c in range(r):
             t -= factor[r, c] * x[c]
         x[r] = t * factor[r, r]
@@ -99,59 +97,91 @@ def solve_factorised(factor, scale, b, shift, x):
 
 
 @inlined
-def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, previous, x):
+def solve_released(L, scale, b, threshold, matrix, vectors, eigenvalues, off, x):
+    """
+    Write ``x = φ(M) M⁻¹ S b`` for the scaled ``M = S Λ⁻¹ S``, by its eigenvalues λ.
+
+    ``φ = t² (3 − 2 t)``, ``t = λ / threshold`` up to 1, hands each nearly lost direction smoothly to
+    the null space: met exactly at the threshold, by half at half of it, not at all at zero.
+    ``φ(λ) / λ`` never exceeds 9/8 of ``1 / threshold``.
+    """
+    n = b.size
+    for r in range(n):
+        x[r] = scale[r] * b[r]
+        for c in range(r + 1):
+            matrix[r, c] = scale[r] * L[r, c] * scale[c]
+    tridiagonalise(matrix, eigenvalues, off)
+    diagonalise(eigenvalues, off, vectors)
+    for k in range(n - 2):
+        reflect(matrix, k, x)
+    for k in range(n):
+        t = eigenvalues[k] / threshold
+        if t <= 0.0:
+            gain = 0.0
+        elif t < 1.0:
+            gain = t * (3.0 - 2.0 * t) / threshold
+        else:
+            gain = 1.0 / eigenvalues[k]
+        projection = 0.0
+        for r in range(n):
+            projection += vectors[k, r] * x[r]
+        off[k] = gain * projection
+    for r in range(n):
+        x[r] = 0.0
+    for k in range(n):
+        for r in range(n):
+            x[r] += off[k] * vectors[k, r]
+    for k in range(n - 3, -1, -1):
+        reflect(matrix, k, x)
+
+
+@inlined
+def resolve_forces(L, b, asked, least_mobility, threshold, scale, factor, vectors, spare, x):
     """
     Write the task forces ``x = Λ b``, [CK00] (13), bounded and continuous through singularities.
 
-    Exact wherever the smallest eigenvalue of the scaled ``M = S Λ⁻¹ S`` certainly is above ``4 ε``:
-    its lower bound, the reciprocal of the trace of the inverse, is. Elsewhere it is
-    ``x = S φ(M) M⁻¹ S b`` with a smooth φ: 0 for a lost direction, which thus gets no force, a half
-    at ``ε / 5``, 0.99 at ε and 1 − 4e-6 at ``4 ε``; ``φ(λ) / λ`` never exceeds ``2.6 / ε``. No
-    eigenvalues are needed for it: PASSES of ``(M + ε) y ← S b + ε y`` leave r⁹ undone and one more
-    r¹⁰, which in the right proportion make ``φ = 1 − r⁹ (10 − 9 r)``, ``r = ε / (λ + ε)``.
+    Exact wherever no eigenvalue of the scaled ``M = S Λ⁻¹ S`` is below the threshold divided by the
+    number of axes asked for; the reciprocal of the trace of the inverse is a lower bound of them.
+    Elsewhere by `solve_released`, which hands over what is below, and solves for the rest exactly.
 
     Parameters
     ----------
     L : (k, k) array
-        Λ⁻¹, lower triangle; its diagonal is inflated where a row is asked for with less than 1.
+        Λ⁻¹, lower triangle.
     b : (k,) array
         ``a* − a_null``, m/s² and rad/s².
     asked : (k,) array
-        1 for an axis that the tasks control, 0 for one that they do not, or in between.
+        How much of each axis the tasks ask for, from 0 (nothing) to 1 (all, exactly).
     least_mobility : float
         Least linear mobility a point is measured by, 1/kg.
     threshold : float
-        ε, of the scaled eigenvalues, without unit.
-    scale, previous, x : (k,) arrays
+        Of the scaled eigenvalues times the number of axes, without unit.
+    scale, x : (k,) arrays
         Scratch; result in N and N m.
-    factor : (k, k) array
+    factor, vectors : (k, k) arrays
+        Scratch.
+    spare : (2, k) array
         Scratch.
 
     Returns
     -------
     float
-        Lower bound of the smallest scaled eigenvalue, 0 where it is below ``4 ε``.
+        Lower bound of the smallest scaled eigenvalue, 0 where some may be below the threshold.
 
     """
-    rows = x.size
     scale_rows(L, asked, least_mobility, scale)
+    axes = 0.0
+    for r in range(asked.size):
+        axes += asked[r]
+    released = threshold / axes if axes > 1.0 else threshold
     least = 0.0
-    if factorise(L, scale, 0.0, factor):
-        least = 1.0 / inverse_trace(factor, x)
-    for r in range(rows):
-        x[r] = 0.0
-    if least >= EXACT_FROM * threshold:
-        solve_factorised(factor, scale, b, 0.0, x)
+    if factorise(L, scale, factor):
+        least = 1.0 / inverse_trace(factor, scale, x)
+    if least >= released:
+        solve_factorised(factor, scale, b, x)
     else:
         least = 0.0
-        finite = factorise(L, scale, threshold, factor)
-        for _ in range(PASSES):
-            solve_factorised(factor, scale, b, threshold, x)
-        for r in range(rows):
-            previous[r] = x[r]
-        solve_factorised(factor, scale, b, threshold, x)
-        for r in range(rows):
-            x[r] = (PASSES + 1) * previous[r] - PASSES * x[r] if finite else math.nan
-    for r in range(rows):
+        solve_released(L, scale, b, released, factor, vectors, spare[0], spare[1], x)
+    for r in range(x.size):
         x[r] *= scale[r]
     return least

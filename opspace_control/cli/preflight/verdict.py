@@ -16,9 +16,9 @@ _HEAVY, _TOO_HEAVY = 0.8, 1.0
 _NO_EFFORT_LIMIT, _NO_VELOCITY_LIMIT = 1e4, 1e3
 # A joint is close to a limit within this part of its range, and no more than this, rad or m.
 _CLOSE_PART, _CLOSE = 0.05, 0.1
-# Scaled eigenvalues of Λ⁻¹, at the controller's usual singularity_threshold of 5e-3: at the first
-# half of a direction has been handed to the posture, from the second on it is met exactly.
-_RELEASED, _NEAR = 1e-3, 2e-2
+# Scaled eigenvalues of Λ⁻¹ of a task of six axes, at the controller's usual singularity_threshold:
+# at the first half of a direction has been handed to the posture, from the second on it is met.
+_RELEASED, _NEAR = 2e-3, 4e-3
 # Part of the time between two joint states that a cycle may take, and their usual rate, Hz.
 _BUSY, _USUAL_RATE = 0.5, 1000.0
 
