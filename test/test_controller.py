@@ -64,7 +64,7 @@ def test_any_number_of_tasks(model):
 @pytest.mark.parametrize('arguments, message', [
     ({'model': 'robot.urdf'}, 'RobotModel'),
     ({'tasks': ['l_hand']}, 'PoseTask'),
-    ({'tasks': [PostureTask()]}, 'PoseTask'),
+    ({'tasks': [25.0]}, 'PoseTask'),
     ({'tasks': [PoseTask('l_hand'), PoseTask('l_hand')]}, "'l_hand'.*name="),
     ({'tasks': [PoseTask('l_hand'), PoseTask('r_hand', name='l_hand')]}, "'l_hand'.*name="),
     ({'posture': PoseTask('l_hand')}, 'PostureTask'),

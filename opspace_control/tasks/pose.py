@@ -62,6 +62,9 @@ class PoseTask:
         self.max_angular_velocity = max_angular_velocity
         self.clear_target()
 
+    def __repr__(self):
+        return f'PoseTask({self.frame!r}, name={self.name!r})'
+
     def set_gains(self, kp=None, kd=None):
         """
         Change gains; what is not given stays, a critical ``kd`` follows ``kp``.
