@@ -232,7 +232,10 @@ class TestParameters:
     @pytest.mark.parametrize(('parameters', 'complaint'), [
         ({'tasks': ['left'], 'left.frame': 'l_hnad'}, 'l_hand'),
         ({'tasks': ['left'], 'left.kd': 0.0}, 'damping'),
-        ({'taks': ['left']}, 'Did you mean tasks'),
+        ({'taks': ['left']}, "Did you mean 'tasks'"),
+        ({'tasks': ['left'], 'left.frame': 'l_hand', 'left.kpp': 1.0}, "'left.kp'"),
+        ({'tasks': ['left'], 'left.frame': 'l_hand', 'lefd.kp': 1.0}, "'left.kp'"),
+        ({'kp': 1.0}, "'posture.kp'"),
         ({'robot_description': '<robot/>'}, 'no link'),
         ({'command_joints': ['l_elbow', 'l_elbow']}, 'l_elbow'),
         ({'passive_joints': ['l_elbow']}, 'l_elbow'),

@@ -79,7 +79,8 @@ class TestDeclaration:
         ({'gain': 'stiff'}, 'stiff'),
         ({'kind': 'c'}, 'a, b'),
         ({'names': 'a'}, 'names'),
-        ({'raet': 20.0}, 'Did you mean rate'),
+        ({'raet': 20.0}, "Did you mean 'rate'"),
+        ({'raet': 20.0, 'gian': 1.0}, "'rate'.*'gain'"),
     ])
     def test_refuses_what_a_file_gives_wrongly(self, context, given, complaint):
         with pytest.raises(RosInterfaceError, match=complaint):

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml  # which urdf_parser_py needs too
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.model.topology import nearest
+from opspace_control.ros.parameter_table import unknown_parameter
 
 _KINDS = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
 # What a value may be for ROS 2, by the type in the table.
@@ -103,16 +103,7 @@ def refusals(values, table):
             if reason:
                 yield RosInterfaceError(f'Parameter {reason}.', cure=cure, parameter=name)
         elif not name.startswith('qos_overrides.') and name != 'use_sim_time':
-            yield RosInterfaceError(f'There is no parameter {name}.', cure=_nearest(name, known),
-                                    parameter=name)
-
-
-def _nearest(name, known):
-    """Return a cure for an unknown name: a slip of the pen, or a block that no task has."""
-    block = name.rpartition('.')[0]
-    if not block or any(other.startswith(f'{block}.') for other in known):
-        return nearest(name, [other for other in known if other.endswith(f'.{name}')] or known)
-    return f"{nearest(name, known)} If '{block}' is a task, name it in tasks."
+            yield unknown_parameter(name, known)
 
 
 def _refusal(parameter, value):

@@ -5,6 +5,9 @@
 import math
 from dataclasses import dataclass, replace
 
+from opspace_control.errors import RosInterfaceError
+from opspace_control.model.topology import nearest
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -70,6 +73,20 @@ class Parameter:
         if not self.minimum <= value <= self.maximum:
             return f'{self.name} must be {self.bounds} {self.unit}, not {value:g}'
         return ''
+
+
+def unknown_parameter(name, known):
+    """
+    Return the RosInterfaceError for a parameter that is not among ``known``, an iterable of names.
+
+    It suggests the nearest name: a slip of the pen, a block left out, or a block that no task has.
+    """
+    block = name.rpartition('.')[0]
+    if not block or any(other.startswith(f'{block}.') for other in known):
+        cure = nearest(name, [other for other in known if other.endswith(f'.{name}')] or known)
+    else:
+        cure = f"{nearest(name, known)} If '{block}' is a task, name it in tasks."
+    return RosInterfaceError(f'There is no parameter {name}.', cure=cure, parameter=name)
 
 
 def _is_number(value):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The declared parameters of a node, made and kept in order by its table."""
 
-import difflib
 import math
 from collections import ChainMap
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.parameter import Parameter as RosParameter
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.ros.parameter_table import unknown_parameter
 
 _TYPES = {
     'bool': RosParameter.Type.BOOL,
@@ -86,16 +86,15 @@ class NodeParameters(Mapping):
 
     def check_names(self):
         """
-        Raise a RosInterfaceError if the user gave a parameter that no table knows.
+        Raise a RosInterfaceError that names every given parameter no table knows.
 
         ROS 2 ignores such a one silently: the commonest mistake of all.
         """
-        for name in self._node._parameter_overrides:  # rclpy has no public way to ask
-            if not self._node.has_parameter(name) and not name.startswith('qos_overrides.'):
-                near = difflib.get_close_matches(name, self._table, n=2)
-                raise RosInterfaceError(
-                    f'There is no parameter {name}.',
-                    cure=f'Did you mean {" or ".join(near)}?' if near else '', parameter=name)
+        given = self._node._parameter_overrides  # rclpy has no public way to ask
+        wrong = [unknown_parameter(name, self._table) for name in given
+                 if not self._node.has_parameter(name) and not name.startswith('qos_overrides.')]
+        if wrong:
+            raise RosInterfaceError(' '.join(map(str, wrong)), parameter=wrong[0].parameter)
 
     def __getitem__(self, name):
         if name not in self._table:
