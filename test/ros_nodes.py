@@ -74,9 +74,19 @@ class Network:
             self._executor.spin_until_future_complete(self._never, min(left, 0.005))
         return True
 
+    def wait(self, future, seconds=PATIENCE):
+        """Spin until a future is done, and not a moment longer; return whether it is."""
+        self._executor.spin_until_future_complete(future, seconds)
+        return future.done()
+
     def expect(self, condition, seconds=PATIENCE):
         """Spin until a condition holds, or fail with what the processes said."""
-        assert self.until(condition, seconds), self._said()
+        if not self.until(condition, seconds):
+            self.fail()
+
+    def fail(self):
+        """Fail with what the processes said."""
+        raise AssertionError(self._said())
 
     def _somebody_died(self):
         return any(process.exit_code() is not None for process in self.processes.values())

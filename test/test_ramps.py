@@ -14,8 +14,12 @@ def numbers():
     return np.array([1.0, 1.0]), np.full((2, 6), 100.0)[:, ::2]
 
 
+def ramps_of(numbers, time):
+    return Ramps({'a': numbers[0], 'b': numbers[1]}, time)
+
+
 def test_reach_what_is_set_evenly_in_the_given_time(numbers):
-    ramps = Ramps(numbers, 0.5)
+    ramps = ramps_of(numbers, 0.5)
     with ramps.smoothly():
         numbers[0][0] = 0.0
         numbers[1][:] = 400.0
@@ -30,7 +34,7 @@ def test_reach_what_is_set_evenly_in_the_given_time(numbers):
 
 
 def test_a_change_on_the_way_starts_from_there_and_leaves_the_others_alone(numbers):
-    ramps = Ramps(numbers, 1.0)
+    ramps = ramps_of(numbers, 1.0)
     with ramps.smoothly():
         numbers[0][:] = 0.0
         numbers[1][:] = 200.0
@@ -48,7 +52,7 @@ def test_a_change_on_the_way_starts_from_there_and_leaves_the_others_alone(numbe
 def test_never_more_than_their_share_of_time_whatever_is_set_how_often(numbers):
     """A storm of changes: each step is bounded by what the largest change may take."""
     rng = np.random.default_rng(0)
-    ramps = Ramps(numbers, 0.5)
+    ramps = ramps_of(numbers, 0.5)
     for _ in range(500):
         with ramps.smoothly():
             numbers[1][:] = rng.uniform(50.0, 150.0)
@@ -58,7 +62,7 @@ def test_never_more_than_their_share_of_time_whatever_is_set_how_often(numbers):
 
 
 def test_what_is_set_when_setting_fails_is_still_gradual(numbers):
-    ramps = Ramps(numbers, 1.0)
+    ramps = ramps_of(numbers, 1.0)
     with pytest.raises(ValueError, match='refused'), ramps.smoothly():
         numbers[0][0] = 0.0
         raise ValueError('refused')
@@ -68,8 +72,8 @@ def test_what_is_set_when_setting_fails_is_still_gradual(numbers):
 
 
 def test_start_from_zero(numbers):
-    ramps = Ramps(numbers, 0.5)
-    ramps.start_from_zero()
+    ramps = ramps_of(numbers, 0.5)
+    ramps.start_from_zero('a', 'b')
     assert not numbers[0].any()
     ramps.advance(0.25)
     np.testing.assert_allclose(numbers[0], 0.5)
@@ -81,20 +85,30 @@ def test_start_from_zero(numbers):
     np.testing.assert_array_equal(numbers[1], 100.0)
 
 
+def test_start_from_zero_with_some_and_the_end_with_the_others(numbers):
+    ramps = ramps_of(numbers, 0.5)
+    with ramps.smoothly():
+        numbers[0][:] = 2.0
+        numbers[1][:] = 300.0
+    ramps.start_from_zero('b')
+    np.testing.assert_array_equal(numbers[0], 2.0)
+    assert not numbers[1].any()
+
+
 def test_of_nothing():
-    ramps = Ramps([np.zeros((0, 6)), np.zeros(0)])
-    ramps.start_from_zero()
+    ramps = ramps_of([np.zeros((0, 6)), np.zeros(0)], 0.5)
+    ramps.start_from_zero('a', 'b')
     with ramps.smoothly():
         pass
     ramps.advance(0.1)
 
 
 def test_no_time_is_at_once(numbers):
-    ramps = Ramps(numbers, 0.5)
-    ramps.start_from_zero()
+    ramps = ramps_of(numbers, 0.5)
+    ramps.start_from_zero('a', 'b')
     ramps.time = 0.0
     with ramps.smoothly():
         numbers[1][:] = 7.0
     assert (numbers[1] == 7.0).all()
-    ramps.start_from_zero()
+    ramps.start_from_zero('a', 'b')
     assert (numbers[0] == 1.0).all()

@@ -87,8 +87,9 @@ class OperationalSpaceController:
         self._cycle['least_mobility'] = 1.0 / nodes['mass'].sum()
         self.gravity_compensation = gravity_compensation
         self._posture_acceleration = poisoned(model.nv)
-        self._gradual = (records['kp'], records['kd'], records['activation'], dofs['kp'],
-                         dofs['kd'])
+        self._gradual = {'kp': records['kp'], 'kd': records['kd'],
+                         'activation': records['activation'],
+                         'posture.kp': dofs['kp'], 'posture.kd': dofs['kd']}
         n, rows = nodes.size, 6 * len(tasks)
         self._inverse_inertia = poisoned((rows, rows))
         self._arguments = (
@@ -214,7 +215,7 @@ class OperationalSpaceController:
 
     @property
     def gradual(self):
-        """Arrays, the very ones in use, whose numbers should change gradually: see `Ramps`."""
+        """Arrays by name, the very ones in use, whose numbers should change gradually."""
         return self._gradual
 
     @property

@@ -31,8 +31,8 @@ class Ramps:
 
     Parameters
     ----------
-    arrays : sequence of float arrays
-        Views of the numbers themselves, of one or two dimensions.
+    arrays : dict of str to float array
+        The numbers themselves, of one or two dimensions, as in ``controller.gradual``.
     time : float
         How long a change takes, s.
 
@@ -40,7 +40,8 @@ class Ramps:
 
     def __init__(self, arrays, time=0.5):
         self.time = time
-        self._arrays = [array if array.ndim == 2 else array[:, None] for array in arrays]
+        self._names = tuple(arrays)
+        self._arrays = [array if array.ndim == 2 else array[:, None] for array in arrays.values()]
         self._wanted = [array.copy() for array in self._arrays]
         self._rates = [np.zeros(array.shape) for array in self._arrays]
         self._steps = [(entry_point(approach, *step, 0.0), *step) for step in zip(
@@ -64,15 +65,14 @@ class Ramps:
                     rate[changed] = abs(wanted - value)[changed] / self.time
                     array[:] = value
 
-    def start_from_zero(self):
-        """Begin with all numbers at zero: of the torque, gravity alone is left."""
+    def start_from_zero(self, *names):
+        """Begin with the arrays of these names at zero, and the others where they should be."""
+        self._finish()
         self._moving = self.time > 0.0
-        if not self._moving:
-            self._finish()
-            return
-        for array, wanted, rate in zip(self._arrays, self._wanted, self._rates, strict=True):
-            rate[:] = abs(wanted) / self.time
-            array[:] = 0.0
+        for name, array, rate in zip(self._names, self._arrays, self._rates, strict=True):
+            if self._moving and name in names:
+                rate[:] = abs(array) / self.time
+                array[:] = 0.0
 
     def advance(self, dt):
         """Go on by ``dt`` s; costs nothing when nothing is on its way."""

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the robot may be controlled, and for how long nothing has been known of it."""
 
-from opspace_control.control.trips import BY_HAND, BY_ITSELF
+from opspace_control.control.trips import Ends
 
-# So many good states in a row end a trip: a publisher that is good every now and then is not.
+# So many states in a row make sight good again, or end a trip: a publisher that is right every
+# now and then is not.
 GOOD_STATES = 10
 
 
@@ -32,44 +33,47 @@ class Supervisor:
     def restart(self):
         """Forget all trips."""
         self.trip, self.reason = None, ''
-        self._told = set()
-        self._start_over()
-
-    def _start_over(self):
         self._blind_since = None
-        self._good = 0
+        self._seen = self._good = 0  # states in a row: usable ones, and such that nothing is wrong
+        self._told = set()
         self._acknowledged = self._released = False
 
     def on_fault(self, trip, reason, now):
-        """Take note of a fault; return whether it is to be told: once for each trip."""
+        """
+        Take note of a fault; return whether it is to be told: once for each kind.
+
+        What a robot does that is not controlled, such as falling fast, is no new trip.
+        """
         self._good = 0
-        if trip.blind and self._blind_since is None:
-            self._blind_since = now
-        news = trip.name not in self._told
-        if self.trip is None or (trip.ends == BY_HAND and self.trip.ends != BY_HAND):
+        if trip.blind:
+            self._seen = 0
+            if not self.blind:
+                self._blind_since = now
+        else:
+            self._see(now)
+        if self.trip is None or (trip.blind and trip.ends > self.trip.ends):
             self.trip, self.reason = trip, reason
             self._acknowledged = False
-        self._told.add(trip.name)
+        news = (trip.blind or trip is self.trip) and trip.name not in self._told
+        if news:
+            self._told.add(trip.name)
         return news
 
     def on_good_state(self, now):
         """Take note of a good state; return whether control may go on with it."""
         if self.trip is None:
             return True
-        self._released = self.released(now)
+        self._see(now)
         self._good += 1
         if self._good < GOOD_STATES:
             return False
-        self._blind_since = None
-        return self._acknowledged or self.trip.ends == BY_ITSELF or not (
-            self.trip.ends == BY_HAND or self._released)
+        return self._acknowledged or self.trip.ends == Ends.BY_ITSELF or (
+            self.trip.ends == Ends.IF_PROMPT and not self._released)
 
     def resume(self):
         """End the trip; return whether the robot had been released meanwhile."""
         released = self._released
-        self.trip = None
-        self._told.clear()
-        self._start_over()
+        self.restart()
         return released
 
     def acknowledge(self):
@@ -92,3 +96,9 @@ class Supervisor:
     def fading(self, elapsed):
         """Return what is left of something that fades within the release time, from 1 to 0."""
         return max(0.0, 1.0 - elapsed / self.release_time) if self.release_time > 0.0 else 0.0
+
+    def _see(self, now):
+        self._released = self.released(now)
+        self._seen += 1
+        if self._seen >= GOOD_STATES:
+            self._blind_since = None

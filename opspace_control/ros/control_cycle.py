@@ -12,7 +12,7 @@ from opspace_control.control.envelope import Envelope
 from opspace_control.control.ramps import Ramps
 from opspace_control.control.state_clock import StateClock
 from opspace_control.control.supervisor import Supervisor
-from opspace_control.control.trips import BY_ITSELF, STATE_INVALID, STATE_TIMEOUT, TIME_BACKWARDS
+from opspace_control.control.trips import STATE_INVALID, STATE_TIMEOUT, TIME_BACKWARDS, Ends
 from opspace_control.errors import OpspaceError, SafetyError
 from opspace_control.model import RobotState
 from opspace_control.ros.conversions import JointStateReader, nanoseconds
@@ -20,6 +20,8 @@ from opspace_control.ros.statistics import CycleStatistics
 
 # Between two commands of a robot that is being released.
 _RELEASE_PERIOD = 0.002  # s
+# What draws the robot somewhere, of `controller.gradual`: it comes in by and by, damping at once.
+_PULLS = ('activation', 'posture.kp')
 # Some periods of a controller manager, 0.01 s if nobody says otherwise.
 _REST_TIME = 0.05  # s
 
@@ -85,9 +87,10 @@ class ControlCycle:
         self._unspent = 0.0         # robot time since the last cycle, s
         self._last_sent = self._last_good = now
         self._clock.restart(now)
+        self._begun = False
         self.envelope.restart()
         self.supervisor.restart()
-        self.ramps.start_from_zero()
+        self.ramps.start_from_zero(*_PULLS)
         self.statistics.restart()
         self.recovered = False      # set after a trip, for who has to look after it
 
@@ -132,6 +135,8 @@ class ControlCycle:
                 return
             if self.supervisor.trip:
                 self._resume()
+            if not self._begun:
+                self._begin()
             dt, self._unspent = self._unspent, 0.0
             self.ramps.advance(dt)
             self.move_goals(self.time)
@@ -217,7 +222,7 @@ class ControlCycle:
             raise SafetyError(STATE_INVALID, str(error)) from error
         self.known, self._last_good = True, now
         trip = self.supervisor.trip
-        if trip and trip.ends == BY_ITSELF and self.supervisor.released(now):
+        if trip and trip.ends == Ends.BY_ITSELF and self.supervisor.released(now):
             self.envelope.forget_state()
         self.envelope.accept(self.state)
 
@@ -243,10 +248,22 @@ class ControlCycle:
         if self.supervisor.resume():
             self.hold_goals()
             goals = 'the present pose as goal; send others again'
-        self.ramps.start_from_zero()
+        self.ramps.start_from_zero(*_PULLS)
         self._unspent = 0.0
         self.recovered = True
         self._logger.info(f'{name} is over: control goes on with {goals}.')
+
+    def _begin(self):
+        """Let efforts start from what the joints hold as far as can be known: their weight."""
+        self._begun = True
+        self._unspent = 0.0
+        self._torque[:] = self._weight()
+        self.envelope.bound(self._torque, 0.0)
+
+    def _weight(self):
+        """Return the efforts that carry the robot, as far as they are ours to give."""
+        gravity = self._controller.gravity_compensation
+        return self._controller.model.gravity(self.state) if gravity else 0.0
 
     def _brake(self, now):
         """Take the motion out of the robot, with what is known of it."""
@@ -255,8 +272,7 @@ class ControlCycle:
             self._send_damping(self.supervisor.damping_left(now), now)
             return
         self._controller.damping_torque(self.state, out=self._torque)
-        if self._controller.gravity_compensation:
-            self._torque += self._controller.model.gravity(self.state)
+        self._torque += self._weight()
         self._send(now)
 
     def _send_damping(self, scale, now):

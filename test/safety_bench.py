@@ -1,0 +1,206 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A controller node, and a simulated robot in the test whose states reach it through faults."""
+
+import array
+import contextlib
+import time
+
+import numpy as np
+import ros_nodes
+from controller_bench import MODEL, ROBOT, pose_message
+from geometry_msgs.msg import PoseStamped
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from ros_nodes import COMMANDS, LATCHED
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from opspace_control.control.envelope import LONGEST_STEP
+from opspace_control.ros.joints import command_joints
+from opspace_control.simulation import SimulatedRobot
+
+STEP = 0.001  # s
+RATE = 20.0   # 1/s, limits.effort_rate
+RAMP = 0.1    # s, safety.ramp_time
+RELEASE = 0.2  # s, safety.release_time
+START = dict.fromkeys(MODEL.dof_names, 0.0) | {
+    f'{side}_{joint}': value for side in 'lr' for joint, value in (
+        ('shoulder_pitch', -0.4), ('elbow', -1.2)) if f'{side}_{joint}' in MODEL.dof_names}
+PARAMETERS = {
+    'robot_description': ROBOT, 'tasks': ['left', 'right'], 'left.frame': 'l_hand',
+    'right.frame': 'r_hand', 'limits.effort_rate': RATE, 'safety.ramp_time': RAMP,
+    'safety.release_time': RELEASE,
+    # In lock-step a robot waits for the controller, for as long as a busy machine takes.
+    'safety.state_timeout': 0.0,
+}
+
+
+class Robot:
+    """
+    A simulated robot between a controller node and its commands.
+
+    In lock-step it makes a step for each command; live, time goes on without waiting.
+    """
+
+    def __init__(self, network):
+        self.network = network
+        self.physics = SimulatedRobot(ROBOT, timestep=STEP)
+        self.physics.reset(START)
+        names = list(self.physics.joint_names)
+        self.order = command_joints(MODEL)
+        self.index = [names.index(name) for name in self.order]
+        self.limits = np.array([MODEL.effort_limits[MODEL.dof_index(name)] for name in self.order])
+        self.commands = []   # efforts in the order of the command, all ever
+        self.speeds = [0.0]  # largest of the joints, each step
+        self._efforts = np.zeros(len(names))
+        self._answer = Future()
+        network.node.create_subscription(
+            Float64MultiArray, COMMANDS, self._on_command, QoSProfile(depth=1000))
+
+    def start(self, parameters=()):
+        """Start the controller node; return when it waits for joint states."""
+        self.process = self.network.start('controller', PARAMETERS | dict(parameters))
+        self.states = self.network.publisher(JointState, 'joint_states', LATCHED)
+
+    def lock_step(self, seconds, change=None):
+        """
+        Let the robot move, one step for each command.
+
+        Parameters
+        ----------
+        seconds : float
+            Of the robot.
+        change : callable, optional
+            Makes of each joint state what is sent instead.
+
+        """
+        for _ in range(round(seconds / STEP)):
+            message = self.state()
+            message = change(message) if change else message
+            self._answer = Future()
+            for _ in range(100):
+                self.states.publish(message)
+                if self.network.wait(self._answer, 0.2):
+                    break
+            else:
+                self.network.fail()
+            self._move(1)
+
+    def live(self, seconds, change=None, until=lambda: False):
+        """
+        Let the robot move with the clock on the wall; without ``change`` its states go nowhere.
+
+        Returns whether ``until`` came true.
+        """
+        begin, steps = time.monotonic(), 0
+        while time.monotonic() - begin < seconds and not until():
+            due = int((time.monotonic() - begin) / STEP)
+            self._move(due - steps)
+            steps = due
+            if change:
+                self.states.publish(change(self.state()))
+            self.network.spin(STEP)
+        return until()
+
+    def state(self):
+        """Return the joint state as it is."""
+        physics = self.physics
+        message = JointState(name=list(physics.joint_names),
+                             position=array.array('d', physics.positions),
+                             velocity=array.array('d', physics.velocities))
+        seconds, rest = divmod(round(1e9 * (1.0 + physics.time)), 1_000_000_000)
+        message.header.stamp.sec, message.header.stamp.nanosec = seconds, rest
+        return message
+
+    def send_goal(self, task, offset):
+        """Send a hand elsewhere, (3,), m from where it is; return when it moves."""
+        start = self.hand(task)
+        publisher = self.network.publisher(
+            PoseStamped, f'{ros_nodes.CONTROLLER}/{task}/target_pose')
+        goal = pose_message(start + np.r_[offset, np.zeros(4)], 'base_link')
+        for _ in range(100):
+            publisher.publish(goal)
+            self.lock_step(0.01)
+            if np.linalg.norm(self.hand(task)[:3] - start[:3]) > 1e-4:
+                return start[:3] + offset
+        self.network.fail()
+
+    def arrive(self, task, goal):
+        """Go on in lock-step until a hand is within 2 mm of a goal."""
+        for _ in range(100):
+            self.lock_step(0.1)
+            if np.linalg.norm(self.hand(task)[:3] - goal) < 0.002:
+                return
+        self.network.fail()
+
+    def recover(self, change=None):
+        """Wait in lock-step until the node controls again; return what it said of it."""
+        def said():
+            return [line for line in self.process.said().splitlines() if 'control goes on' in line]
+        before = len(said())
+        for _ in range(100):
+            self.lock_step(0.02, change)
+            if len(said()) > before:
+                return said()[-1]
+        self.network.fail()
+
+    def hold(self):
+        """Call ~/hold."""
+        assert self.network.call(Trigger, f'{ros_nodes.CONTROLLER}/hold').success
+
+    def log(self, text):
+        """Wait until the node has said something."""
+        self.network.expect(lambda: text in self.process.said())
+
+    @property
+    def resting(self):
+        """Whether the last command was no effort at all."""
+        return not self.commands[-1].any()
+
+    def hands(self):
+        """Return where both hands are, (2, 3), m."""
+        return np.array([self.hand('left')[:3], self.hand('right')[:3]])
+
+    def hand(self, task):
+        """Return the pose (7,) of a task's hand."""
+        return self.physics.frame_pose(f'{task[0]}_hand')
+
+    def check(self, since=0, step=LONGEST_STEP):
+        """Every command is finite, within the limits, and so near to the one before it."""
+        efforts = np.array(self.commands[since:])
+        assert np.isfinite(efforts).all()
+        assert (abs(efforts) <= self.limits * (1.0 + 1e-12)).all()
+        jumps = abs(np.diff(efforts, axis=0)) / self.limits
+        assert jumps.max(initial=0.0) <= RATE * step * (1.0 + 1e-9)
+
+    def _move(self, steps):
+        if not self.commands:
+            return
+        self._efforts[self.index] = self.commands[-1]
+        self.physics.set_effort(self._efforts)
+        for _ in range(steps):
+            self.physics.step()
+            self.speeds.append(abs(self.physics.velocities).max())
+
+    def _on_command(self, message):
+        self.commands.append(np.array(message.data))
+        if not self._answer.done():
+            self._answer.set_result(None)
+
+
+@contextlib.contextmanager
+def robot_under_control(parameters=(), hold=True):
+    """
+    Open a domain with a robot and its controller, which holds it when all ramps are over.
+
+    Whatever happens then, commands stay bounded.
+    """
+    with ros_nodes.network() as network:
+        robot = Robot(network)
+        robot.start(parameters)
+        if hold:
+            robot.lock_step(RAMP + 0.05)
+        yield robot
+        robot.check()

@@ -1,0 +1,261 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states that stop or cannot be believed: what the robot does, what is said, what then."""
+
+import array
+import math
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+
+from controller_bench import MODEL
+from rosgraph_msgs.msg import Clock
+from safety_bench import RELEASE, robot_under_control
+from sensor_msgs.msg import JointState
+
+JOINT = 'l_elbow'
+AHEAD = (0.08, 0.0, 0.05)  # m
+TIMEOUT = 0.25  # s
+
+
+@pytest.fixture
+def parameters():
+    return {}
+
+
+@pytest.fixture
+def robot(parameters):
+    with robot_under_control(parameters) as robot:
+        yield robot
+
+
+def comes_to_rest(robot):
+    """Whether both hands come to rest, to within a millimetre, and stay."""
+    robot.lock_step(1.0)
+    before = robot.hands()
+    robot.lock_step(0.3)
+    return abs(robot.hands() - before).max() < 0.001
+
+
+def count(robot, text):
+    return robot.process.said().count(text)
+
+
+class TestStateStops:
+
+    @pytest.mark.parametrize('parameters', [
+        {'safety.state_timeout': 0.04, 'safety.release_time': 5.0}])
+    def test_for_50_ms(self, robot):
+        """The robot is damped at most; it goes on to its goal."""
+        goal = robot.send_goal('left', AHEAD)
+        robot.live(0.05)
+        robot.arrive('left', goal)
+        assert 'present pose' not in robot.process.said()
+
+    @pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])
+    def test_for_1_s(self, robot):
+        """The robot is damped, then released; when states are back it is held where it is."""
+        robot.send_goal('left', AHEAD)
+        robot.live(1.0)
+        assert robot.live(10.0, until=lambda: robot.resting)
+        assert count(robot, 'state_timeout: No new joint state') == 1
+        assert 'damped, then released' in robot.process.said()
+        assert 'with the present pose as goal' in robot.recover()
+        assert comes_to_rest(robot)
+
+    @pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])
+    def test_for_ever(self, robot):
+        """No effort is commanded, and nothing more is said; the node can still be ended."""
+        robot.send_goal('left', AHEAD)
+        assert robot.live(10.0, until=lambda: robot.resting)
+        lines = robot.process.said()
+        robot.live(1.0)
+        assert robot.resting
+        assert robot.process.said() == lines
+        assert robot.process.end(signal.SIGINT) == 0
+
+    @pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])
+    def test_but_is_sent_again_and_again(self, robot):
+        """A frozen publisher is as good as none."""
+        message = robot.state()
+        assert robot.live(10.0, lambda _: message, until=lambda: robot.resting)
+        assert count(robot, 'state_timeout') == 1
+        robot.recover()
+        assert comes_to_rest(robot)
+
+
+def with_entry(field, value):
+    def change(message):
+        getattr(message, field)[list(message.name).index(JOINT)] = value
+        return message
+    return change
+
+
+def without_joint(message):
+    keep = [i for i, name in enumerate(message.name) if name != JOINT]
+    return JointState(header=message.header, name=[message.name[i] for i in keep],
+                      position=array.array('d', [message.position[i] for i in keep]),
+                      velocity=array.array('d', [message.velocity[i] for i in keep]))
+
+
+def too_short(field):
+    def change(message):
+        setattr(message, field, getattr(message, field)[:-1])
+        return message
+    return change
+
+
+def empty(message):
+    return JointState(header=message.header)
+
+
+class TestStateCannotBeUsed:
+
+    @pytest.mark.parametrize(('change', 'complaint'), [
+        pytest.param(with_entry('position', math.nan), JOINT, id='nan'),
+        pytest.param(with_entry('position', math.inf), JOINT, id='infinite'),
+        pytest.param(with_entry('velocity', math.nan), JOINT, id='nan-velocity'),
+        pytest.param(without_joint, f"lacks '{JOINT}'", id='missing-joint'),
+        pytest.param(too_short('position'), 'positions', id='short-position'),
+        pytest.param(too_short('velocity'), 'velocities', id='short-velocity'),
+        pytest.param(empty, 'lacks', id='empty'),
+    ])
+    def test_at_all(self, robot, change, complaint):
+        """For a moment: damped, and on to the goal. For longer: released, then held."""
+        goal = robot.send_goal('left', AHEAD)
+        robot.lock_step(0.005, change)
+        assert count(robot, 'state_invalid: ') == 1
+        assert complaint in robot.process.said()
+        assert 'control goes on with its goals' in robot.recover()
+        robot.arrive('left', goal)
+        assert robot.live(10.0, change, until=lambda: robot.resting)
+        assert count(robot, 'state_invalid: ') == 2
+        assert 'with the present pose as goal' in robot.recover()
+        assert comes_to_rest(robot)
+
+    def test_any_order_can(self, robot):
+        """A permutation, another one each time, changes nothing and is not spoken of."""
+        rng = np.random.default_rng(0)
+
+        def shuffle(message):
+            order = rng.permutation(len(message.name))
+            return JointState(header=message.header, name=[message.name[i] for i in order],
+                              position=array.array('d', np.array(message.position)[order]),
+                              velocity=array.array('d', np.array(message.velocity)[order]))
+
+        goal = robot.send_goal('left', AHEAD)
+        lines = robot.process.said()
+        robot.lock_step(1.0, shuffle)
+        robot.arrive('left', goal)
+        assert robot.process.said() == lines
+
+
+class TestTime:
+
+    def test_goes_back_once(self, robot):
+        """An old message: damped for some cycles, and on to the goal."""
+        goal = robot.send_goal('left', AHEAD)
+
+        def yesterday(message):
+            message.header.stamp.sec -= 1
+            return message
+
+        robot.lock_step(0.001, yesterday)
+        assert 'control goes on with its goals' in robot.recover()
+        assert count(robot, 'time_backwards: The time of the joint states went back') == 1
+        robot.arrive('left', goal)
+
+    def test_goes_to_and_fro(self, robot):
+        """Two publishers with different clocks: released until one of them gives up."""
+        turns = iter(range(10**9))
+
+        def other_clock(message):
+            message.header.stamp.sec += 100 * (next(turns) % 2)
+            return message
+
+        assert robot.live(10.0, other_clock, until=lambda: robot.resting)
+        assert count(robot, 'time_backwards') == 1
+        assert 'with the present pose as goal' in robot.recover()
+        assert comes_to_rest(robot)
+
+    @pytest.mark.parametrize('parameters', [
+        {'use_sim_time': True, 'safety.state_timeout': TIMEOUT}])
+    def test_of_the_clock_stops(self, robot):
+        """/clock matters to nobody here: states without it are enough, and missed without it."""
+        clock = robot.network.publisher(Clock, '/clock')
+
+        def tick(message):
+            clock.publish(Clock(clock=message.header.stamp))
+            return message
+
+        goal = robot.send_goal('left', AHEAD)
+        robot.lock_step(0.1, tick)
+        robot.arrive('left', goal)
+        assert robot.live(10.0, until=lambda: robot.resting)
+        assert count(robot, 'state_timeout') == 1
+        robot.recover()
+        assert comes_to_rest(robot)
+
+
+def jumped(message):
+    message.position[list(message.name).index(JOINT)] += 1.0
+    return message
+
+
+class TestPositionJumps:
+
+    def test_for_a_moment(self, robot):
+        """Damped without the reading, and on to the goal when it is what it was."""
+        goal = robot.send_goal('left', AHEAD)
+        robot.lock_step(0.003, jumped)
+        assert count(robot, f"position_jump: '{JOINT}' jumped from") == 1
+        assert 'control goes on with its goals' in robot.recover()
+        robot.arrive('left', goal)
+
+    def test_for_good(self, robot):
+        """Released; controlled again only when somebody says that the new reading is right."""
+        assert robot.live(10.0, jumped, until=lambda: robot.resting)
+        robot.live(3.0 * RELEASE, jumped)
+        assert robot.resting
+        assert count(robot, 'control goes on') == 0
+        robot.hold()
+        assert 'with the present pose as goal' in robot.recover(jumped)
+        robot.lock_step(0.1, jumped)
+        assert not robot.resting
+
+    def test_and_returns_too_late(self, robot):
+        """Nor is a reading believed by itself that was wrong until the robot was released."""
+        assert robot.live(10.0, jumped, until=lambda: robot.resting)
+        robot.live(0.1, lambda message: message)
+        assert count(robot, 'control goes on') == 0
+        robot.hold()
+        robot.recover()
+        assert comes_to_rest(robot)
+
+
+def test_too_fast(robot):
+    """Damped and carried where it is, for as long as nobody calls ~/hold."""
+    robot.send_goal('left', AHEAD)
+    limit = MODEL.velocity_limits[MODEL.dof_index(JOINT)]
+    robot.lock_step(0.001, with_entry('velocity', 1.1 * limit))
+    assert count(robot, f"velocity_limit: '{JOINT}' moves at") == 1
+    assert 'damped and carried' in robot.process.said()
+    assert comes_to_rest(robot)
+    assert count(robot, 'control goes on') == 0
+    robot.hold()
+    assert 'control goes on' in robot.recover()
+    assert comes_to_rest(robot)
+
+
+@pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])
+def test_first_state_is_bad(parameters):
+    """No effort is commanded before anything is known of the robot."""
+    with robot_under_control(parameters, hold=False) as robot:
+        assert robot.live(10.0, empty, until=lambda: robot.commands)
+        assert robot.resting
+        robot.recover()
+        assert comes_to_rest(robot)
