@@ -1,0 +1,142 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The envelope: efforts bounded in size and rate, states judged by limits and continuity."""
+
+import numpy as np
+import pytest
+
+from opspace_control import RobotModel, RobotState, SafetyError
+from opspace_control.control.envelope import LONGEST_STEP, Envelope
+from opspace_control.control.trips import EFFORT_NOT_FINITE, POSITION_JUMP, VELOCITY_LIMIT
+from opspace_control.share import share_directory
+
+MODEL = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+LIMITS = MODEL.effort_limits
+ELBOW = MODEL.dof_index('l_elbow')
+DT = 0.001
+
+
+@pytest.fixture
+def envelope():
+    envelope = Envelope(MODEL, LIMITS)
+    envelope.set_limits(effort_rate=20.0, velocity_scale=1.0, position_jump=0.1)
+    return envelope
+
+
+def bounded(envelope, efforts, dt=DT):
+    tau = np.array(efforts, dtype=float)
+    envelope.bound(tau, dt)
+    return tau
+
+
+def state(moved=0.0, velocity=0.0):
+    q, v = MODEL.neutral(), np.zeros(MODEL.nv)
+    q[MODEL.q_index[ELBOW]] += moved
+    v[ELBOW] = velocity
+    return RobotState(MODEL, q, v)
+
+
+class TestEfforts:
+
+    def test_the_first_is_only_clamped(self, envelope):
+        np.testing.assert_array_equal(bounded(envelope, 0.9 * LIMITS), 0.9 * LIMITS)
+        envelope.restart()
+        np.testing.assert_array_equal(bounded(envelope, -3.0 * LIMITS), -LIMITS)
+
+    def test_change_by_no_more_than_the_rate(self, envelope):
+        bounded(envelope, np.zeros(MODEL.nv))
+        for k in range(1, 60):
+            expected = min(0.02 * k, 1.0) * LIMITS
+            np.testing.assert_allclose(bounded(envelope, 2.0 * LIMITS), expected, rtol=1e-12)
+            assert k == 50 or envelope.held_back == (MODEL.nv if k < 50 else 0)
+        np.testing.assert_allclose(bounded(envelope, -2.0 * LIMITS), 0.98 * LIMITS, rtol=1e-12)
+
+    def test_small_changes_are_exact(self, envelope):
+        bounded(envelope, np.zeros(MODEL.nv))
+        efforts = np.random.default_rng(0).uniform(-0.02, 0.02, MODEL.nv) * LIMITS
+        np.testing.assert_array_equal(bounded(envelope, efforts), efforts)
+        assert envelope.held_back == 0
+
+    def test_a_late_cycle_is_no_excuse_and_no_time_no_change(self, envelope):
+        bounded(envelope, np.zeros(MODEL.nv))
+        np.testing.assert_allclose(
+            bounded(envelope, LIMITS, 10.0), 20.0 * LONGEST_STEP * LIMITS, rtol=1e-12)
+        np.testing.assert_allclose(
+            bounded(envelope, LIMITS, 0.0), 20.0 * LONGEST_STEP * LIMITS, rtol=1e-12)
+
+    def test_joints_without_a_limit_have_no_rate_either(self):
+        envelope = Envelope(MODEL, np.full(MODEL.nv, np.inf))
+        envelope.set_limits(effort_rate=1.0)
+        bounded(envelope, np.zeros(MODEL.nv))
+        np.testing.assert_array_equal(bounded(envelope, np.full(MODEL.nv, 1e6), 0.0), 1e6)
+
+    @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
+    def test_not_finite_trips_and_changes_nothing(self, envelope, value):
+        bounded(envelope, np.zeros(MODEL.nv))
+        efforts = LIMITS.copy()
+        efforts[ELBOW] = value
+        with pytest.raises(SafetyError, match='l_elbow') as error:
+            bounded(envelope, efforts)
+        assert error.value.trip is EFFORT_NOT_FINITE
+        np.testing.assert_allclose(bounded(envelope, LIMITS), 0.02 * LIMITS, rtol=1e-12)
+
+    def test_new_limits_hold_at_once(self, envelope):
+        bounded(envelope, np.zeros(MODEL.nv))
+        envelope.set_limits(effort_rate=1.0)
+        np.testing.assert_allclose(bounded(envelope, LIMITS), 0.001 * LIMITS, rtol=1e-12)
+
+
+class TestStates:
+
+    def test_the_first_may_be_anywhere(self, envelope):
+        envelope.accept(state(moved=2.0))
+
+    def test_a_jump_is_not_taken(self, envelope):
+        envelope.accept(state())
+        for _ in range(3):
+            envelope.elapse(DT)
+            with pytest.raises(SafetyError, match=r"'l_elbow' jumped from 0\.0+ to 1\.0") as error:
+                envelope.accept(state(moved=1.0))
+            assert error.value.trip is POSITION_JUMP
+        envelope.elapse(DT)
+        envelope.accept(state(moved=0.05))
+
+    def test_motion_at_its_velocity_is_no_jump(self, envelope):
+        envelope.accept(state(velocity=3.0))
+        envelope.elapse(0.1)
+        envelope.accept(state(moved=0.3, velocity=3.0))
+        envelope.elapse(0.1)
+        with pytest.raises(SafetyError):
+            envelope.accept(state(moved=0.3 + 0.8, velocity=3.0))
+
+    def test_time_passes_also_without_good_states(self, envelope):
+        envelope.accept(state(velocity=2.0))
+        for _ in range(200):
+            envelope.elapse(DT)
+        envelope.accept(state(moved=0.4, velocity=2.0))
+
+    def test_a_forgotten_state_is_no_measure(self, envelope):
+        envelope.accept(state())
+        envelope.forget_state()
+        envelope.accept(state(moved=1.0))
+
+    @pytest.mark.parametrize('sign', [1.0, -1.0])
+    def test_too_fast_trips(self, envelope, sign):
+        limit = MODEL.velocity_limits[ELBOW]
+        envelope.accept(state(velocity=0.999 * sign * limit))
+        with pytest.raises(SafetyError, match=r"'l_elbow' moves at -?5\.05, its limit") as error:
+            envelope.accept(state(velocity=1.01 * sign * limit))
+        assert error.value.trip is VELOCITY_LIMIT
+
+    def test_too_fast_is_still_a_state(self, envelope):
+        envelope.accept(state())
+        envelope.elapse(0.2)
+        with pytest.raises(SafetyError):
+            envelope.accept(state(moved=0.8, velocity=8.0))
+        envelope.elapse(DT)
+        envelope.accept(state(moved=0.8))
+
+    def test_limits_can_be_wide(self, envelope):
+        envelope.set_limits(velocity_scale=1e6, position_jump=1e6)
+        envelope.accept(state())
+        envelope.accept(state(moved=2.0, velocity=1e3))
