@@ -21,7 +21,7 @@ from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot
 from opspace_control.cli.showcase.nodes import Nodes
 from opspace_control.cli.showcase.status import Status
 from opspace_control.errors import OpspaceError
-from opspace_control.model.xacro import expand, read_bytes
+from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.controller_parameters import COMMAND_TOPIC
 
 _LOOK_PERIOD = 0.02  # s
@@ -78,7 +78,7 @@ def _custom_robot(options):
     from opspace_control.simulation import SimulatedRobot
 
     hands = tuple(options.frames.split(','))
-    model = SimulatedRobot(_urdf_text(options.urdf))
+    model = SimulatedRobot(urdf_text(options.urdf))
     reach = Reach(model, hands, DemoRobot.axes)
     posture = reach.bent_posture()
     return DemoRobot(options.urdf.name.split('.')[0], 'a robot of your own',
@@ -87,15 +87,10 @@ def _custom_robot(options):
                      reach.carriers(posture), joint_friction=False, speed=0.5)
 
 
-def _urdf_text(path):
-    text = read_bytes(path)
-    return expand(text, path) if b'<xacro:' in text else text.decode()
-
-
 def _demo(robot, seconds, output):
     """Run the demo of one robot; return whether it succeeded."""
     began = time.monotonic()
-    description = _urdf_text(robot.path())
+    description = urdf_text(robot.path())
     with contextlib.ExitStack() as stack:
         domain = stack.enter_context(own_domain())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='opspace_demo_')))

@@ -12,7 +12,7 @@ from urdf_parser_py.xml_reflection.core import Path
 from opspace_control.errors import ModelError
 from opspace_control.model.cleaning import named_elements, parse_xml
 from opspace_control.model.ros2_control import read_hardware
-from opspace_control.model.xacro import expand, uses_xacro
+from opspace_control.model.xacro import expand, read_bytes, uses_xacro
 
 SCALAR_TYPES = ('revolute', 'continuous', 'prismatic')
 
@@ -58,6 +58,22 @@ class Description:
     links: dict      # name -> Link
     joints: dict     # name -> Joint
     hardware: tuple  # of Hardware, the <ros2_control> blocks
+
+
+def urdf_text(path):
+    """
+    Return the URDF text of a file, expanded where it is written in xacro.
+
+    Raises
+    ------
+    ModelError
+        The file cannot be read, is no XML, or cannot be expanded.
+
+    """
+    content = read_bytes(path)
+    if uses_xacro(parse_xml(content), path):
+        return expand(content, path)
+    return content.decode(errors='replace')
 
 
 def read_urdf(text, path=None):

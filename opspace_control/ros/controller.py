@@ -4,10 +4,8 @@
 
 import functools
 import gc
-import time
 import traceback
 from collections import ChainMap
-from pathlib import Path
 
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
@@ -15,9 +13,7 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from opspace_control.compiled import cache_directory
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.model import RobotState
 from opspace_control.ros.control_cycle import ControlCycle
 from opspace_control.ros.controller_manager import command_topic, connect
 from opspace_control.ros.controller_parameters import NODE, controller_table
@@ -29,8 +25,7 @@ from opspace_control.ros.interface import Interface
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST, RELIABLE
 from opspace_control.ros.robot import apply_gains, make_controller, make_task
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
-from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
+from opspace_control.ros.warm_up import warm_up
 
 _WATCH_PERIOD = 0.01  # s
 _LOOK_PERIOD = 0.2  # s, for a controller manager
@@ -116,7 +111,7 @@ class ControllerNode(LifecycleNode):
         model = self._controller.model
         for warning in model.warnings:
             self.get_logger().warning(warning)
-        self._warm_up()
+        warm_up(self._controller, self.get_logger())
         kind = COMMAND_TYPES[self.parameters['command_type']]
         self._command = self.create_publisher(
             kind, self.parameters['command_topic'] or command_topic(
@@ -221,23 +216,6 @@ class ControllerNode(LifecycleNode):
         with self._states.handle:
             taken = self._states.handle.take_message(JointState, False)
         return taken[0] if taken else None
-
-    def _warm_up(self):
-        """Compile or load everything that a cycle, a goal or feedback calls, before it does."""
-        start = time.perf_counter()
-        cold = not any(Path(cache_directory()).glob('**/*.nbc'))
-        if cold:
-            self.get_logger().info('Compiling for this machine; this happens once and takes a '
-                                   f'few seconds (kept in {cache_directory()}).')
-        self._controller.warm_up()
-        model = self._controller.model
-        state = RobotState(model, model.neutral(), [0.0] * model.nv)
-        self._controller.damping_torque(state)
-        model.jacobian(state, [model.root_link])
-        R = model.forward_kinematics(state)[model.root_link][:3, :3]
-        vector_from_matrix(matrix_from_quaternion(quaternion_from_matrix(R)))
-        took = time.perf_counter() - start
-        self.get_logger().info(f'{"Compiled" if cold else "Loaded"} in {took:.1f} s.')
 
     def _on_hold(self, _request, response):
         response.success = self._active
