@@ -52,11 +52,12 @@ class Diagnostics:
 
     def _on_timer(self):
         now = time.perf_counter()
-        facts = self._cycle.statistics.take()
-        facts['rate'] = facts['cycles'] / (now - self._taken)
-        self._taken = now
+        elapsed, self._taken = now - self._taken, now
         if not self._publisher.get_subscription_count():
+            self._cycle.statistics.start_over()
             return
+        facts = self._cycle.statistics.take()
+        facts['rate'] = facts['cycles'] / elapsed
         message = DiagnosticArray(status=[self._status(facts, now)])
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)

@@ -30,9 +30,10 @@ class CycleStatistics:
     def restart(self):
         """Forget everything: the next cycle is the first."""
         self._last = self._last_stamp = None
-        self._start_over()
+        self.start_over()
 
-    def _start_over(self):
+    def start_over(self):
+        """Forget what was counted, but not when the last cycle was."""
         self._count = self._cut = self._released = 0
         self._least = np.inf
 
@@ -85,7 +86,7 @@ class CycleStatistics:
             steps = np.frombuffer(self._steps)[:self._count]
             facts |= {'min': periods.min(), 'mean': periods.mean(), 'max': periods.max(),
                       'p99': np.percentile(periods, 99.0), 'missed': _missed(steps)}
-        self._start_over()
+        self.start_over()
         return facts
 
 
