@@ -33,12 +33,12 @@ _PICTURE = _ROOT / 'doc' / 'growth.png'
 
 
 def main():
-    """Measure, print, and return the exit code: 1 if a target was missed."""
+    """Measure, print, and return the exit code: 1 if a target was missed or a section failed."""
     arguments = _arguments()
     from figures import markdown
 
     from opspace_control.errors import OpspaceError
-    figures, skipped = [], {}
+    figures, skipped, succeeded = [], {}, True
     for number, name in enumerate(arguments.sections, 1):
         print(f'[{number}/{len(arguments.sections)}] {name}: {_SECTIONS[name]}', file=sys.stderr)
         try:
@@ -46,7 +46,7 @@ def main():
         except ImportError as error:
             skipped[name] = f'{error.name} is not installed'
         except OpspaceError as error:
-            skipped[name] = str(error)
+            skipped[name], succeeded = str(error), False
     machine = _machine()
     report = '\n'.join([
         markdown(figures), '',
@@ -59,9 +59,9 @@ def main():
         print(report)
     if arguments.update_readme:
         _update_readme(report)
-        if 'growth' in arguments.sections and 'growth' not in skipped:
+        if 'growth' not in skipped:
             importlib.import_module('growth').plot(figures, _PICTURE)
-    return 0 if all(figure.met for figure in figures) else 1
+    return 0 if succeeded and all(figure.met for figure in figures) else 1
 
 
 def _arguments():
@@ -78,6 +78,8 @@ def _arguments():
     unknown = [name for name in arguments.sections if name not in _SECTIONS]
     if unknown:
         parser.error(f'there is no section {unknown[0]!r}')
+    if arguments.sections and arguments.update_readme:
+        parser.error('the table of README.md has every section')
     arguments.sections = arguments.sections or list(_SECTIONS)
     return arguments
 
@@ -112,7 +114,8 @@ def _update_readme(report):
     _, end, tail = rest.partition(_END)
     if not (begin and end):
         raise SystemExit(f'{readme} has no lines {_BEGIN} and {_END}.')
-    readme.write_text(f'{head}{begin}\n{report}\n{end}{tail}')
+    picture = f'![Time of a control cycle by number of joints]({_PICTURE.relative_to(_ROOT)})'
+    readme.write_text(f'{head}{begin}\n{report}\n\n{picture}\n{end}{tail}')
     print(f'{readme} is up to date.', file=sys.stderr)
 
 

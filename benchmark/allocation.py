@@ -22,7 +22,7 @@ def measure():
     blocks = rtsys.get_allocation_stats().alloc - before
     return [Figure('allocation.blocks', 'Heap blocks that compiled code takes in a cycle',
                    Spread.of(blocks / len(inputs)), 0.0),
-            Figure('allocation.entries', 'Times that a cycle enters compiled code',
+            Figure('allocation.entries', 'Times that a cycle goes from Python to compiled code',
                    Spread.of(_entries(function, inputs[0])), 1.0)]
 
 

@@ -27,9 +27,9 @@ def measure():
     with tempfile.TemporaryDirectory() as cache:
         cold = _start(cache)
         warm = [_start(cache) for _ in range(_REPETITIONS)]
-    return [Figure('first_torque.cold', 'From `opspace demo` to the first torque, the first time, '
-                   'compiling', Spread.of(cold), _COLD, 's'),
-            Figure('first_torque.warm', 'From `opspace demo` to the first torque, later',
+    return [Figure('first_torque.cold', '`opspace demo` to its first torque, compiling first',
+                   Spread.of(cold), _COLD, 's'),
+            Figure('first_torque.warm', '`opspace demo` to its first torque, afterwards',
                    Spread.of(warm), _WARM, 's')]
 
 

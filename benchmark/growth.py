@@ -30,11 +30,11 @@ def measure():
                for who in ('ours', 'dense')}
     worst = max(doubled['ours'], key=lambda spread: spread.median)
     dense = max(spread.median for spread in doubled['dense'])
-    return [*(Figure.ratio(f'{_KEY}{joints}', f'Serial chain of {joints} joints: whole cycle, '
-                           'beside the same law in NumPy over Pinocchio', times['ours', joints],
+    return [*(Figure.ratio(f'{_KEY}{joints}', f'Chain of {joints} joints: whole cycle beside '
+                           'the same law, NumPy over Pinocchio', times['ours', joints],
                            times['dense', joints]) for joints in _JOINTS),
-            Figure('growth.doubling', 'Serial chains: most that doubling the joints multiplies the '
-                   f'time by (of NumPy over Pinocchio: {dense:.1f})', worst, _DOUBLED)]
+            Figure('growth.doubling', 'Chains: what doubling the joints multiplies the time by, at '
+                   f'most (NumPy over Pinocchio: {dense:.1f})', worst, _DOUBLED)]
 
 
 def plot(figures, file):

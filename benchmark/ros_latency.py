@@ -34,7 +34,8 @@ def measure():
         raise ModuleNotFoundError(name='rclpy')
     robot = demo_robot('talos')
     text = robot.path().read_text()
-    joints = KinematicTree.from_urdf(text).dof_names
+    # By name, as a robot's hardware may have it, and not as our model has it.
+    joints = sorted(KinematicTree.from_urdf(text).dof_names)
     request = {'namespaces': ['controller', 'echo'], 'joints': joints, 'seconds': _SECONDS,
                'positions': [robot.start.get(name, 0.0) for name in joints]}
     tasks = {f'hand_{i}': {'frame': hand} for i, hand in enumerate(robot.hands)}
@@ -44,13 +45,13 @@ def measure():
     ours, echo = found['controller'], found['echo']
     count = min(len(ours['latencies']), len(echo['latencies'])) // _BLOCK * _BLOCK
     blocks = [1e6 * np.reshape(item['latencies'][:count], (-1, _BLOCK)) for item in (ours, echo)]
-    how = 'with' if realtime else 'without'
-    return [*(Figure.ratio(f'ros.{name}', f'ROS 2 at 1 kHz, joint state to command, {name} '
-                           f'({how} real-time priority), beside a bare echo',
+    words = f'ROS 2 at 1 kHz{", real-time priority" if realtime else ""}'
+    return [*(Figure.ratio(f'ros.{name}', f'{words}: {name} of joint state to command, '
+                           'beside a bare echo',
                            *(np.percentile(times, percentile, axis=1) for times in blocks), _LIMIT)
               for name, percentile in _PERCENTILES.items()),
-            Figure('ros.lost', f'ROS 2 at 1 kHz: joint states without a command in {_SECONDS} s '
-                   f'(of the bare echo: {echo["lost"]})', Spread.of(ours['lost']), 0.0)]
+            Figure('ros.lost', f'{words}: joint states left without a command in '
+                   f'{_SECONDS} s (bare echo: {echo["lost"]})', Spread.of(ours['lost']), 0.0)]
 
 
 def _run(request, parameters, directory, environment):

@@ -19,9 +19,9 @@ def measure():
     """Return the figures of two hands, and of two hands and two feet."""
     robot = demo_robot('talos')
     text = robot.path().read_text()
-    return [*_compare('Two hands', 'two_hands', (1.0, 0.5, 0.2),
+    return [*_compare('Talos, two hands', 'two_hands', (1.0, 0.5, 0.2),
                       Contest.set_up(text, robot.hands, robot.start)),
-            *_compare('Hands and feet', 'four_points', (1.4, None, None),
+            *_compare('Talos, hands and feet', 'four_points', (1.4, None, None),
                       Contest.set_up(text, (*robot.hands, *_FEET), robot.start))]
 
 
@@ -35,9 +35,9 @@ def _compare(words, key, limits, contest):
     # Pinocchio has two versions of it; the faster one counts.
     aba = min((times[name] for name in times if name.startswith('aba')), key=lambda t: t.sum())
     peers = (('aba', "one call of Pinocchio's `aba`", aba),
-             ('mujoco', 'the same law in NumPy over MuJoCo', times['mujoco']),
-             ('pinocchio', 'the same law in NumPy over Pinocchio', times['pinocchio']))
-    return [Figure.ratio(f'talos.{key}.{peer}', f'{words}: whole cycle, beside {beside}',
+             ('mujoco', 'the same law, NumPy over MuJoCo', times['mujoco']),
+             ('pinocchio', 'the same law, NumPy over Pinocchio', times['pinocchio']))
+    return [Figure.ratio(f'talos.{key}.{peer}', f'{words}: whole cycle beside {beside}',
                          times['ours'], theirs, limit)
             for (peer, beside, theirs), limit in zip(peers, limits, strict=True)]
 
