@@ -3,6 +3,7 @@
 """`opspace check`, run as a user runs it: what it says is true, and what is wrong has a cure."""
 
 import functools
+import inspect
 import json
 import os
 import pty
@@ -16,11 +17,12 @@ import pinocchio
 import pytest
 import robots
 
-from opspace_control import ModelError, RobotModel
+from opspace_control import ModelError, OperationalSpaceController, RobotModel
 from opspace_control.cli.check import main
 from opspace_control.cli.preflight.report import examine
 from opspace_control.cli.preflight.text import write
 from opspace_control.cli.preflight.tree import draw, moving_bodies
+from opspace_control.cli.preflight.verdict import SINGULARITY_THRESHOLD
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.model.urdf import read_urdf
 
@@ -161,6 +163,10 @@ class TestTasks:
         warning, = said(report, 'WARN')
         assert 'near a singularity' in warning
         assert 'x hardly accelerates' in warning
+
+    def test_thresholds_are_the_controllers(self):
+        default = inspect.signature(OperationalSpaceController).parameters['singularity_threshold']
+        assert default.default == SINGULARITY_THRESHOLD
 
     def test_two_tasks_for_the_same_link_hinder_each_other(self):
         report = facts(DUAL_ARM, '--frames', 'l_hand,l_palm')
@@ -333,6 +339,18 @@ class TestTree:
             parts.append(robots.link(f'l{i}') + robots.joint(f'j{i}', f'l{i - 1}', f'l{i}')
                          + robots.link(f's{i}') + robots.joint(f'k{i}', f'l{i - 1}', f's{i}'))
         assert len(self.lines(robots.robot(*parts))) == 2 * count - 1
+
+
+def test_a_reader_may_stop_early_and_a_terminal_be_plain():
+    command = f"'{sys.executable}' -m opspace_control.cli.main check '{DUAL_ARM}'"
+    process = subprocess.run(['sh', '-c', f'{command} | head -n 1'], cwd=ROOT, check=True,
+                             capture_output=True, text=True)
+    assert process.stderr == ''
+    assert process.stdout == f'opspace check {DUAL_ARM}\n'
+    process = subprocess.run(['sh', '-c', command], cwd=ROOT, check=False, capture_output=True,
+                             env={**os.environ, 'PYTHONIOENCODING': 'ascii'})
+    assert process.stderr == b''
+    assert b'torso_pitch' in process.stdout
 
 
 @pytest.mark.parametrize('path', robots.robot_files(), ids=robots.robot_id)

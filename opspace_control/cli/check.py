@@ -24,11 +24,15 @@ def main(arguments=None):
     report = examine(options.urdf, options.parameters, frames=options.frames, home=options.home,
                      floating_base=options.floating_base, progress=_tell)
     if options.json:
-        print(json.dumps(_finite(report), indent=1, ensure_ascii=False, allow_nan=False))
+        text = json.dumps(_finite(report), indent=1, ensure_ascii=False, allow_nan=False)
     else:
-        if hasattr(sys.stdout, 'reconfigure'):
-            sys.stdout.reconfigure(errors='replace')  # a terminal without these characters
-        print('\n'.join(write(report, colour=_wants_colour())))
+        text = '\n'.join(write(report, colour=_wants_colour()))
+    if hasattr(sys.stdout, 'reconfigure'):
+        sys.stdout.reconfigure(errors='replace')  # a terminal without these characters
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # whoever reads has seen enough, like head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return LEVELS.index(report['verdict'])
 
 

@@ -96,7 +96,9 @@ def _read_parameters(path, frames, findings):
     tasks = list(dict.fromkeys((*tasks, *frames)))
     table = controller_table(tasks)
     refused = list(refusals(given, table))
-    simulated = file.of_node('opspace_simulator') if file else {}
+    # Only a block of its own tells that the simulator is meant: a wildcard is everybody's.
+    simulated = file.of_node('opspace_simulator') if file and any(
+        name.endswith('opspace_simulator') for name in file.nodes) else {}
     start, rest = {}, {}
     for name, value in simulated.items():
         block, _, joint = name.partition('.')

@@ -12,6 +12,7 @@ from opspace_control.cli.preflight.verdict import (
     condition_number,
     level_of_share,
     state_of_task,
+    threshold_of,
 )
 
 _WIDTH = 100
@@ -116,7 +117,7 @@ def _tasks(report, paint):
     rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition', '')]
     styles = ['faint']
     for task in tasks:
-        level, words = state_of_task(task)
+        level, words = state_of_task(task, threshold_of(report))
         axes = 'all six' if len(task['axes']) == 6 else ' '.join(task['axes'])
         frame = '' if task['frame'] == task['name'] else task['frame']
         rows.append((task['name'], frame, axes, str(task['joints']),

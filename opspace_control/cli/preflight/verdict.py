@@ -16,9 +16,10 @@ _HEAVY, _TOO_HEAVY = 0.8, 1.0
 _NO_EFFORT_LIMIT, _NO_VELOCITY_LIMIT = 1e4, 1e3
 # A joint is close to a limit within this part of its range, and no more than this, rad or m.
 _CLOSE_PART, _CLOSE = 0.05, 0.1
-# Scaled eigenvalues of Λ⁻¹ of a task of six axes, at the controller's usual singularity_threshold:
-# at the first half of a direction has been handed to the posture, from the second on it is met.
-_RELEASED, _NEAR = 2e-3, 4e-3
+# The controller's usual singularity_threshold: of the scaled eigenvalues of Λ⁻¹ times the number of
+# controlled axes. Half of a direction at half of it is left to the posture; twice it is near.
+SINGULARITY_THRESHOLD = 2.5e-2
+_LOST, _NEAR = 0.5, 2.0
 # Part of the time between two joint states that a cycle may take, and their usual rate, Hz.
 _BUSY, _USUAL_RATE = 0.5, 1000.0
 
@@ -126,7 +127,7 @@ def _at_home(report):
 
 def _at_tasks(report):
     for task in report['tasks']:
-        yield from _at_task(task)
+        yield from _at_task(task, threshold_of(report))
     together = report['together']
     if together is None:
         carrying = {body['parent'] for body in report['tree']}
@@ -148,7 +149,13 @@ def _at_tasks(report):
                      f'{together["redundancy"]} left to the posture.')
 
 
-def _at_task(task):
+def threshold_of(report):
+    """Return the scaled eigenvalue below which the controller releases directions of all tasks."""
+    together = report['together']
+    return SINGULARITY_THRESHOLD / together['wanted'] if together else SINGULARITY_THRESHOLD
+
+
+def _at_task(task, threshold):
     name, axes = f"Task '{task['name']}'", 'axes' if task['wanted'] > 1 else 'axis'
     if not task['best_rank']:
         yield failure(OpspaceError(f"{name}: no commanded joint moves the frame '{task['frame']}'.",
@@ -163,11 +170,11 @@ def _at_task(task):
                       f"Control fewer: axes: '{kept}'." if never else 'Control fewer axes.')
     here = [axis for _, axis in task['immovable'] if axis not in never]
     singular = [*here, *(in_words(weak['wrench']) for weak in task['weak']
-                         if weak['eigenvalue'] < _RELEASED)]
+                         if weak['eigenvalue'] < _LOST * threshold)]
     if singular and task['rank'] < task['best_rank']:
         yield warning(f'{name}: singular at home, it cannot accelerate {" nor ".join(singular)}.',
                       'Start from another posture.')
-    near = [weak for weak in task['weak'] if 0.0 < weak['eigenvalue'] < _NEAR]
+    near = [weak for weak in task['weak'] if 0.0 < weak['eigenvalue'] < _NEAR * threshold]
     for weak in near:
         yield warning(f'{name}: near a singularity at home (eigenvalue {weak["eigenvalue"]:.1g}), '
                       f'{in_words(weak["wrench"])} hardly accelerates.',
@@ -177,7 +184,7 @@ def _at_task(task):
                  f'{condition_number(task["condition"])}.')
 
 
-def state_of_task(task):
+def state_of_task(task, threshold):
     """Return the level of a task's freedom at home and two words for it."""
     least = min((weak['eigenvalue'] for weak in task['weak']), default=1.0)
     if not task['best_rank']:
@@ -186,7 +193,9 @@ def state_of_task(task):
         return 'WARN', 'singular'
     if task['rank'] < task['wanted']:
         return 'WARN', 'too many axes'
-    return ('OK', 'well conditioned') if least >= _NEAR else ('WARN', 'nearly singular')
+    if least < _NEAR * threshold:
+        return 'WARN', 'nearly singular'
+    return 'OK', 'well conditioned'
 
 
 def condition_number(condition):
