@@ -3,6 +3,7 @@
 """Frames that goals are given in: links of the robot, and what TF knows."""
 
 import os
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -181,15 +182,18 @@ def near(seed):
 
 class TestThroughTf:
 
-    def expect(self, node, frame, base_from_frame):
+    def expect(self, node, frame, base_from_frame, meanwhile=lambda: None):
         """Send a goal in a frame until the torque is that of the goal in the base frame."""
         controller = reference(max_linear_velocity=2.0)
         torque(controller, START)
         controller.tasks['left'].set_target(base_from_frame @ matrix_from_pose(np.array(GOAL)))
         expected = torque(controller, START)
         goals = node.network.publisher(PoseStamped, f'{CONTROLLER}/left/target_pose')
-        node.network.send(goals, pose_message(GOAL, frame), lambda: np.allclose(
-            node.command(joint_state(START)), expected, rtol=1e-6, atol=1e-6))
+
+        def arrived():
+            meanwhile()
+            return np.allclose(node.command(joint_state(START)), expected, rtol=1e-6, atol=1e-6)
+        node.network.send(goals, pose_message(GOAL, frame), arrived)
         node.network.node.destroy_publisher(goals)
 
     def test_a_frame_that_stays(self, node, tf_message):
@@ -200,13 +204,13 @@ class TestThroughTf:
     def test_a_frame_that_moves(self, node, tf_message):
         hand = MODEL.forward_kinematics(robot_state(START), ['r_hand'])['r_hand']
         for seed in (2, 3):
-            node.tf.publish(transforms(tf_message, lens=('head', near(seed)),
-                                       head=('r_hand', near(4))))
-            self.expect(node, 'lens', hand @ near(4) @ near(seed))
+            message = transforms(tf_message, lens=('head', near(seed)), head=('r_hand', near(4)))
+            self.expect(node, 'lens', hand @ near(4) @ near(seed),
+                        partial(node.tf.publish, message))
 
     def test_a_frame_that_the_robot_stands_in(self, node, tf_message):
-        node.tf.publish(transforms(tf_message, base_link=('odom', near(5))))
-        self.expect(node, 'odom', np.linalg.inv(near(5)))
+        message = transforms(tf_message, base_link=('odom', near(5)))
+        self.expect(node, 'odom', np.linalg.inv(near(5)), partial(node.tf.publish, message))
 
     def test_an_old_one_is_refused(self, node, tf_message):
         assert node.change(goals__transform_timeout=0.1).successful

@@ -98,6 +98,7 @@ class Diagnostics:
         values |= {
             'cycles at an effort limit': str(facts['limited']),
             'joints at an effort limit': ', '.join(self._limited_joints()) or 'none',
+            'efforts held back by their rate limit': str(self._cycle.envelope.held_back),
             'cycles with lost directions': str(facts['released'])}
         acting = [(e, task) for e, task in enumerate(self._controller.tasks.values())
                   if task.enabled]
