@@ -33,7 +33,7 @@ SCRATCH = {
     'states': NODE_STATE.names, 'points': [name for name in POINT.names if name != 'frame'],
     'tasks': ['R', 'p', 'acceleration', 'wrench'], 'cycles': ['least_eigenvalue', 'R'],
     'a_null': None, 'asked': None, 'demand': None, 'Lambda_inverse': None, 'scale': None,
-    'factor': None, 'previous': None, 'force': None,
+    'factor': None, 'vectors': None, 'spare': None, 'force': None,
 }
 
 
