@@ -180,6 +180,7 @@ def test_list():
 
 @pytest.mark.parametrize(('arguments', 'complaint'), [
     (['--robot', 'dual_amr'], 'dual_arm'),
+    (['--experiment', 'torsos'], 'torso'),
     (['--urdf', 'x.urdf'], 'belong together'),
     (['--seconds', '1'], '--seconds'),
     (['--urdf', '/no/such.urdf', '--frames', 'a'], 'cannot be read'),
@@ -218,6 +219,14 @@ class TestRun:
         assert height > 600
         domain = next(line for line in out.splitlines() if line.startswith('ROS_DOMAIN_ID'))
         assert not nodes_of(domain)
+
+    def test_an_experiment_is_judged(self, tmp_path):
+        picture = tmp_path / 'step.png'
+        process = run('--experiment', 'step', '--output', picture)
+        out, _ = process.communicate(timeout=200)
+        assert process.returncode == (1 if 'NOT MET' in out else 0), out
+        assert 'left hand travels at most at' in out
+        assert self.size(picture)
 
     @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
     def test_leaves_no_process_behind(self, tmp_path, number):

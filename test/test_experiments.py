@@ -22,16 +22,15 @@ def run(asked, delay=0):
              for hand, axes, kp in zip(asked.robot.hands, asked.axes, asked.kp, strict=True)]
     scene = LockStep(asked.robot.path(), tasks, start=asked.robot.start, delay=delay)
     scene.run(scene.robot.timestep)
-    goals = asked.goals(np.array([task.pose for task in tasks]))
+    plan = asked.plan(np.array([task.pose for task in tasks]))
 
     def order(time):
-        if time >= asked.settling:
-            for task, goal in zip(tasks, goals, strict=True):
+        if plan.goal_at(time) >= 0:
+            for task, goal in zip(tasks, plan.goals[0], strict=True):
                 task.set_target(goal)
-        if asked.swing:
-            scene.controller.posture.set_target({asked.joint: asked.posture_at(time)})
+        scene.controller.posture.set_target(plan.posture_at(time))
 
-    course = scene.run(asked.settling + asked.seconds, order)
+    course = scene.run(plan.length, order)
     seen = SimpleNamespace(times=course.times, paths=course.paths, errors=course.errors,
                            posture=course.positions[:, scene.model.dof_index(asked.joint)])
     findings = asked.findings(seen)

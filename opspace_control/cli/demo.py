@@ -4,7 +4,8 @@
 `opspace demo`: a simulated robot follows goals sent over ROS 2.
 
 The controller and the simulated robot run as processes of their own on a private ROS 2 domain. Both
-hands are sent to goals while the posture rocks a joint of the trunk in their null space.
+hands are sent to goals while the posture rocks a joint of the trunk in their null space; or an
+experiment of the papers is repeated and judged.
 """
 
 import argparse
@@ -31,14 +32,15 @@ _PATIENCE = 60.0  # s
 
 
 def main(arguments):
-    """Run the demo; return 0 if every hand reached every goal."""
+    """Run the demo; return 0 if every hand reached every goal, or all of an experiment was met."""
     options = _parse(arguments)
     if options.list:
         return _list()
     try:
+        asked = _experiment(options.experiment)
         robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
-        output = options.output or Path(f'opspace_demo_{robot.name}.png')
-        return 0 if _demo(robot, options.seconds, output) else 1
+        output = options.output or Path(f'opspace_demo_{asked.name if asked else robot.name}.png')
+        return 0 if _demo(asked.robot if asked else robot, options.seconds, output, asked) else 1
     except KeyboardInterrupt:
         print('\nStopped.')
         return 130
@@ -51,6 +53,8 @@ def _parse(arguments):
     parser.add_argument('--list', action='store_true', help='list the robots and leave')
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='a robot of your own')
     parser.add_argument('--frames', metavar='A,B', help='the links of its hands')
+    parser.add_argument('--experiment', metavar='NAME',
+                        help='torso, floor or step: an experiment of the papers, with its robot')
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')
     parser.add_argument('--output', type=Path, metavar='PNG', help='where the picture goes')
     options = parser.parse_args(arguments)
@@ -72,6 +76,14 @@ def _list():
     return 0
 
 
+def _experiment(name):
+    """Return the experiment of this name, or None."""
+    if name is None:
+        return None
+    from opspace_control.cli.showcase.experiments import experiment
+    return experiment(name)
+
+
 def _custom_robot(options):
     """Return the user's robot, in a posture in which its hands can move."""
     from opspace_control.cli.showcase.kinematics import Reach
@@ -87,8 +99,8 @@ def _custom_robot(options):
                      reach.carriers(posture), joint_friction=False, speed=0.5)
 
 
-def _demo(robot, seconds, output):
-    """Run the demo of one robot; return whether it succeeded."""
+def _demo(robot, seconds, output, asked):
+    """Run the demo of a robot, or the experiment that is asked for; return whether it succeeded."""
     began = time.monotonic()
     description = urdf_text(robot.path())
     with contextlib.ExitStack() as stack:
@@ -97,19 +109,25 @@ def _demo(robot, seconds, output):
         nodes = Nodes(description, folder, domain)
         stack.callback(nodes.end)
         # Before this process has any thread, and before it takes the time to import ROS 2.
-        nodes.start('controller', {**controller_values(robot), **_speeds(robot)})
+        nodes.start('controller', {**controller_values(robot), **_speeds(robot), **(
+            asked.parameters(task_names(robot)) if asked else {})})
         nodes.start('simulator', simulator_values(robot))
         status = stack.enter_context(Status(sys.stdout))
-        print(f'{robot.name}: {robot.summary}\n'
+        summary = asked.summary if asked else robot.summary
+        print(f'{robot.name}: {summary}\n'
               f'ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST (to look on)')
-        record, skeleton = _run(robot, seconds, description, nodes, status, began)
+        record, skeleton = _run(robot, seconds, description, nodes, status, began, asked)
         complaints = nodes.complaints()
     for line in complaints:
         print(line)
     print(record.table())
     from opspace_control.cli.showcase.picture import draw
-    draw(record, f'opspace demo: {robot.name}, {robot.summary}', skeleton, output)
+    draw(record, f'opspace demo: {robot.name}, {summary}', skeleton, output)
     print(f'\nPicture: {output}')
+    if asked:
+        findings = asked.findings(record)
+        print('', *findings, sep='\n  ')
+        return all(finding.met for finding in findings)
     if not record.reached():
         print('Not every goal was reached.')
     return record.reached()
@@ -121,7 +139,7 @@ def _speeds(robot):
             for task in task_names(robot) for limit, speed in _SPEEDS.items()}
 
 
-def _run(robot, seconds, description, nodes, status, began):
+def _run(robot, seconds, description, nodes, status, began, asked):
     """Send the goals and look on; return the record and the robot as lines."""
     os.environ.update(nodes.environment)  # DDS reads it
     from opspace_control.cli.showcase.client import Client
@@ -146,8 +164,8 @@ def _run(robot, seconds, description, nodes, status, began):
         model = SimulatedRobot(description)
         model.reset(robot.start)
         start = model.positions
-        reach = Reach(model, robot.hands, robot.axes, robot.driven)
-        plan = make_plan(reach, start, seconds)
+        reach = Reach(model, robot.hands, asked.axes if asked else robot.axes, robot.driven)
+        plan = asked.plan(reach.poses(start)) if asked else make_plan(reach, start, seconds)
         limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
         record = Record(plan, reach, tasks, limits)
         _follow(plan, client, nodes, record, status)

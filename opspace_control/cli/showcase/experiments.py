@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opspace_control.cli.robots import DemoRobot, demo_robot
+from opspace_control.cli.showcase.plan import SETTLING, Plan
 from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import nearest
 
-# For the controller to take up the robot's weight, before anything is judged.
-_SETTLING = 2.0  # s
 # Speeds are taken over this time: long against the jitter of messages.
 _WINDOW = 0.1  # s
+# To look on after the goals' time.
+_HOLDING = 0.5  # s
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Experiment:
     """
     Something a robot is asked to do, and what must be seen then.
 
-    All hands hold still for `settling` seconds; then each goes to its target, and stays there.
+    The hands hold still until the controller has taken up the robot's weight; then each goes to its
+    target, and stays there.
 
     Attributes
     ----------
@@ -66,8 +68,6 @@ class Experiment:
         Takes the course from the moment of the goals on, and returns Findings.
     joint, swing : str, float
         A joint that the posture rocks all the time, and how far to either side, rad.
-    period : float
-        Of the rocking, s.
     max_linear_velocity : float
         Of the hands, m/s.
     kp : tuple of float
@@ -84,20 +84,23 @@ class Experiment:
     judge: Callable
     joint: str = 'torso_pitch'
     swing: float = 0.0
-    period: float = 4.0
     max_linear_velocity: float = 0.5
     kp: tuple = (100.0, 100.0)
-    settling: float = _SETTLING
 
-    def goals(self, poses):
-        """Return the goals (hands, 7) of hands that start at ``poses`` (hands, 7)."""
-        return np.array([target(pose.copy()) for target, pose in
-                         zip(self.targets, poses, strict=True)])
+    def plan(self, home):
+        """Return the plan for hands that start at ``home`` (hands, 7)."""
+        goals = [target(pose.copy()) for target, pose in zip(self.targets, home, strict=True)]
+        return Plan(home, np.array([goals]), self.seconds, _HOLDING, self.joint, 'rad',
+                    dict.fromkeys([self.joint], 0.0) | self.robot.start,
+                    {self.joint: self.swing})
 
-    def posture_at(self, time):
-        """Return where the rocking joint is wanted at a time, rad."""
-        center = self.robot.start.get(self.joint, 0.0)
-        return center + self.swing * float(np.sin(2.0 * np.pi * time / self.period))
+    def parameters(self, tasks):
+        """Return the controller's parameters for tasks of these names, one for each hand."""
+        values = {}
+        for task, axes, kp in zip(tasks, self.axes, self.kp, strict=True):
+            values |= {f'{task}.axes': axes, f'{task}.kp': kp,
+                       f'{task}.max_linear_velocity': self.max_linear_velocity}
+        return values
 
     def findings(self, course):
         """
@@ -114,7 +117,7 @@ class Experiment:
         list of Finding
 
         """
-        after = course.times >= self.settling
+        after = course.times >= SETTLING
         return self.judge(self, course.times[after], course.paths[after], course.errors[after],
                           course.posture[after])
 
@@ -196,7 +199,7 @@ EXPERIMENTS = (
     Experiment(
         'floor', 'the left hand goes down to the floor, the right one holds still, [CK00] Fig. 6',
         replace(demo_robot('humanoid'), start=_CROUCH), ('x y z', _ALL), (_to_the_floor, _stay),
-        6.0, _judge_floor, max_linear_velocity=0.25, kp=(100.0, 400.0)),
+        7.0, _judge_floor, max_linear_velocity=0.2, kp=(100.0, 900.0)),
     Experiment(
         'step', 'the left hand goes 0.2 m straight at 0.3 m/s, [K87] (4.4)-(4.5)',
         demo_robot('dual_arm'), (_ALL, _ALL), (_step, _stay), 3.0, _judge_step,

@@ -27,8 +27,8 @@ class Reach:
         Is moved about.
     hands : sequence of str
         Links.
-    axes : str
-        Axes of each hand that count.
+    axes : str, or sequence of str
+        Axes that count: of every hand, or of each.
     driven : sequence of str
         Joints that may move; all of them if empty.
 
@@ -37,7 +37,9 @@ class Reach:
     def __init__(self, robot, hands, axes, driven=()):
         self._robot = robot
         self._hands = hands
-        self._axes = np.array([axis in axes.split() for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')])
+        each = [axes] * len(hands) if isinstance(axes, str) else axes
+        self._axes = np.array([[axis in names.split() for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')]
+                               for names in each])
         self.joints = robot.joint_names
         self.hands = len(hands)
         self.movable = np.array([not driven or name in driven for name in robot.joint_names])
@@ -67,7 +69,7 @@ class Reach:
 
     def difference(self, goals, poses):
         """Return the weighted error (rows,) from poses to goals (hands, 7), in metres."""
-        return (self.errors(goals, poses) * _WEIGHTS)[:, self._axes].ravel()
+        return (self.errors(goals, poses) * _WEIGHTS)[self._axes]
 
     def jacobian(self, positions):
         """Return the Jacobian (rows, n) by finite differences, zero for joints that stay."""

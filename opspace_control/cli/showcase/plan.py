@@ -15,14 +15,14 @@ _THERE = ((0.05, 0.10, 0.10, 0.3), (0.10, -0.02, 0.16, 0.0), (0.02, 0.05, -0.12,
 _BACK = (0.0, 0.0, 0.0, 0.0)
 _TOURS = ((*_THERE, _BACK), (*_THERE[::-1], _BACK))
 # The controller takes up the weight of the robot in this time.
-_SETTLING = 1.0  # s
+SETTLING = 1.0  # s
 _SHORTEST_STOP = 2.5  # s
 # Part of the demo's time; in the rest the hands hold still while the posture rocks.
 _TOURING = 0.65
 _ROCKING = {'rad': 0.35, 'm': 0.05}
 # Of all that, as much as the robot can do far from its end stops.
 _SCALES = (1.0, 0.75, 0.5, 0.35, 0.2)
-_ROCKING_PERIOD = 4.0  # s
+ROCKING_PERIOD = 4.0  # s
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Plan:
     @property
     def starts(self):
         """When each goal is given, (k,), s."""
-        return _SETTLING + self.stop * np.arange(len(self.goals))
+        return SETTLING + self.stop * np.arange(len(self.goals))
 
     @property
     def ends(self):
@@ -79,7 +79,7 @@ class Plan:
 
     def posture_at(self, time):
         """Return where the joints are wanted, by name."""
-        phase = math.sin(2.0 * math.pi * time / _ROCKING_PERIOD)
+        phase = math.sin(2.0 * math.pi * time / ROCKING_PERIOD)
         return {joint: self.center[joint] + phase * reach for joint, reach in self.swing.items()}
 
 
@@ -104,11 +104,11 @@ def make_plan(reach, start, seconds):
         goals, easy = _goals(reach, start, swing, scale)
         if easy:
             break
-    tour = _TOURING * (seconds - _SETTLING)
+    tour = _TOURING * (seconds - SETTLING)
     count = min(max(int(tour / _SHORTEST_STOP), 1), len(goals))
     names = reach.joints
     return Plan(reach.poses(start), goals[:count], tour / count,
-                seconds - _SETTLING - tour, names[number], unit,
+                seconds - SETTLING - tour, names[number], unit,
                 dict(zip(names, start.tolist(), strict=True)),
                 {name: x for name, x in zip(names, swing.tolist(), strict=True) if x})
 
