@@ -3,6 +3,7 @@
 """Messages and arrays: matched by name, nothing lost, what is bad refused by name."""
 
 import array
+import math
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import robots
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from geometry_msgs.msg import Pose, Twist
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Accel, Pose, Twist, Wrench
 from sensor_msgs.msg import JointState
 
 from opspace_control import RosInterfaceError
@@ -20,7 +22,11 @@ from opspace_control.ros.conversions import (
     JointStateReader,
     fill_pose,
     fill_twist,
+    fill_wrench,
+    matrix_from_pose,
+    nanoseconds,
     pose_from_message,
+    six_from_message,
 )
 
 ROBOT = robots.chain('revolute', 'prismatic', 'continuous')
@@ -126,3 +132,31 @@ def test_twist_is_linear_first():
     fill_twist(message, np.arange(6.0))
     assert (message.linear.x, message.linear.z) == (0.0, 2.0)
     assert (message.angular.x, message.angular.z) == (3.0, 5.0)
+
+
+def test_wrench_is_force_first():
+    message = Wrench()
+    fill_wrench(message, np.arange(6.0))
+    assert (message.force.x, message.force.z) == (0.0, 2.0)
+    assert (message.torque.x, message.torque.z) == (3.0, 5.0)
+
+
+@pytest.mark.parametrize('kind', [Twist, Accel])
+def test_motion_there_and_back(kind):
+    message = kind()
+    fill_twist(message, np.arange(6.0))
+    np.testing.assert_array_equal(six_from_message(message), np.arange(6.0))
+    message.angular.y = np.nan
+    with pytest.raises(RosInterfaceError, match='finite'):
+        six_from_message(message)
+
+
+def test_matrix_of_a_pose():
+    half = math.sqrt(0.5)
+    np.testing.assert_allclose(
+        matrix_from_pose(np.array([1.0, 2.0, 3.0, 0.0, 0.0, half, half])),
+        [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]], atol=1e-15)
+
+
+def test_nanoseconds_are_exact():
+    assert nanoseconds(Time(sec=1_795_000_000, nanosec=999_999_999)) == 1_795_000_000_999_999_999
