@@ -124,7 +124,7 @@ class Diagnostics:
         weak = [_in_words(direction.wrench) for direction in freedom.weak]
         return {'condition number': f'{freedom.condition:.3g}',
                 'least eigenvalue': f'{freedom.eigenvalues.min():.3g}',
-                'lost directions': '; '.join([*immovable, *weak]) or 'none'}
+                'lost or nearly lost directions': '; '.join([*immovable, *weak]) or 'none'}
 
 
 def _in_words(wrench):
