@@ -5,7 +5,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from dense_law import DenseController
+from numpy_law import NumpyController
 
 from opspace_control import (
     OperationalSpaceController,
@@ -114,7 +114,7 @@ class Contest:
         engine = engine_class(self.urdf_text, self.frames)
         engine.set_targets(self.targets)
         order = self.order(engine.joint_names)
-        law = DenseController(
+        law = NumpyController(
             engine, **TASK, posture_kp=POSTURE['kp'], posture_kd=POSTURE['kd'],
             posture=self.controller.posture.target[order],
             effort_limits=self.controller.effort_limits[order])

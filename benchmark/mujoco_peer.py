@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""MuJoCo's C functions as the engine of the dense law."""
+"""MuJoCo's C functions as the engine of the law in NumPy."""
 
 from xml.etree import ElementTree
 

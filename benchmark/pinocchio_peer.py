@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio as the engine of the dense law."""
+"""Pinocchio as the engine of the law in NumPy."""
 
 import numpy as np
 import pinocchio

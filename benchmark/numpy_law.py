@@ -10,7 +10,7 @@ be kept, and nothing is computed twice.
 import numpy as np
 
 
-class DenseController:
+class NumpyController:
     """
     Posture, pose tasks with V_max and effort limits, [K87] (4.3)-(4.5) and [CK00] (11)-(13).
 
