@@ -49,12 +49,12 @@ class Network:
         self._never = Future()
         stack.callback(self.node.destroy_node)
 
-    def start(self, verb, parameters=(), arguments=()):
+    def start(self, verb, parameters=(), arguments=(), kind=Process):
         """Start a node with a dict of parameters; return its process."""
         name = verb if verb not in self.processes else f'{verb}_{len(self.processes)}'
         file = self._folder / f'{name}.yaml'
         file.write_text(json.dumps({'/**': {'ros__parameters': dict(parameters)}}))
-        process = Process(verb, ['--ros-args', '--params-file', str(file), *arguments],
+        process = kind(verb, ['--ros-args', '--params-file', str(file), *arguments],
                           self._environment, self._folder / f'{name}.log')
         self.processes[name] = process
         self._stack.callback(process.end)

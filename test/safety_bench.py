@@ -10,6 +10,8 @@ import numpy as np
 import ros_nodes
 from controller_bench import MODEL, ROBOT, pose_message
 from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from ros_nodes import COMMANDS, LATCHED
@@ -17,6 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
+from opspace_control.cli.processes import Process
 from opspace_control.control.envelope import LONGEST_STEP
 from opspace_control.ros.joints import command_joints
 from opspace_control.simulation import SimulatedRobot
@@ -28,6 +31,8 @@ RELEASE = 0.2  # s, safety.release_time
 START = dict.fromkeys(MODEL.dof_names, 0.0) | {
     f'{side}_{joint}': value for side in 'lr' for joint, value in (
         ('shoulder_pitch', -0.4), ('elbow', -1.2)) if f'{side}_{joint}' in MODEL.dof_names}
+ORDER = command_joints(MODEL)  # of the command
+LIMITS = MODEL.effort_limits[[MODEL.dof_index(name) for name in ORDER]]
 PARAMETERS = {
     'robot_description': ROBOT, 'tasks': ['left', 'right'], 'left.frame': 'l_hand',
     'right.frame': 'r_hand', 'limits.effort_rate': RATE, 'safety.ramp_time': RAMP,
@@ -49,9 +54,7 @@ class Robot:
         self.physics = SimulatedRobot(ROBOT, timestep=STEP)
         self.physics.reset(START)
         names = list(self.physics.joint_names)
-        self.order = command_joints(MODEL)
-        self.index = [names.index(name) for name in self.order]
-        self.limits = np.array([MODEL.effort_limits[MODEL.dof_index(name)] for name in self.order])
+        self._index = [names.index(name) for name in ORDER]
         self.commands = []   # efforts in the order of the command, all ever
         self.speeds = [0.0]  # largest of the joints, each step
         self._efforts = np.zeros(len(names))
@@ -59,9 +62,9 @@ class Robot:
         network.node.create_subscription(
             Float64MultiArray, COMMANDS, self._on_command, QoSProfile(depth=1000))
 
-    def start(self, parameters=()):
+    def start(self, parameters=(), kind=Process):
         """Start the controller node; return when it waits for joint states."""
-        self.process = self.network.start('controller', PARAMETERS | dict(parameters))
+        self.process = self.network.start('controller', PARAMETERS | dict(parameters), kind=kind)
         self.states = self.network.publisher(JointState, 'joint_states', LATCHED)
 
     def lock_step(self, seconds, change=None):
@@ -146,6 +149,14 @@ class Robot:
                 return said()[-1]
         self.network.fail()
 
+    def change(self, **parameters):
+        """Change parameters."""
+        result = self.network.call(
+            SetParametersAtomically, f'{ros_nodes.CONTROLLER}/set_parameters_atomically',
+            parameters=[Parameter(name, value=value).to_parameter_msg()
+                        for name, value in parameters.items()]).result
+        assert result.successful, result.reason
+
     def hold(self):
         """Call ~/hold."""
         assert self.network.call(Trigger, f'{ros_nodes.CONTROLLER}/hold').success
@@ -168,17 +179,13 @@ class Robot:
         return self.physics.frame_pose(f'{task[0]}_hand')
 
     def check(self, since=0, step=LONGEST_STEP):
-        """Every command is finite, within the limits, and so near to the one before it."""
-        efforts = np.array(self.commands[since:])
-        assert np.isfinite(efforts).all()
-        assert (abs(efforts) <= self.limits * (1.0 + 1e-12)).all()
-        jumps = abs(np.diff(efforts, axis=0)) / self.limits
-        assert jumps.max(initial=0.0) <= RATE * step * (1.0 + 1e-9)
+        """Check the commands from one on, ``step`` s apart."""
+        check_commands(self.commands[since:], step)
 
     def _move(self, steps):
         if not self.commands:
             return
-        self._efforts[self.index] = self.commands[-1]
+        self._efforts[self._index] = self.commands[-1]
         self.physics.set_effort(self._efforts)
         for _ in range(steps):
             self.physics.step()
@@ -190,8 +197,17 @@ class Robot:
             self._answer.set_result(None)
 
 
+def check_commands(commands, step=LONGEST_STEP):
+    """Every command is finite, within the limits, and as near to the one before as it must be."""
+    efforts = np.array(commands)
+    assert np.isfinite(efforts).all()
+    assert (abs(efforts) <= LIMITS * (1.0 + 1e-12)).all()
+    jumps = abs(np.diff(efforts, axis=0)) / LIMITS
+    assert jumps.max(initial=0.0) <= RATE * step * (1.0 + 1e-9)
+
+
 @contextlib.contextmanager
-def robot_under_control(parameters=(), hold=True):
+def robot_under_control(parameters=(), hold=True, kind=Process):
     """
     Open a domain with a robot and its controller, which holds it when all ramps are over.
 
@@ -199,7 +215,7 @@ def robot_under_control(parameters=(), hold=True):
     """
     with ros_nodes.network() as network:
         robot = Robot(network)
-        robot.start(parameters)
+        robot.start(parameters, kind)
         if hold:
             robot.lock_step(RAMP + 0.05)
         yield robot

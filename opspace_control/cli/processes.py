@@ -34,12 +34,14 @@ class Process:
 
     """
 
+    program = ('-m', 'opspace_control.cli.main')
+
     def __init__(self, verb, arguments, environment, log):
         self.verb = verb
         self.log = log
         with open(log, 'wb') as output:
             self._process = subprocess.Popen(
-                [sys.executable, '-m', 'opspace_control.cli.main', verb, *arguments],
+                [sys.executable, *self.program, verb, *arguments],
                 env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 start_new_session=True, preexec_fn=_die_with_parent)  # noqa: PLW1509
 
@@ -56,10 +58,14 @@ class Process:
         """Return the log so far."""
         return self.log.read_text(errors='replace')
 
-    def end(self, number=signal.SIGINT):
-        """Ask the process to leave; kill it if it does not. Return its exit code."""
+    def send_signal(self, number):
+        """Send a signal, if the process still runs."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
+
+    def end(self, number=signal.SIGINT):
+        """Ask the process to leave; kill it if it does not. Return its exit code."""
+        self.send_signal(number)
         try:
             return self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:

@@ -249,7 +249,6 @@ class ControlCycle:
             self.hold_goals()
             goals = 'the present pose as goal; send others again'
         self.ramps.start_from_zero(*_PULLS)
-        self._unspent = 0.0
         self.recovered = True
         self._logger.info(f'{name} is over: control goes on with {goals}.')
 
@@ -267,7 +266,6 @@ class ControlCycle:
 
     def _brake(self, now):
         """Take the motion out of the robot, with what is known of it."""
-        self._unspent = 0.0
         if self.supervisor.blind:
             self._send_damping(self.supervisor.damping_left(now), now)
             return
@@ -286,9 +284,10 @@ class ControlCycle:
         self._send(now)
 
     def _send(self, now):
-        """Command what the envelope lets through."""
+        """Command what the envelope lets through in the time since the last command."""
+        dt, self._unspent = self._unspent or now - self._last_sent, 0.0
         try:
-            self.envelope.bound(self._torque, now - self._last_sent)
+            self.envelope.bound(self._torque, dt)
         except SafetyError:
             self._torque[:] = 0.0
         self._publish(self._command.write(self._torque))

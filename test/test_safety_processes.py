@@ -1,0 +1,106 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that end, in the right way or the wrong one."""
+
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+
+import ros_nodes
+from safety_bench import PARAMETERS, START, check_commands, robot_under_control
+
+from opspace_control.cli.processes import Process
+
+AHEAD = (0.1, 0.0, 0.1)  # m
+TIMEOUT = 0.25  # s
+
+
+@pytest.fixture
+def robot():
+    with robot_under_control() as robot:
+        yield robot
+
+
+# The controller node, but for a fault in its 500th cycle.
+FAULTY = """
+import sys
+from opspace_control.control.controller import OperationalSpaceController
+from opspace_control.ros.controller import main
+
+compute = OperationalSpaceController.compute_torque
+cycles = iter(range(500))
+
+def faulty(self, state, out=None):
+    if next(cycles, None) is None:
+        raise RuntimeError('A bug.')
+    return compute(self, state, out)
+
+OperationalSpaceController.compute_torque = faulty
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+class Faulty(Process):
+    program = ('-c', FAULTY)
+
+
+def moving(robot):
+    """Let a hand move; return from which command on."""
+    robot.send_goal('left', AHEAD)
+    robot.lock_step(0.1)
+    return len(robot.commands)
+
+
+class TestControllerEnds:
+
+    @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+    def test_by_a_signal(self, robot, number):
+        """Damped, then released, in that order and without a jump; a clean exit."""
+        first = moving(robot)
+        robot.process.send_signal(number)
+        assert robot.live(10.0, lambda message: message,
+                          until=lambda: robot.process.exit_code() is not None)
+        assert robot.process.exit_code() == 0
+        robot.network.expect(lambda: robot.resting)
+        assert len(robot.commands) - first > 10
+        robot.log('released')
+
+    def test_by_an_exception_in_the_cycle(self):
+        """The same, told by a traceback and an exit code."""
+        with robot_under_control(hold=False, kind=Faulty) as robot:
+            robot.lock_step(0.4)
+            assert robot.live(10.0, lambda message: message,
+                              until=lambda: robot.process.exit_code() is not None)
+            assert robot.process.exit_code() == 1
+            robot.network.expect(lambda: robot.resting)
+            assert 'A bug.' in robot.process.said()
+
+
+def test_simulator_is_killed_and_started_anew():
+    """Damped, then released; then held where the robot is found, in its new time."""
+    lock_step = {'robot_description': PARAMETERS['robot_description'], 'pace': 'lock_step',
+                 **{f'initial_positions.{joint}': value for joint, value in START.items()}}
+    with ros_nodes.network() as network:
+        commands, states = network.commands(), network.states()
+        controller = network.start('controller', PARAMETERS | {'safety.state_timeout': TIMEOUT})
+        simulator = network.start('simulator', lock_step)
+        network.expect(lambda: states and after(states[-1], 0.3), ros_nodes.COMPILING)
+        simulator.end(signal.SIGKILL)
+        network.expect(lambda: 'state_timeout' in controller.said())
+        network.expect(lambda: not any(commands[-1].data))
+        del states[:]
+        network.start('simulator', lock_step)
+        network.expect(lambda: states and after(states[-1], 1.5), ros_nodes.COMPILING)
+        assert 'control goes on with the present pose as goal' in controller.said()
+        np.testing.assert_allclose(states[-1].position, states[-100].position, atol=1e-3)
+        assert max(abs(np.array(state.velocity)).max() for state in states) < 2.0
+        check_commands([command.data for command in commands])
+
+
+def after(state, seconds):
+    """Whether a state is later in its simulation than so many seconds."""
+    return state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec > seconds
