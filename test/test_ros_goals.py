@@ -23,7 +23,8 @@ from controller_bench import (
 )
 from geometry_msgs.msg import AccelStamped, PoseStamped, Transform, Twist, TwistStamped
 from rclpy.duration import Duration
-from ros_nodes import CONTROLLER
+from rclpy.qos import QoSProfile
+from ros_nodes import CONTROLLER, robot_text
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
@@ -217,10 +218,11 @@ class TestTrajectory:
         node.send('target_trajectory', message)
         self.check(node, expected, begin, 0.9)
 
-    def test_of_the_past_is_refused(self, node, expected):
+    @pytest.mark.parametrize(('stamp', 'complaint'), [(10, 'ended'), (10**9, 'begins in')])
+    def test_of_another_time_is_refused(self, node, expected, stamp, complaint):
         message = self.message()
-        message.header.stamp.sec = 10
-        node.refused('target_trajectory', message, 'ended')
+        message.header.stamp.sec = stamp
+        node.refused('target_trajectory', message, complaint)
         assert close(node.after(1), torque(expected, START))
 
     @pytest.mark.parametrize(('change', 'complaint'), [
@@ -295,3 +297,42 @@ def test_no_goal_can_move_before_the_first_state():
         poses = network.publisher(PoseStamped, f'{CONTROLLER}/left/target_pose')
         network.send(poses, pose_message(GOAL, 'r_hand'),
                      lambda: "Where 'r_hand' is" in bench.process.said())
+
+
+def test_feed_forward_leaves_no_lag():
+    """A simulated hand is where its goal is while the goal moves 0.15 m in 1.5 s."""
+    posture = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
+    robot = {'robot_description': robot_text('planar_3r')}
+    with ros_nodes.network() as network:
+        errors = network.listen(TwistStamped, f'{CONTROLLER}/hand/error', QoSProfile(depth=1000))
+        poses = network.listen(PoseStamped, f'{CONTROLLER}/hand/current_pose')
+        network.start('controller', robot | {
+            'tasks': ['hand'], 'hand.axes': 'x z', 'publish_rate': 1000.0})
+        network.start('simulator', robot | {
+            'pace': 'lock_step',
+            **{f'initial_positions.{joint}': value for joint, value in posture.items()}})
+        network.expect(lambda: errors, ros_nodes.COMPILING)
+
+        def seconds():
+            return errors[-1].header.stamp.sec + 1e-9 * errors[-1].header.stamp.nanosec
+        network.expect(lambda: seconds() > 2.0, 60.0)
+        message = MultiDOFJointTrajectory(header=Header(frame_id='hand'))
+        for time, z in ((0.0, 0.0), (1.5, 0.15)):
+            point = MultiDOFJointTrajectoryPoint(
+                transforms=[Transform()], velocities=[Twist()], accelerations=[Twist()])
+            point.transforms[0].translation.z = z
+            point.time_from_start.sec, point.time_from_start.nanosec = divmod(
+                round(time * 1e9), 10**9)
+            message.points.append(point)
+        goals = network.publisher(
+            MultiDOFJointTrajectory, f'{CONTROLLER}/hand/target_trajectory')
+        network.spin(0.2)
+        start, begin = seconds(), poses[-1].pose.position
+        del errors[:-1]
+        goals.publish(message)
+        network.expect(lambda: seconds() > start + 2.0, 60.0)
+        end = poses[-1].pose.position
+        assert math.hypot(end.x - begin.x, end.z - begin.z) == pytest.approx(0.15, abs=2e-3)
+        off = [math.hypot(error.twist.linear.x, error.twist.linear.z) for error in errors]
+        # Without feed-forward it would lag by kd / kp times its speed: 37 mm.
+        assert max(off) < 3e-3

@@ -24,6 +24,8 @@ from opspace_control.ros.trajectories import check_speed, read_trajectory
 
 _COMPLAIN_EVERY = 1.0  # s
 _COMPLAIN_RARELY = 10.0  # s
+# A trajectory that begins later than this was stamped by another clock.
+_LONGEST_WAIT = 60.0  # s
 
 
 class Goals:
@@ -133,16 +135,24 @@ class Goals:
         trajectory = read_trajectory(message, task, self._frames.in_base(message.header.frame_id))
         for position in trajectory.positions:
             self.limits.check_position(task, position)
-        now, start = self._cycle.time, nanoseconds(message.header.stamp)
-        if start and not self._cycle.stamp:
-            raise RosInterfaceError('The joint states have no time stamps to compare with.',
-                                    cure='Leave the time stamp empty to start it at once.')
-        start = start or now
-        late = 1e-9 * (now - start) - trajectory.duration
-        if late > 0.0:
-            raise RosInterfaceError(f'The trajectory ended {late:.3g} s ago.', value=late,
-                                    cure='Leave the time stamp empty to start it at once.')
-        self.moving.follow(task, trajectory, start)
+        self.moving.follow(task, trajectory, self._start(message.header.stamp, trajectory.duration))
+
+    def _start(self, stamp, duration):
+        """Return when a trajectory with this time stamp begins, ns: now, if it has none."""
+        now, start = self._cycle.time, nanoseconds(stamp)
+        if not start:
+            return now
+        ahead = 1e-9 * (start - now)
+        if not self._cycle.stamp:
+            reason = 'The joint states have no time stamps to compare with that of the trajectory.'
+        elif ahead > _LONGEST_WAIT:
+            reason = f'The trajectory begins in {ahead:.0f} s, by the time of the joint states.'
+        elif ahead + duration < 0.0:
+            reason = f'The trajectory ended {-ahead - duration:.3g} s ago.'
+        else:
+            return start
+        raise RosInterfaceError(reason, cure='Leave the time stamp empty to start it at once.',
+                                value=ahead)
 
     def _on_joints(self, message, posture):
         if not message.name or len(message.name) != len(message.position):
