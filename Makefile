@@ -12,7 +12,7 @@ unexport LD_LIBRARY_PATH
 endif
 
 # A sourced ROS 2 is used as it is; anywhere else its wheels come from PyPI.
-ifneq ($(shell test -n "$$ROS_DISTRO" && $(PYTHON) -c 'import rclpy' 2>&1 && echo sourced),)
+ifneq ($(shell test -n "$$ROS_DISTRO" && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo sourced),)
 ROS2 := sourced $(ROS_DISTRO)
 VENV_OPTIONS := --system-site-packages
 RUN_EXTRAS := sim,robots
@@ -42,7 +42,7 @@ demo: $(RUN_READY)
 	@$(BIN)/opspace demo $(ARGS)
 
 test: $(TEST_READY)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 bench: $(TEST_READY)
 	@$(BIN)/opspace bench $(ARGS)

@@ -26,6 +26,7 @@ from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.controller_parameters import COMMAND_TOPIC
 
 _LOOK_PERIOD = 0.02  # s
+_POSTURE_PERIOD = 0.05  # s
 _SPEEDS = {'max_linear_velocity': 0.25, 'max_angular_velocity': 0.7}  # m/s, rad/s
 # Without a command after this, something is wrong that no node says.
 _PATIENCE = 60.0  # s
@@ -176,7 +177,7 @@ def _run(robot, seconds, description, nodes, status, began, asked):
 
 def _follow(plan, client, nodes, record, status):
     """Send each goal when it is due, and write down what is seen, by the time of the robot."""
-    sent, zero = -1, None
+    sent, zero, posture_due = -1, None, 0.0
     while True:
         nodes.check()
         time.sleep(_LOOK_PERIOD)
@@ -188,6 +189,8 @@ def _follow(plan, client, nodes, record, status):
         if plan.goal_at(now) > sent:
             sent = plan.goal_at(now)
             client.send_goals(plan.goals[sent])
-        client.send_posture(plan.posture_at(now))
+        if now >= posture_due:
+            posture_due = now + _POSTURE_PERIOD
+            client.send_posture(plan.posture_at(now))
         record.add(now, positions, efforts)
         status.show(record.now())

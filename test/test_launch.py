@@ -1,0 +1,66 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The launch files, under the real launch system where it is installed."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('launch.actions', reason='launch is not installed: it is on no package index')
+pytest.importorskip('launch_ros.actions', reason='launch_ros is not installed')
+
+import ros_nodes
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from geometry_msgs.msg import PoseStamped
+
+from opspace_control.cli.environment import own_domain, private_environment
+
+LAUNCH = Path(__file__).parents[1] / 'launch'
+RUN = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+service = LaunchService()
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
+    PythonLaunchDescriptionSource(sys.argv[1]),
+    launch_arguments=[argument.split(':=') for argument in sys.argv[2:]])]))
+sys.exit(service.run())
+"""
+
+
+@pytest.fixture(autouse=True)
+def installed():
+    try:
+        get_package_prefix('opspace_control')
+    except PackageNotFoundError:
+        pytest.skip('opspace_control is not in the ament index: build and source a workspace')
+
+
+def test_simulation_carries_hands():
+    with ros_nodes.network() as network:
+        process = subprocess.Popen(
+            [sys.executable, '-c', RUN, LAUNCH / 'simulation.launch.py', 'robot:=planar_3r'],
+            env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            poses = network.listen(
+                PoseStamped, f'{ros_nodes.CONTROLLER}/hand/current_pose', ros_nodes.NEWEST)
+            network.expect(lambda: poses, ros_nodes.COMPILING)
+        finally:
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=30)
+        assert 'The robot is released' in out
+        assert 'process has died' not in out
+
+
+def test_mistake_in_the_robot_is_explained():
+    with own_domain() as domain:
+        out = subprocess.run(
+            [sys.executable, '-c', RUN, LAUNCH / 'simulation.launch.py', 'robot:=dual_amr'],
+            env=private_environment(domain), capture_output=True, text=True, timeout=60,
+            check=False)
+    assert 'dual_arm' in out.stdout + out.stderr
