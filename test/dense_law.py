@@ -10,7 +10,9 @@ revolute, continuous and prismatic joints, fixed or floating; no mimic joints.
 from dataclasses import dataclass, field
 
 import numpy as np
-import pinocchio as pin
+import pytest
+
+pin = pytest.importorskip('pinocchio')
 
 ALL_AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 GRAVITY = 9.81

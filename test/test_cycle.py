@@ -6,7 +6,6 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from dense_law import ALL_AXES, DenseRobot, Goal
 from robots import TALOS, robot_file
@@ -19,6 +18,8 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.share import share_directory
+
+pin = pytest.importorskip('pinocchio')
 
 OURS = ('planar_3r.urdf', 'dual_arm.urdf', 'humanoid.urdf')
 TALOS_HANDS = ('gripper_left_base_link', 'gripper_right_base_link')

@@ -3,7 +3,6 @@
 """The motion law of a pose task by itself, against [K87] written out with Pinocchio's logarithm."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from dense_law import Goal
 from hypothesis import given, settings
@@ -12,6 +11,8 @@ from numba import njit
 
 from opspace_control.dynamics.workspace import POINT
 from opspace_control.tasks.pose_law import POSE_TASK, demand_pose
+
+pin = pytest.importorskip('pinocchio')
 
 ORIGIN = np.array([1.0, -2.0, 3.0])
 

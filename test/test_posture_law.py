@@ -3,13 +3,14 @@
 """The posture law by itself, on joints of every type."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from numba import njit
 from robots import joint, link, robot
 
 from opspace_control.model import KinematicTree
 from opspace_control.tasks.posture_law import POSTURE_DOF, demand_posture
+
+pin = pytest.importorskip('pinocchio')
 
 LIMIT = '<limit lower="-9" upper="9" effort="1" velocity="1"/>'
 

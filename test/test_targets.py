@@ -1,11 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from opspace_control.errors import TaskError
 from opspace_control.tasks.targets import read_pose, read_six
+
+pin = pytest.importorskip('pinocchio')
 
 POSE = pin.SE3(pin.exp3(np.array([0.3, -1.2, 0.7])), np.array([0.1, 0.2, -0.3]))
 QUATERNION = pin.Quaternion(POSE.rotation).coeffs()  # x y z w
