@@ -29,7 +29,7 @@ _SECTIONS = {
 _PACKAGES = ('numpy', 'numba', 'pin', 'mujoco', 'ros-jazzy-rclpy')
 _BEGIN, _END = '<!-- performance:begin -->', '<!-- performance:end -->'
 _ROOT = Path(__file__).resolve().parents[1]
-_PICTURE = _ROOT / 'doc' / 'growth.png'
+_README, _PICTURE = _ROOT / 'README.md', _ROOT / 'doc' / 'growth.png'
 
 
 def main():
@@ -78,8 +78,8 @@ def _arguments():
     unknown = [name for name in arguments.sections if name not in _SECTIONS]
     if unknown:
         parser.error(f'there is no section {unknown[0]!r}')
-    if arguments.sections and arguments.update_readme:
-        parser.error('the table of README.md has every section')
+    if arguments.update_readme and (arguments.sections or not _README.is_file()):
+        parser.error('README.md is that of a checkout, and its table has every section')
     arguments.sections = arguments.sections or list(_SECTIONS)
     return arguments
 
@@ -109,14 +109,13 @@ def _processor():
 
 
 def _update_readme(report):
-    readme = _ROOT / 'README.md'
-    head, begin, rest = readme.read_text().partition(_BEGIN)
+    head, begin, rest = _README.read_text().partition(_BEGIN)
     _, end, tail = rest.partition(_END)
     if not (begin and end):
-        raise SystemExit(f'{readme} has no lines {_BEGIN} and {_END}.')
+        raise SystemExit(f'{_README} has no lines {_BEGIN} and {_END}.')
     picture = f'![Time of a control cycle by number of joints]({_PICTURE.relative_to(_ROOT)})'
-    readme.write_text(f'{head}{begin}\n{report}\n\n{picture}\n{end}{tail}')
-    print(f'{readme} is up to date.', file=sys.stderr)
+    _README.write_text(f'{head}{begin}\n{report}\n\n{picture}\n{end}{tail}')
+    print(f'{_README} is up to date.', file=sys.stderr)
 
 
 if __name__ == '__main__':

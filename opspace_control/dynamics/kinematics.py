@@ -125,15 +125,18 @@ def move_point(points, e, states):
             v[r] = a[r] = 0.0
         return
     V, A = states[point.frame.node].V, states[point.frame.node].A
-    v[0] = V[0] + V[4] * p[2] - V[5] * p[1]
-    v[1] = V[1] + V[5] * p[0] - V[3] * p[2]
-    v[2] = V[2] + V[3] * p[1] - V[4] * p[0]
-    a[0] = A[0] + A[4] * p[2] - A[5] * p[1] + V[4] * v[2] - V[5] * v[1]
-    a[1] = A[1] + A[5] * p[0] - A[3] * p[2] + V[5] * v[0] - V[3] * v[2]
-    a[2] = A[2] + A[3] * p[1] - A[4] * p[0] + V[3] * v[1] - V[4] * v[0]
-    for r in range(3, 6):
-        v[r] = V[r]
-        a[r] = A[r]
+    p0, p1, p2 = p[0], p[1], p[2]
+    w0, w1, w2 = V[3], V[4], V[5]
+    a0, a1, a2 = A[3], A[4], A[5]
+    v0 = V[0] + w1 * p2 - w2 * p1
+    v1 = V[1] + w2 * p0 - w0 * p2
+    v2 = V[2] + w0 * p1 - w1 * p0
+    a[0] = A[0] + a1 * p2 - a2 * p1 + w1 * v2 - w2 * v1
+    a[1] = A[1] + a2 * p0 - a0 * p2 + w2 * v0 - w0 * v2
+    a[2] = A[2] + a0 * p1 - a1 * p0 + w0 * v1 - w1 * v0
+    a[3], a[4], a[5] = a0, a1, a2
+    v[0], v[1], v[2] = v0, v1, v2
+    v[3], v[4], v[5] = w0, w1, w2
 
 
 @kernel

@@ -51,23 +51,26 @@ def rotation_vector(R, out, first):
     Its angle is in [0, π] and as precise near π as near 0, [K87] V's instantaneous rotation that
     takes one frame to another.
     """
-    trace = R[0, 0] + R[1, 1] + R[2, 2]
-    x, y, z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
+    xy, xz, yz = R[0, 1], R[0, 2], R[1, 2]
+    yx, zx, zy = R[1, 0], R[2, 0], R[2, 1]
+    trace = xx + yy + zz
+    x, y, z = zy - yz, xz - zx, yx - xy
     if trace > 0.0:
         # Well below half a turn: the skew part has the direction and 2 sin(angle).
         sine = math.sqrt(x * x + y * y + z * z)
         factor = 0.5 if sine < 1e-8 else math.atan2(sine, trace - 1.0) / sine
     else:
         # Near half a turn it vanishes; the largest column of the symmetric part has the direction.
-        if R[0, 0] >= R[1, 1] and R[0, 0] >= R[2, 2]:
+        if xx >= yy and xx >= zz:
             w = x
-            x, y, z = 1.0 + R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]
-        elif R[1, 1] >= R[2, 2]:
+            x, y, z = 1.0 + xx - yy - zz, xy + yx, xz + zx
+        elif yy >= zz:
             w = y
-            x, y, z = R[0, 1] + R[1, 0], 1.0 - R[0, 0] + R[1, 1] - R[2, 2], R[1, 2] + R[2, 1]
+            x, y, z = xy + yx, 1.0 - xx + yy - zz, yz + zy
         else:
             w = z
-            x, y, z = R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1.0 - R[0, 0] - R[1, 1] + R[2, 2]
+            x, y, z = xz + zx, yz + zy, 1.0 - xx - yy + zz
         length = math.sqrt(x * x + y * y + z * z)
         factor = 2.0 * math.atan2(length, abs(w)) / length
         if w < 0.0:

@@ -51,21 +51,27 @@ def add_cross_motion(V, S, scale, out):
 
     The spatial cross product of [CK00] (19).
     """
-    out[0] += scale * (V[4] * S[2] - V[5] * S[1] + V[1] * S[5] - V[2] * S[4])
-    out[1] += scale * (V[5] * S[0] - V[3] * S[2] + V[2] * S[3] - V[0] * S[5])
-    out[2] += scale * (V[3] * S[1] - V[4] * S[0] + V[0] * S[4] - V[1] * S[3])
-    out[3] += scale * (V[4] * S[5] - V[5] * S[4])
-    out[4] += scale * (V[5] * S[3] - V[3] * S[5])
-    out[5] += scale * (V[3] * S[4] - V[4] * S[3])
+    v0, v1, v2 = V[0], V[1], V[2]
+    w0, w1, w2 = V[3], V[4], V[5]
+    l0, l1, l2 = scale * S[0], scale * S[1], scale * S[2]
+    a0, a1, a2 = scale * S[3], scale * S[4], scale * S[5]
+    out[0] += w1 * l2 - w2 * l1 + v1 * a2 - v2 * a1
+    out[1] += w2 * l0 - w0 * l2 + v2 * a0 - v0 * a2
+    out[2] += w0 * l1 - w1 * l0 + v0 * a1 - v1 * a0
+    out[3] += w1 * a2 - w2 * a1
+    out[4] += w2 * a0 - w0 * a2
+    out[5] += w0 * a1 - w1 * a0
 
 
 @inlined
 def add_wrench(p, wrench, out):
     """Add a wrench ``[f; n]`` that acts at the point ``p``, moved to the origin of moments."""
+    p0, p1, p2 = p[0], p[1], p[2]
     f0, f1, f2 = wrench[0], wrench[1], wrench[2]
+    n0, n1, n2 = wrench[3], wrench[4], wrench[5]
     out[0] += f0
     out[1] += f1
     out[2] += f2
-    out[3] += wrench[3] + p[1] * f2 - p[2] * f1
-    out[4] += wrench[4] + p[2] * f0 - p[0] * f2
-    out[5] += wrench[5] + p[0] * f1 - p[1] * f0
+    out[3] += n0 + p1 * f2 - p2 * f1
+    out[4] += n1 + p2 * f0 - p0 * f2
+    out[5] += n2 + p0 * f1 - p1 * f0
