@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from dense_law import ALL_AXES, DenseRobot, Goal
+from printed_law import ALL_AXES, DenseRobot, Goal
 from robots import TALOS, robot_file
 
 from opspace_control import (

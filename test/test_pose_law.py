@@ -4,10 +4,10 @@
 
 import numpy as np
 import pytest
-from dense_law import Goal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from printed_law import Goal
 
 from opspace_control.dynamics.workspace import POINT
 from opspace_control.tasks.pose_law import POSE_TASK, demand_pose
