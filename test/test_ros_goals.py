@@ -307,7 +307,8 @@ def test_feed_forward_leaves_no_lag():
         errors = network.listen(TwistStamped, f'{CONTROLLER}/hand/error', QoSProfile(depth=1000))
         poses = network.listen(PoseStamped, f'{CONTROLLER}/hand/current_pose')
         network.start('controller', robot | {
-            'tasks': ['hand'], 'hand.axes': 'x z', 'publish_rate': 1000.0})
+            'tasks': ['hand'], 'hand.axes': 'x z', 'publish_rate': 1000.0,
+            'safety.state_timeout': 0.0})
         network.start('simulator', robot | {
             'pace': 'lock_step',
             **{f'initial_positions.{joint}': value for joint, value in posture.items()}})
