@@ -48,7 +48,7 @@ class Reach:
         self.lower, self.upper = lower + _MARGIN * span, upper - _MARGIN * span
 
     def poses(self, positions):
-        """Return the poses (hands, 7) ``[x y z qx qy qz qw]`` at joint positions (n,)."""
+        """Return where the hands are, (hands, 7) ``[x y z qx qy qz qw]``, at positions (n,)."""
         self._robot.reset(np.clip(positions, self._robot.lower_position_limits,
                                   self._robot.upper_position_limits))
         return np.array([self._robot.frame_pose(hand) for hand in self._hands])

@@ -59,7 +59,7 @@ class Record:
 
     @property
     def times(self):
-        """Times (k,) of the plan, s."""
+        """When the rows were seen, (k,), s of the plan."""
         return np.array(self._times)
 
     @property
