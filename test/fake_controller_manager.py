@@ -4,7 +4,9 @@
 A controller manager of ros2_control, as far as a client can tell: services, nodes, semantics.
 
 Services wait for each other and for the update loop, which runs in a thread of its own and does
-the switching, as in the real one. Faults are attributes that a test sets.
+the switching, as in the real one. The hardware is a mock: it does not move under effort. Or it is
+elsewhere, and takes efforts from a topic as with topic_based_ros2_control. Faults are attributes
+that a test sets.
 """
 
 import contextlib
@@ -13,7 +15,7 @@ import math
 import sys
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import rclpy
 from controller_manager_msgs.msg import ControllerState
@@ -26,6 +28,7 @@ from std_msgs.msg import Float64MultiArray
 
 FORWARD = 'forward_command_controller/ForwardCommandController'
 GROUP_EFFORT = 'effort_controllers/JointGroupEffortController'
+_PERIOD = 0.01  # s, the controller manager's default
 
 
 @dataclass
@@ -56,6 +59,10 @@ class RefusedError(Exception):
     pass
 
 
+class UnansweredError(Exception):
+    pass
+
+
 class FakeControllerManager:
     """
     Parameters
@@ -63,34 +70,49 @@ class FakeControllerManager:
     controllers : sequence of Controller
     domain : int
     namespace : str
-    update_rate : float
-        Hz.
+    positions : dict, optional
+        Of the joints of the mock hardware; without it nobody publishes joint states here.
     """
 
-    def __init__(self, controllers, domain, namespace='', update_rate=100.0):
-        self.controllers = {each.name: replace(each) for each in controllers}
-        self.efforts = {}           # of the hardware: the last value of each interface
-        self.requests = []          # switch requests, as they came
-        self.refusal = ''           # what the hardware says to any switch
-        self.failing = set()        # controllers that cannot be activated
+    def __init__(self, controllers, domain, namespace='', positions=None):
+        self.controllers = {each.name: each for each in controllers}
+        self._states_at_start = {each.name: each.state for each in controllers}
         self.free = threading.Event()  # cleared: services hang, and go on when it is set again
-        self.free.set()
-        self.stalled = False        # no update, as with hardware that blocks
         self._pending = None
         self._done = threading.Event()
+        self.reset()
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=domain)
+        self._nodes = []
         self._manager = self._node('controller_manager', namespace)
-        self._manager.create_service(
-            ListControllers, '~/list_controllers', self._waiting(self._on_list))
-        self._manager.create_service(
-            SwitchController, '~/switch_controller', self._waiting(self._on_switch))
+        self._manager.create_service(ListControllers, '~/list_controllers', self._on_list)
+        self._manager.create_service(SwitchController, '~/switch_controller', self._on_switch)
         self._loop = self._node('hardware', namespace)
-        self._loop.create_timer(1.0 / update_rate, self._update)
+        self._loop.create_timer(_PERIOD, self._update)
         self._hardware = self._loop.create_publisher(JointState, 'robot_joint_commands', 1)
+        self._states = positions and self._loop.create_publisher(JointState, 'joint_states', 1)
+        self._state = positions and JointState(
+            name=list(positions), position=list(positions.values()),
+            velocity=[0.0] * len(positions))
         forwards = [self._forward_node(each, namespace) for each in self.controllers.values()
                     if each.joints]
         self._executors = [self._spin([self._manager]), self._spin([self._loop, *forwards])]
+
+    def reset(self):
+        """Be as at the start, without faults."""
+        self.efforts = {}      # of the hardware: the last value of each interface
+        self.requests = []     # switch requests, as they came
+        self.refusal = ''      # what the hardware says to any switch
+        self.failing = set()   # controllers that cannot be activated
+        self.stalled = False   # no update, as with hardware that blocks
+        self.silent = False    # no joint states
+        self.slowness = 0.0    # s, before it switches the next time
+        self.mute = False      # switches without an answer
+        self.free.set()
+        for each in self.controllers.values():
+            each.state = self._states_at_start[each.name]
+            each.activated = each.deactivated = math.nan
+            each.received.clear()
 
     def close(self):
         """Withdraw from the network; whoever hangs is let go."""
@@ -99,6 +121,8 @@ class FakeControllerManager:
         for executor, thread in self._executors:
             executor.shutdown()
             thread.join()
+        for node in self._nodes:
+            node.destroy_node()
 
     def __getitem__(self, name):
         return self.controllers[name]
@@ -108,7 +132,9 @@ class FakeControllerManager:
         return {name for name, each in self.controllers.items() if each.active}
 
     def _node(self, name, namespace):
-        return Node(name, context=self._context, namespace=namespace, use_global_arguments=False)
+        self._nodes.append(Node(name, context=self._context, namespace=namespace,
+                                use_global_arguments=False))
+        return self._nodes[-1]
 
     def _forward_node(self, controller, namespace):
         node = self._node(controller.name, namespace)
@@ -129,21 +155,17 @@ class FakeControllerManager:
             executor.add_node(node)
 
         def spin():
-            with contextlib.suppress(ExternalShutdownException):
-                executor.spin()
+            while self._context.ok():
+                with contextlib.suppress(ExternalShutdownException, UnansweredError):
+                    executor.spin()
         thread = threading.Thread(target=spin, daemon=True)
         thread.start()
         return executor, thread
 
-    def _waiting(self, callback):
-        def waiting(request, response):
-            self.free.wait()
-            return callback(request, response)
-        return waiting
-
     # ---- the services -----------------------------------------------------------------------
 
     def _on_list(self, _request, response):
+        self.free.wait()
         for each in self.controllers.values():
             known = each.state in ('inactive', 'active')
             response.controller.append(ControllerState(
@@ -156,27 +178,35 @@ class FakeControllerManager:
         return response
 
     def _on_switch(self, request, response):
+        self.free.wait()
         self.requests.append(request)
-        activate, deactivate = list(request.activate_controllers), list(
-            request.deactivate_controllers)
-        strict = request.strictness == SwitchController.Request.STRICT
+        slowness, self.slowness = self.slowness, 0.0
+        time.sleep(slowness)
         try:
-            self._check_known(activate, 'activate', strict)
-            self._check_known(deactivate, 'deactivate', strict)
-            self._keep(activate, strict, lambda name: self._check_activate(
-                self.controllers[name], activate, deactivate))
-            self._keep(deactivate, strict, lambda name: self._check_deactivate(
-                self.controllers[name], deactivate))
-            if activate or deactivate:
-                self._check_available(activate, deactivate)
-                if self.refusal:
-                    raise RefusedError(self.refusal)
-                self._switch_in_loop(activate, deactivate, strict, request.timeout)
+            self._switch_as_asked(request)
         except RefusedError as error:
             response.ok, response.message = False, str(error)
         else:
             response.ok, response.message = True, 'Successfully switched controllers!'
+        if self.mute:
+            raise UnansweredError
         return response
+
+    def _switch_as_asked(self, request):
+        activate, deactivate = list(request.activate_controllers), list(
+            request.deactivate_controllers)
+        strict = request.strictness == SwitchController.Request.STRICT
+        self._check_known(activate, 'activate', strict)
+        self._check_known(deactivate, 'deactivate', strict)
+        self._keep(activate, strict, lambda name: self._check_activate(
+            self.controllers[name], activate, deactivate))
+        self._keep(deactivate, strict, lambda name: self._check_deactivate(
+            self.controllers[name], deactivate))
+        if activate or deactivate:
+            self._check_available(activate, deactivate)
+            if self.refusal:
+                raise RefusedError(self.refusal)
+            self._switch_in_loop(activate, deactivate, strict, request.timeout)
 
     def _check_known(self, names, action, strict):
         unknown = [name for name in names if name not in self.controllers]
@@ -274,6 +304,8 @@ class FakeControllerManager:
         drives = {interface.rpartition('/')[0]: value for interface, value in self.efforts.items()
                   if interface.endswith('/effort')}
         self._hardware.publish(JointState(name=list(drives), effort=list(drives.values())))
+        if self._states and not self.silent:
+            self._states.publish(self._state)
 
     def _switch(self, activate, deactivate, strict):
         for name in deactivate:
@@ -298,7 +330,7 @@ class FakeControllerManager:
 
 
 def main():
-    """Run as a process that can be killed: domain and controllers, as JSON, are the arguments."""
+    """Run as a process that can be killed: domain and, as JSON, controllers are its arguments."""
     manager = FakeControllerManager(
         [Controller(**fields) for fields in json.loads(sys.argv[2])], int(sys.argv[1]))
     print('ready', flush=True)

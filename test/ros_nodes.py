@@ -35,12 +35,12 @@ class Network:
 
     def __init__(self, stack, domain):
         self._stack = stack
-        self._environment = private_environment(domain)
+        self.environment = private_environment(domain)
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         self.processes = {}
         self._context = rclpy.Context()
         # DDS reads the environment of the process; every test of this process wants the same.
-        os.environ.update(self._environment)
+        os.environ.update(self.environment)
         rclpy.init(context=self._context, domain_id=domain)
         stack.callback(self._context.try_shutdown)
         self.node = rclpy.create_node('test', context=self._context)
@@ -55,7 +55,7 @@ class Network:
         file = self._folder / f'{name}.yaml'
         file.write_text(json.dumps({'/**': {'ros__parameters': dict(parameters)}}))
         process = kind(verb, ['--ros-args', '--params-file', str(file), *arguments],
-                          self._environment, self._folder / f'{name}.log')
+                          self.environment, self._folder / f'{name}.log')
         self.processes[name] = process
         self._stack.callback(process.end)
         return process

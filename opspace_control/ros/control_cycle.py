@@ -92,6 +92,7 @@ class ControlCycle:
         self.supervisor.restart()
         self.ramps.start_from_zero(*_PULLS)
         self.statistics.restart()
+        self._released = False
         self.recovered = False      # set after a trip, for who has to look after it
 
     def apply(self, parameters):
@@ -122,7 +123,9 @@ class ControlCycle:
         return f'{trip.name}: {self.supervisor.reason}' if trip else ''
 
     def on_joint_state(self, message):
-        """Run one cycle."""
+        """Run one cycle; none any more once the robot is released, whatever is still queued."""
+        if self._released:
+            return
         now = time.perf_counter()
         try:
             self._take(message, now)
@@ -161,6 +164,8 @@ class ControlCycle:
     def watch(self):
         """Look at the age of the last state; to be called often, by a steady clock."""
         now = time.perf_counter()
+        if self._released:
+            return
         age = now - self._clock.last_new
         if self.known and self.state_timeout and age > self.state_timeout:
             self._trip(SafetyError(STATE_TIMEOUT, f'No new joint state for {1e3 * age:.0f} ms.'),
@@ -185,6 +190,7 @@ class ControlCycle:
             Returns the newest JointState or None; damping follows the true velocity with it.
 
         """
+        self._released = True
         start = now = time.perf_counter()
         try:
             left = 1.0

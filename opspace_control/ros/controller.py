@@ -123,8 +123,8 @@ class ControllerNode(LifecycleNode):
                                     lambda: self._active)
         self._apply_parameters()
         self._handover = self._manager and Handover(
-            self._manager, self._controller, self._cycle, self._newest_state, self._command,
-            self._heed_stop, self.get_logger())
+            self._manager, self._cycle, self._newest_state, self._command, self._heed_stop,
+            self.get_logger())
         self._hold = self.create_service(Trigger, '~/hold', self._on_hold)
         held = [name for name, yes in zip(model.dof_names, model.locked, strict=True) if yes]
         self.get_logger().info(

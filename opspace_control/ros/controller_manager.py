@@ -20,6 +20,8 @@ except ImportError:  # it is on no package index, only in ROS 2 distributions
 
 _POLL = 5e-4  # s
 _RETRY = 0.2  # s
+# A service can be asked before its answers find the way back: discovery takes its time.
+_ASK_AGAIN = 0.5  # s
 _LEAVE_TIMEOUT = 1.5  # s, for a manager that hangs while we must go
 
 
@@ -105,7 +107,7 @@ class ControllerManager:
 
         """
         ours = self._find(self._configured(meanwhile))
-        answer = self._call(
+        answer = self._ask(
             self._get_parameters, GetParameters.Request(names=['joints']), meanwhile)
         joints = list(answer.values[0].string_array_value) if answer.values else []
         interfaces = list(ours.required_command_interfaces)
@@ -129,7 +131,12 @@ class ControllerManager:
 
         """
         self._taken = take_over(self._configured(meanwhile), self.controller)
-        self._do(self._taken, meanwhile)
+        try:
+            self._do(self._taken, meanwhile)
+        except RosInterfaceError:
+            # The answer may be lost, as DDS has it, and the deed be done.
+            if any(take_over(self._controllers(meanwhile), self.controller)):
+                raise
         if not self.is_switched_on(meanwhile):
             raise RosInterfaceError(
                 f'{self.controller} is not active although the controller manager said so.',
@@ -196,7 +203,7 @@ class ControllerManager:
                  '--inactive')
 
     def _controllers(self, meanwhile):
-        return self._call(self._list, ListControllers.Request(), meanwhile).controller
+        return self._ask(self._list, ListControllers.Request(), meanwhile).controller
 
     def _find(self, controllers):
         return next((each for each in controllers if each.name == self.controller), None)
@@ -205,8 +212,8 @@ class ControllerManager:
         if not any(switch):
             return
         # The manager gives up first, so that it is known what it did.
-        answer = self._call(self._switch, _request(
-            *switch, SwitchController.Request.STRICT, self._timeout / 2), meanwhile)
+        answer = self._ask(self._switch, _request(
+            *switch, SwitchController.Request.STRICT, self._timeout / 2), meanwhile, once=True)
         if not answer.ok:
             # Before March 2025 the answer had no message.
             reason = getattr(answer, 'message', '').strip() or 'it does not say why'
@@ -217,20 +224,32 @@ class ControllerManager:
             f'{state} {listed(names)}' for state, names in zip(('on', 'off'), switch, strict=True)
             if names) + '.')
 
-    def _call(self, client, request, meanwhile):
+    def _ask(self, client, request, meanwhile, once=False):
+        """Return the answer of a service; ask again meanwhile, since the first may get lost."""
         if not self.wait(client.service_is_ready, meanwhile):
             raise RosInterfaceError(
                 f'There is no service {client.service_name}.', controller=self.controller,
                 cure="Start the controller manager (ros2_control_node, or Gazebo's), or set the "
                      "parameter controller_manager to '' if there is none.")
-        future = client.call_async(request)
-        if not self.wait(future.done, meanwhile):
-            client.remove_pending_request(future)
-            raise RosInterfaceError(
-                f'{client.service_name} does not answer within {self._timeout:g} s.',
-                controller=self.controller,
-                cure='The controller manager hangs or has died: its log says more.')
-        return future.result()
+        asked = [client.call_async(request)]
+        due = time.monotonic() + _ASK_AGAIN
+
+        def answered():
+            nonlocal due
+            if not once and time.monotonic() > due:
+                asked.append(client.call_async(request))
+                due += _ASK_AGAIN
+            return any(future.done() for future in asked)
+        try:
+            if self.wait(answered, meanwhile):
+                return next(future.result() for future in asked if future.done())
+        finally:
+            for future in asked:
+                client.remove_pending_request(future)
+        raise RosInterfaceError(
+            f'{client.service_name} does not answer within {self._timeout:g} s.',
+            controller=self.controller,
+            cure='The controller manager hangs or has died: its log says more.')
 
 
 def _request(activate, deactivate, strictness, timeout):

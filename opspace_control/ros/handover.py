@@ -14,7 +14,6 @@ class Handover:
     Parameters
     ----------
     manager : ControllerManager
-    controller : OperationalSpaceController
     cycle : ControlCycle
     take : callable
         Returns the newest JointState, or None if there is no new one.
@@ -26,9 +25,8 @@ class Handover:
 
     """
 
-    def __init__(self, manager, controller, cycle, take, command, heed, logger):
+    def __init__(self, manager, cycle, take, command, heed, logger):
         self._manager = manager
-        self._controller = controller
         self._cycle = cycle
         self._take = take
         self._command = command
@@ -77,7 +75,7 @@ class Handover:
 
     def _hold(self):
         """Run a cycle whose goals are where the robot is: held, it goes nowhere."""
-        self._controller.hold()
+        self._cycle.hold_goals()
         self._run_cycle()
         if self._cycle.fault:
             raise RosInterfaceError(self._cycle.fault)

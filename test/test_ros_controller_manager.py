@@ -1,0 +1,427 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The controller node and a controller manager: who has the joints, and that nothing falls."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+import interface_package
+import ros_nodes
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from ros_nodes import CONTROLLER, robot_text
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from opspace_control import RobotModel, RobotState
+
+ROBOT = robot_text('planar_3r')
+MODEL = RobotModel.from_urdf(ROBOT)
+START = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
+ORDER = ('wrist', 'shoulder', 'elbow')
+PARAMETERS = {
+    'robot_description': ROBOT, 'tasks': ['hand'], 'hand.axes': 'x z',
+    'controller_manager': 'controller_manager', 'controller_manager_timeout': 2.0,
+    'safety.state_timeout': 0.2, 'safety.release_time': 0.1,
+}
+INTERFACES = {kind: tuple(f'{joint}/{kind}' for joint in ORDER) for kind in ('position', 'effort')}
+
+
+@pytest.fixture(scope='session')
+def messages(pytestconfig):
+    """Return where controller_manager_msgs is installed; this process can import it."""
+    try:
+        prefix = interface_package.prefix(pytestconfig.cache.mkdir('interfaces'))
+    except interface_package.NotHereError as error:
+        pytest.skip(str(error))
+    interface_package.use(prefix)
+    return prefix
+
+
+@contextlib.contextmanager
+def new_bench(messages):
+    # The manager ends last: nodes that leave hand the joints back to it.
+    with contextlib.ExitStack() as last, ros_nodes.network() as network:
+        network.environment = interface_package.environment(messages, network.environment)
+        yield Bench(network, last)
+
+
+@pytest.fixture
+def bench(messages):
+    with new_bench(messages) as bench:
+        yield bench
+
+
+@pytest.fixture(scope='module')
+def configured(messages):
+    """A controller that is configured but not active, and its manager, for many tests."""
+    with new_bench(messages) as bench:
+        bench.manage(broadcaster(), position_controller(), effort_controller())
+        bench.start(autostart=False)
+        assert bench.transition(Transition.TRANSITION_CONFIGURE)
+        yield bench
+
+
+@pytest.fixture
+def inactive(configured):
+    """A controller that is inactive; the controllers of its manager are as at the start."""
+    if configured.state() == State.PRIMARY_STATE_ACTIVE:
+        assert configured.deactivate()
+    configured.manager.reset()
+    return configured
+
+
+@pytest.fixture
+def active(inactive):
+    assert inactive.activate()
+    return inactive
+
+
+class Bench:
+    """A controller node, and a controller manager in a thread of the test."""
+
+    def __init__(self, network, last):
+        self.network = network
+        self._last = last
+
+    def manage(self, *controllers, **options):
+        """Start a controller manager with these controllers."""
+        from fake_controller_manager import FakeControllerManager
+        self.manager = FakeControllerManager(
+            controllers, int(self.network.environment['ROS_DOMAIN_ID']),
+            **{'positions': START} | options)
+        self._last.callback(self.manager.close)
+        return self.manager
+
+    def start(self, arguments=(), **parameters):
+        """Start the controller node."""
+        self.process = self.network.start(
+            'controller', PARAMETERS | {key.replace('__', '.'): value
+                                        for key, value in parameters.items()}, arguments)
+
+    def expect(self, condition):
+        self.network.expect(condition, ros_nodes.COMPILING)
+
+    def log(self, text):
+        self.expect(lambda: text in self.process.said())
+
+    @contextlib.contextmanager
+    def says(self, text):
+        """Expect the node to say something new within this context or soon after it."""
+        before = len(self.process.said())
+        yield
+        self.expect(lambda: text in self.process.said()[before:])
+
+    def transition(self, number, node=CONTROLLER):
+        """Ask for a lifecycle transition; return whether it succeeded."""
+        request = ChangeState.Request()
+        request.transition.id = number
+        client = self.network.node.create_client(ChangeState, f'{node}/change_state')
+        self.expect(client.service_is_ready)
+        future = client.call_async(request)
+        self.expect(future.done)
+        return future.result().success
+
+    def activate(self):
+        return self.transition(Transition.TRANSITION_ACTIVATE)
+
+    def deactivate(self):
+        return self.transition(Transition.TRANSITION_DEACTIVATE)
+
+    def state(self):
+        return self.network.call(GetState, f'{CONTROLLER}/get_state').current_state.id
+
+
+def effort_controller(**fields):
+    from fake_controller_manager import forward
+    return forward('effort_controller', ORDER, **fields)
+
+
+def position_controller(**fields):
+    from fake_controller_manager import Controller
+    return Controller('position_controller', 'some/PositionController', INTERFACES['position'],
+                      state='active', **fields)
+
+
+def broadcaster():
+    from fake_controller_manager import Controller
+    return Controller('joint_state_broadcaster', 'joint_state_broadcaster/JointStateBroadcaster',
+                      (), state='active')
+
+
+def gravity():
+    """Return the torque that holds the robot, in the order of the command."""
+    state = RobotState(MODEL, [START[name] for name in MODEL.dof_names], np.zeros(MODEL.nv))
+    torque = dict(zip(MODEL.dof_names, MODEL.gravity(state), strict=True))
+    return [torque[joint] for joint in ORDER]
+
+
+ALONE = {'joint_state_broadcaster', 'position_controller'}
+OURS = {'joint_state_broadcaster', 'effort_controller'}
+
+
+class TestHandover:
+
+    def test_takes_the_joints_and_no_more(self, active):
+        assert active.manager.active == OURS
+        request, = active.manager.requests
+        assert request.strictness == request.STRICT
+        assert request.activate_asap
+        assert 0.0 < request.timeout.sec + 1e-9 * request.timeout.nanosec < 2.0
+
+    def test_holding_commands_flow_before_it_is_switched_on(self, active):
+        ours = active.manager['effort_controller']
+        active.expect(lambda: ours.received[-1][0] > ours.activated)
+        before = [command for time, command in ours.received if time < ours.activated]
+        first = next(time for time, _ in ours.received if time > ours.activated)
+        assert before
+        # In the order of the forward controller.
+        np.testing.assert_allclose(before, np.tile(gravity(), (len(before), 1)), atol=1e-9)
+        assert first - ours.activated < 0.1
+
+    def test_zero_is_the_last_command_before_the_joints_are_given_back(self, active):
+        assert active.deactivate()
+        given_back(active.manager)
+        # No cycle is run any more for states that were waiting.
+        active.network.spin(0.2)
+        assert not any(active.manager['effort_controller'].received[-1][1])
+
+    @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+    def test_so_it_is_when_the_process_ends(self, bench, number):
+        manager = bench.manage(broadcaster(), position_controller(), effort_controller())
+        bench.start()
+        bench.log('Active')
+        assert manager.active == OURS
+        assert bench.process.end(number) == 0
+        given_back(manager)
+
+    def test_again_and_again(self, active):
+        for _ in range(3):
+            assert active.deactivate()
+            assert active.manager.active == ALONE
+            assert active.activate()
+            assert active.manager.active == OURS
+
+    def test_another_may_take_the_joints_from_us_for_good(self, active):
+        active.manager['effort_controller'].state = 'inactive'
+        active.manager['position_controller'].state = 'active'
+        assert active.deactivate()
+        assert active.manager.active == ALONE
+        assert len(active.manager.requests) == 1
+
+    def test_a_manager_that_comes_back_without_us_ends_control(self, active):
+        with active.says('is not active any more'):
+            active.manager.stalled = True
+            active.network.spin(0.5)
+            active.manager['effort_controller'].state = 'inactive'
+            active.manager.stalled = False
+        active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
+
+    def test_a_stop_of_the_states_alone_does_not(self, active):
+        with active.says('control goes on'):
+            active.manager.stalled = True
+            active.network.spin(0.5)
+            active.manager.stalled = False
+        active.network.spin(0.3)
+        assert active.state() == State.PRIMARY_STATE_ACTIVE
+
+
+def given_back(manager):
+    assert manager.active == ALONE
+    ours = manager['effort_controller']
+    assert {manager.efforts[interface] for interface in ours.commands} == {0.0}
+    *_, last = (command for time, command in ours.received if time < ours.deactivated)
+    assert not any(last)
+
+
+class TestFaults:
+
+    def nothing_has_changed(self, bench):
+        assert bench.state() == State.PRIMARY_STATE_INACTIVE
+        assert bench.manager.active == ALONE
+        assert not any(bench.manager.efforts.values())
+
+    def test_a_refusal_leaves_everything_as_it_was(self, inactive):
+        inactive.manager.refusal = 'prepare command mode switch was rejected'
+        with inactive.says('The controller manager refuses to switch: prepare command mode'):
+            assert not inactive.activate()
+        self.nothing_has_changed(inactive)
+        inactive.manager.refusal = ''
+        assert inactive.activate()
+        assert inactive.manager.active == OURS
+
+    def test_a_failure_half_way_gives_the_joints_back(self, inactive):
+        inactive.manager.failing = {'effort_controller'}
+        with inactive.says('Unable to activate controllers: [ effort_controller ]'):
+            assert not inactive.activate()
+        self.nothing_has_changed(inactive)
+
+    def test_hardware_that_blocks(self, inactive):
+        inactive.manager.stalled = True
+        with inactive.says('No joint state'):
+            assert not inactive.activate()
+        inactive.manager.stalled = False
+        self.nothing_has_changed(inactive)
+
+    def test_no_joint_states(self, inactive):
+        inactive.manager.silent = True
+        with inactive.says('No joint state arrives'):
+            assert not inactive.activate()
+        self.nothing_has_changed(inactive)
+
+    def test_a_manager_that_hangs_and_then_does_what_it_was_asked(self, inactive):
+        inactive.manager.free.clear()
+        with inactive.says('does not answer within'):
+            assert not inactive.activate()
+        inactive.manager.free.set()
+        inactive.network.spin(1.0)
+        self.nothing_has_changed(inactive)
+
+    def test_a_manager_that_hangs_in_the_switch(self, inactive):
+        inactive.manager.slowness = 4.0
+        with inactive.says('does not answer within'):
+            assert not inactive.activate()
+        ours = inactive.manager['effort_controller']
+        inactive.expect(lambda: ours.deactivated > ours.activated)
+        self.nothing_has_changed(inactive)
+
+    def test_a_lost_answer(self, inactive):
+        inactive.manager.mute = True
+        assert inactive.activate()
+        assert inactive.manager.active == OURS
+
+    def test_a_signal_ends_the_waiting(self, bench):
+        manager = bench.manage(position_controller(), effort_controller())
+        bench.start(controller_manager_timeout=60.0, autostart=False)
+        assert bench.transition(Transition.TRANSITION_CONFIGURE)
+        manager.free.clear()
+        request = ChangeState.Request()
+        request.transition.id = Transition.TRANSITION_ACTIVATE
+        bench.network.node.create_client(
+            ChangeState, f'{CONTROLLER}/change_state').call_async(request)
+        bench.network.spin(0.5)
+        assert bench.process.end(signal.SIGTERM) == 0
+        bench.log('told to stop')
+
+
+def test_death_of_the_manager(bench):
+    """Killed: its services seem to be there for a long time, and never answer."""
+    controllers = [{'name': 'effort_controller', 'type': 'forward', 'joints': ORDER,
+                    'commands': INTERFACES['effort']}]
+    with subprocess.Popen(
+            [sys.executable, Path(__file__).with_name('fake_controller_manager.py'),
+             bench.network.environment['ROS_DOMAIN_ID'], json.dumps(controllers)],
+            env=bench.network.environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE) as manager:
+        assert manager.stdout.readline() == b'ready\n'
+        states = bench.network.node.create_publisher(JointState, 'joint_states', 1)
+        message = JointState(name=list(START), position=list(START.values()), velocity=[0.0] * 3)
+        bench.network.node.create_timer(0.005, lambda: states.publish(message))
+        heard = bench.network.commands()
+        bench.start(autostart=False)
+        assert bench.transition(Transition.TRANSITION_CONFIGURE)
+        assert bench.activate()
+        bench.expect(lambda: heard)
+        manager.kill()
+        manager.wait()
+        assert bench.deactivate()
+        bench.log('not handed back')
+        bench.expect(lambda: not any(heard[-1].data))
+        assert not bench.activate()
+        assert bench.state() == State.PRIMARY_STATE_INACTIVE
+
+
+class TestScenes:
+
+    def test_chains_are_switched_as_wholes(self, bench):
+        from fake_controller_manager import Controller, forward
+        manager = bench.manage(
+            Controller('pid', 'some/Pid', INTERFACES['effort'], INTERFACES['position'], 'active'),
+            Controller('trajectory', 'some/Trajectory',
+                       tuple(f'pid/{name}' for name in INTERFACES['position']), state='active'),
+            Controller('limiter', 'some/Limiter', INTERFACES['effort'], INTERFACES['effort']),
+            forward('effort_controller', [f'limiter/{joint}' for joint in ORDER]))
+        bench.start()
+        bench.log('Active')
+        assert manager.active == {'limiter', 'effort_controller'}
+        np.testing.assert_allclose(manager['effort_controller'].received[-1][1], gravity(),
+                                   atol=1e-9)
+        bench.process.end()
+        assert manager.active == {'pid', 'trajectory'}
+
+    def test_a_group_effort_controller_in_a_namespace(self, bench):
+        from fake_controller_manager import GROUP_EFFORT
+        manager = bench.manage(effort_controller(type=GROUP_EFFORT), namespace='left')
+        bench.start(['-r', '__ns:=/left'])
+        bench.log('Active')
+        bench.expect(lambda: manager.efforts.get('wrist/effort'))
+        bench.process.end()
+        assert manager.active == set()
+
+    def test_a_manager_of_another_namespace(self, bench):
+        manager = bench.manage(effort_controller(), namespace='left')
+        bench.start(['-r', 'joint_states:=/left/joint_states'],
+                    controller_manager='/left/controller_manager')
+        bench.log('Active')
+        bench.expect(lambda: manager.efforts.get('wrist/effort'))
+
+    def test_what_was_active_before_stays_active(self, bench):
+        manager = bench.manage(effort_controller(state='active'))
+        bench.start()
+        bench.log('Active')
+        bench.process.end()
+        assert manager.active == {'effort_controller'}
+        assert manager.requests == []
+        assert not any(manager.efforts.values())
+
+    def test_waits_for_a_manager_and_its_controllers(self, bench):
+        bench.start(controller_manager_timeout=20.0)
+        bench.log('Waiting for the controller manager')
+        manager = bench.manage(effort_controller(state='unconfigured'))
+        bench.network.spin(1.0)
+        manager['effort_controller'].state = 'inactive'
+        bench.log('Active')
+        assert manager.active == {'effort_controller'}
+
+    @pytest.mark.parametrize(('controller', 'parameters', 'complaint'), [
+        ({'name': 'other'}, {}, "has no controller 'effort_controller'; it has 'other'"),
+        ({'state': 'unconfigured'}, {}, "'effort_controller' is unconfigured"),
+        ({'interface': 'position'}, {}, 'interface_name: effort'),
+        ({}, {'command_joints': ['shoulder', 'elbow', 'wrist']}, 'Leave command_joints empty'),
+        ({'joints': ('wrist', 'shoulder', 'ellbow')}, {}, "'ellbow'"),
+    ])
+    def test_what_cannot_work_is_said(self, bench, controller, parameters, complaint):
+        from fake_controller_manager import forward
+        bench.manage(forward(**{'name': 'effort_controller', 'joints': ORDER} | controller))
+        bench.start(**{'controller_manager_timeout': 3.0} | parameters)
+        bench.log(complaint)
+        bench.expect(lambda: bench.process.exit_code() == 1)
+
+    def test_a_manager_that_is_not_there_is_no_error_yet(self, bench):
+        bench.start()
+        bench.log('Waiting for the controller manager')
+        assert bench.process.end() == 0, bench.process.said()
+
+
+def test_without_the_messages_it_says_so_once_and_goes_on():
+    with ros_nodes.network() as network:
+        network.environment['PYTHONPATH'] = os.pathsep.join(
+            path for path in network.environment.get('PYTHONPATH', '').split(os.pathsep)
+            if not Path(path, 'controller_manager_msgs').is_dir())
+        heard = network.listen(Float64MultiArray, ros_nodes.COMMANDS)
+        process = network.start('controller', PARAMETERS)
+        states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+        if 'controller_manager_msgs is not installed' not in process.said():
+            pytest.skip('controller_manager_msgs is installed')
+        network.send(states, ros_nodes.joint_state(START), lambda: heard)
+        assert process.said().count('controller_manager_msgs is not installed') == 1
