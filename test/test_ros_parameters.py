@@ -39,7 +39,7 @@ def context():
     context.try_shutdown()
 
 
-def declared(context, check=lambda values: None, changed=lambda: None, **overrides):
+def declared(context, check=lambda values, names: None, changed=lambda names: None, **overrides):
     """Return a node and its parameters, as if a file had given some of them."""
     node = rclpy.create_node('node', context=context, parameter_overrides=[
         RosParameter(name, value=value) for name, value in overrides.items()])
@@ -98,7 +98,7 @@ class TestChanges:
 
     def test_good_ones_are_announced(self, context):
         heard = []
-        node, parameters = declared(context, changed=lambda: heard.append(parameters['rate']))
+        node, parameters = declared(context, changed=lambda names: heard.append(parameters['rate']))
         assert change(node, rate=50.0).successful
         assert heard == [50.0]
 
@@ -108,7 +108,7 @@ class TestChanges:
     ])
     def test_bad_ones_change_nothing(self, context, values):
         heard = []
-        node, parameters = declared(context, changed=lambda: heard.append(1))
+        node, parameters = declared(context, changed=lambda names: heard.append(1))
         before = dict(parameters)
         result = change(node, **values)
         assert not result.successful
@@ -117,7 +117,7 @@ class TestChanges:
         assert not heard
 
     def test_are_checked_together(self, context):
-        def check(values):
+        def check(values, names):
             if values['rate'] < values['gain']:
                 raise RosInterfaceError('too slow')
 

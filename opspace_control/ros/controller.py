@@ -121,7 +121,7 @@ class ControllerNode(LifecycleNode):
                                    self._command.publish, self.get_logger())
         self._interface = Interface(self, self._controller, self._cycle, joints, self.parameters,
                                     lambda: self._active)
-        self._apply_parameters()
+        self._apply_parameters(self.parameters)
         self._handover = self._manager and Handover(
             self._manager, self._cycle, self._newest_state, self._command, self._heed_stop,
             self.get_logger())
@@ -225,21 +225,22 @@ class ControllerNode(LifecycleNode):
                             else 'The controller is not active.')
         return response
 
-    def _check_parameters(self, values):
-        for name in values['tasks']:
-            make_task(name, values)
+    def _check_parameters(self, values, names):
+        for task in values['tasks']:
+            if any(name.startswith(f'{task}.') for name in names):
+                make_task(task, values)
         for lower, upper in zip(values['limits.workspace_lower'],
                                 values['limits.workspace_upper'], strict=True):
             if lower > upper:
                 raise RosInterfaceError(
                     f'limits.workspace_lower: {lower:g} is above workspace_upper, {upper:g}')
 
-    def _apply_parameters(self):
+    def _apply_parameters(self, names):
         if self._cycle is None:
             return
         values = self.parameters
         with self._cycle.ramps.smoothly():
-            apply_gains(self._controller, values)
+            apply_gains(self._controller, values, names)
         self._cycle.apply(values)
         self._interface.apply(values)
 

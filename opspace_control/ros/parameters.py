@@ -35,22 +35,24 @@ class NodeParameters(Mapping):
     ----------
     node : rclpy.node.Node
     check : callable
-        Called with the mapping as it would become; raises OpspaceError to refuse it.
+        Called with the mapping as it would become and the names that change; raises OpspaceError to
+        refuse it.
     changed : callable
-        Called without arguments after each change.
+        Called with the names after each change.
 
     """
 
-    def __init__(self, node, check, changed):
+    def __init__(self, node, check=lambda values, names: None, changed=lambda names: None):
         self._node = node
         self._table = {}
+        self._values = {}  # rclpy takes ten times as long to tell one
         self._check = check
         self._changed = changed
 
     def accept_changes(self):
         """Let parameters be changed from now on; what they act on must be there."""
         self._node.add_on_set_parameters_callback(self._refuse_or_accept)
-        self._node.add_post_set_parameters_callback(lambda _: self._changed())
+        self._node.add_post_set_parameters_callback(self._on_change)
 
     def declare(self, table):
         """
@@ -73,6 +75,7 @@ class NodeParameters(Mapping):
                 self._node.declare_parameter(
                     parameter.name, _TYPES[parameter.type] if empty else parameter.default,
                     _descriptor(parameter))
+                self._read(parameter.name)
                 reason = parameter.refusal(self[parameter.name])
             except InvalidParameterTypeException as error:
                 reason = str(error)
@@ -97,18 +100,25 @@ class NodeParameters(Mapping):
             raise RosInterfaceError(' '.join(map(str, wrong)), parameter=wrong[0].parameter)
 
     def __getitem__(self, name):
-        if name not in self._table:
-            raise KeyError(name)
-        value = self._node.get_parameter_or(name).value
-        if value is None:
-            return self._table[name].default
-        return value.tolist() if hasattr(value, 'tolist') else value
+        return self._values[name]
 
     def __iter__(self):
-        return iter(self._table)
+        return iter(self._values)
 
     def __len__(self):
-        return len(self._table)
+        return len(self._values)
+
+    def _read(self, name):
+        value = self._node.get_parameter_or(name).value
+        if value is None:
+            value = self._table[name].default
+        self._values[name] = value.tolist() if hasattr(value, 'tolist') else value
+
+    def _on_change(self, changes):
+        names = [change.name for change in changes if change.name in self._table]
+        for name in names:
+            self._read(name)
+        self._changed(names)
 
     def _refuse_or_accept(self, changes):
         changes = {change.name: change.value for change in changes}
@@ -117,7 +127,7 @@ class NodeParameters(Mapping):
                 reason = self._table[name].refusal(value) if name in self._table else ''
                 if reason:
                     raise RosInterfaceError(reason)
-            self._check(ChainMap(changes, self))
+            self._check(ChainMap(changes, self), changes)
         except OpspaceError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)

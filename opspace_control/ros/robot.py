@@ -89,12 +89,28 @@ def make_task(name, parameters):
     return PoseTask(parameters[f'{name}.frame'] or name, name=name, **block)
 
 
-def apply_gains(controller, parameters):
-    """Give tasks and posture the gains and velocity limits of checked parameters."""
+def apply_gains(controller, parameters, changed):
+    """
+    Give tasks and posture the gains and velocity limits of checked parameters.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+        Whose tasks and posture they are.
+    parameters : mapping
+        Values of the controller node's parameters.
+    changed : iterable of str
+        Their names; a block of which none is named stays as it is.
+
+    """
+    blocks = {name.rpartition('.')[0] for name in changed}
     for name, task in controller.tasks.items():
+        if name not in blocks:
+            continue
         # A limit needs damping: without limits, the gains can change in any order.
         task.max_linear_velocity = task.max_angular_velocity = float('inf')
         task.set_gains(parameters[f'{name}.kp'], parameters[f'{name}.kd'])
         task.max_linear_velocity = parameters[f'{name}.max_linear_velocity']
         task.max_angular_velocity = parameters[f'{name}.max_angular_velocity']
-    controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])
+    if 'posture' in blocks:
+        controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])

@@ -38,7 +38,7 @@ class SimulatorNode(Node):
 
     def __init__(self, **options):
         super().__init__('opspace_simulator', **options)
-        self.parameters = NodeParameters(self, lambda values: None, lambda: None)
+        self.parameters = NodeParameters(self)
         self.parameters.declare(NODE)
         self._waiting = self.parameters['wait_for_command']
         self._paused = False
