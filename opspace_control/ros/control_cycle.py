@@ -63,8 +63,8 @@ class ControlCycle:
         self._command = command
         self._publish = publish
         self._logger = logger
-        self.state = RobotState(model, self._reader.q, self._reader.v)
-        self._coasting = RobotState(model, self._reader.q, self._reader.v)
+        self.state = RobotState(model, model.neutral(), np.zeros(model.nv))
+        self._coasting = RobotState(model, model.neutral(), np.zeros(model.nv))
         self._torque = np.zeros(model.nv)
         self.envelope = Envelope(model, controller.effort_limits)
         self.supervisor = Supervisor()
@@ -222,8 +222,7 @@ class ControlCycle:
         self._unspent += dt
         self.envelope.elapse(dt)
         try:
-            self._reader.read(message)
-            self.state.update(self._reader.q, self._reader.v)
+            self.state.update(*self._reader.read(message))
         except OpspaceError as error:
             raise SafetyError(STATE_INVALID, str(error)) from error
         self.known, self._last_good = True, now

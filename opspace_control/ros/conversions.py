@@ -22,7 +22,7 @@ COMMAND_TYPES = {'Float64MultiArray': Float64MultiArray, 'JointState': JointStat
 
 class JointStateReader:
     """
-    Read positions and velocities out of JointState messages into q and v.
+    Read positions and velocities out of JointState messages.
 
     Joints are matched by name (``model.dof_names``) in any order; further joints are ignored. The
     order is worked out once and kept while the publisher keeps it, so that a message costs one
@@ -47,16 +47,12 @@ class JointStateReader:
                     f"'{name}' cannot be given by a JointState.", joint=name,
                     cure='Use a robot with a fixed base and joints of one degree of freedom.')
         self._model = model
-        self.q, self.v = model.neutral(), np.zeros(model.nv)
         self._names = None
         self._from = np.zeros(model.nv, dtype=np.intp)
-        # Where all coordinates are joints in order, gather straight into q.
-        in_order = np.array_equal(model.q_index, np.arange(model.nq))
-        self._to = slice(None) if in_order else model.q_index
 
     def read(self, message):
         """
-        Write the message's positions into ``q`` and its velocities into ``v``.
+        Return the message's positions and velocities, (nv,) each, in the order of the model.
 
         Raises
         ------
@@ -64,16 +60,15 @@ class JointStateReader:
             A joint is missing, or the lengths of the message's arrays differ.
 
         """
-        if message.name != self._names:
-            self._match(message.name)
-        count = len(self._names)
-        if len(message.position) != count or len(message.velocity) != count:
+        names, positions, velocities = message.name, message.position, message.velocity
+        if names != self._names:
+            self._match(names)
+        if not len(positions) == len(velocities) == len(names):
             raise RosInterfaceError(
-                f'The joint state names {count} joints but has {len(message.position)} positions '
-                f'and {len(message.velocity)} velocities.',
+                f'The joint state names {len(names)} joints but has {len(positions)} positions '
+                f'and {len(velocities)} velocities.',
                 cure='Its publisher must give all three with one length.')
-        self.q[self._to] = np.frombuffer(message.position)[self._from]
-        self.v[:] = np.frombuffer(message.velocity)[self._from]
+        return np.frombuffer(positions)[self._from], np.frombuffer(velocities)[self._from]
 
     def _match(self, names):
         self._names = None
