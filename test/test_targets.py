@@ -74,7 +74,7 @@ MIRRORED = np.diag([1.0, 1.0, -1.0, 1.0])
     (transform(at_30=0.1), 'last row'),
     (transform(at_33=0.0), 'last row'),
     (transform(at_33=1.001), 'last row'),
-], ids=str)
+])
 def test_what_is_no_pose_is_refused(pose, what):
     with pytest.raises(TaskError, match=f"task 'hand': target .* cannot be used.*{what}|{what}"
                        ) as caught:
