@@ -1,4 +1,4 @@
-# make demo | test | bench | lint: each makes and fills .venv itself when needed.
+# make demo | test | bench | soak | lint: each makes and fills .venv itself when needed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,13 +28,14 @@ INSTALLED := setup.py setup.cfg package.xml $(wildcard resource/* scripts/*)
 RUN_READY := $(VENV)/ready-to-run
 TEST_READY := $(VENV)/ready-to-test
 
-.PHONY: demo test bench lint clean help
+.PHONY: demo test bench soak lint clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo   a simulated robot follows goals sent over ROS 2 (ARGS="--robot talos", "--list")'
 	@echo 'make test   every test'
 	@echo 'make bench  measure against peers'
+	@echo 'make soak   random goals at 1 kHz for ten minutes (ARGS="--seconds 60")'
 	@echo 'make lint   ruff'
 	@echo 'make clean  remove $(VENV) and build products'
 
@@ -46,6 +47,9 @@ test: $(TEST_READY)
 
 bench: $(TEST_READY)
 	@$(BIN)/opspace bench $(ARGS)
+
+soak: $(TEST_READY)
+	@$(BIN)/python benchmark/soak.py $(ARGS)
 
 lint: $(TEST_READY)
 	@$(BIN)/ruff check .

@@ -59,15 +59,15 @@ def _run(request, parameters, directory, environment):
     file = directory / 'parameters.yaml'  # JSON is YAML
     file.write_text(json.dumps({'/**/opspace_controller': {'ros__parameters': parameters}}))
     with contextlib.ExitStack() as stack:
-        realtime = stack.enter_context(_real_time())
+        realtime = stack.enter_context(real_time())
         controller = Process(
             'controller', ['--ros-args', '-r', '__ns:=/controller', '--params-file', str(file)],
             environment, directory / 'controller.log')
         stack.callback(controller.end)
         answers = directory / 'answers.json'
-        stack.enter_context(_script('ros_echo', '--ros-args', '-r', '__ns:=/echo',
+        stack.enter_context(script('ros_echo', '--ros-args', '-r', '__ns:=/echo',
                                     environment=environment))
-        probe = stack.enter_context(_script('ros_probe', json.dumps(request), str(answers),
+        probe = stack.enter_context(script('ros_probe', json.dumps(request), str(answers),
                                             environment=environment))
         wait_until(lambda: probe.poll() is not None or controller.exit_code() is not None,
                    timeout=np.inf, poll=0.1)
@@ -78,7 +78,7 @@ def _run(request, parameters, directory, environment):
 
 
 @contextlib.contextmanager
-def _script(name, *arguments, environment):
+def script(name, *arguments, environment):
     """Run a script of this directory as long as the context lasts."""
     with subprocess.Popen([sys.executable, _HERE / f'{name}.py', *arguments],
                           env=environment) as process:
@@ -89,7 +89,7 @@ def _script(name, *arguments, environment):
 
 
 @contextlib.contextmanager
-def _real_time():
+def real_time():
     """Give what is started meanwhile real-time priority if that is allowed; say whether it was."""
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:

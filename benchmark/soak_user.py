@@ -1,0 +1,123 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody who cannot make up his mind: random goals, gains and switches of tasks."""
+
+import array
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from opspace_control.errors import OpspaceError
+from opspace_control.model import RobotState
+from opspace_control.ros.conversions import fill_pose
+from opspace_control.ros.executor import make_executor
+from opspace_control.ros.qos import RELIABLE
+from opspace_control.spatial.rotation_vectors import matrix_from_vector
+from opspace_control.spatial.rotations import quaternion_from_matrix
+
+_NODE = '/controller/opspace_controller'
+_PERIOD = 0.2     # s between two actions
+_PATIENCE = 30.0  # s
+_FAR = 0.12       # m about where the hands begin: within the reach of the arms, whatever they do
+_TURN = 0.3       # rad
+_SWAY = 0.2       # rad or m, of the posture
+
+
+class User:
+    """
+    A node that acts at random.
+
+    Parameters
+    ----------
+    stack : contextlib.ExitStack
+        Ends it.
+    domain : int
+    model : RobotModel
+    robot : DemoRobot
+    seed : int
+
+    Attributes
+    ----------
+    actions : int
+        How often it has acted.
+
+    """
+
+    def __init__(self, stack, domain, model, robot, seed):
+        context = rclpy.Context()
+        rclpy.init(context=context, domain_id=domain)
+        stack.callback(context.try_shutdown)
+        self._node = rclpy.create_node('user', context=context)
+        stack.callback(self._node.destroy_node)
+        self._executor = make_executor(context)
+        self._executor.add_node(self._node)
+        self._random = np.random.default_rng(seed)
+        self._posture = {name: robot.start.get(name, 0.0) for name in model.dof_names}
+        state = RobotState(model, list(self._posture.values()), np.zeros(model.nv))
+        self._hands = model.forward_kinematics(state, robot.hands)
+        self._goals = {hand: self._node.create_publisher(
+            PoseStamped, f'{_NODE}/{hand}/target_pose', RELIABLE) for hand in robot.hands}
+        self._joints = self._node.create_publisher(JointState, f'{_NODE}/target_joint', RELIABLE)
+        self._switches = {hand: self._node.create_client(SetBool, f'{_NODE}/{hand}/enable')
+                          for hand in robot.hands}
+        self._set = self._node.create_client(SetParameters, f'{_NODE}/set_parameters')
+        self._hold = self._node.create_client(Trigger, f'{_NODE}/hold')
+        self._acts = (*[self._send_goal] * 3, self._send_posture, self._change_gains,
+                      self._switch_task, self._call_hold)
+        self.actions = 0
+
+    def get_ready(self):
+        """Wait until everything that is to be called is there."""
+        clients = [*self._switches.values(), self._set, self._hold]
+        for _ in range(round(_PATIENCE / _PERIOD)):
+            if all(client.service_is_ready() for client in clients):
+                return
+            self.spin(_PERIOD)
+        raise OpspaceError('The services of the controller cannot be found.')
+
+    def act(self):
+        """Do something, and let it work for a while."""
+        self._acts[self._random.integers(len(self._acts))]()
+        self.actions += 1
+        self.spin(_PERIOD)
+
+    def spin(self, seconds):
+        """Let messages in."""
+        self._executor.spin_until_future_complete(Future(), seconds)
+
+    def _hand(self):
+        return str(self._random.choice(list(self._goals)))
+
+    def _send_goal(self):
+        hand = self._hand()
+        pose = self._hands[hand]
+        R = matrix_from_vector(self._random.uniform(-_TURN, _TURN, 3)) @ pose[:3, :3]
+        message = PoseStamped()
+        fill_pose(message.pose, np.concatenate([
+            pose[:3, 3] + self._random.uniform(-_FAR, _FAR, 3), quaternion_from_matrix(R)]))
+        self._goals[hand].publish(message)
+
+    def _send_posture(self):
+        name = str(self._random.choice(list(self._posture)))
+        position = self._posture[name] + self._random.uniform(-_SWAY, _SWAY)
+        self._joints.publish(JointState(name=[name], position=array.array('d', [position])))
+
+    def _change_gains(self):
+        gains = {f'{self._hand()}.kp': self._random.uniform(50.0, 200.0),
+                 'posture.kp': self._random.uniform(10.0, 50.0)}
+        self._set.call_async(SetParameters.Request(parameters=[
+            Parameter(name, value=float(value)).to_parameter_msg()
+            for name, value in gains.items()]))
+
+    def _switch_task(self):
+        on = bool(self._random.random() < 0.7)
+        self._switches[self._hand()].call_async(SetBool.Request(data=on))
+
+    def _call_hold(self):
+        self._hold.call_async(Trigger.Request())
