@@ -12,7 +12,7 @@ from opspace_control.dynamics import operational_space
 from opspace_control.dynamics.operational_space import RANK_TOLERANCE
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import REVOLUTE
-from opspace_control.tasks.pose import AXES
+from opspace_control.tasks.targets import AXES
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,8 @@ def solve_released(L, scale, b, threshold, matrix, vectors, eigenvalues, off, x)
     """
     Write ``x = φ(M) M⁻¹ S b`` for the scaled ``M = S Λ⁻¹ S``, by its eigenvalues λ.
 
-    ``φ = t² (3 − 2 t)``, ``t = λ / threshold`` up to 1, hands each nearly lost direction smoothly to
-    the null space: met exactly at the threshold, by half at half of it, not at all at zero.
+    ``φ = t² (3 − 2 t)``, ``t = λ / threshold`` up to 1, hands each nearly lost direction smoothly
+    to the null space: met exactly at the threshold, by half at half of it, not at all at zero.
     ``φ(λ) / λ`` never exceeds 9/8 of ``1 / threshold``.
     """
     n = b.size

@@ -11,9 +11,7 @@ from opspace_control.spatial.rotation_vectors import vector_from_matrix
 from opspace_control.spatial.rotations import quaternion_from_matrix
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.pose_law import POSE_TASK
-from opspace_control.tasks.targets import read_pose, read_six
-
-AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
+from opspace_control.tasks.targets import AXES, read_axes, read_pose, read_six
 
 
 class PoseTask:
@@ -53,7 +51,7 @@ class PoseTask:
         self.name = frame if name is None else name
         self._record = np.zeros(1, POSE_TASK)[0]
         self._in_use = False
-        self._selection = self._select(axes)
+        self._selection = read_axes(axes, self._owner)
         self._record['selected'] = self._selection
         self.activation = 1.0
         self._record['max_linear_velocity'] = self._record['max_angular_velocity'] = np.inf
@@ -240,18 +238,6 @@ class PoseTask:
     def _owner(self):
         """Whose a refused value is, for the error."""
         return f"task '{self.name}'"
-
-    def _select(self, axes):
-        names = axes.split() if isinstance(axes, str) else axes
-        try:
-            selection = np.array([list(names).count(axis) for axis in AXES], dtype=float)
-            usable = 0 < len(names) == selection.sum() and selection.max() == 1.0
-        except TypeError:
-            usable = False
-        if not usable:
-            raise TaskError(f'{self._owner}: axes {axes!r} cannot be used.',
-                            cure=f'Name one or more of {" ".join(AXES)}, each once.', value=axes)
-        return selection
 
     def _set_limit(self, name, value, unit):
         try:

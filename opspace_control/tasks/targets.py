@@ -1,15 +1,46 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Targets of pose tasks, checked: nothing that is malformed or not finite gets through."""
+"""Axes and targets of pose tasks, checked: nothing malformed or not finite gets through."""
 
 import numpy as np
 
 from opspace_control.errors import TaskError
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 
+AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
+
 # What passes for an orientation, and is then made one exactly: numbers typed with three digits.
 QUATERNION_TOLERANCE = 1e-2  # of the norm
 ROTATION_TOLERANCE = 1e-3    # of the scalar products of the rows
+
+
+def read_axes(axes, owner):
+    """
+    Return which axes are named: (6,), 1 or 0.
+
+    Parameters
+    ----------
+    axes : sequence of str, or str
+        Some of `AXES`, each once; a str has blanks between them.
+    owner : str
+        Whose axes they are, for the error.
+
+    Raises
+    ------
+    TaskError
+        For anything else, or none.
+
+    """
+    names = axes.split() if isinstance(axes, str) else axes
+    try:
+        selection = np.array([list(names).count(axis) for axis in AXES], dtype=float)
+        usable = 0 < len(names) == selection.sum() and selection.max() == 1.0
+    except TypeError:
+        usable = False
+    if not usable:
+        raise TaskError(f'{owner}: axes {axes!r} cannot be used.',
+                        cure=f'Name one or more of {" ".join(AXES)}, each once.', value=axes)
+    return selection
 
 
 def read_pose(pose, owner):
