@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from opspace_control.control import DAMPING_RATE
+from opspace_control.control.brake import Brake
 from opspace_control.control.envelope import Envelope
 from opspace_control.control.ramps import Ramps
 from opspace_control.control.state_clock import StateClock
@@ -64,10 +64,10 @@ class ControlCycle:
         self._publish = publish
         self._logger = logger
         self.state = RobotState(model, model.neutral(), np.zeros(model.nv))
-        self._coasting = RobotState(model, model.neutral(), np.zeros(model.nv))
         self._torque = np.zeros(model.nv)
         self.envelope = Envelope(model, controller.effort_limits)
         self.supervisor = Supervisor()
+        self._brakes = Brake(controller)
         self.ramps = Ramps(controller.gradual)
         self._clock = StateClock()
         self.period = 0.0           # s, shortest time between two cycles
@@ -200,7 +200,7 @@ class ControlCycle:
                     with contextlib.suppress(SafetyError):  # the last good velocity will do
                         self._take(message, now)
                 left = self.supervisor.fading(now - start)
-                self._send_damping(left, now)
+                self._damp(left, now)
                 time.sleep(_RELEASE_PERIOD)
                 now = time.perf_counter()
         finally:
@@ -261,31 +261,21 @@ class ControlCycle:
         """Let efforts start from what the joints hold as far as can be known: their weight."""
         self._begun = True
         self._unspent = 0.0
-        self._torque[:] = self._weight()
+        self._brakes.weight(self.state, self._torque)
         self.envelope.bound(self._torque, 0.0)
-
-    def _weight(self):
-        """Return the efforts that carry the robot, as far as they are ours to give."""
-        gravity = self._controller.gravity_compensation
-        return self._controller.model.gravity(self.state) if gravity else 0.0
 
     def _brake(self, now):
         """Take the motion out of the robot, with what is known of it."""
         if self.supervisor.blind:
-            self._send_damping(self.supervisor.damping_left(now), now)
-            return
-        self._controller.damping_torque(self.state, out=self._torque)
-        self._torque += self._weight()
-        self._send(now)
+            self._damp(self.supervisor.damping_left(now), now)
+        else:
+            self._brakes.carry(self.state, self._torque)
+            self._send(now)
 
-    def _send_damping(self, scale, now):
-        """Command pure damping; the velocity is what this damping has left of the last one seen."""
-        self._torque[:] = 0.0
-        if self.known and scale > 0.0:
-            left = np.exp((self._last_good - now) * DAMPING_RATE)
-            self._coasting.update(self.state.q, self.state.v * left)
-            self._controller.damping_torque(self._coasting, out=self._torque)
-            self._torque *= scale
+    def _damp(self, scale, now):
+        """Command pure damping, if it is known of what."""
+        scale = scale if self.known else 0.0
+        self._brakes.coast(self.state, now - self._last_good, scale, self._torque)
         self._send(now)
 
     def _send(self, now):

@@ -7,6 +7,7 @@ import gc
 import traceback
 from collections import ChainMap
 
+import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
@@ -111,6 +112,11 @@ class ControllerNode(LifecycleNode):
         model = self._controller.model
         for warning in model.warnings:
             self.get_logger().warning(warning)
+        unlimited = [name for name in joints if np.isinf(
+            self._controller.effort_limits[model.dof_index(name)])]
+        if unlimited:
+            self.get_logger().warning(f'Nothing bounds the effort of {", ".join(unlimited)}: give '
+                                      '<limit effort="..."> in the URDF.')
         warm_up(self._controller, self.get_logger())
         kind = COMMAND_TYPES[self.parameters['command_type']]
         self._command = self.create_publisher(
