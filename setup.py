@@ -10,7 +10,7 @@ from setuptools import find_packages, setup
 NAME = 'opspace_control'
 
 # Said here because colcon cannot read a setup file that says python_requires.
-if sys.version_info < (3, 10):
+if sys.version_info < (3, 10):  # noqa: UP036
     sys.exit(f'{NAME} needs Python 3.10 or later, this is {sys.version.split()[0]}.')
 
 setup(

@@ -14,8 +14,8 @@ class OpspaceError(Exception):
     cure : str
         What the user can do about it; appended to the message.
     **data
-        The facts behind the message (``joint``, ``frame``, ``value``, ...), kept as attributes and in
-        ``data``.
+        The facts behind the message (``joint``, ``frame``, ``value``, ...), kept as attributes and
+        in ``data``.
 
     """
 
