@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of opspace_control: each names what is wrong, where, and the cure, and carries the data."""
+"""Errors of opspace_control: each names what is wrong, where, and the cure, and has the data."""
 
 
 class OpspaceError(Exception):
