@@ -13,6 +13,7 @@ _VERBS = {
     'check': ('cli.check', 'look at a robot and its parameters before anything moves'),
     'controller': ('ros.controller', 'run the controller node'),
     'simulator': ('ros.simulator', 'run the simulated robot node'),
+    'command_watchdog': ('ros.command_watchdog', 'run the node that damps when commands stop'),
     'bench': ('cli.bench', 'measure the mathematics and the nodes beside their peers'),
     'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),
 }
@@ -28,7 +29,7 @@ _INTERRUPTED = 130  # as a shell says it of a process ended by Ctrl-C
 _USAGE = '\n'.join([
     'usage: opspace VERB [ARGUMENTS]    (opspace VERB --help says more)',
     '',
-    *(f'  {verb:12}{summary}' for verb, (_, summary) in _VERBS.items()),
+    *(f'  {verb:18}{summary}' for verb, (_, summary) in _VERBS.items()),
 ])
 
 

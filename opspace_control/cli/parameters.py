@@ -7,6 +7,7 @@ import argparse
 from opspace_control.cli.robots import ROBOTS, demo_robot
 from opspace_control.ros import controller_parameters as controller
 from opspace_control.ros import simulator_parameters as simulator
+from opspace_control.ros import watchdog_parameters as watchdog
 from opspace_control.ros.documentation import markdown, yaml_block
 
 # Given by the launch file or the demo, which know where the robot's file is.
@@ -24,9 +25,10 @@ def main(arguments):
 
 
 def tables():
-    """Return the parameters of both nodes as Markdown."""
+    """Return the parameters of all nodes as Markdown."""
     task = [parameter.named(f'<task>.{parameter.name}') for parameter in controller.TASK]
     return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *task])}\n'
+            f'**`opspace_command_watchdog`**\n\n{markdown(watchdog.NODE)}\n'
             f'**`opspace_simulator`**\n\n{markdown([*simulator.NODE, simulator.INITIAL_POSITION])}')
 
 

@@ -15,8 +15,9 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.ros.command_path import command_order, command_topic, when_there
 from opspace_control.ros.control_cycle import ControlCycle
-from opspace_control.ros.controller_manager import command_topic, connect
+from opspace_control.ros.controller_manager import connect
 from opspace_control.ros.controller_parameters import NODE, controller_table
 from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.description import RobotDescription
@@ -29,7 +30,6 @@ from opspace_control.ros.robot import apply_gains, make_controller, make_task
 from opspace_control.ros.warm_up import warm_up
 
 _WATCH_PERIOD = 0.01  # s
-_LOOK_PERIOD = 0.2  # s, for a controller manager
 
 
 def _transition(step):
@@ -77,7 +77,6 @@ class ControllerNode(LifecycleNode):
         self._heed_stop = stop.heed if stop else lambda: None
         self._manager = connect(self, *(self.parameters[name] for name in (
             'controller_manager', 'effort_controller', 'controller_manager_timeout')))
-        self._looking = None
         self._description = RobotDescription(
             self, self.parameters['robot_description'], self.start)
 
@@ -85,15 +84,9 @@ class ControllerNode(LifecycleNode):
         """Configure and activate, if that is wanted and all that it takes is there."""
         if not (self.parameters['autostart'] and self._description.text):
             return
-        if self._manager and not self._manager.is_there:
-            if not self._looking:
-                self._looking = self.create_timer(
-                    _LOOK_PERIOD, self.start, clock=Clock(clock_type=ClockType.STEADY_TIME))
-                self.get_logger().info('Waiting for the controller manager '
-                                       f'{self.parameters["controller_manager"]}.')
-            return
-        if self._looking:
-            self._looking.cancel()
+        when_there(self, self._manager, self._begin)
+
+    def _begin(self):
         if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
             raise RosInterfaceError('The controller cannot start.',
                                     cure='The reason is in the log.')
@@ -108,7 +101,8 @@ class ControllerNode(LifecycleNode):
             raise RosInterfaceError('The robot is not known yet.',
                                     cure='Start robot_state_publisher, or give robot_description.')
         self._controller, joints = make_controller(self._description.text, ChainMap(
-            {'command_joints': self._command_order()}, self.parameters))
+            {'command_joints': command_order(self.parameters, self._manager, self._heed_stop)},
+            self.parameters))
         model = self._controller.model
         for warning in model.warnings:
             self.get_logger().warning(warning)
@@ -120,9 +114,7 @@ class ControllerNode(LifecycleNode):
         warm_up(self._controller, self.get_logger())
         kind = COMMAND_TYPES[self.parameters['command_type']]
         self._command = self.create_publisher(
-            kind, self.parameters['command_topic'] or command_topic(
-                self.parameters['controller_manager'], self.parameters['effort_controller']),
-            RELIABLE)
+            kind, command_topic(self.parameters), RELIABLE)
         self._cycle = ControlCycle(self._controller, EffortCommand(model, joints, kind),
                                    self._command.publish, self.get_logger())
         self._interface = Interface(self, self._controller, self._cycle, joints, self.parameters,
@@ -183,18 +175,6 @@ class ControllerNode(LifecycleNode):
         self._release()
         if self._manager:
             self._manager.destroy()
-
-    def _command_order(self):
-        """Return the joints in the order of the command, as its receiver has it; [] if unknown."""
-        wanted = self.parameters['command_joints']
-        if not self._manager:
-            return wanted
-        joints = self._manager.joints(self._heed_stop)
-        if wanted and wanted != joints:
-            raise RosInterfaceError(
-                f'command_joints is {", ".join(wanted)}, but {self._manager.controller} takes '
-                f'{", ".join(joints)}.', cure='Leave command_joints empty, or give that order.')
-        return joints
 
     def _on_watch(self):
         self._cycle.watch()

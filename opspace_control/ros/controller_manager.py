@@ -25,11 +25,6 @@ _ASK_AGAIN = 0.5  # s
 _LEAVE_TIMEOUT = 1.5  # s, for a manager that hangs while we must go
 
 
-def command_topic(manager, controller):
-    """Return the command topic of a forward controller, which lives in its manager's namespace."""
-    return f'{_beside(manager, controller)}/commands'
-
-
 def connect(node, manager, controller, timeout):
     """
     Return a `ControllerManager`, or None where there is none to talk to.
@@ -69,6 +64,7 @@ class ControllerManager:
     """
 
     def __init__(self, node, name, controller, timeout):
+        self.name = name
         self.controller = controller
         self._logger = node.get_logger()
         self._timeout = timeout

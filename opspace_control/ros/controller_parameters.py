@@ -22,6 +22,24 @@ COMMAND_JOINTS = Parameter(
     "Joints in the effort controller's order. Empty: those with an effort command interface in "
     'the URDF, or else every joint of one degree of freedom. Moving joints that are neither '
     'commanded nor passive are taken to be held by something else.')
+CONTROLLER_MANAGER = Parameter(
+    'controller_manager', 'string', '',
+    'Node name of the controller manager of ros2_control, usually controller_manager. It gives the '
+    'order of the joints, and the joints themselves while the controller is active. Empty: there '
+    'is none, or switching is left to somebody else.')
+CONTROLLER_MANAGER_TIMEOUT = Parameter(
+    'controller_manager_timeout', 'double', 10.0,
+    'Longest wait for each answer of the controller manager, and for the effort controller to be '
+    'loaded and configured.', 's', 0.1, 600.0)
+EFFORT_CONTROLLER = Parameter(
+    'effort_controller', 'string', 'effort_controller',
+    'Name of the forward controller that takes the efforts: a ForwardCommandController with '
+    'interface_name effort, or a JointGroupEffortController.')
+DERIVED_COMMAND_TOPIC = replace(COMMAND_TOPIC, default='', description=(
+    'Topic of the joint efforts. Empty: <effort_controller>/commands, in the namespace of the '
+    'controller manager.'))
+DERIVED_COMMAND_JOINTS = replace(COMMAND_JOINTS, description=(
+    'Said by the controller manager, if there is one. ' + COMMAND_JOINTS.description))
 ROBOT_DESCRIPTION = Parameter(
     'robot_description', 'string', '',
     'The robot as URDF text. Empty: wait for the topic robot_description.')
@@ -32,22 +50,12 @@ NODE = (
               'Configure and activate without being asked, as soon as the robot is known.'),
     Parameter('tasks', 'string_array', [],
               'Names of the tasks; each has a block of parameters and topics of its own.'),
-    Parameter('controller_manager', 'string', '',
-              'Node name of the controller manager of ros2_control, usually controller_manager. It '
-              'gives the order of the joints, and the joints themselves while the controller is '
-              'active. Empty: there is none, or switching is left to somebody else.'),
-    Parameter('controller_manager_timeout', 'double', 10.0,
-              'Longest wait for each answer of the controller manager, and for the effort '
-              'controller to be loaded and configured.', 's', 0.1, 600.0),
-    Parameter('effort_controller', 'string', 'effort_controller',
-              'Name of the forward controller that takes the efforts: a ForwardCommandController '
-              'with interface_name effort, or a JointGroupEffortController.'),
-    replace(COMMAND_TOPIC, default='', description=(
-        "Topic of the joint efforts. Empty: <effort_controller>/commands, in the controller "
-        "manager's namespace.")),
+    CONTROLLER_MANAGER,
+    CONTROLLER_MANAGER_TIMEOUT,
+    EFFORT_CONTROLLER,
+    DERIVED_COMMAND_TOPIC,
     COMMAND_TYPE,
-    replace(COMMAND_JOINTS, description=(
-        'Said by the controller manager, if there is one. ' + COMMAND_JOINTS.description)),
+    DERIVED_COMMAND_JOINTS,
     Parameter('passive_joints', 'string_array', [],
               'Joints without a drive: their effort is not ours to command.'),
     Parameter('locked_joints', 'string_array', [], 'Joints held by a brake.'),
