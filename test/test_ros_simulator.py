@@ -227,3 +227,34 @@ class TestLockStep:
             network.spin(0.005)
         network.spin(0.02)
         assert round(1e3 * stamp(states[-1])) <= 2
+
+
+class TestPatient:
+
+    PATIENT = LOCK_STEP | {'pace': 'patient'}
+
+    def follow(self, network, lag):
+        """Answer each state after a lag, s; return the states and the time they took."""
+        states = network.states()
+        network.start('simulator', self.PATIENT)
+        commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
+        network.expect(lambda: states)
+        answered, begun = 0, None
+        while not (states and stamp(states[-1]) >= 0.3):
+            network.expect(lambda: len(states) > answered)  # noqa: B023
+            answered = len(states)
+            if begun is None and stamp(states[-1]) > 0.0:
+                begun = time.perf_counter()
+            network.spin(lag)
+            commands.publish(effort(0.0, 0.0, 0.0))
+        return states, time.perf_counter() - begun
+
+    def test_is_not_faster_than_the_wall_clock(self, network):
+        states, elapsed = self.follow(network, 0.0)
+        assert elapsed >= 0.29
+        moved = [stamp(state) for state in states if stamp(state) > 0.0]
+        assert set(np.round(1e3 * np.diff(moved)).astype(int)) <= {0, 1}
+
+    def test_waits_for_a_late_command(self, network):
+        _, elapsed = self.follow(network, 0.005)
+        assert elapsed >= 300 * 0.005

@@ -88,6 +88,9 @@ class LockStep:
             return
         self._late = max(self._copies - 1, 0)
         self._copies = 0
+        self._advance()
+
+    def _advance(self):
         self._send(self._world.step)
 
     def _send(self, send):
@@ -95,3 +98,39 @@ class LockStep:
         self._let_pass = False
         self._last_sent = time.perf_counter()
         send()
+
+
+class Patient(LockStep):
+    """
+    Advance with the steady clock, but never without a command for the present state.
+
+    As long as the controller keeps up this is real time. When the machine is busy with something
+    else, time stretches, and the robot moves as if nothing had happened.
+    """
+
+    def __init__(self, world, timestep):
+        super().__init__(world)
+        self.period = timestep
+        self._due = 0.0
+        self._answered = False
+
+    def on_timer(self):
+        """Make the step that has waited for its time."""
+        if self._world.held:
+            self._world.publish()
+        elif not self._answered:
+            super().on_timer()
+        elif time.perf_counter() >= self._due:
+            self._step_now()
+
+    def _advance(self):
+        if time.perf_counter() < self._due:
+            self._answered = True
+        else:
+            self._step_now()
+
+    def _step_now(self):
+        self._answered = False
+        # One step that came late is caught up with, no more.
+        self._due = max(self._due, time.perf_counter() - self.period) + self.period
+        self._send(self._world.step)

@@ -19,7 +19,7 @@ from opspace_control.ros.conversions import COMMAND_TYPES
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.executor import run
 from opspace_control.ros.joints import command_joints
-from opspace_control.ros.pace import LockStep, RealTime
+from opspace_control.ros.pace import LockStep, Patient, RealTime
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import LATCHED, NEWEST, RELIABLE
 from opspace_control.ros.simulator_parameters import INITIAL_POSITION, NODE
@@ -110,8 +110,10 @@ class SimulatorNode(Node):
             self.create_service(Trigger, '~/reset', self._on_reset),
             self.create_service(SetBool, '~/pause', self._on_pause),
             self.create_service(Trigger, '~/step', self._on_step)]
-        self._pace = (LockStep(self) if values['pace'] == 'lock_step' else
-                      RealTime(self, values['timestep'], self.get_logger().warning))
+        self._pace = {
+            'real_time': lambda: RealTime(self, values['timestep'], self.get_logger().warning),
+            'lock_step': lambda: LockStep(self),
+            'patient': lambda: Patient(self, values['timestep'])}[values['pace']]()
         self.create_timer(self._pace.period, self._on_timer,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 

@@ -16,8 +16,9 @@ NODE = (
     COMMAND_TYPE,
     COMMAND_JOINTS,
     Parameter('pace', 'string', 'real_time',
-              'Advance with the clock on the wall, or one step for each command received.',
-              choices=('real_time', 'lock_step')),
+              'Advance with the clock on the wall; one step for each command received; or with the '
+              'clock, but waiting for a late command.',
+              choices=('real_time', 'lock_step', 'patient')),
     Parameter('timestep', 'double', 0.001, 'Time between two joint states.', 's', 1e-5, 0.1),
     Parameter('wait_for_command', 'bool', True,
               'Hold the robot still, at time zero, until the first command has arrived; as a '

@@ -11,7 +11,10 @@ from opspace_control.errors import OpspaceError
 
 # What a demo wants otherwise than a robot: a picture of many points, and patience with a desktop
 # computer that has other things to do.
-_CONTROLLER = {'publish_rate': 100.0, 'safety.state_timeout': 0.5}
+_PARAMETERS = {
+    'controller': {'publish_rate': 100.0, 'safety.state_timeout': 0.0},
+    'simulator': {'pace': 'patient'},
+}
 
 
 class Nodes:
@@ -37,9 +40,7 @@ class Nodes:
 
     def start(self, verb, parameters):
         """Start the node of a verb with these parameters, besides the robot description."""
-        values = {'robot_description': self._description, **parameters}
-        if verb == 'controller':
-            values |= _CONTROLLER
+        values = {'robot_description': self._description, **parameters, **_PARAMETERS[verb]}
         file = self._folder / f'{verb}.yaml'
         # JSON is YAML, whatever the robot description contains; but for infinity.
         file.write_text(json.dumps({'/**': {'ros__parameters': {
