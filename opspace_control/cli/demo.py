@@ -18,6 +18,7 @@ from pathlib import Path
 
 from opspace_control.cli.environment import own_domain
 from opspace_control.cli.parameters import controller_values, simulator_values, task_names
+from opspace_control.cli.processes import process_age
 from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot
 from opspace_control.cli.showcase.nodes import Nodes
 from opspace_control.cli.showcase.status import Status
@@ -102,7 +103,7 @@ def _custom_robot(options):
 
 def _demo(robot, seconds, output, asked):
     """Run the demo of a robot, or the experiment that is asked for; return whether it succeeded."""
-    began = time.monotonic()
+    began = time.monotonic() - process_age()
     description = urdf_text(robot.path())
     with contextlib.ExitStack() as stack:
         domain = stack.enter_context(own_domain())
@@ -155,7 +156,7 @@ def _run(robot, seconds, description, nodes, status, began, asked):
         while not client.controlled():
             waited = time.monotonic() - began
             nodes.check()
-            if waited > _PATIENCE:
+            if waited > _PATIENCE and not nodes.compiling():
                 raise OpspaceError(f'No effort command for {waited:.0f} s.',
                                    cure='Does a firewall keep this machine from itself?')
             what = 'compiling for this machine, once' if nodes.compiling() else 'starting'
@@ -183,6 +184,7 @@ def _follow(plan, client, nodes, record, status):
         time.sleep(_LOOK_PERIOD)
         time_now, positions, efforts = client.look()
         zero = time_now if zero is None else zero
+        nodes.check_progress(time_now)
         now = time_now - zero
         if now > plan.length:
             return

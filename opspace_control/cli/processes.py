@@ -4,10 +4,12 @@
 
 import contextlib
 import ctypes
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 _PATIENCE = 3.0  # s, for a node to leave
@@ -71,6 +73,13 @@ class Process:
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
+
+
+def process_age():
+    """Return how long ago this process was started, interpreter and imports included, s."""
+    fields = Path('/proc/self/stat').read_text().rpartition(')')[2].split()
+    start = int(fields[19]) / os.sysconf('SC_CLK_TCK')  # field 22 of proc(5): ticks since boot
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - start
 
 
 def _die_with_parent():

@@ -4,6 +4,7 @@
 
 import json
 import math
+import time
 
 from opspace_control.cli.environment import private_environment
 from opspace_control.cli.processes import Process
@@ -15,6 +16,8 @@ _PARAMETERS = {
     'controller': {'publish_rate': 100.0, 'safety.state_timeout': 0.0},
     'simulator': {'pace': 'patient'},
 }
+# A robot that does not move on for so long will not do so any more.
+_STANDSTILL = 20.0  # s
 
 
 class Nodes:
@@ -37,6 +40,7 @@ class Nodes:
         self._folder = folder
         self.environment = private_environment(domain)
         self._processes = []
+        self._robot_time, self._moved = None, 0.0
 
     def start(self, verb, parameters):
         """Start the node of a verb with these parameters, besides the robot description."""
@@ -56,6 +60,15 @@ class Nodes:
                     f'The {process.verb} ended: {_last_words(process.said())}',
                     cure='Its parameters and the robot description are to be looked at.',
                     node=process.verb)
+
+    def check_progress(self, robot_time):
+        """Raise an OpspaceError if the robot's time, s, has stood still for too long."""
+        now = time.monotonic()
+        if robot_time != self._robot_time:
+            self._robot_time, self._moved = robot_time, now
+        elif now - self._moved > _STANDSTILL:
+            raise OpspaceError(f'The robot has stood still for {_STANDSTILL:.0f} s.',
+                               cure='One of the nodes hangs; is the machine overloaded?')
 
     def compiling(self):
         """Return whether the controller is busy compiling."""
