@@ -31,9 +31,11 @@ URDF = Path(__file__).parents[1] / 'urdf'
 
 
 def run(*arguments, **options):
+    """Start the demo; a shell without job control would have it ignore SIGINT."""
     return subprocess.Popen(
         [sys.executable, '-m', 'opspace_control.cli.main', 'demo', *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         cwd=Path(__file__).parents[1], **options)
 
 

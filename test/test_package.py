@@ -182,7 +182,9 @@ def prefix(tmp_path_factory):
             copy.write_bytes(path.read_bytes())
             copy.chmod(path.stat().st_mode)
     subprocess.run(
+        # Without --ignore-installed pip would first uninstall the package that is under test.
         [sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index',
+         '--ignore-installed',
          '--no-build-isolation', '--disable-pip-version-check', '--prefix', folder / 'prefix',
          source], check=True, capture_output=True)
     return folder / 'prefix'

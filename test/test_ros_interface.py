@@ -166,7 +166,8 @@ class TestTwoRobots:
             before = goal.pose.position.z
             goal.pose.position.z += 0.1
             goals = network.publisher(PoseStamped, f'/a/{NODE}/hand/target_pose')
-            network.send(goals, goal, lambda: abs(errors['a'][-1].twist.linear.z) > 0.05)
+            network.send(goals, goal, lambda: any(
+                abs(error.twist.linear.z) > 0.05 for error in errors['a']))
             begin = {name: stamp(heard[-1]) for name, heard in states.items()}
             network.expect(lambda: all(stamp(heard[-1]) > begin[name] + 2.0
                                        for name, heard in states.items()), 120.0)

@@ -91,7 +91,7 @@ def test_simulator_is_killed_and_started_anew():
         network.expect(lambda: states and after(states[-1], 0.3), ros_nodes.COMPILING)
         simulator.end(signal.SIGKILL)
         network.expect(lambda: 'state_timeout' in controller.said())
-        network.expect(lambda: not any(commands[-1].data))
+        network.expect(lambda: commands and not any(commands[-1].data))
         del states[:]
         network.start('simulator', lock_step)
         network.expect(lambda: states and after(states[-1], 1.5), ros_nodes.COMPILING)
