@@ -35,7 +35,7 @@ def run(*arguments, **options):
     return subprocess.Popen(
         [sys.executable, '-m', 'opspace_control.cli.main', 'demo', *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         cwd=Path(__file__).parents[1], **options)
 
 
