@@ -65,8 +65,8 @@ class Plan:
 
     @property
     def ends(self):
-        """When each goal has to be reached, (k,), s."""
-        return self.starts + self.stop
+        """When each goal has to be reached, (k,), s: to the bit when the next one is given."""
+        return SETTLING + self.stop * np.arange(1, len(self.goals) + 1)
 
     @property
     def length(self):
