@@ -48,6 +48,9 @@ class Network:
         self._executor.add_node(self.node)
         self._never = Future()
         stack.callback(self.node.destroy_node)
+        # It holds callbacks that may hold it: participants would pile up until none finds another.
+        stack.callback(self._executor.shutdown)
+        stack.callback(self._executor.remove_node, self.node)
 
     def start(self, verb, parameters=(), arguments=(), kind=Process):
         """Start a node with a dict of parameters; return its process."""
