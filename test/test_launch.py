@@ -16,6 +16,8 @@ pytest.importorskip('launch_ros.actions', reason='launch_ros is not installed')
 import ros_nodes
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from geometry_msgs.msg import PoseStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 
 from opspace_control.cli.environment import own_domain, private_environment
 
@@ -55,6 +57,49 @@ def test_simulation_carries_hands():
             out, _ = process.communicate(timeout=30)
         assert 'The robot is released' in out
         assert 'process has died' not in out
+
+
+@pytest.mark.parametrize(('arguments', 'packages'), [
+    (['ros2_control.launch.py'], []),
+    (['ros2_control.launch.py', 'watchdog:=true'], []),
+    (['ros2_control.launch.py', 'hardware:=topic'], ['topic_based_ros2_control']),
+    (['gazebo.launch.py', 'gui:=false'], ['gz_ros2_control', 'ros_gz_bridge', 'ros_gz_sim']),
+], ids=' '.join)
+def test_takes_the_joints_under_ros2_control_and_gives_them_back(arguments, packages):
+    need('controller_manager', 'forward_command_controller', 'joint_state_broadcaster',
+         'joint_trajectory_controller', 'robot_state_publisher', 'xacro', *packages)
+    from controller_manager_msgs.srv import ListControllers
+
+    def active():
+        answer = network.call(ListControllers, '/controller_manager/list_controllers')
+        return {each.name for each in answer.controller if each.state == 'active'}
+    file, *rest = arguments
+    with ros_nodes.network() as network:
+        process = subprocess.Popen(
+            [sys.executable, '-c', RUN, LAUNCH / file, *rest],
+            env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            poses = network.listen(
+                PoseStamped, f'{ros_nodes.CONTROLLER}/left_hand/current_pose', ros_nodes.NEWEST)
+            network.expect(lambda: poses, ros_nodes.COMPILING)
+            network.expect(
+                lambda: active() == {'joint_state_broadcaster', 'effort_controller'})
+            assert network.call(
+                ChangeState, f'{ros_nodes.CONTROLLER}/change_state',
+                transition=Transition(id=Transition.TRANSITION_DEACTIVATE)).success
+            assert active() == {'joint_state_broadcaster', 'position_controller'}
+        finally:
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        assert 'The robot is released' in out
+
+
+def need(*packages):
+    for package in packages:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            pytest.skip(f'{package} is not installed')
 
 
 def test_mistake_in_the_robot_is_explained():

@@ -3,7 +3,6 @@
 """The command watchdog between a publisher of commands and a forward controller."""
 
 import array
-import os
 import signal
 import time
 
@@ -150,30 +149,3 @@ def test_a_release_time_of_zero(network):
     bench.network.send(bench.states, joint_state(START, list(VELOCITY.values())), lambda: True)
     bench.command(1.0, 2.0, 3.0)
     assert {tuple(row) for row in bench.rest()} == {(1.0, 2.0, 3.0), (0.0, 0.0, 0.0)}
-
-
-def test_a_killed_controller(network):
-    """The whole of it: the robot of a controller that is killed in the middle of a motion."""
-    start = {f'initial_positions.{name}': value for name, value in START.items()}
-    states = network.states()
-    network.start('simulator', {'robot_description': ROBOT} | start)
-    bench = Bench(network, command_joints=[])
-    controller = network.start('controller', {
-        'robot_description': ROBOT, 'command_topic': INPUT, 'posture.kp': 4.0})
-    network.expect(lambda: 'Active' in controller.said(), ros_nodes.COMPILING)
-    posture = network.publisher(JointState, 'opspace_controller/target_joint')
-    network.send(posture, JointState(name=['shoulder'], position=[0.0]),
-                 lambda: states[-1].velocity[0] < -0.2)
-    del states[:]
-    os.kill(controller.pid, signal.SIGKILL)
-    killed = time.monotonic()
-    network.expect(lambda: 'No command' in bench.process.said())
-    network.spin(0.2)
-    alarm = next(moment for moment, efforts in bench.received if moment > killed + 0.05)
-    braking = [efforts for moment, efforts in bench.received if moment >= alarm]
-    # Nothing of the last command is left, and the robot sinks, slowed.
-    limits = [MODEL.effort_limits[MODEL.dof_index(name)] for name in MODEL.joint_names]
-    assert np.abs(braking).max() < 0.5 * max(limits)
-    speeds = np.abs([state.velocity for state in states]).max(axis=1)
-    assert speeds.max() < 3.0
-    bench.rest()

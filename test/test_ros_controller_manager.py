@@ -384,6 +384,26 @@ class TestScenes:
         assert manager.requests == []
         assert not any(manager.efforts.values())
 
+    def test_the_robot_does_not_fall_when_it_changes_hands(self, bench):
+        """Behind topic_based_ros2_control it is free from the first command on."""
+        states = bench.network.states()
+        bench.network.start('simulator', {
+            'robot_description': ROBOT, 'command_topic': 'robot_joint_commands',
+            'command_type': 'JointState', 'publish_clock': False,
+            **{f'initial_positions.{name}': value for name, value in START.items()}})
+        manager = bench.manage(position_controller(), effort_controller(), positions=None)
+        bench.start()
+        bench.log('Active')
+        bench.expect(lambda: manager.efforts.get('wrist/effort'))
+        moving = len(states)
+        bench.network.spin(1.0)
+        positions = np.array([state.position for state in states])
+        assert states[-1].header.stamp.sec + 1e-9 * states[-1].header.stamp.nanosec > 0.5
+        assert len(states) > moving
+        np.testing.assert_allclose(
+            positions, np.tile([START[name] for name in states[0].name], (len(positions), 1)),
+            atol=0.01)
+
     def test_waits_for_a_manager_and_its_controllers(self, bench):
         bench.start(controller_manager_timeout=20.0)
         bench.log('Waiting for the controller manager')

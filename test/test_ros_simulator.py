@@ -130,6 +130,43 @@ def test_description_may_come_by_topic(network):
     assert list(states[-1].name) == list(JOINTS)
 
 
+class TestCommandsByName:
+    """As a JointState, from topic_based_ros2_control."""
+
+    @pytest.fixture
+    def states(self, network):
+        states = network.states()
+        network.start('simulator', {'robot_description': ROBOT, 'command_type': 'JointState',
+                                    'command_topic': 'robot_joint_commands'})
+        network.expect(lambda: states)
+        return states
+
+    @pytest.fixture
+    def commands(self, network, states):
+        return network.publisher(JointState, 'robot_joint_commands')
+
+    def test_any_order_others_ignored_and_the_rest_kept(self, network, states, commands):
+        network.send(commands, JointState(name=['hand', 'j3', 'j1'], effort=[9.0, 3.0, 1.0]),
+                     lambda: list(states[-1].effort) == [1.0, 0.0, 3.0])
+        network.send(commands, JointState(name=['j2'], effort=[2.0]),
+                     lambda: list(states[-1].effort) == [1.0, 2.0, 3.0])
+
+    def test_zeros_do_not_end_the_waiting(self, network, states, commands):
+        """ros2_control sends them from its start, long before a controller commands."""
+        for _ in range(20):
+            commands.publish(JointState(name=list(JOINTS), effort=[0.0, 0.0, 0.0]))
+            network.spin(0.01)
+        assert stamp(states[-1]) == 0.0
+        network.send(commands, JointState(name=list(JOINTS), effort=[0.0, 0.0, 1.0]),
+                     lambda: stamp(states[-1]) > 0.0)
+
+    def test_efforts_that_belong_to_no_name_are_told(self, network, states, commands):
+        process = network.processes['simulator']
+        network.send(commands, JointState(name=list(JOINTS), effort=[1.0]),
+                     lambda: '3 joints and has 1 efforts' in process.said())
+        assert stamp(states[-1]) == 0.0
+
+
 def test_uncommanded_joints_are_held(network):
     states = network.states()
     network.start('simulator', {'robot_description': ROBOT, 'command_joints': ['j3'],

@@ -5,10 +5,12 @@
 import argparse
 
 from opspace_control.cli.robots import ROBOTS, demo_robot
+from opspace_control.model import KinematicTree
 from opspace_control.ros import controller_parameters as controller
 from opspace_control.ros import simulator_parameters as simulator
 from opspace_control.ros import watchdog_parameters as watchdog
 from opspace_control.ros.documentation import markdown, yaml_block
+from opspace_control.ros.parameter_table import Parameter
 
 # Given by the launch file or the demo, which know where the robot's file is.
 _GIVEN_ELSEWHERE = {'robot_description': None}
@@ -19,8 +21,13 @@ def main(arguments):
     parser = argparse.ArgumentParser(prog='opspace parameters', description=__doc__)
     parser.add_argument('--robot', choices=[robot.name for robot in ROBOTS],
                         help='print the YAML file of this robot instead of the tables')
+    parser.add_argument('--ros2-control', action='store_true',
+                        help='print the YAML file of dual_arm under ros2_control')
     options = parser.parse_args(arguments)
-    print(parameter_file(demo_robot(options.robot)) if options.robot else tables(), end='')
+    if options.ros2_control:
+        print(ros2_control_file(demo_robot('dual_arm')), end='')
+    else:
+        print(parameter_file(demo_robot(options.robot)) if options.robot else tables(), end='')
     return 0
 
 
@@ -55,8 +62,6 @@ def simulator_values(robot):
 
 def parameter_file(robot):
     """Return the text of config/<robot>.yaml."""
-    start = [simulator.INITIAL_POSITION.named(f'initial_positions.{joint}')
-             for joint in robot.start]
     return '\n'.join([
         f'# {robot.name}: {robot.summary}.',
         '#',
@@ -64,12 +69,69 @@ def parameter_file(robot):
         '# The robot itself, robot_description, is given by the launch file, or comes by topic.',
         f'# Made by: opspace parameters --robot {robot.name}',
         '',
-        '/**/opspace_controller:',
-        '  ros__parameters:',
-        *yaml_block(controller.controller_table(task_names(robot)),
-                    {**controller_values(robot), **_GIVEN_ELSEWHERE}, 4),
-        '',
-        '/**/opspace_simulator:',
-        '  ros__parameters:',
-        *yaml_block([*simulator.NODE, *start], {**simulator_values(robot), **_GIVEN_ELSEWHERE}, 4),
-        ''])
+        *_block('controller', controller.controller_table(task_names(robot)),
+                controller_values(robot)),
+        *_block('simulator', _simulator_table(robot), simulator_values(robot)),
+        ])
+
+
+def ros2_control_file(robot):
+    """Return the text of config/ros2_control.yaml, for one of our robots."""
+    driven = KinematicTree.from_urdf_file(robot.path()).effort_joints
+    joints = yaml_block([Parameter('joints', 'string_array', [], '')], {'joints': driven}, 4)
+    return '\n'.join([
+        _ROS2_CONTROL.format(name=robot.name, joints='\n'.join(joints)),
+        *_block('controller', controller.controller_table(task_names(robot)),
+                controller_values(robot) | {'controller_manager': 'controller_manager'}),
+        '# Only with watchdog:=true.',
+        *_block('command_watchdog', watchdog.NODE, {'controller_manager': 'controller_manager'}),
+        '# Only with hardware:=topic.',
+        *_block('simulator', _simulator_table(robot), simulator_values(robot) | {
+            'command_topic': 'robot_joint_commands', 'command_type': 'JointState',
+            'publish_clock': False}),
+        ])
+
+
+_ROS2_CONTROL = """\
+# {name} under ros2_control: for the controller manager, its controllers and our nodes.
+#
+# ros2_control.launch.py and gazebo.launch.py give it to all of them. Copy it for your own robot.
+# Made by: opspace parameters --ros2-control
+
+/**/controller_manager:
+  ros__parameters:
+    # Joint states come at this rate, and with each of them a control cycle. [Hz]
+    update_rate: 1000
+    joint_state_broadcaster:
+      type: joint_state_broadcaster/JointStateBroadcaster
+    # Has the joints by default: off while our controller is active, and on again when it leaves.
+    position_controller:
+      type: joint_trajectory_controller/JointTrajectoryController
+    # Takes our commands. Loaded inactive, since our controller switches it on and off.
+    # effort_controllers/JointGroupEffortController, which needs no interface_name, serves as well.
+    effort_controller:
+      type: forward_command_controller/ForwardCommandController
+
+/**/effort_controller:
+  ros__parameters:
+    # The order of the commands; our nodes ask for it.
+{joints}
+    interface_name: effort
+
+/**/position_controller:
+  ros__parameters:
+{joints}
+    command_interfaces: [position]
+    state_interfaces: [position, velocity]
+"""
+
+
+def _block(node, table, values):
+    """Return the lines of a node's parameters, and an empty one."""
+    return [f'/**/opspace_{node}:', '  ros__parameters:',
+            *yaml_block(table, {**values, **_GIVEN_ELSEWHERE}, 4), '']
+
+
+def _simulator_table(robot):
+    return [*simulator.NODE, *(simulator.INITIAL_POSITION.named(f'initial_positions.{joint}')
+                               for joint in robot.start)]

@@ -60,9 +60,16 @@ class Description:
     hardware: tuple  # of Hardware, the <ros2_control> blocks
 
 
-def urdf_text(path):
+def urdf_text(path, arguments=None):
     """
     Return the URDF text of a file, expanded where it is written in xacro.
+
+    Parameters
+    ----------
+    path : path
+        Of the file.
+    arguments : dict, optional
+        For ``$(arg name)`` of xacro.
 
     Raises
     ------
@@ -72,7 +79,7 @@ def urdf_text(path):
     """
     content = read_bytes(path)
     if uses_xacro(parse_xml(content), path):
-        return expand(content, path)
+        return expand(content, path, arguments)
     return content.decode(errors='replace')
 
 

@@ -26,11 +26,11 @@ def uses_xacro(robot, path=None):
     return any('xacro' in node.tag.partition('}')[0] for node in robot.iter())
 
 
-def expand(text, path=None):
+def expand(text, path=None, arguments=None):
     """
     Return the URDF text of xacro text, str or bytes, or of the file ``path`` where it came from.
 
-    Only a file can include others relative to itself.
+    Only a file can include others relative to itself. ``arguments`` is a dict for ``$(arg name)``.
 
     Raises
     ------
@@ -49,9 +49,9 @@ def expand(text, path=None):
         with TemporaryDirectory() as directory:
             copy = Path(directory, 'robot.xacro')
             copy.write_bytes(text.encode() if isinstance(text, str) else text)
-            return expand(text, copy)
+            return expand(text, copy, arguments)
     try:
-        return xacro.process_file(str(path)).toxml()
+        return xacro.process_file(str(path), mappings=arguments).toxml()
     except Exception as error:  # xacro lets through whatever the expressions in the text raise
         reason = ' '.join(str(error).split())
         raise ModelError(f'xacro cannot expand the robot description: {reason}.',

@@ -156,6 +156,8 @@ class ControllerManager:
         taken, self._taken = self._taken, None
         if not taken or not any(taken):
             return
+        if not self.is_there:
+            raise RosInterfaceError('The controller manager has gone.', controller=self.controller)
         patience, self._timeout = self._timeout, min(self._timeout, _LEAVE_TIMEOUT)
         try:
             self._do(give_back(self._controllers(meanwhile), self.controller, taken), meanwhile)

@@ -1,0 +1,90 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A robot in Gazebo, under ros2_control.
+
+    ros2 launch opspace_control gazebo.launch.py
+    ros2 launch opspace_control gazebo.launch.py gui:=false
+    ros2 launch opspace_control gazebo.launch.py urdf:=/path/my.urdf.xacro params:=/path/my.yaml
+
+Gazebo holds the joints until the position controller has them, which holds them until the
+controller takes them: the robot never falls.
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+)
+from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from opspace_control.model.urdf import urdf_text
+from opspace_control.share import share_directory
+
+ARGUMENTS = {
+    'urdf': (str(Path(share_directory(), 'urdf', 'dual_arm.urdf.xacro')),
+             'xacro file with the arguments hardware, interfaces and controllers.'),
+    'params': (str(Path(share_directory(), 'config', 'ros2_control.yaml')),
+               'Parameter file of the controller, the controller manager and its controllers.'),
+    'world': ('empty.sdf', 'World of Gazebo.'),
+    'gui': ('true', 'Show it.'),
+}
+
+
+def generate_launch_description():
+    """Declare the arguments; what they mean is found out when they are known."""
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, default_value=default, description=description)
+          for name, (default, description) in ARGUMENTS.items()),
+        OpaqueFunction(function=_actions),
+    ])
+
+
+def _actions(context):
+    """Return the actions for the values the arguments have."""
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    # What every process and every robot has to agree on: there is one time, Gazebo's.
+    sim_time = {'use_sim_time': True}
+    description = {'robot_description': ParameterValue(urdf_text(given['urdf'], {
+        'hardware': 'gazebo', 'interfaces': 'effort position',
+        'controllers': given['params']}), value_type=str)}
+    gazebo = Path(get_package_share_directory('ros_gz_sim'), 'launch', 'gz_sim.launch.py')
+    flags = '-r' if given['gui'] == 'true' else '-r -s'
+
+    def spawner(*arguments):
+        return Node(package='controller_manager', executable='spawner', output='screen',
+                    arguments=[*arguments, '--controller-manager-timeout', '60'])
+
+    robot = Node(package='ros_gz_sim', executable='create', output='screen',
+                 arguments=['-topic', 'robot_description', '-name', 'robot'])
+    effort_controller = spawner('effort_controller', '--inactive')
+    controller = Node(package='opspace_control', executable='controller', output='screen',
+                      parameters=[given['params'], sim_time])
+    return [
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(str(gazebo)),
+            launch_arguments=[('gz_args', f'{flags} {given["world"]}'),
+                              ('on_exit_shutdown', 'true')]),
+        Node(package='ros_gz_bridge', executable='parameter_bridge', output='screen',
+             arguments=['/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock']),
+        Node(package='robot_state_publisher', executable='robot_state_publisher',
+             parameters=[description, sim_time], output='screen'),
+        robot,
+        # The controller manager lives inside of Gazebo, and begins with the robot.
+        _after(robot, spawner('joint_state_broadcaster', 'position_controller'),
+               effort_controller),
+        _after(effort_controller, controller),
+    ]
+
+
+def _after(process, *actions):
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=list(actions)))

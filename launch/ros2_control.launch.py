@@ -1,0 +1,87 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A robot under ros2_control: real hardware, a mock of it, or our simulator behind a topic.
+
+    ros2 launch opspace_control ros2_control.launch.py                  # a mock, which stands still
+    ros2 launch opspace_control ros2_control.launch.py hardware:=topic  # opspace_simulator
+    ros2 launch opspace_control ros2_control.launch.py hardware:=my_driver/MySystem \
+        urdf:=/path/my.urdf.xacro params:=/path/my.yaml watchdog:=true
+
+A position controller has the joints until the controller takes them, and gets them back from it.
+"""
+
+from pathlib import Path
+
+from launch import LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from opspace_control.model.urdf import urdf_text
+from opspace_control.share import share_directory
+
+ARGUMENTS = {
+    'urdf': (str(Path(share_directory(), 'urdf', 'dual_arm.urdf.xacro')),
+             'URDF file, or xacro file with the arguments hardware and interfaces.'),
+    'hardware': ('mock', 'mock, topic (topic_based_ros2_control), or a hardware plugin.'),
+    'interfaces': ('effort position', 'Command interfaces of each joint.'),
+    'params': (str(Path(share_directory(), 'config', 'ros2_control.yaml')),
+               'Parameter file of all nodes, the controller manager and its controllers.'),
+    'namespace': ('', 'Namespace of all nodes.'),
+    'watchdog': ('false', 'Let the command watchdog pass on the commands.'),
+}
+
+
+def generate_launch_description():
+    """Declare the arguments; what they mean is found out when they are known."""
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, default_value=default, description=description)
+          for name, (default, description) in ARGUMENTS.items()),
+        OpaqueFunction(function=_nodes),
+    ])
+
+
+def _nodes(context):
+    """Return the actions for the values the arguments have."""
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    description = {'robot_description': ParameterValue(urdf_text(given['urdf'], {
+        name: given[name] for name in ('hardware', 'interfaces')}), value_type=str)}
+    watchdog = given['watchdog'] == 'true'
+    common = {'namespace': given['namespace'], 'output': 'screen'}
+
+    def ours(executable, *parameters, **options):
+        return Node(package='opspace_control', executable=executable,
+                    parameters=[given['params'], *parameters], **common, **options)
+
+    def spawner(*arguments):
+        return Node(package='controller_manager', executable='spawner',
+                    arguments=[*arguments, '--controller-manager-timeout', '60'], **common)
+
+    effort_controller = spawner('effort_controller', '--inactive')
+    actions = [
+        Node(package='robot_state_publisher', executable='robot_state_publisher',
+             parameters=[description], **common),
+        Node(package='controller_manager', executable='ros2_control_node',
+             parameters=[given['params']],
+             on_exit=Shutdown(reason='the controller manager ended'), **common),
+        spawner('joint_state_broadcaster', 'position_controller'),
+        effort_controller,
+        RegisterEventHandler(OnProcessExit(target_action=effort_controller, on_exit=[
+            ours('controller', *([{'command_topic': 'opspace_command_watchdog/commands'}]
+                                 if watchdog else []))])),
+    ]
+    if watchdog:
+        actions.append(ours('command_watchdog'))
+    if given['hardware'] == 'topic':
+        # joint_states are those of the broadcaster; the robot has its own.
+        actions.append(ours('simulator', description,
+                            remappings=[('joint_states', 'robot_joint_states')]))
+    return actions
