@@ -212,6 +212,13 @@ class TestHandover:
             assert active.activate()
             assert active.manager.active == OURS
 
+    def test_after_a_new_configuration(self, active):
+        assert active.deactivate()
+        assert active.transition(Transition.TRANSITION_CLEANUP)
+        assert active.transition(Transition.TRANSITION_CONFIGURE)
+        assert active.activate()
+        assert active.manager.active == OURS
+
     def test_another_may_take_the_joints_from_us_for_good(self, active):
         active.manager['effort_controller'].state = 'inactive'
         active.manager['position_controller'].state = 'active'
@@ -423,7 +430,7 @@ class TestScenes:
     def test_what_cannot_work_is_said(self, bench, controller, parameters, complaint):
         from fake_controller_manager import forward
         bench.manage(forward(**{'name': 'effort_controller', 'joints': ORDER} | controller))
-        bench.start(**{'controller_manager_timeout': 3.0} | parameters)
+        bench.start(**{'controller_manager_timeout': 2.0} | parameters)
         bench.log(complaint)
         bench.expect(lambda: bench.process.exit_code() == 1)
 
