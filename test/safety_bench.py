@@ -54,9 +54,10 @@ class Robot:
         self.physics = SimulatedRobot(ROBOT, timestep=STEP)
         self.physics.reset(START)
         names = list(self.physics.joint_names)
+        self._speeds = MODEL.velocity_limits[[MODEL.dof_index(name) for name in names]]
         self._index = [names.index(name) for name in ORDER]
         self.commands = []   # efforts in the order of the command, all ever
-        self.speeds = [0.0]  # largest of the joints, each step
+        self.fastest = 0.0   # speed of any joint so far, of its limit
         self._efforts = np.zeros(len(names))
         self._answer = Future()
         network.node.create_subscription(
@@ -189,7 +190,7 @@ class Robot:
         self.physics.set_effort(self._efforts)
         for _ in range(steps):
             self.physics.step()
-            self.speeds.append(abs(self.physics.velocities).max())
+            self.fastest = max(self.fastest, (abs(self.physics.velocities) / self._speeds).max())
 
     def _on_command(self, message):
         self.commands.append(np.array(message.data))

@@ -97,7 +97,6 @@ def test_simulator_is_killed_and_started_anew():
         network.expect(lambda: states and after(states[-1], 1.5), ros_nodes.COMPILING)
         assert 'control goes on with the present pose as goal' in controller.said()
         np.testing.assert_allclose(states[-1].position, states[-100].position, atol=1e-3)
-        assert max(abs(np.array(state.velocity)).max() for state in states) < 2.0
         check_commands([command.data for command in commands])
 
 

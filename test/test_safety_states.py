@@ -34,11 +34,13 @@ def robot(parameters):
 
 
 def comes_to_rest(robot):
-    """Whether both hands come to rest, to within a millimetre, and stay."""
-    robot.lock_step(1.0)
-    before = robot.hands()
-    robot.lock_step(0.3)
-    return abs(robot.hands() - before).max() < 0.001
+    """Whether both hands come to rest, to within a millimetre, however far they had fallen."""
+    for _ in range(20):
+        before = robot.hands()
+        robot.lock_step(0.3)
+        if abs(robot.hands() - before).max() < 0.001:
+            return True
+    return False
 
 
 def count(robot, text):
@@ -48,12 +50,13 @@ def count(robot, text):
 class TestStateStops:
 
     @pytest.mark.parametrize('parameters', [
-        {'safety.state_timeout': 0.04, 'safety.release_time': 5.0}])
+        {'safety.state_timeout': 0.04, 'safety.release_time': 2.0}])
     def test_for_50_ms(self, robot):
         """The robot is damped at most; it goes on to its goal."""
         goal = robot.send_goal('left', AHEAD)
         robot.live(0.05)
         robot.arrive('left', goal)
+        assert robot.fastest < 0.5
         assert 'present pose' not in robot.process.said()
 
     @pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])
@@ -132,6 +135,7 @@ class TestStateCannotBeUsed:
         assert complaint in robot.process.said()
         assert 'control goes on with its goals' in robot.recover()
         robot.arrive('left', goal)
+        assert robot.fastest < 0.5
         assert robot.live(10.0, change, until=lambda: robot.resting)
         assert count(robot, 'state_invalid: ') == 2
         assert 'with the present pose as goal' in robot.recover()
@@ -168,6 +172,7 @@ class TestTime:
         assert 'control goes on with its goals' in robot.recover()
         assert count(robot, 'time_backwards: The time of the joint states went back') == 1
         robot.arrive('left', goal)
+        assert robot.fastest < 0.5
 
     def test_goes_to_and_fro(self, robot):
         """Two publishers with different clocks: released until one of them gives up."""
@@ -215,6 +220,7 @@ class TestPositionJumps:
         assert count(robot, f"position_jump: '{JOINT}' jumped from") == 1
         assert 'control goes on with its goals' in robot.recover()
         robot.arrive('left', goal)
+        assert robot.fastest < 0.5
 
     def test_for_good(self, robot):
         """Released; controlled again only when somebody says that the new reading is right."""
