@@ -47,7 +47,7 @@ class Freedom:
 
     @property
     def least_eigenvalue(self):
-        """The smallest eigenvalue of the directions that are not lost; 0 if all are."""
+        """Return the smallest eigenvalue of the directions that are not lost; 0 if all are."""
         kept = self.eigenvalues[self.eigenvalues > RANK_TOLERANCE]
         return float(kept.min(initial=math.inf)) if kept.size else 0.0
 
@@ -237,4 +237,3 @@ def _sparse(vectors, fixed):
 def _normalised(vector):
     largest = vector[np.abs(vector).argmax()]
     return (vector / largest).tolist()
-

@@ -36,7 +36,7 @@ class StateClock:
 
     @property
     def time(self):
-        """The robot's time at the last state, ns, by whatever clock it is told."""
+        """Return the robot's time at the last state, ns, by whatever clock it is told."""
         return self.stamp or round(1e9 * self.last_new)
 
     def step(self, stamp, now):

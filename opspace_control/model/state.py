@@ -47,7 +47,7 @@ class RobotState:
 
     @property
     def model(self):
-        """The robot."""
+        """Return the robot."""
         return self._model
 
     @property

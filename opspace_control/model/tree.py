@@ -146,7 +146,7 @@ class KinematicTree:
 
     @property
     def nv(self):
-        """Number of degrees of freedom, the length of v and of every torque."""
+        """Return the number of degrees of freedom, the length of v and of every torque."""
         return len(self.dof_names)
 
     def __repr__(self):
@@ -189,7 +189,7 @@ class KinematicTree:
 
     @cached_property
     def quaternions(self):
-        """Indices into q of every quaternion's first number, as a tuple."""
+        """Return the indices into q of every quaternion's first number, as a tuple."""
         return tuple(self.nodes['q_index'][self.nodes['kind'] == QUATERNION].tolist())
 
     @cached_property

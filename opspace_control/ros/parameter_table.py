@@ -35,7 +35,7 @@ class Parameter:
 
     @property
     def bounds(self):
-        """The range of a number as text, such as 'from 0 to 60'; '' if it has none."""
+        """Return the range of a number as text, such as 'from 0 to 60'; '' if it has none."""
         if not math.isfinite(self.minimum):
             return ''
         if not math.isfinite(self.maximum):

@@ -108,14 +108,14 @@ class SimulatedRobot:
 
     @property
     def positions(self):
-        """Joint positions (n,), rad or m: a copy."""
+        """Where the joints are, (n,), rad or m: a copy."""
         positions = self._start.copy()
         positions[self._free] = self.data.qpos[self._in_qpos]
         return positions
 
     @property
     def velocities(self):
-        """Joint velocities (n,), rad/s or m/s: a copy."""
+        """How fast the joints move, (n,), rad/s or m/s: a copy."""
         velocities = np.zeros(len(self._start))
         velocities[self._free] = self.data.qvel[self._in_qvel]
         return velocities
@@ -166,7 +166,7 @@ class SimulatedRobot:
         return float(self.data.energy.sum())
 
     def accelerations(self):
-        """Return the joint accelerations (n,) under the present efforts, rad/s² or m/s²."""
+        """Return what the present efforts do to the joints, (n,), rad/s² or m/s²."""
         self._apply_wrenches()
         mujoco.mj_forward(self.model, self.data)
         accelerations = np.zeros(len(self._start))

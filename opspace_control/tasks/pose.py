@@ -296,4 +296,3 @@ def bind_poses(tasks):
         task._record = record
         task._in_use = True
     return records
-
