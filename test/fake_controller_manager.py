@@ -106,6 +106,7 @@ class FakeControllerManager:
         self.failing = set()   # controllers that cannot be activated
         self.stalled = False   # no update, as with hardware that blocks
         self.silent = False    # no joint states
+        self.blind = False     # joint states without numbers
         self.slowness = 0.0    # s, before it switches the next time
         self.mute = False      # switches without an answer
         self.free.set()
@@ -305,6 +306,7 @@ class FakeControllerManager:
                   if interface.endswith('/effort')}
         self._hardware.publish(JointState(name=list(drives), effort=list(drives.values())))
         if self._states and not self.silent:
+            self._state.velocity = [math.nan if self.blind else 0.0] * len(self._state.name)
             self._states.publish(self._state)
 
     def _switch(self, activate, deactivate, strict):

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -283,6 +284,19 @@ class TestFaults:
     def test_no_joint_states(self, inactive):
         inactive.manager.silent = True
         with inactive.says('No joint state arrives'):
+            assert not inactive.activate()
+        self.nothing_has_changed(inactive)
+
+    def test_useless_first_states_are_waited_out(self, inactive):
+        inactive.manager.blind = True
+        timer = threading.Timer(0.7, lambda: setattr(inactive.manager, 'blind', False))
+        timer.start()
+        assert inactive.activate()
+        assert inactive.manager.active == OURS
+
+    def test_useless_states(self, inactive):
+        inactive.manager.blind = True
+        with inactive.says('state_invalid'):
             assert not inactive.activate()
         self.nothing_has_changed(inactive)
 

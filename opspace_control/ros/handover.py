@@ -45,11 +45,14 @@ class Handover:
             There are no joint states, nobody takes the commands, or the manager refuses.
 
         """
-        self._expect(lambda: self._cycle.known,
-                     'No joint state arrives.', 'Is joint_state_broadcaster active?')
-        self._expect(self._command.get_subscription_count,
-                     f'Nobody listens to {self._command.topic_name}.',
-                     'Correct command_topic or effort_controller.')
+        # The first states of hardware that has just been started may be of no use.
+        if not self._manager.wait(lambda: self._cycle.known and not self._cycle.fault,
+                                  self._follow):
+            raise RosInterfaceError(self._cycle.fault or 'No joint state arrives.',
+                                    cure='Is joint_state_broadcaster active, and the robot still?')
+        if not self._manager.wait(self._command.get_subscription_count, self._hold):
+            raise RosInterfaceError(f'Nobody listens to {self._command.topic_name}.',
+                                    cure='Correct command_topic or effort_controller.')
         self._manager.switch_on(self._hold)
 
     def end(self):
@@ -69,16 +72,16 @@ class Handover:
             self._logger.error(str(error))
         return False
 
-    def _expect(self, condition, complaint, cure):
-        if not self._manager.wait(condition, self._hold):
-            raise RosInterfaceError(complaint, cure=cure)
-
     def _hold(self):
-        """Run a cycle whose goals are where the robot is: held, it goes nowhere."""
-        self._cycle.hold_goals()
-        self._run_cycle()
+        """Hold the robot where it is; that it cannot be is an error."""
+        self._follow()
         if self._cycle.fault:
             raise RosInterfaceError(self._cycle.fault)
+
+    def _follow(self):
+        """Run a cycle whose goals are where the robot is: it goes nowhere."""
+        self._cycle.hold_goals()
+        self._run_cycle()
 
     def _run_cycle(self):
         self._heed()
