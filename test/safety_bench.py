@@ -27,7 +27,7 @@ from opspace_control.simulation import SimulatedRobot
 STEP = 0.001  # s
 RATE = 20.0   # 1/s, limits.effort_rate
 RAMP = 0.1    # s, safety.ramp_time
-RELEASE = 0.2  # s, safety.release_time
+RELEASE = 0.5  # s, safety.release_time: busy machines need a while for some cycles
 START = dict.fromkeys(MODEL.dof_names, 0.0) | {
     f'{side}_{joint}': value for side in 'lr' for joint, value in (
         ('shoulder_pitch', -0.4), ('elbow', -1.2)) if f'{side}_{joint}' in MODEL.dof_names}

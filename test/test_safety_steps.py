@@ -128,4 +128,4 @@ def test_at_recovery(robot):
     robot.lock_step(GOOD_STATES * STEP)
     with Steps(robot):
         robot.lock_step(0.5)
-    robot.log('control goes on with its goals')
+    robot.log('control goes on')
