@@ -9,7 +9,7 @@ from opspace_control.share import share_directory
 
 model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
 q = model.neutral()
-q[[model.dof_index('l_elbow'), model.dof_index('r_elbow')]] = -1.5
+q[model.q_index[[model.dof_index('l_elbow'), model.dof_index('r_elbow')]]] = -1.5
 state = RobotState(model, q, 0.2 * np.ones(model.nv))
 
 osd = operational_space(model, state, frames=['l_hand', 'r_hand'])

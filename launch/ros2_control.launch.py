@@ -75,11 +75,11 @@ def _nodes(context):
         spawner('joint_state_broadcaster', 'position_controller'),
         effort_controller,
         RegisterEventHandler(OnProcessExit(target_action=effort_controller, on_exit=[
+            *([ours('command_watchdog', on_exit=Shutdown(reason='the command watchdog ended'))]
+              if watchdog else []),
             ours('controller', *([{'command_topic': 'opspace_command_watchdog/commands'}]
                                  if watchdog else []))])),
     ]
-    if watchdog:
-        actions.append(ours('command_watchdog'))
     if given['hardware'] == 'topic':
         # joint_states are those of the broadcaster; the robot has its own.
         actions.append(ours('simulator', description,

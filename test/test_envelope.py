@@ -8,12 +8,20 @@ import pytest
 from opspace_control import RobotModel, RobotState, SafetyError
 from opspace_control.control.envelope import LONGEST_STEP, Envelope
 from opspace_control.control.trips import EFFORT_NOT_FINITE, POSITION_JUMP, VELOCITY_LIMIT
+from opspace_control.model import KinematicTree
 from opspace_control.share import share_directory
 
 MODEL = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
 LIMITS = MODEL.effort_limits
 ELBOW = MODEL.dof_index('l_elbow')
 DT = 0.001
+_BODY = ('<inertial><mass value="1"/>'
+         '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>')
+TURNTABLE = f"""<robot name="turntable"><link name="floor"/><link name="disc">{_BODY}</link>
+<link name="lid">{_BODY}</link>
+<joint name="table" type="continuous"><parent link="floor"/><child link="disc"/></joint>
+<joint name="hinge" type="revolute"><parent link="disc"/><child link="lid"/>
+<limit lower="-4" upper="4" effort="1" velocity="9"/></joint></robot>"""
 
 
 @pytest.fixture
@@ -100,6 +108,19 @@ class TestStates:
             assert error.value.trip is POSITION_JUMP
         envelope.elapse(DT)
         envelope.accept(state(moved=0.05))
+
+    def test_an_encoder_may_wrap_where_the_joint_turns_freely(self):
+        model = KinematicTree.from_urdf(TURNTABLE)
+        envelope = Envelope(model, np.ones(2))
+        envelope.set_limits(position_jump=0.1)
+        envelope.accept(RobotState(model, [3.14, 3.14], [1.0, 0.0]))
+        envelope.elapse(DT)
+        envelope.accept(RobotState(model, [-3.142, 3.14], [1.0, 0.0]))
+        envelope.elapse(DT)
+        with pytest.raises(SafetyError, match="'hinge' jumped"):
+            envelope.accept(RobotState(model, [-3.141, -3.142], [1.0, 0.0]))
+        with pytest.raises(SafetyError, match="'table' jumped"):
+            envelope.accept(RobotState(model, [-2.5, 3.14], [1.0, 0.0]))
 
     def test_motion_at_its_velocity_is_no_jump(self, envelope):
         envelope.accept(state(velocity=3.0))

@@ -104,6 +104,15 @@ def test_pace_keeps_the_newest_goal_of_each():
     assert pace.due(1.0) == []
 
 
+def test_pace_can_forget_what_waits():
+    pace = GoalPace(100.0)
+    assert pace.may_pass('a', 1, 0.0)
+    assert not pace.may_pass('a', 2, 0.004)
+    pace.clear()
+    assert pace.due(1.0) == []
+    assert pace.may_pass('a', 3, 1.0)
+
+
 def test_pace_of_a_flood():
     pace = GoalPace(250.0)
     taken = sum(pace.may_pass('a', k, 0.0005 * k) for k in range(2000))

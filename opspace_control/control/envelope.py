@@ -16,6 +16,7 @@ LONGEST_STEP = 0.01
 # One degree of freedom, in the order of dof_names.
 GUARD = np.dtype([
     ('q_index', np.int64),           # into q, -1 for a rotation of a quaternion
+    ('turns_freely', np.bool_),      # a rotation without position limits: its encoder may wrap
     ('effort_limit', np.float64),    # N m or N, inf for none
     ('effort_rate', np.float64),     # N m/s or N/s, inf for none
     ('velocity_limit', np.float64),  # rad/s or m/s, inf for none
@@ -32,8 +33,9 @@ def judge_state(guards, q, v, dt):
     Take a state that is ``dt`` s younger than the last one, or say which dof speaks against it.
 
     Returns 0; ``k + 1`` if dof k is not about where its velocities v of before and v' of now have
-    brought it, ``|q' − q − (v + v') dt/2| ≤ jump + (|v| + |v'|) dt/2``; ``−(k + 1)`` if it moves
-    faster than it may. Without a last state nothing is a jump.
+    brought it, ``|q' − q − (v + v') dt/2| ≤ jump + (|v| + |v'|) dt/2``, whole turns not counted of a
+    rotation without limits; ``−(k + 1)`` if it moves faster than it may. Without a last state
+    nothing is a jump.
     """
     for k in range(guards.size):
         guard = guards[k]
@@ -41,7 +43,10 @@ def judge_state(guards, q, v, dt):
             continue
         moved = 0.5 * dt * (guard.v + v[k])
         doubt = 0.5 * dt * (abs(guard.v) + abs(v[k]))
-        if abs(q[guard.q_index] - guard.q - moved) > guard.position_jump + doubt:
+        jump = q[guard.q_index] - guard.q - moved
+        if guard.turns_freely:
+            jump -= 2.0 * math.pi * math.floor(jump / (2.0 * math.pi) + 0.5)
+        if abs(jump) > guard.position_jump + doubt:
             return k + 1
     for k in range(guards.size):
         guard = guards[k]
@@ -101,6 +106,7 @@ class Envelope:
         self._model = model
         self._guards = np.zeros(model.nv, GUARD)
         self._guards['q_index'] = model.q_index
+        self._guards['turns_freely'] = model.turns_freely
         self._guards['effort_limit'] = effort_limits
         self.set_limits()
         self.restart()

@@ -141,6 +141,10 @@ class GoalPace:
         self._due[key] = now + 1.0 / self.rate
         return True
 
+    def clear(self):
+        """Forget the goals that wait: what is wanted now is something else."""
+        self._waiting.clear()
+
     def due(self, now):
         """Return the (key, goal) whose time has come; they wait no longer."""
         ready = [(key, goal) for key, goal in self._waiting.items() if now >= self._due[key]]

@@ -12,7 +12,7 @@ import numpy as np
 from opspace_control.errors import ModelError, StateError
 from opspace_control.model.assembly import Assembly
 from opspace_control.model.mobility import check_mobility
-from opspace_control.model.nodes import QUATERNION
+from opspace_control.model.nodes import QUATERNION, REVOLUTE
 from opspace_control.model.ros2_control import joints_with_command, unknown_joints
 from opspace_control.model.status import set_status
 from opspace_control.model.topology import nearest
@@ -191,6 +191,16 @@ class KinematicTree:
     def quaternions(self):
         """Return the indices into q of every quaternion's first number, as a tuple."""
         return tuple(self.nodes['q_index'][self.nodes['kind'] == QUATERNION].tolist())
+
+    @cached_property
+    def turns_freely(self):
+        """Return which dofs are rotations without position limits, (nv,) bool: q may wrap."""
+        endless = np.zeros(self.nv, dtype=bool)
+        turning = self.nodes['v_index'][self.nodes['kind'] == REVOLUTE]
+        endless[turning[turning >= 0]] = True
+        endless &= np.isinf(self.lower_position_limits) & np.isinf(self.upper_position_limits)
+        endless.setflags(write=False)
+        return endless
 
     @cached_property
     def _dof_numbers(self):

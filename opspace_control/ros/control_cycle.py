@@ -285,6 +285,7 @@ class ControlCycle:
             self.envelope.bound(self._torque, dt)
         except SafetyError:
             self._torque[:] = 0.0
+            self.envelope.bound(self._torque, dt)
         self._publish(self._command.write(self._torque))
         self._last_sent = now
 

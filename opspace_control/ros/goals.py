@@ -73,7 +73,8 @@ class Goals:
         self._listen(JointState, '~/target_joint', self._on_joints, controller.posture)
 
     def hold(self):
-        """Make the present pose every goal."""
+        """Make the present pose every goal; goals that wait for their turn are forgotten."""
+        self.pace.clear()
         self.moving.stop()
         self._controller.hold()
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from opspace_control.errors import ModelError, StateError, TaskError
 from opspace_control.model import RobotState
-from opspace_control.model.nodes import REVOLUTE
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.posture_law import POSTURE_DOF
 
@@ -212,15 +211,11 @@ def bind_posture(posture, model):
         For a gain or goal that does not fit the robot; the task is as before then.
 
     """
-    limits = model.lower_position_limits, model.upper_position_limits
     posture._model = model
     posture._kp, posture._kd = np.zeros(model.nv), np.zeros(model.nv)
     posture._goal = np.full(model.nq, np.nan)
     posture._dofs = np.zeros(model.nv, POSTURE_DOF)
-    for node in model.nodes[model.nodes['kind'] == REVOLUTE]:
-        dof = node['v_index']
-        if dof >= 0:
-            posture._dofs['turns_freely'][dof] = np.isinf(limits).all(axis=0)[dof]
+    posture._dofs['turns_freely'] = model.turns_freely
     try:
         for setter, values in posture._waiting:
             setter(*values)
