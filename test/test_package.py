@@ -45,8 +45,9 @@ THIRD_PARTIES = {
     'ros': {'numpy', 'yaml'} | ROS,  # yaml comes with urdf_parser_py
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
 }
-# Parts of every installed ROS 2 that are on no package index.
-NO_WHEELS = {'launch', 'launch_ros', 'tf2_msgs', 'controller_manager_msgs'}
+# Of an installed ROS 2 alone: there are no wheels of them, or only launch files need them.
+NO_WHEELS = {'launch', 'launch_ros', 'tf2_msgs', 'controller_manager_msgs',
+             'robot_state_publisher', 'xacro'}
 LONGEST_MODULE = 320
 
 

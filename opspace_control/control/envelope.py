@@ -33,9 +33,9 @@ def judge_state(guards, q, v, dt):
     Take a state that is ``dt`` s younger than the last one, or say which dof speaks against it.
 
     Returns 0; ``k + 1`` if dof k is not about where its velocities v of before and v' of now have
-    brought it, ``|q' − q − (v + v') dt/2| ≤ jump + (|v| + |v'|) dt/2``, whole turns not counted of a
-    rotation without limits; ``−(k + 1)`` if it moves faster than it may. Without a last state
-    nothing is a jump.
+    brought it, ``|q' − q − (v + v') dt/2| ≤ jump + (|v| + |v'|) dt/2``, where whole turns of a
+    rotation without limits do not count; ``−(k + 1)`` if it moves faster than it may. Without a
+    last state nothing is a jump.
     """
     for k in range(guards.size):
         guard = guards[k]
