@@ -63,6 +63,8 @@ def running():
         network.start('controller', PARAMETERS, ['--remap', f'__ns:={NAMESPACE}'])
         network.publisher(JointState, f'{NAMESPACE}/joint_states', ros_nodes.LATCHED)
         # The interface is complete: discovery tells of everything in order.
+        # Endpoints may be known before the node that they belong to.
+        network.expect(lambda: (NODE, NAMESPACE) in network.node.get_node_names_and_namespaces())
         network.expect(lambda: network.node.count_publishers('/diagnostics') and set(PUBLISHED) <= {
             name for name, _ in network.node.get_topic_names_and_types()})
         yield network
