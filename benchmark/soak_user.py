@@ -7,7 +7,7 @@ import array
 import numpy as np
 import rclpy
 from geometry_msgs.msg import PoseStamped
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -66,7 +66,7 @@ class User:
         self._joints = self._node.create_publisher(JointState, f'{_NODE}/target_joint', RELIABLE)
         self._switches = {hand: self._node.create_client(SetBool, f'{_NODE}/{hand}/enable')
                           for hand in robot.hands}
-        self._set = self._node.create_client(SetParameters, f'{_NODE}/set_parameters')
+        self._set = self._node.create_client(SetParametersAtomically, f'{_NODE}/set_parameters_atomically')
         self._hold = self._node.create_client(Trigger, f'{_NODE}/hold')
         self._acts = (*[self._send_goal] * 3, self._send_posture, self._change_gains,
                       self._switch_task, self._call_hold)
@@ -111,7 +111,7 @@ class User:
     def _change_gains(self):
         gains = {f'{self._hand()}.kp': self._random.uniform(50.0, 200.0),
                  'posture.kp': self._random.uniform(10.0, 50.0)}
-        self._set.call_async(SetParameters.Request(parameters=[
+        self._set.call_async(SetParametersAtomically.Request(parameters=[
             Parameter(name, value=float(value)).to_parameter_msg()
             for name, value in gains.items()]))
 

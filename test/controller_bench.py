@@ -74,11 +74,13 @@ class Bench:
         self.network.expect(lambda: text in self.process.said())
 
     def change(self, **values):
-        """Change parameters and return the result."""
-        return self.network.call(
+        """Change parameters, let them take effect, and return the result."""
+        result = self.network.call(
             SetParametersAtomically, f'{CONTROLLER}/set_parameters_atomically', parameters=[
                 RosParameter(name.replace('__', '.'), value=value).to_parameter_msg()
                 for name, value in values.items()]).result
+        self.network.spin(0.05)
+        return result
 
     def value(self, name):
         """Return the value of a parameter."""

@@ -19,7 +19,6 @@ from safety_bench import LIMITS, ORDER, RAMP, RATE, STEP, robot_under_control
 from std_srvs.srv import SetBool
 
 from opspace_control import RobotState
-from opspace_control.control.supervisor import GOOD_STATES
 
 AHEAD = (0.1, 0.0, 0.1)  # m
 
@@ -117,15 +116,31 @@ def test_at_hold(robot):
         robot.lock_step(0.3)
 
 
-def test_at_recovery(robot):
+def test_at_trip_and_recovery(robot):
+    """Of a robot that is seen; as long as it is not, commands also come between states."""
+    def too_fast(message):
+        message.velocity[0] = 10.0
+        return message
+
+    robot.send_goal('left', AHEAD)
+    with Steps(robot):
+        robot.lock_step(STEP, too_fast)
+        robot.log('velocity_limit: ')
+        robot.lock_step(0.1)
+        robot.hold()
+        robot.recover()
+        robot.lock_step(0.5)
+
+
+def test_at_recovery_from_blindness(robot):
+    """However much later it is seen again, an effort changes by no more than in 10 ms at a time."""
     def without_positions(message):
         message.position = message.position[:0]
         return message
 
     robot.send_goal('left', AHEAD)
+    first = len(robot.commands)
     robot.lock_step(0.05, without_positions)
-    # As long as the robot is not seen, commands are also sent between states: in steady time.
-    robot.lock_step(GOOD_STATES * STEP)
-    with Steps(robot):
-        robot.lock_step(0.5)
-    robot.log('control goes on')
+    robot.recover()
+    robot.lock_step(0.1)
+    robot.check(first)

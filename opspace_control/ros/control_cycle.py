@@ -77,6 +77,7 @@ class ControlCycle:
         self.move_goals = None      # called with the time of the state, ns, before each cycle
         self.hold_goals = controller.hold  # makes the present pose every goal
         self.statistics = CycleStatistics(controller)
+        self._work = []
         self.reset()
 
     def reset(self):
@@ -155,6 +156,13 @@ class ControlCycle:
         if self.feedback_period and now >= self._feedback_due:
             self._feedback_due = now + self.feedback_period
             self.feedback(message.header.stamp)
+        elif self._work:
+            self._do_work()
+
+    def soon(self, work):
+        """Call ``work()`` when there is time: after the next command, or when being watched."""
+        if work not in self._work:
+            self._work.append(work)
 
     @property
     def commanded(self):
@@ -164,6 +172,7 @@ class ControlCycle:
     def watch(self):
         """Look at the age of the last state; to be called often, by a steady clock."""
         now = time.perf_counter()
+        self._do_work()
         if self._released:
             return
         age = now - self._clock.last_new
@@ -236,6 +245,10 @@ class ControlCycle:
         if self._clock.repeated:
             return not self.supervisor.trip
         return self.supervisor.on_good_state(now)
+
+    def _do_work(self):
+        while self._work:
+            self._work.pop()()
 
     def _trip(self, error, now):
         """Stop controlling; say so once."""

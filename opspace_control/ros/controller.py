@@ -26,7 +26,7 @@ from opspace_control.ros.handover import Handover
 from opspace_control.ros.interface import Interface
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST, RELIABLE
-from opspace_control.ros.robot import apply_gains, make_controller, make_task
+from opspace_control.ros.robot import apply_gains, check_gains, make_controller
 from opspace_control.ros.warm_up import warm_up
 
 _WATCH_PERIOD = 0.01  # s
@@ -67,12 +67,13 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self, stop=None, **options):
         super().__init__('opspace_controller', **options)
-        self.parameters = NodeParameters(self, self._check_parameters, self._apply_parameters)
+        self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
         self.parameters.declare(NODE)
         self.parameters.declare(controller_table(self.parameters['tasks']))
         self.parameters.check_names()
         self.parameters.accept_changes()
         self._controller = self._cycle = None
+        self._changed = set()  # parameters that are not applied yet
         self._active = False
         self._heed_stop = stop.heed if stop else lambda: None
         self._manager = connect(self, *(self.parameters[name] for name in (
@@ -119,7 +120,7 @@ class ControllerNode(LifecycleNode):
                                    self._command.publish, self.get_logger())
         self._interface = Interface(self, self._controller, self._cycle, joints, self.parameters,
                                     lambda: self._active)
-        self._apply_parameters(self.parameters)
+        self._on_change(self.parameters)
         self._handover = self._manager and Handover(
             self._manager, self._cycle, self._newest_state, self._command, self._heed_stop,
             self.get_logger())
@@ -214,21 +215,29 @@ class ControllerNode(LifecycleNode):
     def _check_parameters(self, values, names):
         for task in values['tasks']:
             if any(name.startswith(f'{task}.') for name in names):
-                make_task(task, values)
+                check_gains(task, values)
         for lower, upper in zip(values['limits.workspace_lower'],
                                 values['limits.workspace_upper'], strict=True):
             if lower > upper:
                 raise RosInterfaceError(
                     f'limits.workspace_lower: {lower:g} is above workspace_upper, {upper:g}')
 
-    def _apply_parameters(self, names):
+    def _on_change(self, names):
         if self._cycle is None:
             return
+        self._changed.update(names)
+        if self._active:
+            self._cycle.soon(self._apply_changes)
+        else:
+            self._apply_changes()
+
+    def _apply_changes(self):
         values = self.parameters
         with self._cycle.ramps.smoothly():
-            apply_gains(self._controller, values, names)
+            apply_gains(self._controller, values, self._changed)
         self._cycle.apply(values)
         self._interface.apply(values)
+        self._changed.clear()
 
 
 def make_node(stop):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller that a set of parameters describes."""
 
+import numpy as np
+
 from opspace_control.control import OperationalSpaceController
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import RosInterfaceError
@@ -89,6 +91,12 @@ def make_task(name, parameters):
     return PoseTask(parameters[f'{name}.frame'] or name, name=name, **block)
 
 
+def check_gains(name, parameters):
+    """Raise a TaskError if gains of this task, each of them good, do not go with each other."""
+    if 0.0 in np.atleast_1d(parameters[f'{name}.kd']):  # or they do
+        make_task(name, parameters)
+
+
 def apply_gains(controller, parameters, changed):
     """
     Give tasks and posture the gains and velocity limits of checked parameters.
@@ -99,18 +107,20 @@ def apply_gains(controller, parameters, changed):
         Whose tasks and posture they are.
     parameters : mapping
         Values of the controller node's parameters.
-    changed : iterable of str
-        Their names; a block of which none is named stays as it is.
+    changed : collection of str
+        Those that have changed; what is not named stays as it is.
 
     """
-    blocks = {name.rpartition('.')[0] for name in changed}
     for name, task in controller.tasks.items():
-        if name not in blocks:
-            continue
-        # A limit needs damping: without limits, the gains can change in any order.
-        task.max_linear_velocity = task.max_angular_velocity = float('inf')
-        task.set_gains(parameters[f'{name}.kp'], parameters[f'{name}.kd'])
-        task.max_linear_velocity = parameters[f'{name}.max_linear_velocity']
-        task.max_angular_velocity = parameters[f'{name}.max_angular_velocity']
-    if 'posture' in blocks:
+        own = {other for other in changed if other.startswith(f'{name}.')}
+        limited = own & {f'{name}.max_linear_velocity', f'{name}.max_angular_velocity'}
+        if limited:
+            # A limit needs damping: without limits, the gains can change in any order.
+            task.max_linear_velocity = task.max_angular_velocity = float('inf')
+        if own:
+            task.set_gains(parameters[f'{name}.kp'], parameters[f'{name}.kd'])
+        if limited:
+            task.max_linear_velocity = parameters[f'{name}.max_linear_velocity']
+            task.max_angular_velocity = parameters[f'{name}.max_angular_velocity']
+    if any(name.startswith('posture.') for name in changed):
         controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])
