@@ -4,6 +4,7 @@
 The controller for ten minutes at 1 kHz: random goals, changes of gains, tasks switched on and off.
 
 It must not grow, miss no more cycles than a bare echo does, stay within every limit and never trip.
+Leave the machine alone meanwhile: it has three processes to run each millisecond.
 """
 
 import argparse

@@ -26,6 +26,7 @@ from opspace_control.ros.qos import LATCHED, NEWEST
 from opspace_control.simulation import SimulatedRobot
 
 _STEP = 0.001           # s
+_GIVE_UP = 0.1          # s, an answer that has not come by then never will
 _REPORT_PERIOD = 1.0    # s
 _WARM_UP = 3000         # answers of each that do not count
 
@@ -38,22 +39,23 @@ class Listener:
         node.create_subscription(Float64MultiArray, f'/{namespace}/effort_controller/commands',
                                  self._on_answer, NEWEST)
         self._tell = on_answer
-        self._waiting = False
-        self._waited = 0
+        self._sent = None    # when, of a state without its answer
         self.answers = self.missed = 0
 
-    def turn(self, state):
-        """Send a state, unless the last one is still without its answer: a cycle missed."""
-        if self._waiting:
-            self.missed += 1
-            self._waited += 1
-            if self._waited < 100:  # an answer that has not come by then never will
+    def turn(self, state, now):
+        """Send a state, unless the last one has not been answered in time: a cycle missed."""
+        if self._sent is not None:
+            waited = now - self._sent
+            if waited < _STEP:  # this turn comes early, after one that was late
                 return
-        self._waiting, self._waited = True, 0
+            self.missed += 1
+            if waited < _GIVE_UP:
+                return
+        self._sent = now
         self._publisher.publish(state)
 
     def _on_answer(self, command):
-        self._waiting = False
+        self._sent = None
         self.answers += 1
         self._tell(command)
 
@@ -106,8 +108,8 @@ class SoakRobot(Node):
         self._turns.reverse()
         if self._turns[0] is self._listeners['controller']:
             self._step()
-        self._turns[0].turn(self._state)
         now = time.perf_counter()
+        self._turns[0].turn(self._state, now)
         if now >= self._report_due:
             self._report_due = now + _REPORT_PERIOD
             self._report()
