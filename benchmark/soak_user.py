@@ -66,7 +66,8 @@ class User:
         self._joints = self._node.create_publisher(JointState, f'{_NODE}/target_joint', RELIABLE)
         self._switches = {hand: self._node.create_client(SetBool, f'{_NODE}/{hand}/enable')
                           for hand in robot.hands}
-        self._set = self._node.create_client(SetParametersAtomically, f'{_NODE}/set_parameters_atomically')
+        self._set = self._node.create_client(
+            SetParametersAtomically, f'{_NODE}/set_parameters_atomically')
         self._hold = self._node.create_client(Trigger, f'{_NODE}/hold')
         self._acts = (*[self._send_goal] * 3, self._send_posture, self._change_gains,
                       self._switch_task, self._call_hold)
