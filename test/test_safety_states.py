@@ -187,6 +187,21 @@ class TestTime:
         assert 'with the present pose as goal' in robot.recover()
         assert comes_to_rest(robot)
 
+    def test_leaps_ahead(self, robot):
+        """Clocks that are set: no reason to stop, and none to hurry."""
+        goal = robot.send_goal('left', AHEAD)
+        lines, first = robot.process.said(), len(robot.commands)
+
+        def tomorrow(message):
+            message.header.stamp.sec += 86400
+            return message
+
+        robot.lock_step(0.1)
+        robot.lock_step(1.0, tomorrow)
+        assert np.linalg.norm(robot.hand('left')[:3] - goal) < 0.01
+        robot.check(first)
+        assert robot.process.said() == lines
+
     @pytest.mark.parametrize('parameters', [
         {'use_sim_time': True, 'safety.state_timeout': TIMEOUT}])
     def test_of_the_clock_stops(self, robot):

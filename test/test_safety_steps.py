@@ -144,3 +144,11 @@ def test_at_recovery_from_blindness(robot):
     robot.recover()
     robot.lock_step(0.1)
     robot.check(first)
+
+
+@pytest.mark.parametrize('parameters', [{'limits.effort_scale': 0.02}])
+def test_within_a_part_of_the_limits(robot):
+    """Too little to carry the arms: they sink, but no effort is beyond what may be used."""
+    robot.lock_step(0.5)
+    used = (abs(np.array(robot.commands)) / LIMITS).max()
+    assert used == pytest.approx(0.02)

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from opspace_control.control.brake import Brake
-from opspace_control.control.envelope import Envelope
+from opspace_control.control.envelope import LONGEST_STEP, Envelope
 from opspace_control.control.ramps import Ramps
 from opspace_control.control.state_clock import StateClock
 from opspace_control.control.supervisor import Supervisor
@@ -141,7 +141,8 @@ class ControlCycle:
                 self._resume()
             if not self._begun:
                 self._begin()
-            dt, self._unspent = self._unspent, 0.0
+            # Stamps may leap: nothing that takes time may be over at once for it.
+            dt, self._unspent = min(self._unspent, LONGEST_STEP), 0.0
             self.ramps.advance(dt)
             self.move_goals(self.time)
             self._controller.compute_torque(self.state, out=self._torque)
