@@ -13,6 +13,7 @@ __version__ = '0.1.0'
 
 _HOME = {
     'RobotState': 'model',
+    'Payload': 'model',
     'RobotModel': 'dynamics',
     'operational_space': 'dynamics',
     'PoseTask': 'tasks',

@@ -1,0 +1,138 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a link carries: a rigid body that becomes part of the link's own, and may change live."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+
+from opspace_control.errors import ModelError
+from opspace_control.model.bodies import is_possible, lump
+from opspace_control.model.nodes import WORLD
+
+_BODY = ('mass', 'center_of_mass', 'inertia')
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """
+    A rigid body held by a link, given in the axes of the link and from its origin.
+
+    Parameters
+    ----------
+    mass : float
+        kg.
+    center_of_mass : (3,) array_like
+        m; the link's origin if not given.
+    inertia : (3, 3) array_like
+        About the centre of mass, kg m²; that of a point if not given.
+
+    Raises
+    ------
+    ModelError
+        If no body can have that mass and inertia.
+
+    """
+
+    mass: float
+    center_of_mass: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self):
+        mass = _numbers('mass', self.mass, ())
+        center = _numbers('center_of_mass', self.center_of_mass, (3,))
+        inertia = _numbers('inertia', self.inertia, (3, 3))
+        if mass < 0.0:
+            raise ModelError(f'A payload of {mass:g} kg is not possible.',
+                             cure='Give a mass that is not negative.', value=float(mass))
+        if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
+            raise ModelError("The payload's inertia is not symmetric.",
+                             cure='Give (3, 3) numbers about the centre of mass.', value=inertia)
+        if not is_possible(mass, inertia):
+            raise ModelError("The payload's inertia is not positive semi-definite.",
+                             cure='Give it about the centre of mass, in kg m².', value=inertia)
+        object.__setattr__(self, 'mass', float(mass))
+        object.__setattr__(self, 'center_of_mass', center)
+        object.__setattr__(self, 'inertia', inertia)
+
+    @classmethod
+    def of_box(cls, mass, size, center_of_mass=(0.0, 0.0, 0.0)):
+        """
+        Return a solid box along the link's axes.
+
+        Parameters
+        ----------
+        mass : float
+            kg.
+        size : (3,) array_like
+            Lengths of the edges, m.
+        center_of_mass : (3,) array_like
+            m.
+
+        """
+        x, y, z = _numbers('size', size, (3,)) ** 2
+        return cls(mass, center_of_mass, mass / 12.0 * np.diag([y + z, x + z, x + y]))
+
+    def moved(self, rotation, position):
+        """
+        Return this body as seen from another frame.
+
+        Parameters
+        ----------
+        rotation : (3, 3) array
+            Axes of the frame in which the body is given now, in the other one.
+        position : (3,) array
+            Its origin there, m.
+
+        """
+        return Payload(self.mass, position + rotation @ self.center_of_mass,
+                       rotation @ self.inertia @ rotation.T)
+
+    def scaled(self, part):
+        """Return the body with this part of its mass and inertia: one that is not yet all held."""
+        return Payload(part * self.mass, self.center_of_mass, part * self.inertia)
+
+
+def _numbers(name, values, shape):
+    """Return finite numbers of this shape, read-only."""
+    try:
+        numbers = np.array(values, float)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.shape != shape or not np.isfinite(numbers).all():
+        raise ModelError(f"The payload's {name} = {values!r} is not usable.",
+                         cure=f'Give finite numbers of shape {shape}.' if shape
+                         else 'Give a finite number.', value=values)
+    numbers.setflags(write=False)
+    return numbers
+
+
+def carry(nodes, bare, loads):
+    """
+    Write the bodies of the nodes with all payloads welded on.
+
+    Whatever the nodes carried before is gone, so a payload is changed or taken off by calling this
+    again: mass, centre of mass and inertia of the nodes that carry anything are all that differs.
+
+    Parameters
+    ----------
+    nodes : (n,) array of NODE
+        Of the robot, with loads; their bodies are written.
+    bare : (n,) array of NODE
+        The same, without loads.
+    loads : iterable of (FRAME record, Payload)
+        Any number a link; what the world carries makes no difference.
+
+    """
+    for name in _BODY:
+        nodes[name] = bare[name]
+    for frame, payload in loads:
+        if frame['node'] == WORLD:
+            continue
+        node = nodes[frame['node']]
+        body = SimpleNamespace(**{name: node[name] for name in _BODY})
+        lumped = lump(((body, np.eye(3), np.zeros(3)),
+                       (payload, frame['rotation'], frame['position'])))
+        for name, value in zip(_BODY, lumped, strict=True):
+            node[name] = value
