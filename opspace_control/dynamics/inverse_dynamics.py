@@ -1,9 +1,8 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Recursive Newton-Euler: the joint forces that a motion needs, [CK00] Table 2."""
+"""The forces that a motion needs, by Newton and Euler, [CK00] Table 2."""
 
-from opspace_control.compiled import inlined, kernel
-from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
+from opspace_control.compiled import inlined
 from opspace_control.spatial.vectors import dot
 
 
@@ -44,6 +43,23 @@ def load_node(nodes, i, gravity, states):
 
 
 @inlined
+def add_inertial_force(m, c, Ic, B, f):
+    """Add the force that accelerates a body by ``B`` beyond its motion: its inertia times B."""
+    if m == 0.0:
+        return
+    a0, a1, a2 = B[3], B[4], B[5]
+    f0 = m * (B[0] + a1 * c[2] - a2 * c[1])
+    f1 = m * (B[1] + a2 * c[0] - a0 * c[2])
+    f2 = m * (B[2] + a0 * c[1] - a1 * c[0])
+    f[0] += f0
+    f[1] += f1
+    f[2] += f2
+    f[3] += Ic[0, 0] * a0 + Ic[0, 1] * a1 + Ic[0, 2] * a2 + c[1] * f2 - c[2] * f1
+    f[4] += Ic[1, 0] * a0 + Ic[1, 1] * a1 + Ic[1, 2] * a2 + c[2] * f0 - c[0] * f2
+    f[5] += Ic[2, 0] * a0 + Ic[2, 1] * a1 + Ic[2, 2] * a2 + c[0] * f1 - c[1] * f0
+
+
+@inlined
 def gather_torques(nodes, states, tau):
     """Inward recursion: write each force's component along S, hand the force to the parent."""
     for i in range(nodes.size - 1, -1, -1):
@@ -55,14 +71,3 @@ def gather_torques(nodes, states, tau):
             f = states[parent].f
             for r in range(6):
                 f[r] += s.f[r]
-
-
-@kernel
-def inverse_dynamics(nodes, q, v, a, gravity, states, tau):
-    """Write ``τ = A v̇ + b + g``, [CK00] (11), in O(n)."""
-    for i in range(nodes.size):
-        place_node(nodes, i, q, states)
-        move_node(nodes, i, v, a, states)
-        weigh_node(nodes, i, states)
-        load_node(nodes, i, gravity, states)
-    gather_torques(nodes, states, tau)

@@ -5,13 +5,12 @@
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
-from opspace_control.model.nodes import LOCKED
+from opspace_control.model.nodes import LOCKED, PASSIVE
 
 
 @inlined
-def start_propagation(points, e):
-    """Write six unit wrenches at point e, moved to the root link's origin, as the columns of Ψ."""
-    p, Psi = points[e].p, points[e].Psi
+def unit_wrenches(p, Psi):
+    """Write six unit wrenches at p, moved to the root link's origin, as the columns of Ψ."""
     for r in range(6):
         for c in range(6):
             Psi[r, c] = 0.0
@@ -19,6 +18,50 @@ def start_propagation(points, e):
     Psi[4, 0], Psi[5, 0] = p[2], -p[1]
     Psi[3, 1], Psi[5, 1] = -p[2], p[0]
     Psi[3, 2], Psi[4, 2] = p[1], -p[0]
+
+
+@inlined
+def start_propagation(points, e):
+    """Write the unit wrenches at point e to Ψ."""
+    unit_wrenches(points[e].p, points[e].Psi)
+
+
+@inlined
+def start_passive_propagation(points, e):
+    """Write the unit wrenches at point e to the Ψ that passive joints alone give way to."""
+    unit_wrenches(points[e].p, points[e].PsiP)
+
+
+@inlined
+def carry_across(Psi, S, U, inverse_D, K):
+    """Carry unit wrenches across a joint that gives way: ``K = Ψᵀ S``, ``Ψ ← Ψ − U Kᵀ / D``."""
+    S0, S1, S2, S3, S4, S5 = S[0], S[1], S[2], S[3], S[4], S[5]
+    U0, U1, U2, U3, U4, U5 = U[0], U[1], U[2], U[3], U[4], U[5]
+    for r in range(6):
+        k = (Psi[0, r] * S0 + Psi[1, r] * S1 + Psi[2, r] * S2
+             + Psi[3, r] * S3 + Psi[4, r] * S4 + Psi[5, r] * S5)
+        K[r] = k
+        w = k * inverse_D
+        Psi[0, r] -= U0 * w
+        Psi[1, r] -= U1 * w
+        Psi[2, r] -= U2 * w
+        Psi[3, r] -= U3 * w
+        Psi[4, r] -= U4 * w
+        Psi[5, r] -= U5 * w
+
+
+@inlined
+def add_yield(i, e, supports, points, inverse_D, inverse_inertia):
+    """Add ``K_e K_fᵀ / D`` to the blocks of point e and those before it that node i supports."""
+    K = points[e].K
+    for d in range(e + 1):
+        if not supports[i, d]:
+            continue
+        other = points[d].K
+        for r in range(6):
+            w = K[r] * inverse_D
+            for c in range(6):
+                inverse_inertia[6 * e + r, 6 * d + c] += w * other[c]
 
 
 @inlined
@@ -34,31 +77,27 @@ def propagate_points(nodes, i, supports, states, points, inverse_inertia):
     if nodes[i].status == LOCKED:
         return
     inverse_D = 1.0 / s.D
-    S0, S1, S2, S3, S4, S5 = s.S[0], s.S[1], s.S[2], s.S[3], s.S[4], s.S[5]
-    U0, U1, U2, U3, U4, U5 = s.U[0], s.U[1], s.U[2], s.U[3], s.U[4], s.U[5]
     for e in range(points.size):
-        if not supports[i, e]:
-            continue
-        Psi, K = points[e].Psi, points[e].K
-        for r in range(6):
-            k = (Psi[0, r] * S0 + Psi[1, r] * S1 + Psi[2, r] * S2
-                 + Psi[3, r] * S3 + Psi[4, r] * S4 + Psi[5, r] * S5)
-            K[r] = k
-            w = k * inverse_D
-            Psi[0, r] -= U0 * w
-            Psi[1, r] -= U1 * w
-            Psi[2, r] -= U2 * w
-            Psi[3, r] -= U3 * w
-            Psi[4, r] -= U4 * w
-            Psi[5, r] -= U5 * w
-        for d in range(e + 1):
-            if not supports[i, d]:
-                continue
-            other = points[d].K
-            for r in range(6):
-                w = K[r] * inverse_D
-                for c in range(6):
-                    inverse_inertia[6 * e + r, 6 * d + c] += w * other[c]
+        if supports[i, e]:
+            carry_across(points[e].Psi, s.S, s.U, inverse_D, points[e].K)
+            add_yield(i, e, supports, points, inverse_D, inverse_inertia)
+
+
+@inlined
+def propagate_points_passive(nodes, i, supports, states, points, passive_yield):
+    """
+    Do the same with the passive joints alone giving way: ``Q = J_p A_pp⁻¹ J_pᵀ`` is the sum.
+
+    ``Λ⁻¹ − Q`` is what the active joints can do. Needs `yield_node` of node i before.
+    """
+    s = states[i]
+    if nodes[i].status != PASSIVE:
+        return
+    inverse_DP = 1.0 / s.DP
+    for e in range(points.size):
+        if supports[i, e]:
+            carry_across(points[e].PsiP, s.S, s.UP, inverse_DP, points[e].K)
+            add_yield(i, e, supports, points, inverse_DP, passive_yield)
 
 
 @kernel

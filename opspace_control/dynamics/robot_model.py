@@ -4,10 +4,12 @@
 
 import numpy as np
 
-from opspace_control.dynamics import articulated_body, inverse_dynamics, kinematics, mass_matrix
+from opspace_control.dynamics import kinematics, mass_matrix
+from opspace_control.dynamics.hybrid_dynamics import hybrid_dynamics, yielding_nodes
 from opspace_control.dynamics.workspace import NODE_STATE, make_points, moment_nodes, poisoned
 from opspace_control.errors import StateError
 from opspace_control.model import KinematicTree, RobotState
+from opspace_control.model.nodes import ACTIVE, LOCKED, PASSIVE
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 GRAVITY.setflags(write=False)
@@ -219,11 +221,9 @@ class RobotModel(KinematicTree):
 
         """
         torque = self._joint_vector(torque, 'torque')
-        nodes, states = self._workspace(state)
-        a = poisoned(self.nv)
-        articulated_body.forward_dynamics(
-            nodes, state.q, state.v, torque, GRAVITY.copy(), np.zeros(self.nv), states, a)
-        return a
+        nodes, _ = self._workspace(state)
+        nodes['status'][nodes['status'] != LOCKED] = PASSIVE
+        return self._hybrid(nodes, state, np.zeros(self.nv), torque, GRAVITY)[0]
 
     def origin(self, state):
         """Return the root link's origin in the world, (3,) m: zero for a fixed base."""
@@ -261,10 +261,22 @@ class RobotModel(KinematicTree):
         return nodes, states, points, supports
 
     def _newton_euler(self, state, a, gravity):
-        nodes, states = self._workspace(state)
-        tau = poisoned(self.nv)
+        nodes, _ = self._workspace(state)
+        nodes['status'] = ACTIVE
+        return self._hybrid(nodes, state, a, np.zeros(self.nv), gravity)[1]
+
+    def _hybrid(self, nodes, state, a, torque, gravity, external=()):
+        """
+        Return accelerations and joint forces, (nv,) each, of robots of any status of nodes.
+
+        ``a`` where they are known, else zero; ``torque`` where the nodes are passive;
+        ``external`` is a sequence of frame names and wrenches (6,) on them.
+        """
+        points, _ = make_points(self, [frame for frame, _ in external])
+        exerted = -np.array([wrench for _, wrench in external], float).reshape(-1, 6)
+        a, tau = a.copy(), poisoned(self.nv)
         # Gravity as an array that can be written, as in the control cycle: no second kind of array
         # to compile for.
-        inverse_dynamics.inverse_dynamics(
-            nodes, state.q, state.v, a, gravity.copy(), states, tau)
-        return tau
+        hybrid_dynamics(nodes, yielding_nodes(nodes), state.q, state.v, points, exerted, torque,
+                        gravity.copy(), poisoned(nodes.size, NODE_STATE), a, tau)
+        return a, tau

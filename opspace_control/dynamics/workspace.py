@@ -14,13 +14,19 @@ NODE_STATE = np.dtype([
     ('S', np.float64, (6,)),      # motion subspace, [CK00] 3.1
     ('V', np.float64, (6,)),      # spatial velocity, [CK00] (17)
     ('A', np.float64, (6,)),      # spatial acceleration, gravity kept out of it, [CK00] (18)
-    ('f', np.float64, (6,)),      # force through the joint, [CK00] Table 2; bias force in the ABA
+    ('f', np.float64, (6,)),      # force of the body; gathered, through the joint, [CK00] Table 2
     ('c', np.float64, (3,)),      # centre of mass, m
     ('Ic', np.float64, (3, 3)),   # rotational inertia about it, kg m²
     ('IA', np.float64, (6, 6)),   # articulated-body inertia, [CK00] (20); composite in the CRBA
     ('U', np.float64, (6,)),      # IA S
     ('D', np.float64),            # Sᵀ IA S, [CK00] (21)
-    ('u', np.float64),            # joint force left to accelerate the joint, N m or N
+    ('u', np.float64),            # passive joint force left to accelerate the joint, N m or N
+    ('IP', np.float64, (6, 6)),   # articulated-body inertia, the passive joints alone giving way,
+                                  # [JR94] (4.8)
+    ('UP', np.float64, (6,)),     # IP S at a passive node, else zero
+    ('DP', np.float64),           # Sᵀ IP S, [JR94] (4.8)
+    ('z', np.float64, (6,)),      # force through the joint, passive ones giving way, [JR94] (5.2a)
+    ('B', np.float64, (6,)),      # spatial acceleration by induced motion, on top of the known one
 ], align=True)
 
 # An operational point: a frame, and what the recursions know of it at one state.
@@ -32,6 +38,7 @@ POINT = np.dtype([
     ('a', np.float64, (6,)),      # its classical acceleration, m/s² and rad/s²
     ('Psi', np.float64, (6, 6)),  # unit wrenches at the point, carried towards the root, by column
     ('K', np.float64, (6,)),      # Ψᵀ S at the node last passed
+    ('PsiP', np.float64, (6, 6)),  # as Psi, the passive joints alone giving way
 ], align=True)
 
 

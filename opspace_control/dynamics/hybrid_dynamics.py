@@ -1,0 +1,187 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Hybrid dynamics in O(n): some joints' accelerations are known and some joints' forces, [JR94] 5.
+
+Where no node is passive this is recursive Newton-Euler, where all are it is the articulated-body
+algorithm; what the passive nodes need is done for the nodes that yield and for no other.
+The equations of [JR94] count links from the tip and eliminate while they gather; here forces stay
+with their links until one last inward recursion, so that whatever is added to the links in between
+(wrenches of tasks, of contacts) is carried by the same recursion.
+"""
+
+from opspace_control.compiled import inlined, kernel
+from opspace_control.dynamics.articulated_body import body_inertia, hand_on, joint_inertia
+from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
+from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
+from opspace_control.model.nodes import PASSIVE
+from opspace_control.spatial.vectors import add_wrench, dot
+
+
+def yielding_nodes(nodes):
+    """
+    Return which bodies move when passive joints give way, (n,) bool.
+
+    They are those of the passive nodes and of all nodes further out: the only ones for which
+    `start_yielding`, `yield_node` and `induce_node` have anything to do.
+
+    Parameters
+    ----------
+    nodes : (n,) array of NODE
+        Parents before children.
+
+    """
+    yields = nodes['status'] == PASSIVE
+    for i, parent in enumerate(nodes['parent'].tolist()):
+        if parent >= 0 and yields[parent]:
+            yields[i] = True
+    return yields
+
+
+@inlined
+def start_yielding(nodes, i, states):
+    """Write the body's own inertia to IP and zero to z, to which `yield_node` adds from beyond."""
+    s = states[i]
+    body_inertia(nodes[i].mass, s.c, s.Ic, s.IP)
+    for r in range(6):
+        s.z[r] = 0.0
+
+
+@inlined
+def yield_node(nodes, i, yields, passive_torque, states):
+    """
+    Inward step of [JR94] (4.8) and (5.2a) for a node that yields: joint i gives way if passive.
+
+    ``IP`` becomes the inertia of all that node i carries with the passive joints further out free
+    and all others rigid, ``z`` the force that moves it as the outward recursion said, those joints
+    having given way. At a passive joint ``UP = IP S``, ``DP = Sᵀ UP`` and ``u = τ_p − Sᵀ z``, the
+    joint force left to accelerate it.
+    """
+    node, s = nodes[i], states[i]
+    z, f, UP = s.z, s.f, s.UP
+    for r in range(6):
+        z[r] += f[r]
+    gain = inverse_DP = 0.0
+    if node.status == PASSIVE:
+        s.DP = joint_inertia(s.IP, s.S, UP)
+        s.u = passive_torque[node.v_index] - dot(z, s.S)
+        inverse_DP = 1.0 / s.DP
+        gain = s.u * inverse_DP
+    else:
+        for r in range(6):
+            UP[r] = 0.0
+    if node.parent >= 0 and yields[node.parent]:
+        parent = states[node.parent]
+        hand_on(s.IP, UP, inverse_DP, parent.IP)
+        for r in range(6):
+            parent.z[r] += z[r] + gain * UP[r]
+
+
+@inlined
+def induce_node(nodes, i, yields, states, a):
+    """
+    Outward step of [JR94] (5.2b) for a node that yields: what joint i is induced to do if passive.
+
+    ``B`` is the induced acceleration of body i, on top of the one that it was given. It is added to
+    ``A``, and the force it takes to ``f``; the joint's own part is added to ``a``.
+    """
+    node, s = nodes[i], states[i]
+    A, B = s.A, s.B
+    carried = node.parent >= 0 and yields[node.parent]
+    for r in range(6):
+        B[r] = states[node.parent].B[r] if carried else 0.0
+    if node.status == PASSIVE:
+        x = (s.u - dot(s.UP, B)) / s.DP
+        a[node.v_index] += x
+        for r in range(6):
+            B[r] += x * s.S[r]
+    for r in range(6):
+        A[r] += B[r]
+    add_inertial_force(nodes[i].mass, s.c, s.Ic, B, s.f)
+
+
+@inlined
+def gather_torques(nodes, passive_torque, states, tau):
+    """
+    Inward recursion over all nodes: write the joint forces of the links' forces ``f``.
+
+    Each joint takes its force's component along S and hands the rest to its parent; a passive one
+    takes ``passive_torque`` instead, and gives way to the difference: ``f_parent += f + UP (τ_p −
+    Sᵀ f) / DP``. For a force at a point that is J_Gᵀ of [JR94] (6.8). Forces that passive joints
+    have already given way to leave no difference but rounding.
+    """
+    for i in range(nodes.size - 1, -1, -1):
+        node, s = nodes[i], states[i]
+        f, UP = s.f, s.UP
+        gain = 0.0
+        if node.v_index >= 0:
+            torque = dot(f, s.S)
+            if node.status == PASSIVE:
+                gain = (passive_torque[node.v_index] - torque) / s.DP
+                torque = passive_torque[node.v_index]
+            tau[node.v_index] = torque
+        if node.parent >= 0:
+            outer = states[node.parent].f
+            if gain == 0.0:
+                for r in range(6):
+                    outer[r] += f[r]
+            else:
+                for r in range(6):
+                    outer[r] += f[r] + gain * UP[r]
+
+
+@kernel
+def hybrid_dynamics(
+        nodes, yields, q, v, points, exerted, passive_torque, gravity,  # robot, state, forces
+        states,  # scratch
+        a, tau):
+    """
+    Write the unknown half of the accelerations and of the joint forces, [JR94] (4.4), in O(n).
+
+    Passive joints of known force accelerate as they must, all others accelerate as told.
+
+    Parameters
+    ----------
+    nodes, yields : (n,) arrays of NODE, bool
+        The robot; `yielding_nodes` of it.
+    q, v : arrays
+        The state.
+    points, exerted : (k,) array of POINT, (k, 6) array
+        Where the robot exerts wrenches, and the wrenches ``[f; n]``, N and N m, world axes.
+    passive_torque : (nv,) array
+        τ_p; read at passive joints.
+    gravity : (3,) array
+        m/s².
+    states : (n,) array of NODE_STATE
+        Scratch.
+    a : (nv,) array
+        Accelerations: given at active joints, zero at locked ones; at passive ones any, to which
+        the induced ones are added.
+    tau : (nv,) array
+        Result: the force of the active joints, ``passive_torque`` at the passive ones, what the
+        brake must bear at locked ones.
+
+    """
+    n = nodes.size
+    # Pass 1: the motion that is known, and the forces that it would take.
+    for i in range(n):
+        place_node(nodes, i, q, states)
+        weigh_node(nodes, i, states)
+        move_node(nodes, i, v, a, states)
+        load_node(nodes, i, gravity, states)
+        if yields[i]:
+            start_yielding(nodes, i, states)
+    for e in range(points.size):
+        place_point(points, e, nodes, states)
+        if points[e].frame.node >= 0:
+            add_wrench(points[e].p, exerted[e], states[points[e].frame.node].f)
+    # Pass 2: the inertia and the force that passive joints feel.
+    for i in range(n - 1, -1, -1):
+        if yields[i]:
+            yield_node(nodes, i, yields, passive_torque, states)
+    # Pass 3: the motion that they are induced to make.
+    for i in range(n):
+        if yields[i]:
+            induce_node(nodes, i, yields, states, a)
+    # Pass 4: the joint forces of it all.
+    gather_torques(nodes, passive_torque, states, tau)
