@@ -7,6 +7,8 @@ import numpy as np
 
 from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
+from opspace_control.simulation.drives import add_brakes, make_stiff
+from opspace_control.simulation.sensors import add_wrench_sensors
 from opspace_control.simulation.urdf_reader import body_name, link_name, read_urdf
 from opspace_control.simulation.weld import weld
 
@@ -22,7 +24,7 @@ if mujoco.get_mju_user_warning() is None:
 
 
 def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction, contacts, floor,
-                  locked_joints):
+                  locked_joints, wrench_sensors):
     """
     Return (mujoco.MjModel, joints, welds).
 
@@ -47,6 +49,9 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction
         _set_placeholders(spec, description.inertials)
         welds = {joint.name: weld(spec, joint) for joint in _locked(joints, locked_joints)}
         _set_mimics(spec, joints, timestep, welds)
+        add_brakes(spec, [joint for joint in joints.values()
+                          if joint.mimic is None and joint.name not in welds], timestep)
+        add_wrench_sensors(spec, wrench_sensors)
         if contacts or floor:
             _set_contacts(spec, contacts, floor)
         model = spec.compile()
@@ -178,8 +183,7 @@ def _set_mimics(spec, joints, timestep, welds):
         coupling.type = mujoco.mjtEq.mjEQ_JOINT
         coupling.name1, coupling.name2 = follower.parts[0], joints[leader].parts[0]
         coupling.data[:5] = offset, multiplier, 0.0, 0.0, 0.0
-        coupling.solref[:2] = 2.0 * timestep, 1.0
-        coupling.solimp[:2] = 0.99, 0.9999
+        make_stiff(coupling, timestep)
 
 
 def _set_contacts(spec, contacts, floor):

@@ -6,19 +6,16 @@ import mujoco
 import numpy as np
 
 from opspace_control.errors import SimulationError
-from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import (
-    IDENTITY_POSE,
     base_state,
     check_within,
     joint_values,
     six_numbers,
 )
-from opspace_control.simulation.mujoco_model import compile_model
-from opspace_control.simulation.urdf_reader import body_name, link_name
+from opspace_control.simulation.observable_robot import ObservableRobot
 
 
-class SimulatedRobot:
+class SimulatedRobot(ObservableRobot):
     """
     A simulated robot with ideal effort drives.
 
@@ -47,7 +44,9 @@ class SimulatedRobot:
         Whether the links touch each other, and a floor at z = 0. Of the collision shapes only
         boxes, cylinders and spheres count. Links that overlap in the zero posture do not touch.
     locked_joints : iterable of str
-        Joints whose brake is on: `reset` places them, nothing else moves them.
+        Joints that are welded for good: `reset` places them, nothing else moves them.
+    wrench_sensors : iterable of str
+        Links at which `wrench` measures.
 
     Raises
     ------
@@ -68,102 +67,9 @@ class SimulatedRobot:
 
     """
 
-    def __init__(self, urdf_text, *, floating_base=False, timestep=0.001,
-                 gravity=(0.0, 0.0, -9.81), joint_friction=True, contacts=False, floor=False,
-                 locked_joints=()):
-        self.model, self._joints, self._welds = compile_model(
-            urdf_text, floating_base=floating_base, timestep=timestep, gravity=gravity,
-            joint_friction=joint_friction, contacts=contacts, floor=floor,
-            locked_joints=tuple(locked_joints))
-        self.data = mujoco.MjData(self.model)
-        self.floating_base = floating_base
-        self.link_names = tuple(link_name(self.model.body(i).name)
-                                for i in range(1, self.model.nbody))
-        driven = [(joint, *dof) for joint in self._joints.values() if joint.mimic is None
-                  for dof in zip(joint.dof_names, joint.parts, strict=True)]
-        self.joint_names = tuple(dof_name for _, dof_name, _ in driven)
-        self.lower_position_limits = np.array([joint.lower for joint, _, _ in driven])
-        self.upper_position_limits = np.array([joint.upper for joint, _, _ in driven])
-        self.effort_limits = np.array([joint.effort for joint, _, _ in driven])
-        self._index = {name: i for i, name in enumerate(self.joint_names)}
-        free = [(i, self.model.joint(part)) for i, (joint, _, part) in enumerate(driven)
-                if joint.name not in self._welds]
-        self._free = np.array([i for i, _ in free], int)
-        self._in_qpos = np.array([joint.qposadr[0] for _, joint in free], int)
-        self._in_qvel = np.array([joint.dofadr[0] for _, joint in free], int)
-        self._start = np.zeros(len(driven))
-        self._effort = np.zeros(len(driven))
-        self._wrenches = {}
+    def __init__(self, urdf_text, **options):
+        super().__init__(urdf_text, **options)
         self.reset()
-
-    @property
-    def timestep(self):
-        """Duration of a step, s."""
-        return self.model.opt.timestep
-
-    @property
-    def time(self):
-        """Time since the last `reset`, s."""
-        return self.data.time
-
-    @property
-    def positions(self):
-        """Where the joints are, (n,), rad or m: a copy."""
-        positions = self._start.copy()
-        positions[self._free] = self.data.qpos[self._in_qpos]
-        return positions
-
-    @property
-    def velocities(self):
-        """How fast the joints move, (n,), rad/s or m/s: a copy."""
-        velocities = np.zeros(len(self._start))
-        velocities[self._free] = self.data.qvel[self._in_qvel]
-        return velocities
-
-    @property
-    def efforts(self):
-        """Efforts (n,) that the drives apply, after their clamp, N·m or N: a copy."""
-        return self._effort.copy()
-
-    @property
-    def base_pose(self):
-        """Pose (7,) ``[x y z qx qy qz qw]`` of the root link in the world."""
-        if not self.floating_base:
-            return np.array(IDENTITY_POSE)
-        return self.data.qpos[[0, 1, 2, 4, 5, 6, 3]]
-
-    @property
-    def base_twist(self):
-        """Velocity (6,) ``[v; ω]`` of the root link's origin, world axes, m/s and rad/s."""
-        twist = np.zeros(6)
-        if self.floating_base:
-            twist[:3] = self.data.qvel[:3]
-            # MuJoCo gives the angular part in the base's axes.
-            mujoco.mju_rotVecQuat(twist[3:], self.data.qvel[3:6], self.data.qpos[3:7])
-        return twist
-
-    def frame_pose(self, link):
-        """
-        Return the pose (7,) ``[x y z qx qy qz qw]`` of a link's frame in the world.
-
-        Raises
-        ------
-        SimulationError
-            There is no such link.
-
-        """
-        body = self._body(link)
-        mujoco.mj_kinematics(self.model, self.data)
-        w, x, y, z = self.data.xquat[body]
-        return np.array([*self.data.xpos[body], x, y, z, w])
-
-    def energy(self):
-        """Return the mechanical energy, kinetic plus that of height above the world's origin, J."""
-        mujoco.mj_fwdPosition(self.model, self.data)
-        mujoco.mj_fwdVelocity(self.model, self.data)
-        mujoco.mj_energyPos(self.model, self.data)
-        mujoco.mj_energyVel(self.model, self.data)
-        return float(self.data.energy.sum())
 
     def accelerations(self):
         """Return what the present efforts do to the joints, (n,), rad/s² or m/s²."""
@@ -188,9 +94,30 @@ class SimulatedRobot:
             A wrong size, an unknown joint or a number that is not finite.
 
         """
-        effort = joint_values(effort, self._effort, self._index, 'effort')
-        np.clip(effort, -self.effort_limits, self.effort_limits, out=self._effort)
-        self.data.qfrc_applied[self._in_qvel] = self._effort[self._free]
+        self._drives.set_effort(effort)
+
+    def set_status(self, *, passive=None, locked=None):
+        """
+        Say which drives are dead, and which joints a brake holds, from now on.
+
+        A brake takes up to a few time steps to stop its joint, which it then holds where it is.
+        `reset` makes all drives work, and takes all brakes off.
+
+        Parameters
+        ----------
+        passive : iterable of str, optional
+            Joints, or single degrees of freedom, whose drive is dead: it applies no effort,
+            whatever is commanded. If not given, those stay dead that are.
+        locked : iterable of str, optional
+            Those whose brake is on; if not given, no brake changes.
+
+        Raises
+        ------
+        SimulationError
+            There is no such joint; nothing has changed.
+
+        """
+        self._drives.set_status(passive, locked)
 
     def apply_wrench(self, link, wrench):
         """
@@ -265,7 +192,7 @@ class SimulatedRobot:
         base = base_state(base_pose, base_twist)
         mujoco.mj_resetData(self.model, self.data)
         self._wrenches.clear()
-        self._effort[:] = 0.0
+        self._drives.reset()
         self._start = start
         self.data.qpos[self._in_qpos] = start[self._free]
         self.data.qvel[self._in_qvel] = speed[self._free]
@@ -290,22 +217,13 @@ class SimulatedRobot:
                 in_qvel = self.model.joint(joint.mimic[0]).dofadr[0]
                 self.data.qvel[follower.dofadr[0]] = multiplier * self.data.qvel[in_qvel]
 
-    def _body(self, link):
-        body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, body_name(link))
-        if body < 0:
-            raise SimulationError(f"The robot has no link '{link}'.",
-                                  cure=nearest(link, self.link_names), link=link)
-        return body
-
     def _apply_wrenches(self):
-        """Add the wrenches at the present pose to the drives' generalised forces."""
+        """Apply the wrenches at the present pose."""
         if not self._wrenches:
             return
-        force = self.data.qfrc_applied
-        force[:] = 0.0
-        force[self._in_qvel] = self._effort[self._free]
         mujoco.mj_kinematics(self.model, self.data)
-        mujoco.mj_comPos(self.model, self.data)
         for body, wrench in self._wrenches.items():
-            mujoco.mj_applyFT(self.model, self.data, wrench[:3], wrench[3:],
-                              self.data.xpos[body], body, force)
+            # MuJoCo takes it at the centre of mass.
+            arm = self.data.xpos[body] - self.data.xipos[body]
+            self.data.xfrc_applied[body, :3] = wrench[:3]
+            self.data.xfrc_applied[body, 3:] = wrench[3:] + np.cross(arm, wrench[:3])

@@ -1,0 +1,112 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The drives of the simulated joints, which may fail, and their brakes, which may be put on."""
+
+import mujoco
+import numpy as np
+
+from opspace_control.errors import SimulationError
+from opspace_control.model.topology import nearest
+from opspace_control.simulation.arguments import joint_values
+
+_BRAKE = 'brake of '
+
+
+def add_brakes(spec, joints, timestep):
+    """Add to a MuJoCo spec, for each of these `Joint`s, a brake that is off."""
+    for joint in joints:
+        for part in joint.parts:
+            brake = spec.add_equality(name=_BRAKE + part)
+            brake.type = mujoco.mjtEq.mjEQ_JOINT
+            brake.name1 = part
+            brake.active = False
+            make_stiff(brake, timestep)
+
+
+def make_stiff(equality, timestep):
+    """Make a constraint between joints as stiff as the time step allows."""
+    equality.solref[:2] = 2.0 * timestep, 1.0
+    equality.solimp[:2] = 0.99, 0.9999
+
+
+class Drives:
+    """
+    Ideal effort drives, one a degree of freedom, and brakes.
+
+    Parameters
+    ----------
+    model, data : mujoco.MjModel, mujoco.MjData
+        Made with the brakes of `add_brakes`.
+    dofs : sequence of (str, str, str or None)
+        For each degree of freedom its name, its joint's, and the MuJoCo joint that it is; None for
+        one that is welded.
+    limits : (n,) float
+        Effort limits, N·m or N.
+
+    Attributes
+    ----------
+    effort : (n,) float
+        What the drives apply, N·m or N.
+    free : (k,) int
+        The degrees of freedom that are not welded.
+    in_qpos, in_qvel : (k,) int
+        Where MuJoCo has their positions and velocities.
+
+    """
+
+    def __init__(self, model, data, dofs, limits):
+        self._model, self._data = model, data
+        self._names = {name: i for i, (name, _, _) in enumerate(dofs)}
+        self._joints = [joint for _, joint, _ in dofs]
+        self._limits = limits
+        self.effort = np.zeros(len(dofs))
+        self._powered = np.ones(len(dofs), bool)
+        self.free = np.array([i for i, dof in enumerate(dofs) if dof[2] is not None], int)
+        parts = [dofs[i][2] for i in self.free]
+        self.in_qpos = np.array([model.joint(part).qposadr[0] for part in parts], int)
+        self.in_qvel = np.array([model.joint(part).dofadr[0] for part in parts], int)
+        self._brakes = np.array([model.equality(_BRAKE + part).id for part in parts], int)
+
+    def reset(self):
+        """Start without effort, every drive working and every brake off."""
+        self.effort[:] = 0.0
+        self._powered[:] = True
+        self._data.eq_active[self._brakes] = 0
+
+    def set_effort(self, effort):
+        """Command efforts, as `SimulatedRobot.set_effort`."""
+        effort = joint_values(effort, self.effort, self._names, 'effort')
+        np.clip(effort, -self._limits, self._limits, out=self.effort)
+        self._apply()
+
+    def set_status(self, passive=None, locked=None):
+        """Say which drives are dead and which brakes on, as `SimulatedRobot.set_status`."""
+        dead = None if passive is None else self._chosen(passive, 'passive')
+        braked = None if locked is None else self._chosen(locked, 'locked')
+        if braked is not None:
+            on = braked[self.free]
+            held = self._data.eq_active[self._brakes] == 1
+            # Where the joint is now is where the brake holds it; one that is on keeps its place.
+            new = on & ~held
+            self._model.eq_data[self._brakes[new], 0] = self._data.qpos[self.in_qpos[new]]
+            self._data.eq_active[self._brakes] = on
+        if dead is not None:
+            self._powered[:] = ~dead
+            self.effort[dead] = 0.0
+            self._apply()
+
+    def _apply(self):
+        self.effort[~self._powered] = 0.0
+        self._data.qfrc_applied[self.in_qvel] = self.effort[self.free]
+
+    def _chosen(self, names, argument):
+        """Return the (n,) mask of the degrees of freedom that names of joints or of them mean."""
+        chosen = np.zeros(len(self._joints), bool)
+        known = {**self._names, **dict.fromkeys(self._joints)}
+        for name in names:
+            if name not in known:
+                raise SimulationError(f"{argument} names '{name}', which is no joint.",
+                                      cure=nearest(name, known), joint=name)
+            chosen |= [name in (own, joint)
+                       for own, joint in zip(self._names, self._joints, strict=True)]
+        return chosen

@@ -1,0 +1,161 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What can be seen of a simulated robot and measured at it."""
+
+import mujoco
+import numpy as np
+
+from opspace_control.errors import SimulationError
+from opspace_control.model.topology import nearest
+from opspace_control.simulation.arguments import IDENTITY_POSE
+from opspace_control.simulation.drives import Drives
+from opspace_control.simulation.mujoco_model import compile_model
+from opspace_control.simulation.sensors import contact_wrench, momentum, transmitted_wrench
+from opspace_control.simulation.urdf_reader import body_name, link_name
+
+
+class ObservableRobot:
+    """The part of a `SimulatedRobot` that only looks; arguments and attributes are said there."""
+
+    def __init__(self, urdf_text, *, floating_base=False, timestep=0.001,
+                 gravity=(0.0, 0.0, -9.81), joint_friction=True, contacts=False, floor=False,
+                 locked_joints=(), wrench_sensors=()):
+        self.model, self._joints, self._welds = compile_model(
+            urdf_text, floating_base=floating_base, timestep=timestep, gravity=gravity,
+            joint_friction=joint_friction, contacts=contacts, floor=floor,
+            locked_joints=tuple(locked_joints), wrench_sensors=tuple(wrench_sensors))
+        self.data = mujoco.MjData(self.model)
+        self.floating_base = floating_base
+        self.link_names = tuple(link_name(self.model.body(i).name)
+                                for i in range(1, self.model.nbody))
+        driven = [(joint, *dof) for joint in self._joints.values() if joint.mimic is None
+                  for dof in zip(joint.dof_names, joint.parts, strict=True)]
+        self.joint_names = tuple(dof_name for _, dof_name, _ in driven)
+        self.lower_position_limits = np.array([joint.lower for joint, _, _ in driven])
+        self.upper_position_limits = np.array([joint.upper for joint, _, _ in driven])
+        self.effort_limits = np.array([joint.effort for joint, _, _ in driven])
+        self._index = {name: i for i, name in enumerate(self.joint_names)}
+        self._drives = Drives(
+            self.model, self.data,
+            [(name, joint.name, None if joint.name in self._welds else part)
+             for joint, name, part in driven], self.effort_limits)
+        self._free = self._drives.free
+        self._in_qpos, self._in_qvel = self._drives.in_qpos, self._drives.in_qvel
+        self._start = np.zeros(len(driven))
+        self._wrenches = {}
+
+    @property
+    def timestep(self):
+        """Duration of a step, s."""
+        return self.model.opt.timestep
+
+    @property
+    def time(self):
+        """Time since the last `reset`, s."""
+        return self.data.time
+
+    @property
+    def positions(self):
+        """Where the joints are, (n,), rad or m: a copy."""
+        positions = self._start.copy()
+        positions[self._free] = self.data.qpos[self._in_qpos]
+        return positions
+
+    @property
+    def velocities(self):
+        """How fast the joints move, (n,), rad/s or m/s: a copy."""
+        velocities = np.zeros(len(self._start))
+        velocities[self._free] = self.data.qvel[self._in_qvel]
+        return velocities
+
+    @property
+    def efforts(self):
+        """Efforts (n,) that the drives apply, after their clamp, N·m or N: a copy."""
+        return self._drives.effort.copy()
+
+    @property
+    def base_pose(self):
+        """Pose (7,) ``[x y z qx qy qz qw]`` of the root link in the world."""
+        if not self.floating_base:
+            return np.array(IDENTITY_POSE)
+        return self.data.qpos[[0, 1, 2, 4, 5, 6, 3]]
+
+    @property
+    def base_twist(self):
+        """Velocity (6,) ``[v; ω]`` of the root link's origin, world axes, m/s and rad/s."""
+        twist = np.zeros(6)
+        if self.floating_base:
+            twist[:3] = self.data.qvel[:3]
+            # MuJoCo gives the angular part in the base's axes.
+            mujoco.mju_rotVecQuat(twist[3:], self.data.qvel[3:6], self.data.qpos[3:7])
+        return twist
+
+    def frame_pose(self, link):
+        """
+        Return the pose (7,) ``[x y z qx qy qz qw]`` of a link's frame in the world.
+
+        Raises
+        ------
+        SimulationError
+            There is no such link.
+
+        """
+        body = self._body(link)
+        mujoco.mj_kinematics(self.model, self.data)
+        w, x, y, z = self.data.xquat[body]
+        return np.array([*self.data.xpos[body], x, y, z, w])
+
+    def energy(self):
+        """Return the mechanical energy, kinetic plus that of height above the world's origin, J."""
+        mujoco.mj_fwdPosition(self.model, self.data)
+        mujoco.mj_fwdVelocity(self.model, self.data)
+        mujoco.mj_energyPos(self.model, self.data)
+        mujoco.mj_energyVel(self.model, self.data)
+        return float(self.data.energy.sum())
+
+    def momentum(self, point=(0.0, 0.0, 0.0)):
+        """
+        Return the momentum (6,) ``[p; L]`` of everything that moves, kg m/s and kg m²/s.
+
+        World axes; the angular part about a point (3,) that is fixed in the world, m: about one
+        that moves it would not be conserved.
+        """
+        return momentum(self.model, self.data, np.asarray(point, float))
+
+    def wrench(self, link):
+        """
+        Return what a force/torque sensor between a link and its parent has measured last.
+
+        The wrench (6,) ``[f; n]``, N and N·m, that the link's side exerts on the parent's, in the
+        link's frame and about its origin: at rest, the forces on the link and on what it carries
+        from outside, weight included. It is that of the step which has led to the present state.
+
+        Raises
+        ------
+        SimulationError
+            The link is not one of ``wrench_sensors``.
+
+        """
+        return transmitted_wrench(self.data, link)
+
+    def contact_wrench(self, link):
+        """
+        Return the wrench (6,) ``[f; n]`` that touches exert on a link and what is fixed to it.
+
+        N and N·m, in the link's frame and about its origin; zero if nothing touches it. It is that
+        of the step which has led to the present state.
+
+        Raises
+        ------
+        SimulationError
+            There is no such link.
+
+        """
+        return contact_wrench(self.model, self.data, self._body(link))
+
+    def _body(self, link):
+        body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, body_name(link))
+        if body < 0:
+            raise SimulationError(f"The robot has no link '{link}'.",
+                                  cure=nearest(link, self.link_names), link=link)
+        return body
