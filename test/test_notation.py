@@ -11,6 +11,7 @@ import pytest
 from opspace_control.control.cycle import CYCLE
 from opspace_control.control.envelope import GUARD
 from opspace_control.dynamics import OperationalSpace
+from opspace_control.dynamics.passive_forces import PASSIVE_DOF
 from opspace_control.dynamics.workspace import NODE_STATE, POINT
 from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
@@ -20,6 +21,7 @@ from opspace_control.tasks.posture_law import POSTURE_DOF
 ROOT = Path(__file__).parents[1]
 NOTATION = (ROOT / 'doc' / 'notation.md').read_text()
 RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POINT,
+           'PASSIVE_DOF': PASSIVE_DOF,
            'POSE_TASK': POSE_TASK, 'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE, 'GUARD': GUARD}
 
 

@@ -1,0 +1,178 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The known forces of passive joints: friction, springs, what somebody applies, [JR94] 4."""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import inlined, kernel
+from opspace_control.errors import ModelError, StateError
+from opspace_control.model import RobotState
+from opspace_control.model.nodes import PASSIVE
+
+# What is known of the force of one degree of freedom, should its joint be passive.
+PASSIVE_DOF = np.dtype([
+    ('given', np.float64),          # applied from outside, N·m or N
+    ('damping', np.float64),        # viscous friction, N·m·s/rad or N·s/m
+    ('friction', np.float64),       # Coulomb friction, N·m or N
+    ('slip_velocity', np.float64),  # at which three quarters of it are there, rad/s or m/s
+    ('stiffness', np.float64),      # of a spring, N·m/rad or N/m
+    ('rest', np.float64),           # where the spring is at rest, rad or m
+], align=True)
+
+# Slow beside any motion one cares for, yet no step in the torque of a joint that stands still.
+SLIP_VELOCITY = 0.01
+
+
+@inlined
+def passive_forces(nodes, dofs, q, v, torque):
+    """
+    Write the forces τ_p of the passive joints of [JR94] (4.2), zero for all other joints.
+
+    ``τ_p = given − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Coulomb
+    friction is made continuous at rest: a joint that it should hold creeps instead, slower than
+    the slip velocity.
+    """
+    for k in range(torque.size):
+        torque[k] = 0.0
+    for i in range(nodes.size):
+        if nodes[i].status != PASSIVE:
+            continue
+        k = nodes[i].v_index
+        dof = dofs[k]
+        force = dof.given - dof.damping * v[k]
+        if dof.friction != 0.0:
+            force -= dof.friction * math.tanh(v[k] / dof.slip_velocity)
+        if dof.stiffness != 0.0:
+            force -= dof.stiffness * (q[nodes[i].q_index] - dof.rest)
+        torque[k] = force
+
+
+@kernel
+def passive_torque(nodes, dofs, q, v, torque):
+    """Write the forces of the passive joints, (nv,)."""
+    passive_forces(nodes, dofs, q, v, torque)
+
+
+class PassiveForces:
+    """
+    What is known of the forces of passive joints, [JR94] 4.1; with no argument they are zero.
+
+    ``τ_p = given − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Every
+    value can be set for any joint; it counts while that joint is passive. One number stands for all
+    dofs, an array (nv,) is in the order of ``dof_names``, a dict names joints or dofs.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot.
+    damping : float, (nv,) array, or dict of str to float
+        Viscous friction, N·m·s/rad or N·s/m.
+    friction : float, (nv,) array, or dict of str to float
+        Coulomb friction, N·m or N.
+    stiffness : float, (nv,) array, or dict of str to float
+        Of springs, N·m/rad or N/m; joints that turn by a quaternion have none.
+    rest : float, (nv,) array, or dict of str to float
+        Where springs are at rest, rad or m.
+    slip_velocity : float, (nv,) array, or dict of str to float
+        Speed at which about three quarters of the Coulomb friction are there, rad/s or m/s.
+
+    Raises
+    ------
+    ModelError
+        For an unknown name, a wrong number of numbers, or one that is not finite or is negative.
+
+    """
+
+    def __init__(self, model, *, damping=0.0, friction=0.0, stiffness=0.0, rest=0.0,
+                 slip_velocity=SLIP_VELOCITY):
+        self._model = model
+        self._dofs = np.zeros(model.nv, PASSIVE_DOF)
+        self._dofs['slip_velocity'] = SLIP_VELOCITY
+        self._set('damping', damping)
+        self._set('friction', friction)
+        self._set('slip_velocity', slip_velocity, lowest=np.finfo(float).tiny)
+        if np.ndim(stiffness) == 0 and not isinstance(stiffness, dict):
+            stiffness = np.where(model.q_index >= 0, stiffness, 0.0)
+        self._set('stiffness', stiffness)
+        self._set('rest', rest, lowest=-np.inf)
+        for k in np.flatnonzero((self._dofs['stiffness'] > 0.0) & (model.q_index < 0)):
+            raise ModelError(f"'{model.dof_names[k]}' turns by a quaternion: it has no spring.",
+                             cure='Set the force of such a joint as given.',
+                             joint=model.dof_names[k])
+
+    @classmethod
+    def from_urdf(cls, model):
+        """Return the friction that the URDF's ``<dynamics>`` gives each joint."""
+        return cls(model, damping=model.damping, friction=model.friction)
+
+    @property
+    def dofs(self):
+        """The record of each dof, (nv,) of PASSIVE_DOF: live memory for compiled code."""
+        return self._dofs
+
+    @property
+    def given(self):
+        """Forces applied from outside, (nv,), N·m or N; a copy."""
+        return self._dofs['given'].copy()
+
+    def set_given(self, forces):
+        """
+        Set the forces applied from outside; what a dict leaves out stays.
+
+        Parameters
+        ----------
+        forces : float, (nv,) array, or dict of str to float
+            N·m or N.
+
+        Raises
+        ------
+        ModelError
+            As for the constructor; then nothing has changed.
+
+        """
+        self._set('given', forces, lowest=-np.inf)
+
+    def torque(self, state):
+        """
+        Return τ_p (nv,), N·m or N: zero for joints that are not passive.
+
+        Raises
+        ------
+        StateError
+            If the state is another model's.
+
+        """
+        if not isinstance(state, RobotState) or state.model is not self._model:
+            raise StateError('The state does not belong to this model.',
+                             cure='Make it with RobotState(model, q, v).', value=state)
+        torque = np.empty(self._model.nv)
+        passive_torque(self._model.nodes, self._dofs, state.q, state.v, torque)
+        return torque
+
+    def _set(self, quantity, values, lowest=0.0):
+        """Write one quantity of the dofs; nothing if a value is refused."""
+        column = self._dofs[quantity].copy()
+        if isinstance(values, dict):
+            for name, value in values.items():
+                dofs = self._model.joint_dofs.get(name)
+                dofs = [self._model.dof_index(name)] if dofs is None else dofs
+                column[dofs] = self._numbers(f"{quantity} of '{name}'", value, len(dofs), lowest)
+        else:
+            column[:] = self._numbers(quantity, values, self._model.nv, lowest)
+        self._dofs[quantity] = column
+
+    @staticmethod
+    def _numbers(what, values, count, lowest):
+        """Return one or ``count`` finite numbers of at least ``lowest``, or raise a ModelError."""
+        try:
+            numbers = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        if numbers.shape not in {(), (count,)} or not np.isfinite(numbers).all() or (
+                numbers < lowest).any():
+            kind = {-np.inf: 'finite', 0.0: 'finite, zero or more'}.get(lowest, 'finite, positive')
+            raise ModelError(f'passive forces: {what} is {values!r}.', value=values,
+                             cure=f'Give one number or {count}, {kind}.')
+        return numbers
