@@ -2,7 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recursive dynamics of branching robots: a compiled recursion per file, and their wrappers."""
 
+from opspace_control.dynamics.closed_chain import (
+    ClosedChain,
+    closed_chain,
+    closed_chain_dynamics,
+)
+from opspace_control.dynamics.closures import Closure
 from opspace_control.dynamics.operational_space import OperationalSpace, operational_space
 from opspace_control.dynamics.robot_model import GRAVITY, RobotModel
 
-__all__ = ['GRAVITY', 'OperationalSpace', 'RobotModel', 'operational_space']
+__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'OperationalSpace', 'RobotModel', 'closed_chain',
+           'closed_chain_dynamics', 'operational_space']

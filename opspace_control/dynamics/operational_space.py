@@ -108,7 +108,7 @@ def operational_space(model, state, frames):
     )
 
 
-def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE):
+def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE, reference=None):
     """
     Return Λ and the rank of Λ⁻¹; the pseudo-inverse where directions are lost.
 
@@ -124,6 +124,9 @@ def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE):
         Linear mobility that any point of interest exceeds by far, 1/kg.
     tolerance : float
         Smallest eigenvalue of the scaled matrix that counts as a freedom.
+    reference : (6m,) array, optional
+        By what to measure the points instead: the diagonal of Λ⁻¹ before something took freedoms
+        from them, for what is left then may be nothing but rounding.
 
     Returns
     -------
@@ -133,7 +136,8 @@ def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE):
         How many directions are left.
 
     """
-    mobility = inverse.diagonal().reshape(-1, 2, 3).mean(axis=2)    # a point's linear and angular
+    diagonal = inverse.diagonal() if reference is None else reference
+    mobility = diagonal.reshape(-1, 2, 3).mean(axis=2)    # a point's linear and angular
     mobility[:, 0] = np.maximum(mobility[:, 0], least_mobility)
     moving = mobility > 0.0
     scale = np.repeat(np.where(moving, mobility, np.inf) ** -0.5, 3)

@@ -1,0 +1,257 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Trees that are closed by grasps and contacts: their operational space and their accelerations.
+
+A closed chain is the tree and the constraint ``J_c v̇ + J̇_c v = 0``. Its points' unit wrenches are
+carried inwards together with those of the tasks, so everything here is in O(nm + m³), without A or
+A⁻¹; what [RKR95] (13)-(22) does by minimal coordinates q_c, elimination does for any of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.dynamics import kinematics
+from opspace_control.dynamics.consistent_inverse import response_columns
+from opspace_control.dynamics.operational_space import (
+    OperationalSpace,
+    invert_inverse_inertia,
+)
+from opspace_control.dynamics.operational_space_inertia import inverse_inertia
+from opspace_control.dynamics.robot_model import names
+from opspace_control.dynamics.workspace import make_points, poisoned
+from opspace_control.errors import ModelError
+from opspace_control.model.nodes import ACTIVE, LOCKED
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedChain(OperationalSpace):
+    """
+    Operational space of a closed chain, ``Λ a + μ + ρ = J̄ᵀ τ``, [RKR95] (17)-(22).
+
+    The fields of `OperationalSpace` under the constraints; τ are the joint forces of the active
+    joints, the internal ones of the grasp among them. ``jacobian`` and ``bias_acceleration`` are
+    those of the tree.
+    """
+
+    closures: tuple
+    """The k closures, in order."""
+    constraint_jacobian: np.ndarray
+    """J_c, (6k, nv), axes of each closure; rows that are not held are zero."""
+    constraint_bias: np.ndarray
+    """J̇_c v, (6k,), m/s² and rad/s²."""
+    constraint_rank: int
+    """How many freedoms the closures take: less than their rows where some say the same."""
+
+
+def closed_chain(model, state, frames, closures):
+    """
+    Return the operational-space dynamics of the named frames while the closures hold.
+
+    ``Λ⁻¹ = L_tt − L_tc L_cc⁺ L_ct`` with ``L = J A⁻¹ Jᵀ`` over tasks t and closures c; where joints
+    are passive the same over the passive joints alone, Q, is taken off: what these give way.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot.
+    state : RobotState
+        Made for this model.
+    frames : sequence of str
+        m frame names, at least one; one name alone will do.
+    closures : sequence of Closure
+        k of them. That they hold at this state, and that v respects them, is not checked.
+
+    Returns
+    -------
+    ClosedChain
+
+    Raises
+    ------
+    StateError
+        If the state is another model's.
+    ModelError
+        For an unknown frame, or none.
+
+    """
+    frames, closures = names(frames), tuple(closures)
+    if not frames:
+        raise ModelError('No frame is named, so there is no operational space.',
+                         cure=f"Name one or more links, such as '{model.frame_names[-1]}'.")
+    stack = _Stack(model, state, frames, closures)
+    t = 6 * len(frames)
+    responses, L, mobility = stack.responses(model.nodes)
+    X, Lambda_inverse, H, constraint_rank = stack.eliminated(responses, L, mobility, t)
+    bias = stack.bias[:t] - H @ stack.bias[t:]
+    forces = X.T @ np.column_stack([model.bias_force(state), model.gravity(state)])
+    if model.passive.any():
+        X_passive, Q, _ = stack.responses(_passive_alone(model.nodes))
+        X_passive, Q, _, _ = stack.eliminated(X_passive, Q, mobility, t)
+        X, Lambda_inverse = X - X_passive, Lambda_inverse - Q
+    inertia, rank = stack.inverted(Lambda_inverse, mobility[:t])
+    return ClosedChain(
+        frames=frames,
+        jacobian=stack.jacobian[:t],
+        bias_acceleration=stack.bias[:t],
+        inverse_inertia=Lambda_inverse,
+        inertia=inertia,
+        dynamically_consistent_inverse=X @ inertia,
+        coriolis=inertia @ (forces[:, 0] - bias),
+        gravity=inertia @ forces[:, 1],
+        rank=rank,
+        closures=closures,
+        constraint_jacobian=stack.jacobian[t:],
+        constraint_bias=stack.bias[t:],
+        constraint_rank=constraint_rank,
+    )
+
+
+def closed_chain_dynamics(model, state, torque, closures):
+    """
+    Return how the joints accelerate, and what the closures bear.
+
+    ``v̇ = v̇_tree + A⁻¹ J_cᵀ λ``, ``λ = −L_cc⁺ (J_c v̇_tree + J̇_c v)``.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot.
+    state : RobotState
+        Made for this model.
+    torque : (nv,) array
+        Joint forces τ, N m or N; of passive joints too, those of locked ones are ignored.
+    closures : sequence of Closure
+        k of them. That they hold at this state, and that v respects them, is not checked.
+
+    Returns
+    -------
+    acceleration : (nv,) array
+        v̇, rad/s² or m/s²; zero at locked joints.
+    wrenches : (k, 6) array
+        λ, what each closure does to its first link, N and N m, at its place and in its axes. Where
+        closures say the same, the smallest that will do.
+
+    Raises
+    ------
+    StateError
+        If the state is another model's, or ``torque`` not nv finite numbers.
+    ModelError
+        For an unknown frame.
+
+    """
+    stack = _Stack(model, state, (), tuple(closures))
+    X, L, mobility = stack.responses(model.nodes)
+    free = model.forward_dynamics(state, torque)
+    wrenches = -stack.inverted(L, mobility)[0] @ (stack.jacobian @ free + stack.bias)
+    return free + X @ wrenches, wrenches.reshape(-1, 6)
+
+
+class _Stack:
+    """
+    The rows of tasks, then closures, and how they follow from those of single points.
+
+    A closure with two links has a point on each; its rows are the difference of their motions, both
+    at the place that belongs to the first link, and in the closure's axes.
+    """
+
+    def __init__(self, model, state, frames, closures):
+        self.model, self.state = model, state
+        self.least_mobility = 1.0 / model.nodes['mass'].sum()
+        linked = [closure for closure in closures if closure.other is not None]
+        self.frames = (*frames, *(closure.frame for closure in closures),
+                       *(closure.other for closure in linked))
+        self.points, self.supports = make_points(model, self.frames)
+        self.nodes, self.states = model._workspace(state)
+        m, k = len(frames), len(closures)
+        first = self.points['frame'][m:m + k]
+        for frame, closure in zip(first, closures, strict=True):
+            frame['position'] += frame['rotation'] @ closure.position
+        self._move()
+        second = iter(range(m + k, len(self.points)))
+        self.parts = [(e, e, np.eye(6)) for e in range(m)]  # (number in the stack, point, axes)
+        for e, closure in enumerate(closures, m):
+            turn = np.kron(np.eye(2), (self.points['R'][e] @ closure.rotation).T)
+            turn *= closure.held[:, None]
+            self.parts.append((e, e, turn))
+            if closure.other is not None:
+                o = next(second)
+                self._put(self.points[o], self.points['p'][e])
+                self.parts.append((e, o, -turn))
+        self._move()
+        self.rows = np.zeros((6 * (m + k), 6 * len(self.points)))
+        for e, o, turn in self.parts:
+            self.rows[6 * e:6 * e + 6, 6 * o:6 * o + 6] = turn
+        jacobian = poisoned((6 * len(self.points), model.nv))
+        kinematics.fill_jacobian(self.nodes, self.states, self.points, self.supports, jacobian)
+        self.jacobian = self.rows @ jacobian
+        self.bias = self.rows @ self.points['a'].ravel()
+
+    @staticmethod
+    def _put(point, place):
+        """Take a placed point along its link to another place, (3,) m in world axes."""
+        frame = point['frame']
+        frame['position'] += frame['rotation'] @ (point['R'].T @ (place - point['p']))
+
+    def _move(self):
+        kinematics.move(self.nodes, self.state.q, self.state.v, np.zeros(self.model.nv),
+                        self.states, self.points)
+
+    def responses(self, nodes):
+        """
+        Return what unit wrenches do over the nodes that are not locked.
+
+        Returns
+        -------
+        X : (nv, rows) array
+            ``A⁻¹ Jᵀ``.
+        L : (rows, rows) array
+            ``J A⁻¹ Jᵀ``.
+        mobility : (rows,) array
+            Its diagonal, had each closure's links nothing in common: what a freedom is measured by.
+            Two links that hardly move against each other leave nothing but rounding in L.
+
+        """
+        moving = self.nodes.copy()
+        moving['status'] = nodes['status']
+        n, columns = nodes.size, 6 * len(self.points)
+        K, L = poisoned((n, columns)), poisoned((columns, columns))
+        inverse_inertia(moving, self.state.q, self.supports, self.states, self.points, K, L)
+        X = poisoned((self.model.nv, columns))
+        response_columns(moving, self.states, K, X, poisoned((n, 6, columns)))
+        mobility = np.zeros(len(self.rows))
+        for e, o, turn in self.parts:
+            own = L[6 * o:6 * o + 6, 6 * o:6 * o + 6]
+            mobility[6 * e:6 * e + 6] += (turn @ own @ turn.T).diagonal()
+        return X @ self.rows.T, self.rows @ L @ self.rows.T, mobility
+
+    def inverted(self, L, mobility):
+        """Return the pseudo-inverse and the rank of a square part of L."""
+        return invert_inverse_inertia(L, self.least_mobility, reference=mobility)
+
+    def eliminated(self, X, L, mobility, t):
+        """
+        Return the first t rows' quantities under the constraint of the others.
+
+        Returns
+        -------
+        X : (nv, t) array
+            ``Φ J_tᵀ``, ``Φ = A⁻¹ − A⁻¹ J_cᵀ L_cc⁺ J_c A⁻¹``.
+        L : (t, t) array
+            ``J_t Φ J_tᵀ``.
+        H : (t, 6k) array
+            ``L_tc L_cc⁺``.
+        rank : int
+            Of the constraint.
+
+        """
+        inverse, rank = self.inverted(L[t:, t:], mobility[t:])
+        H = L[:t, t:] @ inverse
+        return X[:, :t] - X[:, t:] @ H.T, L[:t, :t] - H @ L[t:, :t], H, rank
+
+
+def _passive_alone(nodes):
+    """Return the nodes with every active joint held."""
+    nodes = nodes.copy()
+    nodes['status'][nodes['status'] == ACTIVE] = LOCKED
+    return nodes
