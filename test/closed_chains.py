@@ -54,10 +54,10 @@ class DenseChain:
     def _projected(self, which):
         inverse = self.inverse(which)
         X = inverse @ self.J_c.T
-        return inverse - X @ pinv(self.J_c @ X, self.L_cc) @ X.T
+        return inverse - X @ pinv(self.J_c @ X, self.constraint_mobility) @ X.T
 
     @cached_property
-    def L_cc(self):
+    def constraint_mobility(self):
         """J_c A⁻¹ J_cᵀ over all free joints."""
         return self.J_c @ self.inverse(self.free) @ self.J_c.T
 
@@ -65,7 +65,7 @@ class DenseChain:
         """Return (v̇, λ) of joint forces, those of passive joints included; λ the smallest."""
         inverse = self.inverse(self.free)
         free = inverse @ (tau - self.b - self.g)
-        force = pinv(self.L_cc) @ (a_c - self.bias_c - self.J_c @ free)
+        force = pinv(self.constraint_mobility) @ (a_c - self.bias_c - self.J_c @ free)
         return free + inverse @ self.J_c.T @ force, force
 
     def gauss(self, demand, v_dot_null, a_c=0.0):
@@ -127,7 +127,8 @@ class DenseChain:
         tau, v_dot = self.hybrid(v_dot_null)
         a_t, a_c_hyb = self.J @ v_dot + self.bias, self.J_c @ v_dot + self.bias_c
         force = pinv(Q_cc, L_cc) @ (self.J_c @ v_dot_null + self.bias_c - a_c_hyb)
-        Lambda_inverse = (L_tt - L_tc @ pinv(L_cc) @ L_tc.T) - (Q_tt - Q_tc @ pinv(Q_cc, L_cc) @ Q_tc.T)
+        Lambda_inverse = ((L_tt - L_tc @ pinv(L_cc) @ L_tc.T)
+                          - (Q_tt - Q_tc @ pinv(Q_cc, L_cc) @ Q_tc.T))
         a_0 = (a_t - (L_tc - Q_tc) @ force
                - L_tc @ pinv(L_cc) @ (a_c_hyb - (L_cc - Q_cc) @ force - a_c))
         f = np.linalg.solve(Lambda_inverse, demand - a_0)
@@ -139,9 +140,10 @@ class DenseChain:
     def internal_torques(self):
         """Return an orthonormal basis (nv, k) of the active torques that move nothing."""
         active = np.flatnonzero(self.active)
-        U, s, Vt = np.linalg.svd(self.projected[:, active])
-        basis = np.zeros((len(self.A), len(active) - int((s > 1e-10 * s[0]).sum())))
-        basis[active] = Vt[int((s > 1e-10 * s[0]).sum()):].T
+        s, Vt = np.linalg.svd(self.projected[:, active])[1:]
+        rank = int((s > 1e-10 * s[0]).sum())
+        basis = np.zeros((len(self.A), len(active) - rank))
+        basis[active] = Vt[rank:].T
         return basis
 
     def reduced(self, dependent):
