@@ -7,15 +7,13 @@ import time
 
 import numpy as np
 
-from opspace_control.control.brake import Brake
 from opspace_control.control.envelope import LONGEST_STEP, Envelope
 from opspace_control.control.ramps import Ramps
-from opspace_control.control.state_clock import StateClock
 from opspace_control.control.supervisor import Supervisor
-from opspace_control.control.trips import STATE_INVALID, STATE_TIMEOUT, TIME_BACKWARDS, Ends
-from opspace_control.errors import OpspaceError, SafetyError
-from opspace_control.model import RobotState
-from opspace_control.ros.conversions import JointStateReader, nanoseconds
+from opspace_control.control.trips import STATE_TIMEOUT, TIME_BACKWARDS, Ends
+from opspace_control.errors import SafetyError
+from opspace_control.ros.command_output import CommandOutput
+from opspace_control.ros.state_intake import StateIntake
 from opspace_control.ros.statistics import CycleStatistics
 
 # Between two commands of a robot that is being released.
@@ -31,8 +29,7 @@ class ControlCycle:
     One control cycle on each joint state, within the safety envelope.
 
     What does not fit the envelope trips: the robot is damped and carried while its state is known,
-    damped and then released while it is not. Every command, whatever its reason, is bounded by the
-    envelope last.
+    damped and then released while it is not.
 
     Parameters
     ----------
@@ -45,31 +42,25 @@ class ControlCycle:
 
     Attributes
     ----------
-    state : RobotState
-        The last one.
-    known : bool
-        Whether there was one.
+    envelope : Envelope
+        Bounds every command, whatever its reason.
     supervisor : Supervisor
         Knows what has tripped.
     ramps : Ramps
         Make what is set gradual.
+    statistics : CycleStatistics
 
     """
 
     def __init__(self, controller, command, publish, logger):
         model = controller.model
         self._controller = controller
-        self._reader = JointStateReader(model)
-        self._command = command
-        self._publish = publish
         self._logger = logger
-        self.state = RobotState(model, model.neutral(), np.zeros(model.nv))
-        self._torque = np.zeros(model.nv)
         self.envelope = Envelope(model, controller.effort_limits)
         self.supervisor = Supervisor()
-        self._brakes = Brake(controller)
         self.ramps = Ramps(controller.gradual)
-        self._clock = StateClock()
+        self._intake = StateIntake(model, self.envelope)
+        self._output = CommandOutput(controller, self.envelope, self._intake, command, publish)
         self.period = 0.0           # s, shortest time between two cycles
         self.state_timeout = 0.05   # s, 0 for never
         self.feedback_period = 0.0  # s, 0 for never
@@ -83,11 +74,9 @@ class ControlCycle:
     def reset(self):
         """Forget states and trips: nothing is known until the next state arrives."""
         now = time.perf_counter()
-        self.known = False
         self._due = self._feedback_due = -np.inf
-        self._unspent = 0.0         # robot time since the last cycle, s
-        self._last_sent = self._last_good = now
-        self._clock.restart(now)
+        self._intake.restart(now)
+        self._output.restart(now)
         self._begun = False
         self.envelope.restart()
         self.supervisor.restart()
@@ -108,14 +97,24 @@ class ControlCycle:
                                  position_jump=parameters['safety.position_jump'])
 
     @property
+    def state(self):
+        """The last RobotState that was believed."""
+        return self._intake.state
+
+    @property
+    def known(self):
+        """Whether there was one."""
+        return self._intake.known
+
+    @property
     def stamp(self):
         """Time stamp of the last state, ns, 0 if it had none."""
-        return self._clock.stamp
+        return self._intake.clock.stamp
 
     @property
     def time(self):
         """Time of the last state, ns: its stamp, or that of a steady clock if it had none."""
-        return self._clock.time
+        return self._intake.clock.time
 
     @property
     def fault(self):
@@ -140,19 +139,18 @@ class ControlCycle:
             if self.supervisor.trip:
                 self._resume()
             if not self._begun:
-                self._begin()
+                self._begun = True
+                self._output.begin()
             # Stamps may leap: nothing that takes time may be over at once for it.
-            dt, self._unspent = min(self._unspent, LONGEST_STEP), 0.0
+            dt = min(self._intake.spend(), LONGEST_STEP)
             self.ramps.advance(dt)
             self.move_goals(self.time)
-            self._controller.compute_torque(self.state, out=self._torque)
-            self.envelope.bound(self._torque, dt)
+            self._controller.compute_torque(self.state, out=self.commanded)
+            self._output.send(dt, now)
         except SafetyError as error:
             self._trip(error, now)
             self._brake(now)
             return
-        self._publish(self._command.write(self._torque))
-        self._last_sent = now
         self.statistics.count(now, self.stamp)
         if self.feedback_period and now >= self._feedback_due:
             self._feedback_due = now + self.feedback_period
@@ -168,7 +166,7 @@ class ControlCycle:
     @property
     def commanded(self):
         """Joint forces last commanded, (nv,), N·m or N."""
-        return self._torque
+        return self._output.torque
 
     def watch(self):
         """Look at the age of the last state; to be called often, by a steady clock."""
@@ -176,11 +174,11 @@ class ControlCycle:
         self._do_work()
         if self._released:
             return
-        age = now - self._clock.last_new
+        age = now - self._intake.clock.last_new
         if self.known and self.state_timeout and age > self.state_timeout:
             self._trip(SafetyError(STATE_TIMEOUT, f'No new joint state for {1e3 * age:.0f} ms.'),
                        now)
-        if self.supervisor.blind and (self._torque.any() or self.supervisor.damping_left(now)):
+        if self.supervisor.blind and (self.commanded.any() or self.supervisor.damping_left(now)):
             self._brake(now)
 
     def hold(self):
@@ -204,13 +202,13 @@ class ControlCycle:
         start = now = time.perf_counter()
         try:
             left = 1.0
-            while self.known and (left > 0.0 or self._torque.any()):
+            while self.known and (left > 0.0 or self.commanded.any()):
                 message = take() if take else None
                 if message is not None:
                     with contextlib.suppress(SafetyError):  # the last good velocity will do
                         self._take(message, now)
                 left = self.supervisor.fading(now - start)
-                self._damp(left, now)
+                self._output.coast(left, now)
                 time.sleep(_RELEASE_PERIOD)
                 now = time.perf_counter()
         finally:
@@ -223,27 +221,18 @@ class ControlCycle:
 
     def rest(self):
         """Command zero effort."""
-        self._torque[:] = 0.0
-        self._publish(self._command.write(self._torque))
+        self._output.rest()
 
     def _take(self, message, now):
-        """Read a state, or raise a SafetyError if it is not one to go by."""
-        dt = self._clock.step(nanoseconds(message.header.stamp), now)
-        self._unspent += dt
-        self.envelope.elapse(dt)
-        try:
-            self.state.update(*self._reader.read(message))
-        except OpspaceError as error:
-            raise SafetyError(STATE_INVALID, str(error)) from error
-        self.known, self._last_good = True, now
+        """Take a state, or raise a SafetyError if it is not one to go by."""
         trip = self.supervisor.trip
         if trip and trip.ends == Ends.BY_ITSELF and self.supervisor.released(now):
             self.envelope.forget_state()
-        self.envelope.accept(self.state)
+        self._intake.take(message, now)
 
     def _may_control(self, now):
         """Return whether there is no trip, or whether this state ends it."""
-        if self._clock.repeated:
+        if self._intake.clock.repeated:
             return not self.supervisor.trip
         return self.supervisor.on_good_state(now)
 
@@ -271,37 +260,12 @@ class ControlCycle:
         self.recovered = True
         self._logger.info(f'{name} is over: control goes on with {goals}.')
 
-    def _begin(self):
-        """Let efforts start from what the joints hold as far as can be known: their weight."""
-        self._begun = True
-        self._unspent = 0.0
-        self._brakes.weight(self.state, self._torque)
-        self.envelope.bound(self._torque, 0.0)
-
     def _brake(self, now):
         """Take the motion out of the robot, with what is known of it."""
         if self.supervisor.blind:
-            self._damp(self.supervisor.damping_left(now), now)
+            self._output.coast(self.supervisor.damping_left(now), now)
         else:
-            self._brakes.carry(self.state, self._torque)
-            self._send(now)
-
-    def _damp(self, scale, now):
-        """Command pure damping, if it is known of what."""
-        scale = scale if self.known else 0.0
-        self._brakes.coast(self.state, now - self._last_good, scale, self._torque)
-        self._send(now)
-
-    def _send(self, now):
-        """Command what the envelope lets through in the time since the last command."""
-        dt, self._unspent = self._unspent or now - self._last_sent, 0.0
-        try:
-            self.envelope.bound(self._torque, dt)
-        except SafetyError:
-            self._torque[:] = 0.0
-            self.envelope.bound(self._torque, dt)
-        self._publish(self._command.write(self._torque))
-        self._last_sent = now
+            self._output.carry(now)
 
 
 def _period(rate):
