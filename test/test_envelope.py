@@ -103,11 +103,34 @@ class TestStates:
         envelope.accept(state())
         for _ in range(3):
             envelope.elapse(DT)
-            with pytest.raises(SafetyError, match=r"'l_elbow' jumped from 0\.0+ to 1\.0") as error:
+            with pytest.raises(SafetyError, match=r"'l_elbow' jumped to 1\.0") as error:
                 envelope.accept(state(moved=1.0))
             assert error.value.trip is POSITION_JUMP
         envelope.elapse(DT)
         envelope.accept(state(moved=0.05))
+
+    def test_a_jump_never_becomes_true_by_waiting(self, envelope):
+        """The arm falls meanwhile: its velocity tells how far, and the jump stays one."""
+        envelope.accept(state())
+        for k in range(1, 501):
+            fallen, velocity = 4.0 * (k * DT) ** 2, 8.0 * k * DT
+            envelope.elapse(DT)
+            with pytest.raises(SafetyError, match='l_elbow'):
+                envelope.accept(state(moved=fallen + 1.0, velocity=velocity))
+        envelope.elapse(DT)
+        envelope.accept(state(moved=fallen + velocity * DT, velocity=velocity))
+
+    def test_other_joints_are_seen_while_one_has_jumped(self, envelope):
+        envelope.accept(state())
+        for k in range(1, 11):
+            jumped = state(moved=1.0)
+            q = jumped.q.copy()
+            q[0] = 0.05 * k
+            envelope.elapse(DT)
+            with pytest.raises(SafetyError, match='l_elbow'):
+                envelope.accept(RobotState(MODEL, q, jumped.v))
+        q[MODEL.q_index[ELBOW]] -= 1.0
+        envelope.accept(RobotState(MODEL, q, jumped.v))
 
     def test_an_encoder_may_wrap_where_the_joint_turns_freely(self):
         model = KinematicTree.from_urdf(TURNTABLE)

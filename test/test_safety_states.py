@@ -232,9 +232,24 @@ class TestPositionJumps:
         """Damped without the reading, and on to the goal when it is what it was."""
         goal = robot.send_goal('left', AHEAD)
         robot.lock_step(0.003, jumped)
-        assert count(robot, f"position_jump: '{JOINT}' jumped from") == 1
+        assert count(robot, f"position_jump: '{JOINT}' jumped to") == 1
         assert 'control goes on with its goals' in robot.recover()
         robot.arrive('left', goal)
+        assert robot.fastest < 0.5
+
+    def test_hidden_in_a_leap_of_time(self, robot):
+        """Clocks that are set at that moment do not make it believable."""
+        goal = robot.send_goal('left', AHEAD)
+
+        def tomorrow(message):
+            message.header.stamp.sec += 86400
+            return message
+
+        robot.lock_step(0.003, lambda message: jumped(tomorrow(message)))
+        assert count(robot, f"position_jump: '{JOINT}' jumped to") == 1
+        assert 'control goes on with its goals' in robot.recover(tomorrow)
+        robot.lock_step(1.0, tomorrow)
+        assert np.linalg.norm(robot.hand('left')[:3] - goal) < 0.01
         assert robot.fastest < 0.5
 
     def test_for_good(self, robot):

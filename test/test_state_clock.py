@@ -5,7 +5,7 @@
 import pytest
 
 from opspace_control import SafetyError
-from opspace_control.control.state_clock import StateClock
+from opspace_control.control.state_clock import LONGEST_LEAP, StateClock
 from opspace_control.control.trips import TIME_BACKWARDS
 
 SECOND = 1_000_000_000
@@ -41,7 +41,15 @@ def test_without_stamps_the_steady_clock_does(clock):
 def test_a_stamp_after_none_starts_anew(clock):
     clock.step(0, 11.0)
     assert clock.step(SECOND, 11.5) == 0.0
-    assert clock.step(2 * SECOND, 11.6) == 1.0
+    assert clock.step(2 * SECOND, 12.5) == 1.0
+
+
+def test_stamps_that_leap_ahead_are_not_time_that_has_passed(clock):
+    """What is steady is the limit, but for simulations that run ahead of it in small steps."""
+    clock.step(SECOND, 11.0)
+    assert clock.step(86400 * SECOND, 11.001) == LONGEST_LEAP
+    assert clock.step(86401 * SECOND, 11.5) == pytest.approx(0.499)
+    assert clock.step(86401 * SECOND + SECOND // 20, 11.501) == pytest.approx(0.05)
 
 
 def test_the_same_stamp_is_the_same_state(clock):

@@ -35,9 +35,11 @@ def judge_state(guards, q, v, dt):
     Returns 0; ``k + 1`` if dof k is not about where its velocities v of before and v' of now have
     brought it, ``|q' − q − (v + v') dt/2| ≤ jump + (|v| + |v'|) dt/2``, where whole turns of a
     rotation without limits do not count; ``−(k + 1)`` if it moves faster than it may. Without a
-    last state nothing is a jump.
+    last state nothing is a jump. The position of a dof that has jumped is followed by its velocity:
+    it neither becomes true by waiting, nor is it doubted when the jump goes away.
     """
-    for k in range(guards.size):
+    verdict = 0
+    for k in range(guards.size - 1, -1, -1):
         guard = guards[k]
         if guard.q_index < 0:
             continue
@@ -47,15 +49,16 @@ def judge_state(guards, q, v, dt):
         if guard.turns_freely:
             jump -= 2.0 * math.pi * math.floor(jump / (2.0 * math.pi) + 0.5)
         if abs(jump) > guard.position_jump + doubt:
-            return k + 1
-    for k in range(guards.size):
-        guard = guards[k]
-        if guard.q_index >= 0:
-            guard.q, guard.v = q[guard.q_index], v[k]
-    for k in range(guards.size):
-        if abs(v[k]) > guards[k].velocity_limit:
-            return -(k + 1)
-    return 0
+            verdict = k + 1
+            guard.q += moved
+        else:
+            guard.q = q[guard.q_index]
+        guard.v = v[k]
+    if verdict == 0:
+        for k in range(guards.size - 1, -1, -1):
+            if abs(v[k]) > guards[k].velocity_limit:
+                verdict = -(k + 1)
+    return verdict
 
 
 @kernel
@@ -156,14 +159,13 @@ class Envelope:
         Raises
         ------
         SafetyError
-            POSITION_JUMP: the state is not believed, the next one is compared with the last again;
-            VELOCITY_LIMIT: the robot is too fast.
+            POSITION_JUMP: the state is not believed; VELOCITY_LIMIT: the robot is too fast.
 
         """
         verdict = self._judge(self._guards, state.q, state.v, self._elapsed)
+        self._elapsed = 0.0
         if verdict > 0:
             raise self._jump(verdict - 1, state)
-        self._elapsed = 0.0
         if verdict < 0:
             raise self._overspeed(-verdict - 1, state)
 
@@ -191,8 +193,8 @@ class Envelope:
         guard, joint = self._guards[k], self._model.dof_names[k]
         now = float(state.q[guard['q_index']])
         return SafetyError(
-            POSITION_JUMP, f"'{joint}' jumped from {guard['q']:.3f} to {now:.3f}.",
-            joint=joint, value=now)
+            POSITION_JUMP, f"'{joint}' jumped to {now:.3f}; its velocity has led it to "
+            f"{guard['q']:.3f}.", joint=joint, value=now)
 
     def _overspeed(self, k, state):
         joint, speed = self._model.dof_names[k], float(state.v[k])

@@ -5,6 +5,10 @@
 from opspace_control.control.trips import TIME_BACKWARDS
 from opspace_control.errors import SafetyError
 
+# Stamps may run ahead of steady time by so much from one state to the next: a simulation that is
+# faster than real time takes such steps. More is a clock that has been set.
+LONGEST_LEAP = 0.1  # s
+
 
 class StateClock:
     """
@@ -41,7 +45,7 @@ class StateClock:
 
     def step(self, stamp, now):
         """
-        Return how much later than the last state this one is, in s.
+        Return how much later than the last state this one is, in s; a leap ahead does not count.
 
         Parameters
         ----------
@@ -69,4 +73,4 @@ class StateClock:
                               f'{1e-9 * (before - stamp):.3f} s.', value=stamp)
         if stamp == 0:
             return now - last
-        return 1e-9 * (stamp - before) if before else 0.0
+        return min(1e-9 * (stamp - before), max(now - last, LONGEST_LEAP)) if before else 0.0
