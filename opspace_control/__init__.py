@@ -19,6 +19,7 @@ _HOME = {
     'Closure': 'dynamics',
     'closed_chain': 'dynamics',
     'closed_chain_dynamics': 'dynamics',
+    'contact_space': 'dynamics',
     'PoseTask': 'tasks',
     'PostureTask': 'tasks',
     'OperationalSpaceController': 'control',

@@ -8,8 +8,9 @@ from opspace_control.dynamics.closed_chain import (
     closed_chain_dynamics,
 )
 from opspace_control.dynamics.closures import Closure
+from opspace_control.dynamics.contact_inertia import contact_space
 from opspace_control.dynamics.operational_space import OperationalSpace, operational_space
 from opspace_control.dynamics.robot_model import GRAVITY, RobotModel
 
 __all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'OperationalSpace', 'RobotModel', 'closed_chain',
-           'closed_chain_dynamics', 'operational_space']
+           'closed_chain_dynamics', 'contact_space', 'operational_space']
