@@ -67,7 +67,7 @@ def test_everything_else_goes_along(talos):
 def test_the_bias_is_needed(quadruped):
     """Without ``J_cᵀ I_c J̇_c v`` the contacts would follow their own centripetal acceleration."""
     model, contacts = quadruped
-    state = random_state(model, 5)
+    state = random_state(model, 3)
     near = contact_space(model, state, 'trunk', contacts)
     without = (near.dynamically_consistent_inverse.T @ model.bias_force(state)
                - near.inertia @ near.bias_acceleration)
