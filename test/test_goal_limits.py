@@ -92,28 +92,33 @@ def test_posture_beyond_a_joint_limit_is_refused(limits):
 
 def test_pace_keeps_the_newest_goal_of_each():
     pace = GoalPace(100.0)
-    assert pace.may_pass('a', 1, 0.0)
-    assert not pace.may_pass('a', 2, 0.004)
-    assert not pace.may_pass('a', 3, 0.008)
-    assert pace.may_pass('b', 4, 0.008)
+    a, b = ('left', 'pose'), ('left', 'twist')
+    assert pace.may_pass(a, 1, 0.0)
+    assert not pace.may_pass(a, 2, 0.004)
+    assert not pace.may_pass(a, 3, 0.008)
+    assert pace.may_pass(b, 4, 0.008)
     assert pace.due(0.009) == []
-    assert pace.due(0.0101) == [('a', 3)]
+    assert pace.due(0.0101) == [3]
     assert pace.due(1.0) == []
-    assert not pace.may_pass('a', 5, 0.02)
-    assert pace.may_pass('a', 6, 0.0202)
+    assert not pace.may_pass(a, 5, 0.02)
+    assert pace.may_pass(a, 6, 0.0202)
     assert pace.due(1.0) == []
 
 
-def test_pace_can_forget_what_waits():
+@pytest.mark.parametrize(('forgotten', 'left'), [
+    ((), []), (('left',), [3]), (('left', ('pose', 'wrench')), [2, 3])])
+def test_pace_can_forget_what_waits(forgotten, left):
     pace = GoalPace(100.0)
-    assert pace.may_pass('a', 1, 0.0)
-    assert not pace.may_pass('a', 2, 0.004)
-    pace.clear()
-    assert pace.due(1.0) == []
-    assert pace.may_pass('a', 3, 1.0)
+    keys = ('left', 'pose'), ('left', 'twist'), ('right', 'pose')
+    for k, key in enumerate(keys, 1):
+        assert pace.may_pass(key, 0, 0.0)
+        assert not pace.may_pass(key, k, 0.004)
+    pace.forget(*forgotten)
+    assert pace.due(1.0) == left
+    assert pace.may_pass(keys[0], 3, 1.02)
 
 
 def test_pace_of_a_flood():
     pace = GoalPace(250.0)
-    taken = sum(pace.may_pass('a', k, 0.0005 * k) for k in range(2000))
+    taken = sum(pace.may_pass(('left', 'pose'), k, 0.0005 * k) for k in range(2000))
     assert 240 <= taken <= 251

@@ -245,6 +245,23 @@ class TestTrajectory:
         for _ in range(3):
             assert close(node.after(90), torque(expected, START))
 
+    def test_an_older_pose_that_had_to_wait_does_not(self, node, expected):
+        for topic in ('target_pose', 'target_trajectory'):
+            node.publisher(topic, PoseStamped if topic == 'target_pose' else
+                           MultiDOFJointTrajectory)
+        assert node.change(limits__goal_rate=1.0).successful
+        node.network.spin(1.1)  # whatever came before is no reason to wait
+        far = pose_message(np.add(GOAL, (0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0)))
+        here = pose_message(self.start)
+        node.send('target_pose', here)
+        node.send('target_pose', far)
+        node.send('target_trajectory', self.message())
+        begin = node.now
+        self.check(node, expected, begin, 0.5)
+        node.network.spin(1.1)
+        self.check(node, expected, begin, 1.0)
+        assert node.change(limits__goal_rate=1000.0).successful
+
     def test_a_twist_does_not(self, node, expected):
         node.send('target_trajectory', self.message())
         begin = node.now
@@ -279,6 +296,23 @@ class TestSwitch:
         torque(controller, START)
         controller.tasks['left'].clear_target()
         assert close(node.after(1, there), torque(controller, there))
+
+    def test_on_again_before_it_is_off_begins_where_the_robot_is(self, node):
+        errors = node.network.listen(TwistStamped, f'{CONTROLLER}/left/error')
+        assert node.change(safety__ramp_time=10.0).successful
+        there = moved()
+        node.send('target_pose', pose_message(GOAL))
+        node.network.expect(lambda: node.after(1, there).any() and errors
+                            and abs(errors[-1].twist.linear.z) > 0.01)
+        node.switch(False)
+        node.after(1, there)
+        node.switch(True)
+        del errors[:]
+        node.network.expect(lambda: node.after(1, there).any() and errors)
+        assert abs(errors[-1].twist.linear.z) < 1e-9
+        assert node.change(safety__ramp_time=0.0).successful
+        node.switch(False)  # over at once, as everything in the other tests
+        node.switch(True)
 
     def test_on_when_it_is_on_changes_nothing(self, node, expected):
         node.send('target_pose', pose_message(GOAL))

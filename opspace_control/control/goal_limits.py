@@ -106,7 +106,7 @@ def _furthest(model, node):
 
 class GoalPace:
     """
-    Let so many goals pass in a second, for each who gets them; of more, the newest counts.
+    Let so many goals of each kind pass in a second; of more, the newest counts.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ class GoalPace:
 
         Parameters
         ----------
-        key : hashable
-            Who gets it.
+        key : tuple
+            Who gets it, and its kind.
         goal : object
             Kept if it has to wait.
         now : float
@@ -141,14 +141,14 @@ class GoalPace:
         self._due[key] = now + 1.0 / self.rate
         return True
 
-    def clear(self):
-        """Forget the goals that wait: what is wanted now is something else."""
-        self._waiting.clear()
+    def forget(self, who=None, kinds=()):
+        """Forget goals that wait, of somebody and of some kinds or all: newer ones are there."""
+        for key in tuple(self._waiting):
+            if who in (None, key[0]) and (not kinds or key[1] in kinds):
+                del self._waiting[key]
 
     def due(self, now):
-        """Return the (key, goal) whose time has come; they wait no longer."""
-        ready = [(key, goal) for key, goal in self._waiting.items() if now >= self._due[key]]
-        for key, _ in ready:
-            del self._waiting[key]
-            self._due[key] = now + 1.0 / self.rate
-        return ready
+        """Return the goals whose time has come; they wait no longer."""
+        ready = [key for key in self._waiting if now >= self._due[key]]
+        self._due.update(dict.fromkeys(ready, now + 1.0 / self.rate))
+        return [self._waiting.pop(key) for key in ready]

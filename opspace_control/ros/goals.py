@@ -3,6 +3,7 @@
 """Goals that arrive on topics: poses of the tasks and how they move, positions of the joints."""
 
 import time
+from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped
@@ -26,6 +27,10 @@ _COMPLAIN_EVERY = 1.0  # s
 _COMPLAIN_RARELY = 10.0  # s
 # A trajectory that begins later than this was stamped by another clock.
 _LONGEST_WAIT = 60.0  # s
+
+# What a goal makes obsolete, of goals that came before it and still wait for their turn.
+_SUPERSEDED = {'target_pose': ('target_trajectory',),
+               'target_trajectory': ('target_pose', 'target_twist', 'target_accel')}
 
 
 class Goals:
@@ -67,14 +72,14 @@ class Goals:
                     ('target_twist', TwistStamped, self._on_twist),
                     ('target_accel', AccelStamped, self._on_acceleration),
                     ('target_trajectory', MultiDOFJointTrajectory, self._on_trajectory)):
-                self._listen(kind, f'~/{task.name}/{name}', take, task)
+                self._listen(kind, f'~/{task.name}', name, take, task)
             self._services.append(node.create_service(
                 SetBool, f'~/{task.name}/enable', self._switch_of(task)))
-        self._listen(JointState, '~/target_joint', self._on_joints, controller.posture)
+        self._listen(JointState, '~', 'target_joint', self._on_joints, controller.posture)
 
     def hold(self):
         """Make the present pose every goal; goals that wait for their turn are forgotten."""
-        self.pace.clear()
+        self.pace.forget()
         self.moving.stop()
         self._controller.hold()
 
@@ -87,10 +92,12 @@ class Goals:
 
     def take_due(self):
         """Take goals that had to wait; to be called every now and then."""
-        for take, message in self.pace.due(time.perf_counter()):
-            take(message)
+        for take in self.pace.due(time.perf_counter()):
+            take()
 
-    def _listen(self, kind, topic, take, task):
+    def _listen(self, kind, owner, name, take, task):
+        topic, superseded = f'{owner}/{name}', _SUPERSEDED.get(name)
+
         def checked(message):
             try:
                 take(message, task)
@@ -99,7 +106,9 @@ class Goals:
                     f'A goal is refused: {error}', throttle_duration_sec=_COMPLAIN_EVERY)
 
         def callback(message):
-            if self.pace.may_pass(checked, message, time.perf_counter()):
+            if superseded:
+                self.pace.forget(task, superseded)
+            if self.pace.may_pass((task, name), partial(checked, message), time.perf_counter()):
                 checked(message)
             else:
                 self._node.get_logger().warning(
@@ -166,10 +175,12 @@ class Goals:
 
     def _switch_of(self, task):
         def callback(request, response):
-            if request.data and not task.enabled:
-                self.moving.stop(task)
-                task.clear_target()
             with self._cycle.ramps.smoothly():
+                # In here a task that is still on its way out is off.
+                if request.data and not task.enabled:
+                    self.pace.forget(task)
+                    self.moving.stop(task)
+                    task.clear_target()
                 task.enabled = request.data
             response.success = True
             response.message = (f"'{task.name}' acts, from where it is." if request.data else
