@@ -20,6 +20,7 @@ _HOME = {
     'closed_chain': 'dynamics',
     'closed_chain_dynamics': 'dynamics',
     'contact_space': 'dynamics',
+    'VirtualLinkage': 'dynamics',
     'PoseTask': 'tasks',
     'PostureTask': 'tasks',
     'OperationalSpaceController': 'control',

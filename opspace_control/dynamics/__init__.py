@@ -11,6 +11,7 @@ from opspace_control.dynamics.closures import Closure
 from opspace_control.dynamics.contact_inertia import contact_space
 from opspace_control.dynamics.operational_space import OperationalSpace, operational_space
 from opspace_control.dynamics.robot_model import GRAVITY, RobotModel
+from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 
-__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'OperationalSpace', 'RobotModel', 'closed_chain',
-           'closed_chain_dynamics', 'contact_space', 'operational_space']
+__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'OperationalSpace', 'RobotModel', 'VirtualLinkage',
+           'closed_chain', 'closed_chain_dynamics', 'contact_space', 'operational_space']

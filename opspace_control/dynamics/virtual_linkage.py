@@ -1,0 +1,177 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The virtual linkage: what grasps do to an object, and what they do to each other through it.
+
+Williams and Khatib 1993: actuated members of a linkage between the grasp points carry the internal
+forces, spherical joints at the points the internal moments; [RKR95] (23).
+"""
+
+import itertools
+
+import numpy as np
+
+from opspace_control.errors import ModelError
+
+# Grasps closer than this part of the greatest distance have no line between them.
+_COINCIDENT = 1e-6
+# Principal moments of the points below this part of the greatest are those of a line.
+_COLLINEAR = 1e-9
+
+
+class VirtualLinkage:
+    """
+    The statics of N grasps of one object, all in the object's frame.
+
+    The wrenches ``h_i = [f_i; m_i]`` that effectors exert on the object at their grasp points have
+    a resultant F, about the object's origin, and 6 N − 6 internal parts that accelerate nothing:
+
+    - the tension of each member, positive where the grasps pull away from each other, so that a
+      squeeze is negative: of the line between two grasps, the triangle of three, and of three
+      members more for each further grasp;
+    - the moment at each grasp, balanced by forces of all of them.
+
+    Of the resultant each grasp gets the share of the smallest forces; where grasps are on one line,
+    which forces cannot turn, its moment about the line is shared alike. Where all grasps are in
+    one plane, from four on, members carry less than there is: what they cannot is kept at zero.
+
+    Parameters
+    ----------
+    points : (N, 3) array_like
+        Two or more grasp points in the object's frame, m.
+
+    Attributes
+    ----------
+    points : (N, 3) array
+    members : tuple of (i, j)
+        Grasps that each member connects.
+
+    Raises
+    ------
+    ModelError
+        For fewer than two grasps, or two at one place.
+
+    """
+
+    def __init__(self, points):
+        points = np.array(points, float)
+        if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2 \
+                or not np.isfinite(points).all():
+            raise ModelError(f'Grasp points of shape {points.shape} make no linkage.',
+                             cure='Give two or more points (N, 3).', value=points)
+        self.points = points
+        self.members = members(len(points))
+        lines = np.array([points[j] - points[i] for i, j in self.members])
+        lengths = np.linalg.norm(lines, axis=1)
+        for (i, j), length in zip(self.members, lengths, strict=True):
+            if not length > _COINCIDENT * lengths.max():
+                raise ModelError(f'Grasps {i} and {j} are at one place.', value=points[i],
+                                 cure='Let one effector hold what is held at one place.')
+        E = np.zeros((len(points), 3, len(self.members)))
+        for k, (i, j) in enumerate(self.members):
+            E[i, :, k], E[j, :, k] = -lines[k] / lengths[k], lines[k] / lengths[k]
+        self._members = E.reshape(-1, len(self.members))
+        self._strain = np.linalg.pinv(self._members, rcond=1e-9)
+        self._center = points.mean(axis=0)
+        self._arms = points - self._center
+        square = (self._arms ** 2).sum()
+        leverage = square * np.eye(3) - self._arms.T @ self._arms
+        eigenvalues, vectors = np.linalg.eigh(leverage)
+        turned = vectors[:, eigenvalues > _COLLINEAR * square]
+        self._turn = np.linalg.pinv(leverage, rcond=_COLLINEAR, hermitian=True)
+        self._about_line = np.eye(3) - turned @ turned.T  # what forces cannot turn
+
+    def resultant(self, wrenches):
+        """
+        Return what the grasps do to the object together, (6,), N and N m, about its origin.
+
+        Parameters
+        ----------
+        wrenches : (N, 6) array_like
+            ``[f; m]`` on the object at each grasp point, N and N m.
+
+        """
+        wrenches = np.asarray(wrenches, float)
+        moments = wrenches[:, 3:] + np.cross(self.points, wrenches[:, :3])
+        return np.concatenate([wrenches[:, :3].sum(axis=0), moments.sum(axis=0)])
+
+    def internal(self, wrenches):
+        """
+        Return what the grasps do to each other.
+
+        Parameters
+        ----------
+        wrenches : (N, 6) array_like
+            As in `resultant`.
+
+        Returns
+        -------
+        tensions : (members,) array
+            N, positive apart.
+        moments : (N, 3) array
+            N m.
+
+        """
+        wrenches = np.asarray(wrenches, float)
+        moments = wrenches[:, 3:]
+        common = self._about_line @ moments.mean(axis=0)
+        return self._strain @ wrenches[:, :3].ravel(), moments - common
+
+    def wrenches(self, resultant=np.zeros(6), tensions=0.0, moments=0.0):
+        """
+        Return the wrenches that have this resultant and these internal parts.
+
+        Parameters
+        ----------
+        resultant : (6,) array_like
+            About the object's origin, N and N m.
+        tensions : float or (members,) array_like
+            N, positive apart.
+        moments : float or (N, 3) array_like
+            N m. Moments along the line of two grasps count by their difference.
+
+        Returns
+        -------
+        (N, 6) array
+            ``[f; m]`` on the object at each grasp point.
+
+        """
+        N = len(self.points)
+        tensions = np.broadcast_to(np.asarray(tensions, float), len(self.members))
+        moments = np.broadcast_to(np.asarray(moments, float), (N, 3))
+        force, moment = np.asarray(resultant, float).reshape(2, 3)
+        about_center = moment - np.cross(self._center, force)
+        missing = about_center - moments.sum(axis=0)
+        result = np.empty((N, 6))
+        result[:, :3] = force / N + np.cross(self._turn @ missing, self._arms)
+        result[:, :3] += (self._members @ tensions).reshape(N, 3)
+        result[:, 3:] = moments + self._about_line @ missing / N
+        return result
+
+    @property
+    def grasp_matrix(self):
+        """
+        G of [RKR95] (23), (6 + members + 3 N, 6 N): wrenches to resultant, tensions and moments.
+
+        Square where three or more grasps are not on one line and, from four on, not in one plane.
+        """
+        N = len(self.points)
+        columns = []
+        for unit in np.eye(6 * N):
+            wrenches = unit.reshape(N, 6)
+            tensions, moments = self.internal(wrenches)
+            columns.append(np.concatenate([self.resultant(wrenches), tensions, moments.ravel()]))
+        return np.array(columns).T
+
+    @property
+    def distribution(self):
+        """G⁻¹, (6 N, 6 + members + 3 N): resultant, tensions and moments to wrenches."""
+        N, k = len(self.points), len(self.members)
+        return np.array([self.wrenches(unit[:6], unit[6:6 + k], unit[6 + k:].reshape(N, 3)).ravel()
+                         for unit in np.eye(6 + k + 3 * N)]).T
+
+
+def members(grasps):
+    """Return the pairs of grasps that members connect: 3 (N − 2) of them, one for two grasps."""
+    triangle = itertools.combinations(range(min(grasps, 3)), 2)
+    return (*triangle, *((other, i) for i in range(3, grasps) for other in (0, i - 2, i - 1)))
