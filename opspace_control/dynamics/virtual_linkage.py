@@ -117,13 +117,13 @@ class VirtualLinkage:
         common = self._about_line @ moments.mean(axis=0)
         return self._strain @ wrenches[:, :3].ravel(), moments - common
 
-    def wrenches(self, resultant=np.zeros(6), tensions=0.0, moments=0.0):
+    def wrenches(self, resultant=0.0, tensions=0.0, moments=0.0):
         """
         Return the wrenches that have this resultant and these internal parts.
 
         Parameters
         ----------
-        resultant : (6,) array_like
+        resultant : float or (6,) array_like
             About the object's origin, N and N m.
         tensions : float or (members,) array_like
             N, positive apart.
@@ -139,7 +139,7 @@ class VirtualLinkage:
         N = len(self.points)
         tensions = np.broadcast_to(np.asarray(tensions, float), len(self.members))
         moments = np.broadcast_to(np.asarray(moments, float), (N, 3))
-        force, moment = np.asarray(resultant, float).reshape(2, 3)
+        force, moment = np.broadcast_to(np.asarray(resultant, float), 6).reshape(2, 3)
         about_center = moment - np.cross(self._center, force)
         missing = about_center - moments.sum(axis=0)
         result = np.empty((N, 6))
