@@ -12,6 +12,33 @@ TIAGO_DUAL = 'tiago_description/robots/tiago_dual.urdf'
 PR2 = 'pr2_description/urdf/pr2.urdf'
 BAXTER = 'baxter_description/urdf/baxter.urdf'
 
+# Files and frames of theirs. Humanoids, wheeled and armed, four-legged, hands, arms; with mimic and
+# continuous joints, massless links, prismatic torsos, 2 to 107 degrees of freedom.
+REAL_ROBOTS = {
+    TALOS: ('gripper_left_base_link', 'gripper_right_base_link'),
+    'talos_full_v2.urdf': ('gripper_left_base_link', 'left_sole_link'),
+    PR2: ('l_gripper_tool_frame', 'r_gripper_tool_frame'),
+    TIAGO_DUAL: ('arm_left_tool_link', 'arm_right_tool_link', 'hand_left_index_flex_3_link'),
+    'tiago_pro.urdf': ('arm_left_tool_link', 'arm_right_tool_link'),
+    BAXTER: ('left_gripper', 'right_gripper'),
+    'icub.urdf': ('l_hand', 'r_hand', 'l_sole'),
+    'romeo_small.urdf': ('l_wrist', 'r_wrist'),
+    'g1_29dof_with_hand_rev_1_0.urdf': ('left_hand_palm_link', 'right_hand_palm_link'),
+    'human.urdf': ('left_hand', 'right_hand', 'left_foot'),
+    'simple_humanoid.urdf': ('l_wrist', 'r_wrist'),
+    'centauro.urdf': ('ball1', 'ball2', 'wheel_1'),
+    'anymal-kinova.urdf': ('LF_FOOT', 'j2s6s200_link_finger_tip_1'),
+    'anymal_b_simple_description/robots/anymal.urdf': ('LF_FOOT', 'RH_FOOT'),
+    'go2.urdf': ('FL_foot', 'RR_foot'),
+    'solo12.urdf': ('FL_FOOT', 'HR_FOOT'),
+    'allegro_left_hand.urdf': ('link_3.0_tip', 'link_15.0_tip'),
+    'panda.urdf': ('panda_hand_tcp',),
+    'ur5_robot.urdf': ('tool0',),
+    'kinova.urdf': ('j2s6s200_link_finger_tip_1',),
+    'xarm7.urdf': ('link_eef',),
+    'double_pendulum_continuous.urdf': ('link2',),
+}
+
 
 @cache
 def robot_files():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from random_robots import random_urdf
-from robots import TALOS, robot_file
+from robots import REAL_ROBOTS, TALOS, robot_file
 
 from opspace_control import RobotModel, RobotState
 
@@ -51,6 +51,9 @@ def _on_both_bases(names):
         for base in (False, True) for name in names])
 
 
+by_base = pytest.mark.parametrize('floating_base', [False, True], ids=['fixed', 'floating'])
+by_real_robot = pytest.mark.parametrize('name', REAL_ROBOTS,
+                                        ids=lambda name: name.split('/')[-1][:-5])
 by_sample = _on_both_bases(_FRAMES)
 by_spatial_sample = _on_both_bases([name for name in _FRAMES if name != 'planar_3r'])
 

@@ -166,6 +166,26 @@ def test_equation_of_motion(name):
 
 
 @by_case
+def test_active_joints_exert_forces_at_the_points_or_none(name):
+    """J_Gᵀ F does what F does less what it does to passive joints; Nᵀ τ accelerates no point."""
+    found, state = closed_state(name, 4)
+    dense = dense_chain(found.model, found.urdf, state, found.frames, found.closures)
+    chain = closed_chain(found.model, state, found.frames, found.closures)
+    joints, rows = units_of(dense)
+    exerting = np.zeros((len(dense.A), len(rows)))
+    exerting[chain.active] = chain.generalized_jacobian.T
+    phi = dense.projected - dense.projected_passive
+    assert difference(dense.projected @ exerting, phi @ dense.J.T, joints, 1 / rows) < TOLERANCE
+    tau = np.random.default_rng(4).standard_normal(len(dense.A)) / joints
+    tau[~dense.active] = 0.0
+    rest = chain.null_space_projection.T @ tau
+    assert not rest[~dense.active].any()
+    moved, still = (dense.J @ dense.projected @ x / rows for x in (tau, rest))
+    if chain.rank == len(rows):
+        assert abs(still).max() < 10 * TOLERANCE * abs(moved).max()
+
+
+@by_case
 def test_accelerations_and_what_the_closures_bear(name):
     found, state = closed_state(name, 3)
     dense = dense_chain(found.model, found.urdf, state, found.frames, found.closures)

@@ -22,6 +22,10 @@ from opspace_control.control import preflight
 
 @pytest.fixture(scope='module')
 def planar():
+    return planar_arm()
+
+
+def planar_arm(**keywords):
     """Return three links of 1 m in a plane, joints about z, the hand at the end."""
     parts = [robots.link('l0')]
     for i in range(1, 4):
@@ -30,7 +34,7 @@ def planar():
                      + robots.joint(f'j{i}', f'l{i - 1}', f'l{i}', 'continuous', origin))
     parts.append('<link name="hand"/>' + robots.joint('tip', 'l3', 'hand', 'fixed',
                                                       '<origin xyz="1 0 0"/>'))
-    return RobotModel.from_urdf(robots.robot(*parts))
+    return RobotModel.from_urdf(robots.robot(*parts), **keywords)
 
 
 def at_rest(model, q):
@@ -112,20 +116,16 @@ class TestTaskFreedom:
             preflight.task_freedom(planar, at_rest(planar, planar.neutral()), [PoseTask('han')])
 
 
-@pytest.mark.parametrize('seed', range(3))
-def test_inverse_inertia_of_an_arm_with_passive_joints(seed):
-    model = random_model(seed, passive_joints=['joint_2', 'joint_7'], locked_joints=['joint_4'])
-    q = next(preflight.random_postures(model, model.neutral(), 1))
-    state, frames = at_rest(model, q), model.frame_names[-2:]
-    A, J = model.mass_matrix(state), model.jacobian(state, frames)
-    p = np.flatnonzero(model.passive)
-    a = np.flatnonzero(~model.passive & ~model.locked)
-    # [JR94] 6: the arm as its active joints see it.
-    J_G = J[:, a] - J[:, p] @ np.linalg.solve(A[np.ix_(p, p)], A[np.ix_(p, a)])
-    S = A[np.ix_(a, a)] - A[np.ix_(a, p)] @ np.linalg.solve(A[np.ix_(p, p)], A[np.ix_(p, a)])
-    expected = J_G @ np.linalg.solve(S, J_G.T)
-    actual = preflight.actuated_inverse_inertia(model, state, frames)
-    np.testing.assert_allclose(actual, expected, rtol=1e-8, atol=1e-10 * abs(expected).max())
+def test_what_active_joints_cannot_reach_is_measured_by_what_free_ones_can():
+    """A passive tip joint: the direction it takes is rounding, and must not count as a freedom."""
+    model = planar_arm(passive_joints=['j3'])
+    state = at_rest(model, [0.4, 0.9, -0.7])
+    task = [PoseTask('hand', axes='x y rz')]
+    freedom = preflight.task_freedom(model, state, task)
+    assert freedom.rank == 2
+    assert abs(freedom.eigenvalues[0]) < 1e-13
+    held = planar_arm(locked_joints=['j3'])
+    assert preflight.task_freedom(held, at_rest(held, state.q), task).rank == 2
 
 
 class TestPostures:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.dynamics import operational_space
-from opspace_control.dynamics.operational_space import RANK_TOLERANCE
+from opspace_control.dynamics.operational_space import RANK_TOLERANCE, free_responses
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import REVOLUTE
 from opspace_control.tasks.targets import AXES
@@ -79,21 +79,24 @@ def task_freedom(model, state, tasks, nearly_lost=2e-2):
         For an unknown frame.
 
     """
-    L = actuated_inverse_inertia(model, state, [task.frame for task in tasks])
-    return freedom_of_inertia(L, tasks, model.nodes['mass'].sum(), nearly_lost)
+    frames, mass = [task.frame for task in tasks], model.nodes['mass'].sum()
+    inverse_inertia = operational_space(model, state, frames).inverse_inertia
+    whole = free_responses(model, state, frames)[0]
+    return freedom_of_inertia(inverse_inertia, tasks, mass, nearly_lost, whole)
 
 
-def freedom_of_inertia(inverse_inertia, tasks, mass, nearly_lost=1e-2):
+def freedom_of_inertia(inverse_inertia, tasks, mass, nearly_lost=1e-2, whole=None):
     """
     Return the `Freedom` of ``tasks`` whose frames have this Λ⁻¹ (6m, 6m).
 
-    ``mass`` is the robot's, kg; the other parameters are those of `task_freedom`.
+    ``mass`` is the robot's, kg; ``whole`` (6m, 6m) the Λ⁻¹ of all joints that are free, which
+    active ones alone are measured by; the other parameters are those of `task_freedom`.
     """
     chosen = [(6 * e + r, (task.name, axis)) for e, task in enumerate(tasks)
               for r, axis in enumerate(AXES) if axis in task.axes]
     index, rows = [i for i, _ in chosen], [row for _, row in chosen]
     L = inverse_inertia
-    scale = _scale(L.diagonal(), 1.0 / mass)
+    scale = _scale((L if whole is None else whole).diagonal(), 1.0 / mass)
     scaled = (scale[:, None] * L * scale)[np.ix_(index, index)]
     eigenvalues, vectors = np.linalg.eigh(scaled)
     fixed = scaled.diagonal() <= RANK_TOLERANCE
@@ -106,23 +109,6 @@ def freedom_of_inertia(inverse_inertia, tasks, mass, nearly_lost=1e-2):
         immovable=tuple(row for row, yes in zip(rows, fixed, strict=True) if yes),
         weak=tuple(Direction(float(value), dict(zip(rows, _normalised(vector), strict=True)))
                    for value, vector in zip(values, directions, strict=True)))
-
-
-def actuated_inverse_inertia(model, state, frames):
-    """
-    Return Λ⁻¹ (6m, 6m) of the frames as the active joints feel it.
-
-    With passive joints that is ``Λ_U⁻¹ = J B (Eᵀ B)⁻¹ Bᵀ Jᵀ``, B = A⁻¹ E the accelerations that the
-    active joints' unit torques E cause: the part of J A⁻¹ Jᵀ that they can reach, [JR94] 6.
-    """
-    space = operational_space(model, state, frames)
-    if not model.passive.any():
-        return space.inverse_inertia
-    free = np.flatnonzero(~model.locked)
-    active = np.flatnonzero(~model.passive[free])
-    B = np.linalg.inv(model.mass_matrix(state)[np.ix_(free, free)])[:, active]
-    JB = space.jacobian[:, free] @ B
-    return JB @ np.linalg.solve(B[active], JB.T)
 
 
 def gravity_forces(model, q):

@@ -9,9 +9,20 @@ from opspace_control.dynamics.closed_chain import (
 )
 from opspace_control.dynamics.closures import Closure
 from opspace_control.dynamics.contact_inertia import contact_space
+from opspace_control.dynamics.generalized_jacobian import (
+    HybridInertia,
+    disturbance_jacobian,
+    generalized_jacobian,
+    hybrid_inertia,
+)
+from opspace_control.dynamics.hybrid_dynamics import HybridMotion, hybrid_dynamics
+from opspace_control.dynamics.momentum import momentum
 from opspace_control.dynamics.operational_space import OperationalSpace, operational_space
+from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.robot_model import GRAVITY, RobotModel
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 
-__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'OperationalSpace', 'RobotModel', 'VirtualLinkage',
-           'closed_chain', 'closed_chain_dynamics', 'contact_space', 'operational_space']
+__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'HybridInertia', 'HybridMotion', 'OperationalSpace',
+           'PassiveForces', 'RobotModel', 'VirtualLinkage', 'closed_chain', 'closed_chain_dynamics',
+           'contact_space', 'disturbance_jacobian', 'generalized_jacobian', 'hybrid_dynamics',
+           'hybrid_inertia', 'momentum', 'operational_space']

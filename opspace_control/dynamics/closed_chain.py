@@ -14,6 +14,7 @@ import numpy as np
 
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.consistent_inverse import response_columns
+from opspace_control.dynamics.generalized_jacobian import point_columns
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
@@ -32,7 +33,8 @@ class ClosedChain(OperationalSpace):
 
     The fields of `OperationalSpace` under the constraints; τ are the joint forces of the active
     joints, the internal ones of the grasp among them. ``jacobian`` and ``bias_acceleration`` are
-    those of the tree.
+    those of the tree; so is ``generalized_jacobian``, which exerts forces at the points up to
+    internal ones, where no joint is passive.
     """
 
     closures: tuple
@@ -85,21 +87,26 @@ def closed_chain(model, state, frames, closures):
     X, Lambda_inverse, H, constraint_rank = stack.eliminated(responses, L, mobility, t)
     bias = stack.bias[:t] - H @ stack.bias[t:]
     forces = X.T @ np.column_stack([model.bias_force(state), model.gravity(state)])
+    J_G = stack.jacobian[:t, model.active]
     if model.passive.any():
         X_passive, Q, _ = stack.responses(_passive_alone(model.nodes))
-        X_passive, Q, _, _ = stack.eliminated(X_passive, Q, mobility, t)
+        X_passive, Q, H_passive, _ = stack.eliminated(X_passive, Q, mobility, t)
         X, Lambda_inverse = X - X_passive, Lambda_inverse - Q
+        J_G = stack.rows @ point_columns(model, state, stack.points, model.active)
+        J_G = J_G[:t] - H_passive @ J_G[t:]
     inertia, rank = stack.inverted(Lambda_inverse, mobility[:t])
     return ClosedChain(
         frames=frames,
         jacobian=stack.jacobian[:t],
         bias_acceleration=stack.bias[:t],
+        generalized_jacobian=J_G,
         inverse_inertia=Lambda_inverse,
         inertia=inertia,
         dynamically_consistent_inverse=X @ inertia,
         coriolis=inertia @ (forces[:, 0] - bias),
         gravity=inertia @ forces[:, 1],
         rank=rank,
+        active=model.active,
         closures=closures,
         constraint_jacobian=stack.jacobian[t:],
         constraint_bias=stack.bias[t:],

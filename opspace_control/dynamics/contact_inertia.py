@@ -137,11 +137,13 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     response_columns(nodes, states, K, X, poisoned((n, 6, columns)))
     inertia, rank = invert_inverse_inertia(L, 1.0 / model.nodes['mass'].sum())
     J_bar = X @ inertia
-    bias = model.bias_acceleration(state, frames)
+    jacobian, bias = model.jacobian(state, frames), model.bias_acceleration(state, frames)
+    free = ~model.locked
     return OperationalSpace(
         frames=frames,
-        jacobian=model.jacobian(state, frames),
+        jacobian=jacobian,
         bias_acceleration=bias,
+        generalized_jacobian=jacobian[:, free],
         inverse_inertia=L,
         inertia=inertia,
         dynamically_consistent_inverse=J_bar,
@@ -150,6 +152,7 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
         - inertia @ bias,
         gravity=J_bar.T @ model.gravity(state),
         rank=rank,
+        active=free,
     )
 
 

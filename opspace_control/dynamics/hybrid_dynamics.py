@@ -10,10 +10,15 @@ with their links until one last inward recursion, so that whatever is added to t
 (wrenches of tasks, of contacts) is carried by the same recursion.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import body_inertia, hand_on, joint_inertia
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
+from opspace_control.errors import StateError
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.spatial.vectors import add_wrench, dot
 
@@ -48,28 +53,39 @@ def start_yielding(nodes, i, states):
 
 
 @inlined
+def free_joint(nodes, i, states):
+    """
+    Write UP and DP of joint i if it is passive, [JR94] (4.8), and return 1 / DP; else 0 for both.
+
+    ``UP = IP S``, ``DP = Sᵀ UP``; the paper's G_p is UP / DP.
+    """
+    s = states[i]
+    if nodes[i].status == PASSIVE:
+        s.DP = joint_inertia(s.IP, s.S, s.UP)
+        return 1.0 / s.DP
+    for r in range(6):
+        s.UP[r] = 0.0
+    return 0.0
+
+
+@inlined
 def yield_node(nodes, i, yields, passive_torque, states):
     """
     Inward step of [JR94] (4.8) and (5.2a) for a node that yields: joint i gives way if passive.
 
     ``IP`` becomes the inertia of all that node i carries with the passive joints further out free
     and all others rigid, ``z`` the force that moves it as the outward recursion said, those joints
-    having given way. At a passive joint ``UP = IP S``, ``DP = Sᵀ UP`` and ``u = τ_p − Sᵀ z``, the
-    joint force left to accelerate it.
+    having given way. At a passive joint ``u = τ_p − Sᵀ z`` is left to accelerate it.
     """
     node, s = nodes[i], states[i]
     z, f, UP = s.z, s.f, s.UP
     for r in range(6):
         z[r] += f[r]
-    gain = inverse_DP = 0.0
+    inverse_DP = free_joint(nodes, i, states)
+    gain = 0.0
     if node.status == PASSIVE:
-        s.DP = joint_inertia(s.IP, s.S, UP)
         s.u = passive_torque[node.v_index] - dot(z, s.S)
-        inverse_DP = 1.0 / s.DP
         gain = s.u * inverse_DP
-    else:
-        for r in range(6):
-            UP[r] = 0.0
     if node.parent >= 0 and yields[node.parent]:
         parent = states[node.parent]
         hand_on(s.IP, UP, inverse_DP, parent.IP)
@@ -131,7 +147,7 @@ def gather_torques(nodes, passive_torque, states, tau):
 
 
 @kernel
-def hybrid_dynamics(
+def solve_hybrid(
         nodes, yields, q, v, points, exerted, passive_torque, gravity,  # robot, state, forces
         states,  # scratch
         a, tau):
@@ -185,3 +201,68 @@ def hybrid_dynamics(
             induce_node(nodes, i, yields, states, a)
     # Pass 4: the joint forces of it all.
     gather_torques(nodes, passive_torque, states, tau)
+
+
+class HybridMotion(NamedTuple):
+    """Accelerations and forces of all joints, known and unknown, (nv,) each."""
+
+    acceleration: np.ndarray
+    """rad/s² or m/s²: as given at active joints, induced at passive ones, zero at locked ones."""
+    torque: np.ndarray
+    """N m or N: of the motors at active joints, as given at passive ones, of the brakes."""
+
+
+def hybrid_dynamics(model, state, acceleration, torque=None, external=None, gravity=None):
+    """
+    Return the forces of the active joints and the accelerations of the passive ones, [JR94] 5.
+
+    ``A q̈ + b + g = τ + Jᵀ f``, [JR94] (4.2), with q̈ known at the active joints, zero at the locked
+    ones, and τ known at the passive ones; in O(n). Without passive joints it is inverse dynamics,
+    with no others forward dynamics.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot, with its ``passive`` and ``locked`` joints.
+    state : RobotState
+        Made for this model.
+    acceleration : (nv,) array
+        q̈, rad/s² or m/s²; read at active joints.
+    torque : (nv,) array, optional
+        τ_p, N m or N; read at passive joints. Zero if not given; see `PassiveForces`.
+    external : dict of str to (6,) array, optional
+        Wrenches ``[f; n]`` on the robot at the origins of these frames, N and N m, world axes.
+    gravity : (3,) array, optional
+        m/s², world axes; 9.81 along -z if not given.
+
+    Returns
+    -------
+    HybridMotion
+
+    Raises
+    ------
+    StateError
+        If the state is another model's, or an array is not so many finite numbers.
+    ModelError
+        For an unknown frame.
+
+    """
+    a = np.where(model.active, model._joint_vector(acceleration, 'acceleration'), 0.0)
+    tau = np.zeros(model.nv) if torque is None else model._joint_vector(torque, 'torque')
+    nodes, _ = model._workspace(state)
+    wrenches = [(frame, _finite(wrench, 6, f"The wrench on '{frame}'"))
+                for frame, wrench in (external or {}).items()]
+    given = {} if gravity is None else {'gravity': _finite(gravity, 3, 'Gravity')}
+    return HybridMotion(*model._hybrid(nodes, state, a, tau, wrenches, **given))
+
+
+def _finite(values, count, what):
+    """Return ``count`` finite numbers, or raise a StateError."""
+    try:
+        numbers = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if numbers.shape != (count,) or not np.isfinite(numbers).all():
+        raise StateError(f'{what} is {values!r}.', cure=f'Give {count} finite numbers.',
+                         value=values)
+    return numbers

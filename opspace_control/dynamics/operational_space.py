@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.dynamics.consistent_inverse import response_columns
+from opspace_control.dynamics.generalized_jacobian import generalized_jacobian
 from opspace_control.dynamics.operational_space_inertia import inverse_inertia
 from opspace_control.dynamics.robot_model import names
 from opspace_control.dynamics.workspace import poisoned
 from opspace_control.errors import ModelError
+from opspace_control.model.nodes import ACTIVE, LOCKED
 
 # A direction is lost when the inverse inertia along it, divided by that of its point on average
 # (so without units), is below this.
@@ -22,36 +24,56 @@ class OperationalSpace:
     """
     Operational-space dynamics of m points, ``Λ a + μ + ρ = F``, [K87] (3.10), [CK00] (5).
 
+    F is exerted by the active joints, through ``J_Gᵀ F``; passive joints move as they must. Where
+    all joints are active, J_G is J, and Λ, J̄, N, μ, ρ are those of [CK00]; the forms that hold
+    also for a robot with passive joints, without forces in them, stand first.
+
     World axes; per point three linear rows, then three angular ones.
     """
 
     frames: tuple
     """The m frame names, in order."""
     jacobian: np.ndarray
-    """J, (6m, nv), [CK00] (4)."""
+    """J, (6m, nv), [CK00] (4): velocities, of all joints, passive ones included."""
     bias_acceleration: np.ndarray
-    """J̇ v, (6m,), m/s² and rad/s², [CK00] (26)."""
+    """J̇ v, (6m,), m/s² and rad/s², [CK00] (26): no joint accelerating, passive ones neither."""
+    generalized_jacobian: np.ndarray
+    """J_G = J_a − J_p A_pp⁻¹ A_pa, (6m, n_a), [JR94] (6.8): a column for each active dof."""
     inverse_inertia: np.ndarray
-    """Λ⁻¹ = J A⁻¹ Jᵀ, (6m, 6m), 1/kg, 1/(kg m), 1/(kg m²), [CK00] (6), (30)."""
+    """
+    Λ⁻¹ = J_G S_aa⁻¹ J_Gᵀ = J A⁻¹ Jᵀ − J_p A_pp⁻¹ J_pᵀ, (6m, 6m), 1/kg, 1/(kg m), 1/(kg m²),
+    [CK00] (6), (30): what active joints' forces at the points do to the points.
+    """
     inertia: np.ndarray
     """Λ, (6m, 6m), kg, kg m, kg m²; the pseudo-inverse of Λ⁻¹ where directions are lost."""
     dynamically_consistent_inverse: np.ndarray
-    """J̄ = A⁻¹ Jᵀ Λ, (nv, 6m), [CK00] (8)."""
+    """
+    J̄ = A⁻¹ E_a J_Gᵀ Λ, (nv, 6m), [CK00] (8), E_a the columns of the identity of active joints:
+    the accelerations of all joints, induced ones included, that accelerate the points by unity.
+    """
     coriolis: np.ndarray
-    """μ = J̄ᵀ b − Λ J̇ v, (6m,), N and N m, [CK00] (7)."""
+    """μ = Λ (J A⁻¹ b − J̇ v), (6m,), N and N m, [CK00] (7): J̄ᵀ b − Λ J̇ v if all are active."""
     gravity: np.ndarray
-    """ρ = J̄ᵀ g, (6m,), N and N m, [CK00] (7)."""
+    """ρ = Λ J A⁻¹ g, (6m,), N and N m, [CK00] (7): J̄ᵀ g if all are active."""
     rank: int
     """
-    How many of the 6m directions the joints can accelerate independently: less than 6m in a
+    How many of the 6m directions the active joints can accelerate independently: less than 6m in a
     singular posture, for a frame with few joints before it, or for two frames on one link.
     """
+    active: np.ndarray
+    """(nv,) bool: the joints of J_G's columns."""
 
     @property
     def null_space_projection(self):
-        """N = 1 − J̄ J, (nv, nv), [CK00] (10): Nᵀ τ accelerates none of the points."""
+        """
+        N = 1 − J̄ J_G E_aᵀ, (nv, nv), [CK00] (10).
+
+        ``Nᵀ τ`` accelerates none of the points, for any forces τ of active joints.
+        """
         J_bar = self.dynamically_consistent_inverse
-        return np.eye(J_bar.shape[0]) - J_bar @ self.jacobian
+        N = np.eye(J_bar.shape[0])
+        N[:, self.active] -= J_bar @ self.generalized_jacobian
+        return N
 
 
 def operational_space(model, state, frames):
@@ -59,7 +81,8 @@ def operational_space(model, state, frames):
     Return the operational-space dynamics of the named frames.
 
     Λ⁻¹ and J̄ come from the recursions of [CK00] 4.3 and [WPO15] in O(nm + m³), without A or A⁻¹.
-    Locked joints take no part.
+    Locked joints take no part. Passive joints take theirs off again: what all free joints yield,
+    less what the passive ones yield with the others held.
 
     Parameters
     ----------
@@ -86,26 +109,56 @@ def operational_space(model, state, frames):
     if not frames:
         raise ModelError('No frame is named, so there is no operational space.',
                          cure=f"Name one or more links, such as '{model.frame_names[-1]}'.")
-    nodes, states, points, supports = model._placed(state, frames)
-    n, columns = nodes.size, 6 * len(frames)
-    K, L = poisoned((n, columns)), poisoned((columns, columns))
-    inverse_inertia(nodes, state.q, supports, states, points, K, L)
-    X = poisoned((model.nv, columns))
-    response_columns(nodes, states, K, X, poisoned((n, 6, columns)))
-    inertia, rank = invert_inverse_inertia(L, 1.0 / model.nodes['mass'].sum())
-    J_bar = X @ inertia
+    L, X = free_responses(model, state, frames)
+    reachable, responses = L, X
+    if model.passive.any():
+        status = model.nodes['status']
+        held = np.where(status == ACTIVE, LOCKED, status)
+        Q, X_p = free_responses(model, state, frames, held)
+        reachable, responses = L - Q, X - X_p
+    inertia, rank = invert_inverse_inertia(reachable, 1.0 / model.nodes['mass'].sum(),
+                                           reference=L.diagonal())
     bias = model.bias_acceleration(state, frames)
     return OperationalSpace(
         frames=frames,
         jacobian=model.jacobian(state, frames),
         bias_acceleration=bias,
-        inverse_inertia=L,
+        generalized_jacobian=generalized_jacobian(model, state, frames),
+        inverse_inertia=reachable,
         inertia=inertia,
-        dynamically_consistent_inverse=J_bar,
-        coriolis=J_bar.T @ model.bias_force(state) - inertia @ bias,
-        gravity=J_bar.T @ model.gravity(state),
+        dynamically_consistent_inverse=responses @ inertia,
+        coriolis=inertia @ (X.T @ model.bias_force(state) - bias),
+        gravity=inertia @ (X.T @ model.gravity(state)),
         rank=rank,
+        active=model.active,
     )
+
+
+def free_responses(model, state, frames, status=None):
+    """
+    Return ``J A⁻¹ Jᵀ`` (6m, 6m) and ``A⁻¹ Jᵀ`` (nv, 6m) over all joints that are not locked.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot.
+    state : RobotState
+        Made for this model.
+    frames : sequence of str
+        m frame names.
+    status : (n,) array of int, optional
+        Status of the nodes, instead of the robot's own.
+
+    """
+    nodes, states, points, supports = model._placed(state, frames)
+    if status is not None:
+        nodes['status'] = status
+    columns = 6 * len(frames)
+    K, L = poisoned((nodes.size, columns)), poisoned((columns, columns))
+    inverse_inertia(nodes, state.q, supports, states, points, K, L)
+    X = poisoned((model.nv, columns))
+    response_columns(nodes, states, K, X, poisoned((nodes.size, 6, columns)))
+    return L, X
 
 
 def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE, reference=None):

@@ -5,7 +5,7 @@
 import numpy as np
 
 from opspace_control.dynamics import kinematics, mass_matrix
-from opspace_control.dynamics.hybrid_dynamics import hybrid_dynamics, yielding_nodes
+from opspace_control.dynamics.hybrid_dynamics import solve_hybrid, yielding_nodes
 from opspace_control.dynamics.workspace import NODE_STATE, make_points, moment_nodes, poisoned
 from opspace_control.errors import StateError
 from opspace_control.model import KinematicTree, RobotState
@@ -223,7 +223,7 @@ class RobotModel(KinematicTree):
         torque = self._joint_vector(torque, 'torque')
         nodes, _ = self._workspace(state)
         nodes['status'][nodes['status'] != LOCKED] = PASSIVE
-        return self._hybrid(nodes, state, np.zeros(self.nv), torque, GRAVITY)[0]
+        return self._hybrid(nodes, state, np.zeros(self.nv), torque)[0]
 
     def origin(self, state):
         """Return the root link's origin in the world, (3,) m: zero for a fixed base."""
@@ -263,20 +263,20 @@ class RobotModel(KinematicTree):
     def _newton_euler(self, state, a, gravity):
         nodes, _ = self._workspace(state)
         nodes['status'] = ACTIVE
-        return self._hybrid(nodes, state, a, np.zeros(self.nv), gravity)[1]
+        return self._hybrid(nodes, state, a, np.zeros(self.nv), gravity=gravity)[1]
 
-    def _hybrid(self, nodes, state, a, torque, gravity, external=()):
+    def _hybrid(self, nodes, state, a, torque, external=(), gravity=GRAVITY):
         """
-        Return accelerations and joint forces, (nv,) each, of robots of any status of nodes.
+        Return accelerations and joint forces, (nv,) each, with these nodes' status.
 
         ``a`` where they are known, else zero; ``torque`` where the nodes are passive;
-        ``external`` is a sequence of frame names and wrenches (6,) on them.
+        ``external`` are pairs of a frame name and the wrench (6,) on it.
         """
         points, _ = make_points(self, [frame for frame, _ in external])
-        exerted = -np.array([wrench for _, wrench in external], float).reshape(-1, 6)
+        exerted = -np.array([wrench for _, wrench in external]).reshape(-1, 6)
         a, tau = a.copy(), poisoned(self.nv)
         # Gravity as an array that can be written, as in the control cycle: no second kind of array
         # to compile for.
-        hybrid_dynamics(nodes, yielding_nodes(nodes), state.q, state.v, points, exerted, torque,
-                        gravity.copy(), poisoned(nodes.size, NODE_STATE), a, tau)
+        solve_hybrid(nodes, yielding_nodes(nodes), state.q, state.v, points, exerted, torque,
+                     gravity.copy(), poisoned(nodes.size, NODE_STATE), a, tau)
         return a, tau

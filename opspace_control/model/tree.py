@@ -188,6 +188,13 @@ class KinematicTree:
         return q
 
     @cached_property
+    def active(self):
+        """Return which dofs are ours to command, (nv,) bool: neither passive nor locked."""
+        active = ~(self.passive | self.locked)
+        active.setflags(write=False)
+        return active
+
+    @cached_property
     def quaternions(self):
         """Return the indices into q of every quaternion's first number, as a tuple."""
         return tuple(self.nodes['q_index'][self.nodes['kind'] == QUATERNION].tolist())

@@ -1,0 +1,255 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+How passive joints and frames answer the active joints: J_G, J_D and S, column by column, [JR94] 6.
+
+The velocities are put to zero, the inertias of (4.8) are found once, and each column is what one
+more run of (5.2) answers to a unit acceleration of one active joint, or to a unit force of one
+passive joint: FIG. 7.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.compiled import inlined, kernel
+from opspace_control.dynamics.articulated_body import body_inertia, hand_on
+from opspace_control.dynamics.hybrid_dynamics import free_joint
+from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
+from opspace_control.dynamics.workspace import make_points, poisoned
+from opspace_control.model.nodes import LOCKED, PASSIVE
+from opspace_control.spatial.vectors import dot
+
+
+@inlined
+def excite(nodes, k, states):
+    """
+    Run (5.2a) of [JR94], inward, on the unit input of node k alone.
+
+    Only the nodes from k to the root feel it: there ``z`` and ``u`` are not zero.
+    """
+    for i in range(nodes.size):
+        states[i].u = 0.0
+        for r in range(6):
+            states[i].z[r] = 0.0
+    s = states[k]
+    if nodes[k].status == PASSIVE:
+        s.u = 1.0
+    else:
+        for r in range(6):
+            s.z[r] = dot(s.IP[r], s.S)
+    i = k
+    while i >= 0:
+        s = states[i]
+        gain = 0.0
+        if nodes[i].status == PASSIVE:
+            s.u -= dot(s.z, s.S)
+            gain = s.u / s.DP
+        parent = nodes[i].parent
+        if parent >= 0:
+            for r in range(6):
+                states[parent].z[r] = s.z[r] + gain * s.UP[r]
+        i = parent
+
+
+@inlined
+def respond(nodes, k, states, answer):
+    """
+    Run (5.2b) of [JR94], outward, on what `excite` has left.
+
+    ``answer`` (n,) is the force of the active joints and the acceleration of the passive ones, the
+    unknown side of (4.4); ``B`` of each node the acceleration of its body.
+    """
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        B = s.B
+        for r in range(6):
+            B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+        if node.status == PASSIVE:
+            x = (s.u - dot(s.UP, B)) / s.DP
+            answer[i] = x
+        else:
+            x = 1.0 if i == k else 0.0
+            answer[i] = dot(s.z, s.S)
+            for r in range(6):
+                answer[i] += s.S[r] * dot(s.IP[r], B)
+        for r in range(6):
+            B[r] += x * s.S[r]
+
+
+@kernel
+def fill_columns(nodes, q, states, points, inputs, answer, hybrid, generalized):
+    """
+    Write the columns of some dofs' unit inputs.
+
+    Parameters
+    ----------
+    nodes, q, states : arrays
+        The robot, the positions, scratch.
+    points : (m,) array of POINT
+        Frames whose accelerations are wanted.
+    inputs : (k,) array of int
+        Nodes of the dofs, neither locked nor following.
+    answer : (n,) array
+        Scratch.
+    hybrid : (nv, k) array
+        Result: forces of active joints, accelerations of passive ones; else what a brake bears.
+    generalized : (6m, k) array
+        Result: accelerations of the points.
+
+    """
+    n = nodes.size
+    for i in range(n):
+        place_node(nodes, i, q, states)
+        weigh_node(nodes, i, states)
+        body_inertia(nodes[i].mass, states[i].c, states[i].Ic, states[i].IP)
+    for i in range(n - 1, -1, -1):
+        inverse_DP = free_joint(nodes, i, states)
+        if nodes[i].parent >= 0:
+            hand_on(states[i].IP, states[i].UP, inverse_DP, states[nodes[i].parent].IP)
+    for e in range(points.size):
+        place_point(points, e, nodes, states)
+    for column in range(inputs.size):
+        excite(nodes, inputs[column], states)
+        respond(nodes, inputs[column], states, answer)
+        for i in range(n):
+            if nodes[i].v_index >= 0:
+                hybrid[nodes[i].v_index, column] = answer[i]
+        for e in range(points.size):
+            row = 6 * e
+            if points[e].frame.node < 0:
+                for r in range(6):
+                    generalized[row + r, column] = 0.0
+                continue
+            p, B = points[e].p, states[points[e].frame.node].B
+            generalized[row, column] = B[0] + B[4] * p[2] - B[5] * p[1]
+            generalized[row + 1, column] = B[1] + B[5] * p[0] - B[3] * p[2]
+            generalized[row + 2, column] = B[2] + B[3] * p[1] - B[4] * p[0]
+            for r in range(3, 6):
+                generalized[row + r, column] = B[r]
+
+
+class HybridInertia(NamedTuple):
+    """
+    The matrix of [JR94] (4.4), which has accelerations and forces on either side, in parts.
+
+    ``T_a = S_aa β̇_a + S_ap T_p + ...``, ``β̇_p = −S_apᵀ β̇_a + S_pp T_p + ...``: n_a active dofs,
+    n_p passive ones, both in the order of ``dof_names``; locked joints do not move.
+    """
+
+    S_aa: np.ndarray
+    """(n_a, n_a): the inertia that the active joints feel, M_U of (6.7)."""
+    S_ap: np.ndarray
+    """(n_a, n_p): −J_Dᵀ, without unit, or a length or its inverse."""
+    S_pp: np.ndarray
+    """(n_p, n_p): the inverse inertia of the passive arm, all other joints held."""
+
+
+def hybrid_inertia(model, state):
+    """
+    Return S_aa, S_ap and S_pp of [JR94] (4.5), (4.13), by recursion in O(n nv).
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot, with its ``passive`` and ``locked`` joints.
+    state : RobotState
+        Made for this model.
+
+    Returns
+    -------
+    HybridInertia
+
+    Raises
+    ------
+    StateError
+        If the state is another model's.
+
+    """
+    free = ~model.locked
+    S = _columns(model, state, make_points(model, ())[0], free)[0]
+    active = model.active[free]
+    return HybridInertia(S[model.active][:, active], S[model.active][:, ~active],
+                         S[model.passive][:, ~active])
+
+
+def generalized_jacobian(model, state, frames):
+    """
+    Return J_G of [JR94] (6.8): how active joints accelerate frames, passive joints giving way.
+
+    ``J_G = J_a − J_p A_pp⁻¹ A_pa``; ``J_Gᵀ f`` are the joint forces that exert f at the frames.
+    Without passive joints these are the columns of J.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot, with its ``passive`` and ``locked`` joints.
+    state : RobotState
+        Made for this model.
+    frames : sequence of str
+        m frame names; one name alone will do.
+
+    Returns
+    -------
+    (6m, n_a) array
+        Per frame three linear rows and three angular ones, world axes; a column for each dof of
+        ``model.active``, in the order of ``dof_names``.
+
+    Raises
+    ------
+    StateError
+        If the state is another model's.
+    ModelError
+        For an unknown frame.
+
+    """
+    frames = (frames,) if isinstance(frames, str) else tuple(frames)
+    return point_columns(model, state, make_points(model, frames)[0], model.active)
+
+
+def disturbance_jacobian(model, state):
+    """
+    Return J_D of [JR94] (6.9): the accelerations that active joints induce at passive ones.
+
+    ``J_D = −S_apᵀ = −A_pp⁻¹ A_pa``.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot, with its ``passive`` and ``locked`` joints.
+    state : RobotState
+        Made for this model.
+
+    Returns
+    -------
+    (n_p, n_a) array
+        A row for each dof of ``model.passive``, a column for each of ``model.active``, both in the
+        order of ``dof_names``.
+
+    Raises
+    ------
+    StateError
+        If the state is another model's.
+
+    """
+    return _columns(model, state, make_points(model, ())[0], model.active)[0][model.passive]
+
+
+def point_columns(model, state, points, dofs):
+    """
+    Return how points (m,) of POINT accelerate with the unit inputs of the dofs of a mask (nv,).
+
+    For the mask ``model.active`` this is J_G, (6m, n_a), of any points of the links.
+    """
+    return _columns(model, state, points, dofs)[1]
+
+
+def _columns(model, state, points, dofs):
+    """Return what `fill_columns` writes for the unit inputs of the dofs of this mask, (nv,)."""
+    nodes, states = model._workspace(state)
+    driven = np.flatnonzero((nodes['status'] != LOCKED) & (nodes['v_index'] >= 0))
+    inputs = driven[dofs[nodes['v_index'][driven]]]
+    hybrid = poisoned((model.nv, inputs.size))
+    generalized = poisoned((6 * len(points), inputs.size))
+    fill_columns(nodes, state.q, states, points, inputs, poisoned(nodes.size), hybrid, generalized)
+    return hybrid, generalized
