@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot simulated by MuJoCo: what a controller is tried on. No ROS here."""
 
+from opspace_control.simulation.objects import Box
 from opspace_control.simulation.simulated_robot import SimulatedRobot
 
-__all__ = ['SimulatedRobot']
+__all__ = ['Box', 'SimulatedRobot']

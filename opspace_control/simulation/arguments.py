@@ -76,7 +76,7 @@ def base_state(pose, twist):
     if (pose.shape != (7,) or twist.shape != (6,) or not np.isfinite([*pose, *twist]).all()
             or abs(np.linalg.norm(pose[3:]) - 1.0) > 1e-3):
         raise SimulationError(
-            f'The base pose {pose} with twist {twist} is not usable.',
+            f'The pose {pose} with twist {twist} is not usable.',
             cure='Give [x y z qx qy qz qw] with a unit quaternion, and [v; ω].')
     quaternion = pose[[6, 3, 4, 5]] / np.linalg.norm(pose[3:])
     inverse, spin = np.empty(4), np.empty(3)

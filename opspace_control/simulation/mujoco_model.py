@@ -8,14 +8,14 @@ import numpy as np
 from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
 from opspace_control.simulation.drives import add_brakes, make_stiff
+from opspace_control.simulation.grips import add_grips
+from opspace_control.simulation.objects import FLOOR, OBJECT, ROBOT, add_objects
 from opspace_control.simulation.sensors import add_wrench_sensors
 from opspace_control.simulation.urdf_reader import body_name, link_name, read_urdf
 from opspace_control.simulation.weld import weld
 
 # Given to the links beyond a joint that carries no mass at all: 1 g, and a gyration of 3 cm.
 GRAIN_MASS, GRAIN_INERTIA = 1e-3, 1e-6
-# Collision bits: the robot's shapes touch the floor's, and each other's only where asked for.
-_ROBOT, _FLOOR = 1, 2
 _PLACEHOLDER = 1.0
 
 # `SimulatedRobot.step` raises an error; MuJoCo would leave a log file in the working directory.
@@ -24,7 +24,7 @@ if mujoco.get_mju_user_warning() is None:
 
 
 def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction, contacts, floor,
-                  locked_joints, wrench_sensors):
+                  locked_joints, wrench_sensors, objects):
     """
     Return (mujoco.MjModel, joints, welds).
 
@@ -46,20 +46,24 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction
         if floating_base:
             spec.worldbody.first_body().add_freejoint()
         _set_options(spec, timestep, gravity)
-        _set_placeholders(spec, description.inertials)
+        _set_placeholders(spec.bodies[1:], description.inertials)
+        inertials = {**description.inertials, **{box.name: box.inertial for box in objects}}
         welds = {joint.name: weld(spec, joint) for joint in _locked(joints, locked_joints)}
         _set_mimics(spec, joints, timestep, welds)
         add_brakes(spec, [joint for joint in joints.values()
                           if joint.mimic is None and joint.name not in welds], timestep)
         add_wrench_sensors(spec, wrench_sensors)
+        add_grips(spec, timestep)
         if contacts or floor:
             _set_contacts(spec, contacts, floor)
+        links = [link_name(body.name) for body in spec.bodies[1:]]
+        _set_placeholders(add_objects(spec, objects, links, contacts), inertials)
         model = spec.compile()
     except ValueError as error:
         reason = ' '.join(str(error).removeprefix('Error: ').split())
         raise SimulationError(f'MuJoCo refuses the robot: {reason}.', cure='Correct the URDF.',
                               reason=reason) from None
-    _set_inertias(model, description.inertials)
+    _set_inertias(model, inertials)
     return model, joints, welds
 
 
@@ -113,15 +117,15 @@ def _set_options(spec, timestep, gravity):
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
 
-def _set_placeholders(spec, inertials):
+def _set_placeholders(bodies, inertials):
     """
-    Give every body an inertia that MuJoCo's compiler accepts, in the true principal axes.
+    Give these bodies an inertia that MuJoCo's compiler accepts, in the true principal axes.
 
     The compiler refuses massless bodies on a joint, principal moments that break the triangle
     inequality, and negative ones; all of them are found in real files, and legal where the links
     they are welded to, or carry, make up for them.
     """
-    for body in spec.bodies[1:]:
+    for body in bodies:
         body.explicitinertial = True
         body.mass = _PLACEHOLDER
         body.inertia = np.full(3, _PLACEHOLDER)
@@ -188,14 +192,14 @@ def _set_mimics(spec, joints, timestep, welds):
 
 def _set_contacts(spec, contacts, floor):
     for geom in spec.geoms:
-        geom.contype = _ROBOT
-        geom.conaffinity = _ROBOT if contacts else 0
+        geom.contype = ROBOT
+        geom.conaffinity = ROBOT if contacts else 0
     if contacts:
         _exclude_touching_at_rest(spec)
     if floor:
         spec.worldbody.add_geom(
             name='floor', type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0],
-            contype=_FLOOR, conaffinity=_ROBOT)
+            contype=FLOOR, conaffinity=ROBOT | OBJECT)
 
 
 def _exclude_touching_at_rest(spec):

@@ -9,6 +9,7 @@ from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import IDENTITY_POSE
 from opspace_control.simulation.drives import Drives
+from opspace_control.simulation.grips import Grips
 from opspace_control.simulation.mujoco_model import compile_model
 from opspace_control.simulation.sensors import contact_wrench, momentum, transmitted_wrench
 from opspace_control.simulation.urdf_reader import body_name, link_name
@@ -19,15 +20,19 @@ class ObservableRobot:
 
     def __init__(self, urdf_text, *, floating_base=False, timestep=0.001,
                  gravity=(0.0, 0.0, -9.81), joint_friction=True, contacts=False, floor=False,
-                 locked_joints=(), wrench_sensors=()):
+                 locked_joints=(), wrench_sensors=(), objects=()):
+        objects = tuple(objects)
         self.model, self._joints, self._welds = compile_model(
             urdf_text, floating_base=floating_base, timestep=timestep, gravity=gravity,
             joint_friction=joint_friction, contacts=contacts, floor=floor,
-            locked_joints=tuple(locked_joints), wrench_sensors=tuple(wrench_sensors))
+            locked_joints=tuple(locked_joints), wrench_sensors=tuple(wrench_sensors),
+            objects=objects)
         self.data = mujoco.MjData(self.model)
         self.floating_base = floating_base
-        self.link_names = tuple(link_name(self.model.body(i).name)
-                                for i in range(1, self.model.nbody))
+        bodies = [link_name(self.model.body(i).name) for i in range(1, self.model.nbody)]
+        self.link_names = tuple(bodies[:len(bodies) - len(objects)])
+        self.objects = {box.name: box for box in objects}
+        self._grips = Grips(self.model, self.data)
         driven = [(joint, *dof) for joint in self._joints.values() if joint.mimic is None
                   for dof in zip(joint.dof_names, joint.parts, strict=True)]
         self.joint_names = tuple(dof_name for _, dof_name, _ in driven)
@@ -92,12 +97,12 @@ class ObservableRobot:
 
     def frame_pose(self, link):
         """
-        Return the pose (7,) ``[x y z qx qy qz qw]`` of a link's frame in the world.
+        Return the pose (7,) ``[x y z qx qy qz qw]`` of a link's or object's frame in the world.
 
         Raises
         ------
         SimulationError
-            There is no such link.
+            There is no such link or object.
 
         """
         body = self._body(link)
@@ -153,9 +158,24 @@ class ObservableRobot:
         """
         return contact_wrench(self.model, self.data, self._body(link))
 
+    def grip_wrench(self, link, other):
+        """
+        Return what a link does to what it has in its grip, (6,) ``[f; n]``, N and N·m.
+
+        World axes, at the place that was gripped, on its way since then. It is that of the step
+        which has led to the present state.
+
+        Raises
+        ------
+        SimulationError
+            The link does not hold that.
+
+        """
+        return self._grips.wrench((link, other))
+
     def _body(self, link):
         body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, body_name(link))
         if body < 0:
-            raise SimulationError(f"The robot has no link '{link}'.",
-                                  cure=nearest(link, self.link_names), link=link)
+            raise SimulationError(f"The robot has no link '{link}'.", link=link,
+                                  cure=nearest(link, [*self.link_names, *self.objects]))
         return body

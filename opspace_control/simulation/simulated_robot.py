@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from opspace_control.errors import SimulationError
+from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import (
     base_state,
     check_within,
@@ -47,6 +48,9 @@ class SimulatedRobot(ObservableRobot):
         Joints that are welded for good: `reset` places them, nothing else moves them.
     wrench_sensors : iterable of str
         Links at which `wrench` measures.
+    objects : iterable of Box
+        Things around the robot; they touch the floor and each other, and the robot with
+        ``contacts``. Whatever takes a link's name takes an object's too.
 
     Raises
     ------
@@ -62,6 +66,8 @@ class SimulatedRobot(ObservableRobot):
         ±inf where there is none. rad or m, N·m or N.
     link_names : tuple of str
         Every link, the root link first.
+    objects : dict of str to Box
+        As given.
     model, data : mujoco.MjModel, mujoco.MjData
         For what this class does not offer.
 
@@ -139,6 +145,75 @@ class SimulatedRobot(ObservableRobot):
         body = self._body(link)
         self._wrenches[body] = six_numbers(wrench, link)
 
+    def grip(self, link, other, *, place=None, rigid=True):
+        """
+        Hold something with a link, as it is there, until `release` or `reset`.
+
+        Parameters
+        ----------
+        link : str
+            What grips.
+        other : str or None
+            The object or link that is gripped; None for the world.
+        place : (3,) array_like, optional
+            Where, in the link's frame, m; at its origin if not given.
+        rigid : bool
+            Whether the other cannot turn in the grip either; else only its place is held.
+
+        Raises
+        ------
+        SimulationError
+            There is no such thing, it is held already, or so many are.
+
+        """
+        first = self._body(link)
+        second = 0 if other is None else self._body(other)
+        mujoco.mj_kinematics(self.model, self.data)
+        place = np.zeros(3) if place is None else np.array(place, float)
+        place = self.data.xpos[first] + self.data.xmat[first].reshape(3, 3) @ place
+        self._grips.close((link, other), first, second, place, rigid)
+
+    def release(self, link, other):
+        """
+        Let go of what a link holds.
+
+        Raises
+        ------
+        SimulationError
+            The link does not hold that.
+
+        """
+        self._grips.open((link, other))
+
+    def place_object(self, name, pose, twist=None):
+        """
+        Put a free object somewhere else.
+
+        Parameters
+        ----------
+        name : str
+            Of the object.
+        pose : (7,) array_like
+            ``[x y z qx qy qz qw]`` in the world.
+        twist : (6,) array_like, optional
+            ``[v; ω]`` of its frame's origin, world axes; at rest if not given.
+
+        Raises
+        ------
+        SimulationError
+            There is no such object, it is fixed, or the numbers are not usable.
+
+        """
+        if name not in self.objects or self.objects[name].fixed:
+            free = [box.name for box in self.objects.values() if not box.fixed]
+            raise SimulationError(f"There is no free object '{name}'.", cure=nearest(name, free),
+                                  element=name)
+        joint = self.model.joint(name)
+        qpos, qvel = base_state(pose, twist)
+        self.data.qpos[joint.qposadr[0]:joint.qposadr[0] + 7] = qpos
+        self.data.qvel[joint.dofadr[0]:joint.dofadr[0] + 6] = qvel
+        mujoco.mj_forward(self.model, self.data)
+
     def step(self, n=1):
         """
         Advance by ``n`` time steps under the present efforts.
@@ -162,7 +237,7 @@ class SimulatedRobot(ObservableRobot):
 
     def reset(self, positions=None, velocities=None, *, base_pose=None, base_twist=None):
         """
-        Start anew at time 0, without efforts and wrenches.
+        Start anew at time 0, without efforts, wrenches and grips, objects where they began.
 
         Parameters
         ----------
@@ -193,6 +268,7 @@ class SimulatedRobot(ObservableRobot):
         mujoco.mj_resetData(self.model, self.data)
         self._wrenches.clear()
         self._drives.reset()
+        self._grips.reset()
         self._start = start
         self.data.qpos[self._in_qpos] = start[self._free]
         self.data.qvel[self._in_qvel] = speed[self._free]

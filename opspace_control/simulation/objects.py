@@ -1,0 +1,111 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Things around the simulated robot: free bodies to carry, fixed ones to put them on."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from opspace_control.errors import SimulationError
+from opspace_control.simulation.arguments import IDENTITY_POSE, base_state
+from opspace_control.simulation.urdf_reader import Inertial
+
+# Collision bits: the robot's shapes touch the floor's, and each other's only where asked for.
+ROBOT, FLOOR, OBJECT = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class Box:
+    """
+    A box of uniform density, or one whose centre of mass is somewhere else.
+
+    Parameters
+    ----------
+    name : str
+        Unlike any link's.
+    size : (3,) array_like
+        Lengths of its edges, m.
+    mass : float
+        kg.
+    pose : (7,) array_like
+        Where it starts, ``[x y z qx qy qz qw]`` of its middle in the world, m.
+    center_of_mass : (3,) array_like
+        From its middle, along its edges, m.
+    fixed : bool
+        Whether it stays where it is, like a table.
+    friction : float
+        Coefficient of sliding friction with whatever touches it, if the other's is smaller.
+
+    Raises
+    ------
+    SimulationError
+        For numbers that no box has.
+
+    """
+
+    name: str
+    size: tuple
+    mass: float = 1.0
+    pose: tuple = IDENTITY_POSE
+    center_of_mass: tuple = (0.0, 0.0, 0.0)
+    fixed: bool = False
+    friction: float = 1.0
+
+    def __post_init__(self):
+        numbers = np.array([*self.size, self.mass, self.friction], float)
+        if numbers.shape != (5,) or not ((numbers > 0.0) & (numbers < np.inf)).all():
+            raise SimulationError(
+                f"The box '{self.name}' has size {self.size}, mass {self.mass} and friction "
+                f'{self.friction}.', cure='Give three lengths, a mass and a coefficient, all '
+                'positive.', element=self.name)
+        if not np.isfinite(self.center_of_mass).all() or np.shape(self.center_of_mass) != (3,):
+            raise SimulationError(
+                f"The centre of mass of box '{self.name}' is {self.center_of_mass}.",
+                cure='Give three finite numbers.', element=self.name)
+        base_state(self.pose, None)
+
+    @property
+    def inertial(self):
+        """Mass, centre of mass and the inertia of uniform density about it."""
+        x, y, z = np.square(self.size)
+        inertia = self.mass / 12.0 * np.diag([y + z, x + z, x + y])
+        return Inertial(float(self.mass), np.array(self.center_of_mass, float), inertia)
+
+
+def add_objects(spec, objects, links, contacts):
+    """
+    Add objects to a MuJoCo spec, behind the robot; return their bodies, without inertia.
+
+    Parameters
+    ----------
+    spec : mujoco.MjSpec
+        With the robot.
+    objects : sequence of Box
+        To be added.
+    links : collection of str
+        Names that are taken.
+    contacts : bool
+        Whether they touch the robot too, not only each other and the floor.
+
+    Raises
+    ------
+    SimulationError
+        A name is taken.
+
+    """
+    taken, bodies = {'world', *links}, []
+    for box in objects:
+        if box.name in taken:
+            raise SimulationError(f"Two things are called '{box.name}'.", element=box.name,
+                                  cure='Give the object a name that no link and no other has.')
+        taken.add(box.name)
+        qpos, _ = base_state(box.pose, None)
+        body = spec.worldbody.add_body(name=box.name, pos=qpos[:3], quat=qpos[3:])
+        if not box.fixed:
+            body.add_freejoint(name=box.name)
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=np.array(box.size, float) / 2.0,
+                      contype=OBJECT, conaffinity=OBJECT | FLOOR | (ROBOT if contacts else 0),
+                      friction=[box.friction, 0.005, 0.0001])
+        bodies.append(body)
+    return bodies
