@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How the time of a cycle grows with the number of joints: linearly, and for the dense peer."""
+"""How times grow with the number of joints: linearly, whichever of them are passive."""
 
 import itertools
 
@@ -10,14 +10,26 @@ from figures import Figure, Spread
 from pinocchio_peer import PinocchioEngine
 from timing import interleave
 
+from opspace_control import RobotModel, RobotState
+from opspace_control.dynamics.hybrid_dynamics import solve_hybrid, yielding_nodes
+from opspace_control.dynamics.workspace import NODE_STATE, make_points, moment_nodes, poisoned
+
 _JOINTS = (25, 50, 100, 200, 400)
 _ROUNDS = 40
 _DOUBLED = 2.3
 _KEY = 'growth.joints_'
+# Which joints of a chain are passive, by their numbers from the root.
+_MASKS = {
+    'none': lambda number: False,
+    'the first': lambda number: number == 0,
+    'every second': lambda number: number % 2 == 1,
+    'one in ten': lambda number: number % 10 == 5,
+    'all': lambda number: True,
+}
 
 
 def measure():
-    """Return a figure of each length, and of the worst doubling."""
+    """Return a figure of each length, of the worst doubling, and of that of hybrid dynamics."""
     contenders = {}
     for joints in _JOINTS:
         contest = Contest.set_up(_chain(joints), [f'link_{joints}'], _coil(joints), states=10,
@@ -34,7 +46,32 @@ def measure():
                            'the same law, NumPy over Pinocchio', times['ours', joints],
                            times['dense', joints]) for joints in _JOINTS),
             Figure('growth.doubling', 'Chains: what doubling the joints multiplies the time by, at '
-                   f'most (NumPy over Pinocchio: {dense:.1f})', worst, _DOUBLED)]
+                   f'most (NumPy over Pinocchio: {dense:.1f})', worst, _DOUBLED), _hybrid()]
+
+
+def _hybrid():
+    """Return the figure of hybrid dynamics: the worst doubling of any mask of passive joints."""
+    contenders = {(mask, joints): (solve_hybrid, [_hybrid_arguments(joints, passive)])
+                  for mask, passive in _MASKS.items() for joints in _JOINTS}
+    times = interleave(contenders, _ROUNDS)
+    doubled = {(mask, more): Spread.of(times[mask, more] / times[mask, fewer])
+               for mask in _MASKS for fewer, more in itertools.pairwise(_JOINTS)}
+    (mask, joints), worst = max(doubled.items(), key=lambda item: item[1].median)
+    dearest = np.median(times['all', _JOINTS[-1]] / times['none', _JOINTS[-1]])
+    return Figure('growth.hybrid', 'Hybrid dynamics of chains, no to all joints passive: what '
+                  f'doubling the joints multiplies the time by, at most (passive: {mask}; {joints} '
+                  f'joints; all passive take {dearest:.1f} times as long as none)', worst, _DOUBLED)
+
+
+def _hybrid_arguments(joints, passive):
+    """Return what `solve_hybrid` takes of a chain in a posture nowhere straight."""
+    names = [f'joint_{number + 1}' for number in range(joints) if passive(number)]
+    model = RobotModel.from_urdf(_chain(joints), passive_joints=names)
+    state = RobotState(model, np.full(model.nq, 0.5), np.full(model.nv, 0.1))
+    nodes = moment_nodes(model)
+    return (nodes, yielding_nodes(nodes), state.q, state.v, make_points(model, ())[0],
+            np.empty((0, 6)), np.zeros(model.nv), np.array([0.0, 0.0, -9.81]),
+            poisoned(nodes.size, NODE_STATE), np.zeros(model.nv), poisoned(model.nv))
 
 
 def plot(figures, file):
