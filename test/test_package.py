@@ -36,9 +36,9 @@ MAY_USE = {
 EVERYBODYS = {'errors', 'compiled', 'share'}
 # What a package may import besides the standard library, by room.
 MATHEMATICS = {'numpy', 'numba', 'urdf_parser_py', 'xacro'}
-ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'rcl_interfaces', 'rosgraph_msgs',
-       'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs', 'trajectory_msgs', 'tf2_msgs',
-       'visualization_msgs', 'diagnostic_msgs', 'controller_manager_msgs'}
+ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'nav_msgs', 'rcl_interfaces',
+       'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs', 'trajectory_msgs',
+       'tf2_msgs', 'visualization_msgs', 'diagnostic_msgs', 'controller_manager_msgs'}
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'simulation': {'numpy', 'mujoco'},

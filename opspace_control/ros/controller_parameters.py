@@ -20,8 +20,7 @@ COMMAND_TYPE = Parameter(
 COMMAND_JOINTS = Parameter(
     'command_joints', 'string_array', [],
     "Joints in the effort controller's order. Empty: those with an effort command interface in "
-    'the URDF, or else every joint of one degree of freedom. Moving joints that are neither '
-    'commanded nor passive are taken to be held by something else.')
+    'the URDF, or else every joint of one degree of freedom that is neither passive nor locked.')
 CONTROLLER_MANAGER = Parameter(
     'controller_manager', 'string', '',
     'Node name of the controller manager of ros2_control, usually controller_manager. It gives the '

@@ -7,13 +7,14 @@ import numpy as np
 from opspace_control.control import OperationalSpaceController
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.joints import command_joints
+from opspace_control.model import KinematicTree
+from opspace_control.ros.joints import command_joints, joint_status
 from opspace_control.tasks import PoseTask, PostureTask
 
 
 def make_model(description, parameters, *, floating_base=False):
     """
-    Build the model: moving joints that are neither commanded nor passive are held by something.
+    Build the model, with the status that `joint_status` gives the joints.
 
     Parameters
     ----------
@@ -37,16 +38,16 @@ def make_model(description, parameters, *, floating_base=False):
 
     """
     passive, locked = parameters['passive_joints'], parameters['locked_joints']
-    model = RobotModel.from_urdf(description, floating_base=floating_base,
-                                 passive_joints=passive, locked_joints=locked)
-    joints = command_joints(model, parameters['command_joints'])
+    tree = KinematicTree.from_urdf(description, floating_base=floating_base,
+                                   passive_joints=[name for name in passive if name not in locked],
+                                   locked_joints=locked)
+    joints = command_joints(tree, parameters['command_joints'])
     if not joints:
         raise RosInterfaceError('There is no joint to command.',
                                 cure='Give joints an effort command interface, or command_joints.')
-    held = [name for name in model.joint_names if name not in (*joints, *passive, *locked)]
-    if held:
-        model = RobotModel.from_urdf(description, floating_base=floating_base,
-                                     passive_joints=passive, locked_joints=[*locked, *held])
+    passive, locked = joint_status(tree, joints, passive, locked)
+    model = RobotModel.from_urdf(description, floating_base=floating_base,
+                                 passive_joints=passive, locked_joints=locked)
     return model, joints
 
 

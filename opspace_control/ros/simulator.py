@@ -13,15 +13,17 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from opspace_control.errors import OpspaceError
+from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model import KinematicTree
+from opspace_control.model.assembly import BASE
 from opspace_control.ros.conversions import COMMAND_TYPES
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.executor import run
-from opspace_control.ros.joints import command_joints
+from opspace_control.ros.joints import command_joints, joint_status
 from opspace_control.ros.pace import LockStep, Patient, RealTime
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import LATCHED, NEWEST, RELIABLE
+from opspace_control.ros.simulated_sensors import SimulatedSensors
 from opspace_control.ros.simulator_parameters import INITIAL_POSITION, NODE
 from opspace_control.simulation import SimulatedRobot
 
@@ -38,7 +40,7 @@ class SimulatorNode(Node):
 
     def __init__(self, **options):
         super().__init__('opspace_simulator', **options)
-        self.parameters = NodeParameters(self)
+        self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
         self.parameters.declare(NODE)
         self._waiting = self.parameters['wait_for_command']
         self._paused = False
@@ -50,14 +52,17 @@ class SimulatorNode(Node):
 
     def _start(self):
         values = self.parameters
-        passive = values['passive_joints']
-        tree = KinematicTree.from_urdf(self._description.text, passive_joints=passive)
+        self._tree = tree = KinematicTree.from_urdf(
+            self._description.text, floating_base=values['floating_base'])
         self._joints = command_joints(tree, values['command_joints'])
-        held = [name for name in tree.joint_names if name not in (*self._joints, *passive)]
+        held = self._status(values)[1]
+        self._fixed = {name for name in held if name not in values['locked_joints']}
         self._robot = SimulatedRobot(
-            self._description.text, timestep=values['timestep'],
+            self._description.text, floating_base=values['floating_base'],
+            timestep=values['timestep'], gravity=values['gravity'],
             joint_friction=values['joint_friction'], contacts=values['contacts'],
-            floor=values['floor'], locked_joints=held)
+            floor=values['floor'], locked_joints=self._fixed,
+            wrench_sensors=values['wrench_sensors'])
         self._initial = self._initial_positions()
         values.check_names()
         values.accept_changes()
@@ -66,12 +71,34 @@ class SimulatorNode(Node):
         self._efforts = np.zeros(len(self._order))
         self._make_messages()
         self._make_interfaces()
+        self._sensors = SimulatedSensors(self, self._robot, values)
         self.reset()
         self.get_logger().info(
             f'{tree.name}: {len(self._joints)} joints driven by {self._commands.topic_name}, '
             f'{values["pace"].replace("_", " ")}.')
         gc.collect()
         gc.freeze()
+
+    def _status(self, values):
+        """Return the joints whose drive is dead and those that are held, as parameters have it."""
+        return joint_status(self._tree, self._joints, values['passive_joints'],
+                            values['locked_joints'])
+
+    def _check_parameters(self, values, _names):
+        for name in self._status(values)[0]:
+            if name in self._fixed:
+                raise RosInterfaceError(
+                    f"passive_joints: '{name}' is fixed for good.", joint=name,
+                    cure='Name it in command_joints, or in passive_joints from the start.')
+
+    def _on_change(self, names):
+        if not {'passive_joints', 'locked_joints'}.isdisjoint(names):
+            self._apply_status()
+
+    def _apply_status(self):
+        passive, locked = self._status(self.parameters)
+        base = {BASE, *(self._tree.dof_names[k] for k in self._tree.joint_dofs.get(BASE, ()))}
+        self._robot.set_status(passive=set(passive) - base, locked=set(locked) - base)
 
     def _initial_positions(self):
         """Return what the block of parameters initial_positions gives, by joint."""
@@ -97,7 +124,7 @@ class SimulatorNode(Node):
         values = self.parameters
         self._states = self.create_publisher(JointState, 'joint_states', LATCHED)
         # The one absolute name: there is one time for all robots.
-        self._clock = (self.create_publisher(ClockMessage, '/clock', RELIABLE)
+        self._time_out = (self.create_publisher(ClockMessage, '/clock', RELIABLE)
                        if values['publish_clock'] else None)
         if values['robot_description']:
             self._descriptions = self.create_publisher(String, 'robot_description', LATCHED)
@@ -106,7 +133,7 @@ class SimulatorNode(Node):
         self._commands = self.create_subscription(
             kind, values['command_topic'],
             self._on_named_command if kind is JointState else self._on_command, NEWEST)
-        self._services = [
+        self._switches = [
             self.create_service(Trigger, '~/reset', self._on_reset),
             self.create_service(SetBool, '~/pause', self._on_pause),
             self.create_service(Trigger, '~/step', self._on_step)]
@@ -124,7 +151,11 @@ class SimulatorNode(Node):
 
     def reset(self):
         """Put the robot back where it started, at time zero, at rest."""
-        self._robot.reset(self._initial)
+        values = self.parameters
+        self._robot.reset(self._initial, **({
+            'base_pose': values['initial_base_pose'], 'base_twist': values['initial_base_twist']}
+            if self._robot.floating_base else {}))
+        self._apply_status()
         self._efforts[:] = 0.0
         self._next_clock = 0.0
 
@@ -146,11 +177,13 @@ class SimulatorNode(Node):
         stamp = self._state.header.stamp
         nanoseconds = round(robot.time * 1e9)
         stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)
+        # Before the joint states: who waits for these has all of the state then.
+        self._sensors.publish(stamp)
         self._states.publish(self._state)
-        if self._clock and robot.time >= self._next_clock:
+        if self._time_out and robot.time >= self._next_clock:
             self._next_clock = robot.time + _CLOCK_PERIOD
             self._time.clock = stamp
-            self._clock.publish(self._time)
+            self._time_out.publish(self._time)
 
     def _on_timer(self):
         self._pace.on_timer()

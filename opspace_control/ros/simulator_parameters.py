@@ -24,8 +24,31 @@ NODE = (
               'Hold the robot still, at time zero, until the first command has arrived; as a '
               'JointState, the first that is not zero: ros2_control sends zeros from its start.'),
     Parameter('passive_joints', 'string_array', [],
-              'Joints without a drive. Moving joints that are neither commanded nor passive are '
-              'held by a brake.'),
+              'Joints whose drive is dead, or that have none. It applies no effort, whatever is '
+              'commanded. Joints in a <ros2_control> block of the URDF without any command '
+              'interface are passive unless they are commanded.', read_only=False),
+    Parameter('locked_joints', 'string_array', [],
+              'Joints whose brake is on. Moving joints that are neither commanded nor passive are '
+              'fixed for good.', read_only=False),
+    Parameter('floating_base', 'bool', False,
+              'Whether the root link moves freely; odom tells where it is.'),
+    Parameter('odom_frame', 'string', 'odom',
+              "Name of the world's frame, which odom is given in. With a floating base."),
+    Parameter('initial_base_pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+              'Where a floating base starts: x y z, and its quaternion x y z w.', 'm', length=7),
+    Parameter('initial_base_twist', 'double_array', [0.0] * 6,
+              'How it moves then: linear and angular velocity, world axes.', 'm/s, rad/s',
+              length=6),
+    Parameter('gravity', 'double_array', [0.0, 0.0, -9.81],
+              'Acceleration of free fall, world axes.', 'm/s²', length=3),
+    Parameter('wrench_sensors', 'string_array', [],
+              'Links with a force/torque sensor between them and what carries them. Each has a '
+              'topic <link>/wrench: what the side of the link exerts on the other, in the '
+              "link's frame. At rest, all that acts on the link from outside, weight included."),
+    Parameter('contact_sensors', 'string_array', [],
+              'Links, such as feet, that feel contacts. Each has the topics <link>/contact_wrench '
+              'and <link>/in_contact: what touches exert on the link, in its frame, and whether '
+              'there are any.'),
     Parameter('joint_friction', 'bool', True,
               'Whether joints have the damping and friction of the URDF. False for drives that '
               'measure their torque and so overcome it.'),
