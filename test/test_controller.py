@@ -87,12 +87,6 @@ def test_unknown_frame_names_the_nearest(model):
         OperationalSpaceController(model, [PoseTask('left_hand')])
 
 
-def test_passive_joints_are_not_ours_yet():
-    passive = RobotModel.from_urdf_file(DUAL_ARM, passive_joints=['l_elbow'])
-    with pytest.raises(ControlError, match=r'l_elbow.*locked_joints'):
-        OperationalSpaceController(passive)
-
-
 def test_a_task_belongs_to_one_controller(model):
     task, posture = PoseTask('l_hand'), PostureTask()
     OperationalSpaceController(model, [task], posture)

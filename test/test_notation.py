@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opspace_control.control.constraint_law import CONSTRAINT
 from opspace_control.control.cycle import CYCLE
 from opspace_control.control.envelope import GUARD
 from opspace_control.dynamics import OperationalSpace
@@ -22,7 +23,8 @@ ROOT = Path(__file__).parents[1]
 NOTATION = (ROOT / 'doc' / 'notation.md').read_text()
 RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POINT,
            'PASSIVE_DOF': PASSIVE_DOF,
-           'POSE_TASK': POSE_TASK, 'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE, 'GUARD': GUARD}
+           'POSE_TASK': POSE_TASK, 'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
+           'CONSTRAINT': CONSTRAINT, 'GUARD': GUARD}
 
 
 def section(heading):

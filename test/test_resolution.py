@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
 
 THRESHOLD = 2.5e-2
@@ -15,20 +16,29 @@ LEAST_MOBILITY = 1e-2  # 1/kg
 
 
 @njit
-def _resolve(L, b, asked, least_mobility, threshold, scale, factor, vectors, spare, x):
+def _resolve(L, levels, asked, push, moving, compliant, least_mobility, threshold, scale, factor,
+             vectors, spare, x):
+    scale_rows(L, asked, least_mobility, 1e-3, scale)
+    soften_rows(L, L, 0, asked)
     return resolve_forces(
-        L, b, asked, least_mobility, threshold, scale, factor, vectors, spare, x)
+        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x)
 
 
-def resolve(L, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY):
+def resolve(L, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY, levels=None,
+            push=None, moving=None, compliant=None):
     """Return the forces and the eigenvalue bound; only the lower triangle of L is given."""
     n = len(b)
     below = np.where(np.tri(n, dtype=bool), L, np.nan)
     factor, vectors = np.full((2, n, n), np.nan)
-    x, scale, *_ = spare = np.full((4, n), np.nan)
-    asked = np.ones(n) if asked is None else np.asarray(asked, dtype=float)
-    least = _resolve(below, np.asarray(b, dtype=float), asked, least_mobility, threshold, scale,
-                     factor, vectors, spare[2:], x)
+    scale, *_ = spare = np.full((4, n), np.nan)
+    x = np.array(b, dtype=float)
+    asked, push, moving, compliant = (
+        np.full(n, default) if given is None else np.array(given, dtype=float)
+        for given, default in (
+            (asked, 1.0), (push, 0.0), (moving, 0.0), (compliant, 0.0)))
+    levels = np.array([0, n] if levels is None else levels)
+    least = _resolve(below, levels, asked, push, moving, compliant, least_mobility, threshold,
+                     scale, factor, vectors, spare[1:], x)
     return x, least
 
 

@@ -2,23 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operational-space controller of a branching robot."""
 
-from numbers import Real
 from types import MappingProxyType
 
 import numpy as np
 
 from opspace_control.compiled import entry_point
+from opspace_control.control.arguments import check_arguments, level_rows, read_effort_limits
+from opspace_control.control.constraint import bind_constraints
 from opspace_control.control.cycle import CYCLE, control_cycle
-from opspace_control.dynamics import GRAVITY, RobotModel
+from opspace_control.control.joint_status import JointStatus
+from opspace_control.control.stack import ROWS, SQUARES
+from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.workspace import (
     NODE_STATE,
+    felt_nodes,
     make_points,
-    moment_nodes,
     poisoned,
+    reach,
 )
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
-from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import PoseTask, PostureTask
 from opspace_control.tasks.pose import bind_poses
 from opspace_control.tasks.posture import bind_posture
@@ -35,13 +39,22 @@ class OperationalSpaceController:
     the tasks cannot all be met (a singular posture, too many axes), the directions that are lost
     are handed smoothly to the posture, and every force stays bounded. Effort limits come last.
 
+    Tasks of lower priority act in the null space of those above. Passive joints, which have no
+    drive, are taken along by the others ([JR94] 5); constraints, such as a grasp or the ground,
+    hold points that then need no task ([RKR95] 3.2).
+
     Parameters
     ----------
     model : RobotModel
+        Its passive joints and its locked ones may change later: `set_status`.
     tasks : sequence of PoseTask
         With different names; a task belongs to one controller.
     posture : PostureTask, optional
         ``PostureTask()`` if not given.
+    constraints : sequence of Constraint, optional
+        With different names; a constraint belongs to one controller.
+    passive_forces : PassiveForces, optional
+        What is known of the forces of passive joints; the URDF's friction if not given.
     effort_limits : float or (nv,) array, optional
         N·m or N, inf for no limit; the URDF's if not given.
     gravity_compensation : bool
@@ -54,13 +67,15 @@ class OperationalSpaceController:
     ----------
     model : RobotModel
     tasks : mapping of str to PoseTask
+        In order of priority.
     posture : PostureTask
+    constraints : mapping of str to Constraint
+    passive_forces : PassiveForces
 
     Raises
     ------
     ControlError
-        For tasks of the same name or already in use, an argument of the wrong kind or size, or a
-        robot with passive joints.
+        For tasks of the same name or already in use, or an argument of the wrong kind or size.
     ModelError
         For a task's unknown frame.
     TaskError
@@ -68,36 +83,48 @@ class OperationalSpaceController:
 
     """
 
-    def __init__(self, model, tasks=(), posture=None, *, effort_limits=None,
-                 gravity_compensation=True, singularity_threshold=2.5e-2):
+    def __init__(self, model, tasks=(), posture=None, *, constraints=(), passive_forces=None,
+                 effort_limits=None, gravity_compensation=True, singularity_threshold=2.5e-2):
         tasks = (tasks,) if isinstance(tasks, PoseTask) else tuple(tasks)
+        constraints = tuple(constraints)
         posture = PostureTask() if posture is None else posture
-        _check_arguments(model, tasks, posture, singularity_threshold)
-        self._effort_limits = _effort_limits(model, effort_limits)
-        points, supports = make_points(model, [task.frame for task in tasks])
+        check_arguments(model, tasks, posture, constraints, singularity_threshold)
+        self._effort_limits = read_effort_limits(model, effort_limits)
+        tasks = sorted(tasks, key=lambda task: task.priority)
+        points, supports = make_points(
+            model, [held.frame for held in (*constraints, *tasks)],
+            [*(constraint.other for constraint in constraints), *(None for _ in tasks)])
         dofs, goal = bind_posture(posture, model)
         records = bind_poses(tasks)
         self.model = model
         self.posture = posture
         self.tasks = MappingProxyType({task.name: task for task in tasks})
-        nodes = moment_nodes(model)
+        self.constraints = MappingProxyType({held.name: held for held in constraints})
+        self._status = JointStatus(model)
+        nodes = self._status.nodes
         self._cycle = np.zeros(1, CYCLE)
+        self._cycle['yields'] = self._status.yields.any()
         self._cycle['floating_base'] = model.floating_base
         self._cycle['singularity_threshold'] = singularity_threshold
         self._cycle['least_mobility'] = 1.0 / nodes['mass'].sum()
+        self._cycle['least_turning'] = 1.0 / (nodes['mass'].sum() * max(reach(nodes), 1e-3) ** 2)
         self.gravity_compensation = gravity_compensation
         self._posture_acceleration = poisoned(model.nv)
         self._gradual = {'kp': records['kp'], 'kd': records['kd'],
                          'activation': records['activation'],
                          'posture.kp': dofs['kp'], 'posture.kd': dofs['kd']}
-        n, rows = nodes.size, 6 * len(tasks)
-        self._inverse_inertia = poisoned((rows, rows))
+        self.passive_forces = (
+            PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
+        held, rows = 6 * len(constraints), 6 * points.size
+        self._inverse_inertia = poisoned((rows - held, rows - held))
         self._arguments = (
-            self._cycle, nodes, poisoned(n, NODE_STATE), points, supports,
-            _felt(nodes, supports), records, dofs, goal,
-            self._posture_acceleration, poisoned(rows), poisoned(rows), self._inverse_inertia,
-            poisoned(rows), poisoned((rows, rows)), poisoned((rows, rows)), poisoned((2, rows)),
-            poisoned(rows), self._effort_limits)
+            self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),
+            self._status.yields, points, supports,
+            bind_constraints(constraints, points['other'][:len(constraints)]), records,
+            level_rows(tasks, held), dofs, goal, self.passive_forces.dofs,
+            self._posture_acceleration, poisoned(model.nv), poisoned(model.nv),
+            self._inverse_inertia, poisoned((ROWS, rows)), poisoned((SQUARES, rows, rows)),
+            np.zeros((2, rows), np.int64), self._effort_limits)
         self._compute = None
 
     def compute_torque(self, state, out=None):
@@ -114,7 +141,7 @@ class OperationalSpaceController:
         Returns
         -------
         (nv,) array
-            N·m or N, in the order of ``model.dof_names``; exactly 0.0 at locked joints.
+            N·m or N, in the order of ``model.dof_names``; exactly 0.0 at passive and locked joints.
 
         Raises
         ------
@@ -153,7 +180,7 @@ class OperationalSpaceController:
         Returns
         -------
         (nv,) array
-            N·m or N, within the effort limits; exactly 0.0 at locked joints.
+            N·m or N, within the effort limits; exactly 0.0 at passive and locked joints.
 
         Raises
         ------
@@ -162,13 +189,44 @@ class OperationalSpaceController:
 
         """
         out = self._checked(state, out)
-        usable = ~self.model.locked & (self._effort_limits > 0.0)
+        usable = ~self.locked & ~self.passive & (self._effort_limits > 0.0)
         resting = RobotState(self.model, state.q, np.zeros(self.model.nv))
         out[:] = self.model.inverse_dynamics(resting, np.where(usable, -rate * state.v, 0.0))
         out -= self.model.gravity(resting)
         out[~usable] = 0.0
         out /= max(1.0, (abs(out[usable]) / self._effort_limits[usable]).max(initial=0.0))
         return np.clip(out, -self._effort_limits, self._effort_limits, out=out)  # rounding
+
+    def set_status(self, passive_joints=None, locked_joints=None):
+        """
+        Say which joints are passive and which are locked from the next cycle on, [JR94] 3.
+
+        Parameters
+        ----------
+        passive_joints : sequence of str, optional
+            All joints, or dofs, without a drive; ``()`` for none. Not given: those as before.
+        locked_joints : sequence of str, optional
+            The same for those held by a brake.
+
+        Raises
+        ------
+        ModelError
+            For an unknown name or one in both lists, or if no inertia would oppose a joint; then
+            nothing has changed.
+
+        """
+        self._status.change(passive_joints, locked_joints)
+        self._cycle['yields'] = self._status.yields.any()
+
+    @property
+    def passive(self):
+        """Which degrees of freedom have no drive, (nv,) of bool."""
+        return self._status.passive
+
+    @property
+    def locked(self):
+        """Which degrees of freedom a brake holds, (nv,) of bool."""
+        return self._status.locked
 
     def hold(self):
         """Make the poses and the posture of the next cycle the goals of all tasks."""
@@ -201,16 +259,21 @@ class OperationalSpaceController:
     @property
     def inverse_inertia(self):
         """
-        Λ⁻¹ of the tasks' frames at the last cycle, (6m, 6m), [CK00] (30).
+        Λ⁻¹ of the tasks' frames at the last cycle, (6m, 6m), [CK00] (30), in order of priority.
 
-        On its way in or out, a task's rows have an inflated diagonal.
+        With passive joints and constraints what these leave of it; what levels leave to those below
+        is not in it. On its way in or out, a task's rows have an inflated diagonal.
         """
         lower = np.tril(self._inverse_inertia)
         return lower + np.tril(lower, -1).T
 
     @property
     def posture_acceleration(self):
-        """Motion the posture advised at the last cycle, q̈_null of [CK00] (11), (nv,)."""
+        """
+        Motion the posture advised at the last cycle, q̈_null of [CK00] (11), (nv,).
+
+        Of passive joints what the others would induce them to do.
+        """
         return self._posture_acceleration.copy()
 
     @property
@@ -236,53 +299,3 @@ class OperationalSpaceController:
     def limited_joints(self):
         """How many joint forces the limits cut at the last cycle."""
         return int(self._cycle['limited'][0])
-
-
-def _check_arguments(model, tasks, posture, singularity_threshold):
-    if not isinstance(model, RobotModel):
-        raise ControlError(f'model is a {type(model).__name__}.',
-                           cure='Give a RobotModel, from RobotModel.from_urdf_file(path).')
-    if model.passive.any():
-        names = [model.dof_names[k] for k in np.flatnonzero(model.passive)]
-        raise ControlError(f'Passive joints cannot be controlled yet: {", ".join(names)}.',
-                           cure='Lock them (locked_joints=...) or drive them.', joint=names[0])
-    for task in tasks:
-        if not isinstance(task, PoseTask):
-            raise ControlError(f'{task!r} is not a task.', cure='Give PoseTask objects.')
-        if task.in_use:
-            raise ControlError(f"Task '{task.name}' already belongs to a controller.",
-                               cure='Make a task for each controller.', task=task.name)
-    names = [task.name for task in tasks]
-    for name in names:
-        if names.count(name) > 1:
-            raise ControlError(f"Two tasks are called '{name}'.",
-                               cure='Give each its own name=...', task=name)
-    if not isinstance(posture, PostureTask):
-        raise ControlError(f'{posture!r} is not a posture.', cure='Give a PostureTask.')
-    if posture.in_use:
-        raise ControlError('The posture already belongs to a controller.',
-                           cure='Make a PostureTask for each controller.')
-    if not (isinstance(singularity_threshold, Real) and 0.0 < singularity_threshold < 1.0):
-        raise ControlError(f'singularity_threshold = {singularity_threshold!r} is not allowed.',
-                           cure='Give a number between 0 and 1; 2.5e-2 is usual.')
-
-
-def _effort_limits(model, limits):
-    wanted = model.effort_limits if limits is None else limits
-    try:
-        limits = np.broadcast_to(np.array(wanted, dtype=float), (model.nv,)).copy()
-    except (TypeError, ValueError):
-        limits = np.full(1, np.nan)
-    if not (limits >= 0.0).all():
-        raise ControlError('effort_limits cannot be used.', value=wanted,
-                           cure=f'Give {model.nv} numbers, zero or more, inf for no limit.')
-    return limits
-
-
-def _felt(nodes, supports):
-    """Return which nodes' inertias are felt at a point: those on its path, and all they carry."""
-    felt = supports.any(axis=1)
-    for i, parent in enumerate(nodes['parent']):
-        if parent != WORLD and felt[parent]:
-            felt[i] = True
-    return felt

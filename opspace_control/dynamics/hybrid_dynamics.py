@@ -5,9 +5,9 @@ Hybrid dynamics in O(n): some joints' accelerations are known and some joints' f
 
 Where no node is passive this is recursive Newton-Euler, where all are it is the articulated-body
 algorithm; what the passive nodes need is done for the nodes that yield and for no other.
-The equations of [JR94] count links from the tip and eliminate while they gather; here forces stay
-with their links until one last inward recursion, so that whatever is added to the links in between
-(wrenches of tasks, of contacts) is carried by the same recursion.
+The equations of [JR94] count links from the tip and gather while they eliminate; here forces stay
+with their links until one last inward recursion, so that wrenches of tasks and contacts, which are
+known only after the accelerations are, can join them.
 """
 
 from typing import NamedTuple
@@ -71,26 +71,42 @@ def free_joint(nodes, i, states):
 @inlined
 def yield_node(nodes, i, yields, passive_torque, states):
     """
-    Inward step of [JR94] (4.8) and (5.2a) for a node that yields: joint i gives way if passive.
+    Inward step of [JR94] (4.8), (5.2a): let joint i give way if it is passive, for node i yields.
 
     ``IP`` becomes the inertia of all that node i carries with the passive joints further out free
     and all others rigid, ``z`` the force that moves it as the outward recursion said, those joints
-    having given way. At a passive joint ``u = τ_p − Sᵀ z`` is left to accelerate it.
+    having given way.
     """
     node, s = nodes[i], states[i]
-    z, f, UP = s.z, s.f, s.UP
+    torque = 0.0
     for r in range(6):
-        z[r] += f[r]
+        s.z[r] += s.f[r]
     inverse_DP = free_joint(nodes, i, states)
+    if node.status == PASSIVE:
+        torque = passive_torque[node.v_index]
+    if node.parent >= 0 and yields[node.parent]:
+        hand_on(s.IP, s.UP, inverse_DP, states[node.parent].IP)
+    give_way(nodes, i, yields, torque, states)
+
+
+@inlined
+def give_way(nodes, i, yields, torque, states):
+    """
+    Inward step: let joint i give way to the force ``z`` if it is passive, for node i yields.
+
+    ``u = τ_p − Sᵀ z`` is left to accelerate it; ``z + UP u / DP`` goes on to the parent. By itself
+    it is for wrenches that come later, with z made of them alone and a torque of zero: followed by
+    `induce_node` and `gather_torques` it makes ``J_Gᵀ f`` of them, [JR94] (6.8).
+    """
+    node, s = nodes[i], states[i]
     gain = 0.0
     if node.status == PASSIVE:
-        s.u = passive_torque[node.v_index] - dot(z, s.S)
-        gain = s.u * inverse_DP
+        s.u = torque - dot(s.z, s.S)
+        gain = s.u / s.DP
     if node.parent >= 0 and yields[node.parent]:
-        parent = states[node.parent]
-        hand_on(s.IP, UP, inverse_DP, parent.IP)
+        outer = states[node.parent].z
         for r in range(6):
-            parent.z[r] += z[r] + gain * UP[r]
+            outer[r] += s.z[r] + gain * s.UP[r]
 
 
 @inlined
@@ -121,29 +137,20 @@ def gather_torques(nodes, passive_torque, states, tau):
     """
     Inward recursion over all nodes: write the joint forces of the links' forces ``f``.
 
-    Each joint takes its force's component along S and hands the rest to its parent; a passive one
-    takes ``passive_torque`` instead, and gives way to the difference: ``f_parent += f + UP (τ_p −
-    Sᵀ f) / DP``. For a force at a point that is J_Gᵀ of [JR94] (6.8). Forces that passive joints
-    have already given way to leave no difference but rounding.
+    Each joint takes its force's component along S and hands the force to its parent. At a passive
+    joint, which has given way, that is ``passive_torque`` but for rounding.
     """
     for i in range(nodes.size - 1, -1, -1):
         node, s = nodes[i], states[i]
-        f, UP = s.f, s.UP
-        gain = 0.0
         if node.v_index >= 0:
-            torque = dot(f, s.S)
             if node.status == PASSIVE:
-                gain = (passive_torque[node.v_index] - torque) / s.DP
-                torque = passive_torque[node.v_index]
-            tau[node.v_index] = torque
+                tau[node.v_index] = passive_torque[node.v_index]
+            else:
+                tau[node.v_index] = dot(s.f, s.S)
         if node.parent >= 0:
             outer = states[node.parent].f
-            if gain == 0.0:
-                for r in range(6):
-                    outer[r] += f[r]
-            else:
-                for r in range(6):
-                    outer[r] += f[r] + gain * UP[r]
+            for r in range(6):
+                outer[r] += s.f[r]
 
 
 @kernel

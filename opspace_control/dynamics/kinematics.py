@@ -94,10 +94,8 @@ def move_node(nodes, i, v, a, states):
 
 
 @inlined
-def place_point(points, e, nodes, states):
-    """Write the pose of operational point e."""
-    point = points[e]
-    frame, R, p = point.frame, point.R, point.p
+def place_frame(frame, states, R, p):
+    """Write the pose of a frame: its axes, and its origin seen from the root link's."""
     if frame.node < 0:
         for r in range(3):
             p[r] = frame.position[r]
@@ -112,19 +110,23 @@ def place_point(points, e, nodes, states):
 
 
 @inlined
-def move_point(points, e, states):
+def place_point(points, e, nodes, states):
+    """Write the pose of operational point e."""
+    place_frame(points[e].frame, states, points[e].R, points[e].p)
+
+
+@inlined
+def move_with(node, states, p, v, a):
     """
-    Write the velocity and the classical acceleration of operational point e.
+    Write the velocity and the classical acceleration of body ``node`` where the point ``p`` is.
 
     ``v = V + ω × p``, ``a = A + α × p + ω × v``: the spatial acceleration alone is wrong by ω × v.
     """
-    point = points[e]
-    p, v, a = point.p, point.v, point.a
-    if point.frame.node < 0:
+    if node < 0:
         for r in range(6):
             v[r] = a[r] = 0.0
         return
-    V, A = states[point.frame.node].V, states[point.frame.node].A
+    V, A = states[node].V, states[node].A
     p0, p1, p2 = p[0], p[1], p[2]
     w0, w1, w2 = V[3], V[4], V[5]
     a0, a1, a2 = A[3], A[4], A[5]
@@ -137,6 +139,28 @@ def move_point(points, e, states):
     a[3], a[4], a[5] = a0, a1, a2
     v[0], v[1], v[2] = v0, v1, v2
     v[3], v[4], v[5] = w0, w1, w2
+
+
+@inlined
+def move_point(points, e, states):
+    """Write the velocity and the classical acceleration of operational point e."""
+    move_with(points[e].frame.node, states, points[e].p, points[e].v, points[e].a)
+
+
+@inlined
+def move_relatively(points, e, states):
+    """
+    Write how operational point e moves as seen from the other link, in world axes.
+
+    Minus the motion of the other body at the same place; the pose of the other frame is written,
+    too. What turning axes add to the acceleration is not in it.
+    """
+    point = points[e]
+    place_frame(point.other, states, point.other_R, point.other_p)
+    move_with(point.other.node, states, point.p, point.other_v, point.other_a)
+    for r in range(6):
+        point.v[r] -= point.other_v[r]
+        point.a[r] -= point.other_a[r]
 
 
 @kernel

@@ -5,31 +5,44 @@
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
+from opspace_control.dynamics.workspace import OTHER, OWN
 from opspace_control.model.nodes import LOCKED, PASSIVE
 
 
 @inlined
-def unit_wrenches(p, Psi):
-    """Write six unit wrenches at p, moved to the root link's origin, as the columns of Ψ."""
-    for r in range(6):
-        for c in range(6):
-            Psi[r, c] = 0.0
-        Psi[r, r] = 1.0
-    Psi[4, 0], Psi[5, 0] = p[2], -p[1]
-    Psi[3, 1], Psi[5, 1] = -p[2], p[0]
-    Psi[3, 2], Psi[4, 2] = p[1], -p[0]
+def unit_wrenches(p, axes, sign, Psi):
+    """
+    Write six unit wrenches at p, moved to the root link's origin, as the columns of Ψ.
+
+    Three forces along ``axes[0]`` (by column), three moments about ``axes[1]``, all times ``sign``.
+    """
+    for c in range(3):
+        x, y, z = sign * axes[0, 0, c], sign * axes[0, 1, c], sign * axes[0, 2, c]
+        Psi[0, c], Psi[1, c], Psi[2, c] = x, y, z
+        Psi[3, c] = p[1] * z - p[2] * y
+        Psi[4, c] = p[2] * x - p[0] * z
+        Psi[5, c] = p[0] * y - p[1] * x
+        for r in range(3):
+            Psi[r, 3 + c] = 0.0
+            Psi[3 + r, 3 + c] = sign * axes[1, r, c]
 
 
 @inlined
 def start_propagation(points, e):
-    """Write the unit wrenches at point e to Ψ."""
-    unit_wrenches(points[e].p, points[e].Psi)
+    """Write the unit wrenches at point e, and their reactions on the other link."""
+    point = points[e]
+    unit_wrenches(point.p, point.axes, 1.0, point.Psi)
+    if point.other.node >= 0:
+        unit_wrenches(point.p, point.axes, -1.0, point.Psi_other)
 
 
 @inlined
 def start_passive_propagation(points, e):
-    """Write the unit wrenches at point e to the Ψ that passive joints alone give way to."""
-    unit_wrenches(points[e].p, points[e].PsiP)
+    """Do the same for the propagation in which passive joints alone give way."""
+    point = points[e]
+    unit_wrenches(point.p, point.axes, 1.0, point.PsiP)
+    if point.other.node >= 0:
+        unit_wrenches(point.p, point.axes, -1.0, point.PsiP_other)
 
 
 @inlined
@@ -48,6 +61,20 @@ def carry_across(Psi, S, U, inverse_D, K):
         Psi[3, r] -= U3 * w
         Psi[4, r] -= U4 * w
         Psi[5, r] -= U5 * w
+
+
+@inlined
+def cross(support, Psi, Psi_other, S, U, inverse_D, K, K_other):
+    """Carry the unit wrenches on both links of a point across a joint that supports them."""
+    if support & OWN:
+        carry_across(Psi, S, U, inverse_D, K)
+    else:
+        for r in range(6):
+            K[r] = 0.0
+    if support & OTHER:
+        carry_across(Psi_other, S, U, inverse_D, K_other)
+        for r in range(6):
+            K[r] += K_other[r]
 
 
 @inlined
@@ -79,7 +106,9 @@ def propagate_points(nodes, i, supports, states, points, inverse_inertia):
     inverse_D = 1.0 / s.D
     for e in range(points.size):
         if supports[i, e]:
-            carry_across(points[e].Psi, s.S, s.U, inverse_D, points[e].K)
+            point = points[e]
+            cross(supports[i, e], point.Psi, point.Psi_other, s.S, s.U, inverse_D, point.K,
+                  point.K_other)
             add_yield(i, e, supports, points, inverse_D, inverse_inertia)
 
 
@@ -96,7 +125,9 @@ def propagate_points_passive(nodes, i, supports, states, points, passive_yield):
     inverse_DP = 1.0 / s.DP
     for e in range(points.size):
         if supports[i, e]:
-            carry_across(points[e].PsiP, s.S, s.UP, inverse_DP, points[e].K)
+            point = points[e]
+            cross(supports[i, e], point.PsiP, point.PsiP_other, s.S, s.UP, inverse_DP, point.K,
+                  point.K_other)
             add_yield(i, e, supports, points, inverse_DP, passive_yield)
 
 

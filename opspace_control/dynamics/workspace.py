@@ -32,13 +32,23 @@ NODE_STATE = np.dtype([
 # An operational point: a frame, and what the recursions know of it at one state.
 POINT = np.dtype([
     ('frame', FRAME),
+    ('other', FRAME),             # where it is seen from: motion relative to this frame's link, too
+                                  # at the point; WORLD for motion as such
+    ('axes', np.float64, (2, 3, 3)),  # along which its linear and angular rows are, by column
     ('R', np.float64, (3, 3)),    # axes of the frame, in world axes
     ('p', np.float64, (3,)),      # its origin, from the root link's origin, m
     ('v', np.float64, (6,)),      # its velocity [v; ω], m/s and rad/s
     ('a', np.float64, (6,)),      # its classical acceleration, m/s² and rad/s²
+    ('other_R', np.float64, (3, 3)),  # the same of the other frame
+    ('other_p', np.float64, (3,)),
+    ('other_v', np.float64, (6,)),    # of the other link, where the point is
+    ('other_a', np.float64, (6,)),
     ('Psi', np.float64, (6, 6)),  # unit wrenches at the point, carried towards the root, by column
+    ('Psi_other', np.float64, (6, 6)),  # their reactions on the other link, likewise
+    ('PsiP', np.float64, (6, 6)),       # as these two, the passive joints alone giving way
+    ('PsiP_other', np.float64, (6, 6)),
     ('K', np.float64, (6,)),      # Ψᵀ S at the node last passed
-    ('PsiP', np.float64, (6, 6)),  # as Psi, the passive joints alone giving way
+    ('K_other', np.float64, (6,)),
 ], align=True)
 
 
@@ -49,7 +59,12 @@ def poisoned(shape, dtype=np.float64):
     return array
 
 
-def make_points(tree, frames):
+# How a node supports a point: it moves the point's own link, the other one, or both.
+OWN = 1
+OTHER = 2
+
+
+def make_points(tree, frames, others=None):
     """
     Return the POINT records of the named frames, and which nodes support which of them.
 
@@ -59,12 +74,15 @@ def make_points(tree, frames):
         The robot.
     frames : sequence of str
         m frame names; the same name may come twice.
+    others : sequence of str or None, optional
+        For each the frame that it is seen from, None for the base (a floating base: the world).
 
     Returns
     -------
     points : (m,) array of POINT
-    supports : (n, m) array of bool
-        True where the node's joint moves the point: node i is on the path from it to the root.
+    supports : (n, m) array of int
+        Not zero where the node's joint moves the point: node i is on the path from its own link to
+        the root (bit OWN), or on that from the other link (bit OTHER).
 
     Raises
     ------
@@ -73,15 +91,27 @@ def make_points(tree, frames):
 
     """
     points = poisoned(len(frames), POINT)
-    supports = np.zeros((tree.nodes.size, len(frames)), dtype=np.bool_)
-    parents = tree.nodes['parent']
+    points['axes'] = np.eye(3)
+    points['other']['node'] = WORLD
+    points['other']['rotation'], points['other']['position'] = np.eye(3), 0.0
     for e, name in enumerate(frames):
         points['frame'][e] = tree.frames[tree.frame_index(name)]
-        node = points['frame']['node'][e]
-        while node != WORLD:
-            supports[node, e] = True
-            node = parents[node]
-    return points, supports
+    for e, name in enumerate(others or ()):
+        if name is not None:
+            points['other'][e] = tree.frames[tree.frame_index(name)]
+    return points, find_supports(tree.nodes, points)
+
+
+def find_supports(nodes, points):
+    """Return which nodes support which points, (n, m) of int, as `make_points` does."""
+    supports = np.zeros((nodes.size, points.size), dtype=np.int8)
+    for link, bit in (('frame', OWN), ('other', OTHER)):
+        for e, node in enumerate(points[link]['node']):
+            ancestor = node
+            while ancestor != WORLD:
+                supports[ancestor, e] |= bit
+                ancestor = nodes['parent'][ancestor]
+    return supports
 
 
 def moment_nodes(tree):
@@ -95,3 +125,22 @@ def moment_nodes(tree):
     if tree.floating_base:
         nodes['q_scale'][:3] = 0.0
     return nodes
+
+
+def felt_nodes(nodes, supports):
+    """Return which nodes' inertias are felt at a point: those on its path, and all they carry."""
+    felt = supports.any(axis=1)
+    for i, parent in enumerate(nodes['parent']):
+        if parent != WORLD and felt[parent]:
+            felt[i] = True
+    return felt
+
+
+def reach(nodes):
+    """Return how far from the root a mass can be, in m, as if all the links were in line."""
+    lengths = np.linalg.norm(nodes['position'], axis=1)
+    for i, parent in enumerate(nodes['parent']):
+        if parent != WORLD:
+            lengths[i] += lengths[parent]
+    lengths += np.linalg.norm(nodes['center_of_mass'], axis=1)
+    return lengths.max(initial=0.0)

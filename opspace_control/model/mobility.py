@@ -26,8 +26,7 @@ def check_mobility(robot):
         that carries only massless links; names the joint and the links.
 
     """
-    generic = 0.3 + (np.arange(robot.nq) * 0.6180339887498949) % 1.0  # rad or m, no two alike
-    stuck = immovable_nodes(robot.nodes, generic)
+    stuck = immovable_nodes(robot.nodes, generic_coordinates(robot.nq))
     if len(stuck):
         raise _error(robot, stuck)
     stuck = immovable_nodes(robot.nodes, np.zeros(robot.nq))
@@ -35,6 +34,11 @@ def check_mobility(robot):
         robot.warnings.append(
             f"at the zero posture no inertia opposes joint '{_joints_of(robot, stuck)[-1]}': "
             'massless links between aligned axes; stay away from that posture')
+
+
+def generic_coordinates(nq):
+    """Return coordinates of which no two are alike, (nq,), rad or m."""
+    return 0.3 + (np.arange(nq) * 0.6180339887498949) % 1.0
 
 
 def immovable_nodes(nodes, q):

@@ -21,33 +21,64 @@ def set_status(robot, passive_joints, locked_joints):
         A name is no joint and no dof of the robot, or is in both lists.
 
     """
-    passive = _chosen(robot, passive_joints, 'passive_joints')
-    locked = _chosen(robot, locked_joints, 'locked_joints')
-    for name in np.array(robot.dof_names, object)[passive & locked]:
-        raise ModelError(f"'{name}' is both in passive_joints and in locked_joints.",
-                         cure='Leave it in one of them.', element=name)
-    status = np.where(locked, LOCKED, np.where(passive, PASSIVE, ACTIVE))
-    driven = robot.nodes['v_index'] >= 0
-    robot.nodes['status'][driven] = status[robot.nodes['v_index'][driven]]
+    passive, locked = read_status(
+        robot.dof_names, robot.dofs, robot.mimics, passive_joints, locked_joints)
+    write_status(robot.nodes, passive, locked)
     return passive, locked
 
 
-def _chosen(robot, names, argument):
+def write_status(nodes, passive, locked):
+    """Write the status of driven NODE records; those that mimic others stay locked."""
+    status = np.where(locked, LOCKED, np.where(passive, PASSIVE, ACTIVE))
+    driven = nodes['v_index'] >= 0
+    nodes['status'][driven] = status[nodes['v_index'][driven]]
+
+
+def read_status(dof_names, joint_dofs, mimics, passive_joints, locked_joints):
+    """
+    Return which degrees of freedom lists of names make passive and locked, (nv,) bool each.
+
+    Parameters
+    ----------
+    dof_names : sequence of str
+        nv of them.
+    joint_dofs : mapping of str to range
+        Joint to its indices into v.
+    mimics : mapping of str to tuple
+        Joints that follow others, their leaders first.
+    passive_joints, locked_joints : sequence of str
+        Names of joints or of single degrees of freedom.
+
+    Raises
+    ------
+    ModelError
+        A name is no joint and no dof of the robot, or is in both lists.
+
+    """
+    passive = _chosen(dof_names, joint_dofs, mimics, passive_joints, 'passive_joints')
+    locked = _chosen(dof_names, joint_dofs, mimics, locked_joints, 'locked_joints')
+    for name in np.array(dof_names, object)[passive & locked]:
+        raise ModelError(f"'{name}' is both in passive_joints and in locked_joints.",
+                         cure='Leave it in one of them.', element=name)
+    return passive, locked
+
+
+def _chosen(dof_names, joint_dofs, mimics, names, argument):
     """Return the (nv,) mask of the dofs that ``names`` (of joints or of dofs) stand for."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ModelError(f'{argument} is {names!r}, not a list of names.',
                          cure=f'Write {argument}=[...].', value=names)
-    mask = np.zeros(len(robot.dof_names), bool)
-    dof_index = {name: number for number, name in enumerate(robot.dof_names)}
+    mask = np.zeros(len(dof_names), bool)
+    dof_index = {name: number for number, name in enumerate(dof_names)}
     for name in map(str, names):
-        if name in robot.dofs:
-            mask[robot.dofs[name]] = True
+        if name in joint_dofs:
+            mask[joint_dofs[name]] = True
         elif name in dof_index:
             mask[dof_index[name]] = True
-        elif name in robot.mimics:
-            raise ModelError(f"{argument} names '{name}', which mimics '{robot.mimics[name][0]}'.",
+        elif name in mimics:
+            raise ModelError(f"{argument} names '{name}', which mimics '{mimics[name][0]}'.",
                              cure='Name its leader.', element=name)
         else:
             raise ModelError(f"{argument} names '{name}', which is no moving joint of the robot.",
-                             cure=nearest(name, [*robot.dofs, *dof_index]), element=name)
+                             cure=nearest(name, [*joint_dofs, *dof_index]), element=name)
     return mask

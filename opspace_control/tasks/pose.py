@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pose task: a frame's position and orientation, or some axes of them, go to a goal."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class PoseTask:
         V_max of (4.5) for the position, m/s.
     max_angular_velocity : float
         The same for the orientation, rad/s.
+    priority : int
+        0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
 
     Raises
     ------
@@ -46,11 +48,12 @@ class PoseTask:
     """
 
     def __init__(self, frame, *, name=None, kp=100.0, kd=-1.0, axes=AXES,
-                 max_linear_velocity=np.inf, max_angular_velocity=np.inf):
+                 max_linear_velocity=np.inf, max_angular_velocity=np.inf, priority=0):
         self.frame = frame
         self.name = frame if name is None else name
         self._record = np.zeros(1, POSE_TASK)[0]
         self._in_use = False
+        self._priority = self._checked_priority(priority)
         self._selection = read_axes(axes, self._owner)
         self._record['selected'] = self._selection
         self.activation = 1.0
@@ -228,6 +231,18 @@ class PoseTask:
     @max_angular_velocity.setter
     def max_angular_velocity(self, value):
         self._set_limit('max_angular_velocity', value, 'rad/s')
+
+    @property
+    def priority(self):
+        """Level of the task, 0 the highest."""
+        return self._priority
+
+    def _checked_priority(self, value):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+            raise TaskError(f'{self._owner}: priority = {value!r} is not allowed.',
+                            cure='Give a whole number, 0 for the highest priority.',
+                            parameter='priority', value=value)
+        return int(value)
 
     @property
     def in_use(self):

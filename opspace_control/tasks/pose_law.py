@@ -27,7 +27,10 @@ POSE_TASK = np.dtype([
     ('error', np.float64, (6,)),         # target − pose, m and rad
     ('way', np.float64, (3,)),           # its rotational part at the last cycle: the way round
     ('acceleration', np.float64, (6,)),  # a*, what the law asks for, m/s² and rad/s²
-    ('wrench', np.float64, (6,)),        # f' of [CK00] (13), N and N m
+    ('push', np.float64, (6,)),          # wrench on top of what the acceleration takes, N and N m
+    ('moving', np.float64, (6,)),        # that part of it which nothing holds against, N and N m
+    ('compliant', np.float64, (6,)),     # 1 where such a part may move the point, else 0
+    ('wrench', np.float64, (6,)),        # all that is exerted, f' of [CK00] (13), N and N m
 ], align=True)
 
 # Past half a turn the error keeps to its way round up to this angle, in rad: a goal half a turn

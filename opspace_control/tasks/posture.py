@@ -76,9 +76,8 @@ class PostureTask:
         new_kp = stiffness_gain(self._merged(kp, self._kp), shape, 'posture')
         new_kd = self._merged(kd, self._kd)
         resolved = damping_gain(new_kd, new_kp, shape, 'posture')
-        driven = ~self._model.locked
         self._kp[:], self._kd[:] = new_kp, new_kd
-        self._dofs['kp'], self._dofs['kd'] = driven * new_kp, driven * resolved
+        self._dofs['kp'], self._dofs['kd'] = new_kp, resolved
 
     def set_target(self, target):
         """

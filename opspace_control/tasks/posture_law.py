@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from opspace_control.compiled import inlined
-from opspace_control.model.nodes import QUATERNION, QUATERNION_AXIS
+from opspace_control.model.nodes import LOCKED, QUATERNION, QUATERNION_AXIS
 from opspace_control.spatial.rotations import turn_between
 
 # What the posture law knows of one degree of freedom.
 POSTURE_DOF = np.dtype([
-    ('kp', np.float64),           # 1/s²; 0 where a brake holds the joint: it does not accelerate
-    ('kd', np.float64),           # 1/s; likewise
+    ('kp', np.float64),           # 1/s²
+    ('kd', np.float64),           # 1/s
     ('turns_freely', np.bool_),   # a rotation without position limits
 ], align=True)
 
@@ -24,9 +24,10 @@ def demand_posture(nodes, dofs, target, q, v, a):
     Write the joint accelerations that the posture asks for, q̈_null of [CK00] (11).
 
     ``kp (q_d − q) − kd v``; the second term alone is the null-space damping of [K87] (7.6),
-    exactly. A target coordinate that is NaN becomes the present one. A rotation without limits
-    goes the short way round: it does not matter how often its encoder has turned. Quaternions
-    differ by the rotation vector between them, in the joint frame's axes.
+    exactly. A joint held by a brake does not accelerate. A target coordinate that is NaN becomes
+    the present one. A rotation without limits goes the short way round: it does not matter how
+    often its encoder has turned. Quaternions differ by the rotation vector between them, in the
+    joint frame's axes.
     """
     for i in range(nodes.size):
         node = nodes[i]
@@ -38,12 +39,15 @@ def demand_posture(nodes, dofs, target, q, v, a):
                 for r in range(j, j + 4):
                     target[r] = q[r]
             turn_between(target, q, j, a, k - 2)
-            for r in range(k - 2, k + 1):
-                a[r] = dofs[r].kp * a[r] - dofs[r].kd * v[r]
+            for r in range(3):
+                d = k - 2 + r
+                a[d] = dofs[d].kp * a[d] - dofs[d].kd * v[d]
+                if nodes[i - 2 + r].status == LOCKED:
+                    a[d] = 0.0
         elif node.kind != QUATERNION_AXIS:
             if math.isnan(target[j]):
                 target[j] = q[j]
             error = target[j] - q[j]
             if dofs[k].turns_freely:
                 error -= 2.0 * math.pi * math.floor(error / (2.0 * math.pi) + 0.5)
-            a[k] = dofs[k].kp * error - dofs[k].kd * v[k]
+            a[k] = dofs[k].kp * error - dofs[k].kd * v[k] if node.status != LOCKED else 0.0

@@ -1,0 +1,76 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a controller is made of, checked before anything is made of it."""
+
+from numbers import Real
+
+import numpy as np
+
+from opspace_control.control.constraint import Constraint
+from opspace_control.dynamics import RobotModel
+from opspace_control.errors import ControlError
+from opspace_control.tasks import PoseTask, PostureTask
+
+
+def check_arguments(model, tasks, posture, constraints, singularity_threshold):
+    """Raise a ControlError for arguments of the wrong kind, in use, or of the same name."""
+    if not isinstance(model, RobotModel):
+        raise ControlError(f'model is a {type(model).__name__}.',
+                           cure='Give a RobotModel, from RobotModel.from_urdf_file(path).')
+    _check_parts('task', tasks, PoseTask)
+    _check_parts('constraint', constraints, Constraint)
+    if not isinstance(posture, PostureTask):
+        raise ControlError(f'{posture!r} is not a posture.', cure='Give a PostureTask.')
+    if posture.in_use:
+        raise ControlError('The posture already belongs to a controller.',
+                           cure='Make a PostureTask for each controller.')
+    if not (isinstance(singularity_threshold, Real) and 0.0 < singularity_threshold < 1.0):
+        raise ControlError(f'singularity_threshold = {singularity_threshold!r} is not allowed.',
+                           cure='Give a number between 0 and 1; 2.5e-2 is usual.')
+
+
+def _check_parts(kind, parts, cls):
+    """Check tasks or constraints: what they are, whose they are, what they are called."""
+    for part in parts:
+        if not isinstance(part, cls):
+            raise ControlError(f'{part!r} is not a {kind}.', cure=f'Give {cls.__name__} objects.')
+        if part.in_use:
+            raise ControlError(
+                f"{kind.capitalize()} '{part.name}' already belongs to a controller.",
+                cure=f'Make a {kind} for each controller.', **{kind: part.name})
+    names = [part.name for part in parts]
+    for name in names:
+        if names.count(name) > 1:
+            raise ControlError(f"Two {kind}s are called '{name}'.",
+                               cure='Give each its own name=...', **{kind: name})
+
+
+def read_effort_limits(model, limits):
+    """Return limits of the joint forces (nv,), the URDF's for None; a ControlError if unusable."""
+    wanted = model.effort_limits if limits is None else limits
+    try:
+        limits = np.broadcast_to(np.array(wanted, dtype=float), (model.nv,)).copy()
+    except (TypeError, ValueError):
+        limits = np.full(1, np.nan)
+    if not (limits >= 0.0).all():
+        raise ControlError('effort_limits cannot be used.', value=wanted,
+                           cure=f'Give {model.nv} numbers, zero or more, inf for no limit.')
+    return limits
+
+
+def level_rows(tasks, first):
+    """
+    Return the rows of the stack at which levels of tasks begin, and where the last one ends.
+
+    Parameters
+    ----------
+    tasks : sequence of PoseTask
+        Sorted by priority.
+    first : int
+        Row of the first task.
+
+    """
+    priorities = [task.priority for task in tasks]
+    return np.array([first + 6 * e for e in range(len(tasks))
+                     if e == 0 or priorities[e] != priorities[e - 1]]
+                    + [first + 6 * len(tasks)], np.int64)

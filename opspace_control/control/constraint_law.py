@@ -1,0 +1,101 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled side of a constraint: how far it is open, and what closes it."""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import inlined
+from opspace_control.dynamics.kinematics import move_relatively
+from opspace_control.spatial.rotations import rotation_vector
+from opspace_control.spatial.vectors import multiply_transpose
+
+# One constraint: the frame of its point must stay where the other frame, on another link or in the
+# world, is. Rows are along base axes.
+CONSTRAINT = np.dtype([
+    ('selected', np.float64, (6,)),   # 1 for an axis that is held, 0 for a free one
+    ('activation', np.float64),       # from 0 (none) to 1 (rigid)
+    ('kp', np.float64),               # 1/s², against drift
+    ('kd', np.float64),               # 1/s, against drift
+    ('push', np.float64, (6,)),       # wrench between the two links on top of the constraint's own
+    ('error', np.float64, (6,)),      # how far it is open, m and rad
+    ('force', np.float64, (6,)),      # λ, predicted: on the first link, N and N m
+    ('exerted', np.float64, (6,)),    # wrench that the joints add there, N and N m
+], align=True)
+
+
+@inlined
+def capture_place(point, origin, states):
+    """Make the present pose of a point that of its other frame, which may be in the world."""
+    frame, R, p = point.other, point.R, point.p
+    if frame.node < 0:
+        for r in range(3):
+            frame.position[r] = origin[r] + p[r]
+            for c in range(3):
+                frame.rotation[r, c] = R[r, c]
+        return
+    body = states[frame.node]
+    for r in range(3):
+        frame.position[r] = 0.0
+        for k in range(3):
+            frame.position[r] += body.R[k, r] * (p[k] - body.p[k])
+        for c in range(3):
+            frame.rotation[r, c] = 0.0
+            for k in range(3):
+                frame.rotation[r, c] += body.R[k, r] * R[k, c]
+
+
+@inlined
+def add_induced(node, yields, states, p, sign, yielded):
+    """Add what passive joints that give way accelerate body ``node`` at the point ``p``."""
+    if node < 0 or not yields[node]:
+        return
+    B = states[node].B
+    yielded[0] += sign * (B[0] + B[4] * p[2] - B[5] * p[1])
+    yielded[1] += sign * (B[1] + B[5] * p[0] - B[3] * p[2])
+    yielded[2] += sign * (B[2] + B[3] * p[1] - B[4] * p[0])
+    for r in range(3, 6):
+        yielded[r] += sign * B[r]
+
+
+@inlined
+def demand_constraint(constraint, points, e, origin, states, yields, R_error, demand, yielded):
+    """
+    Write the acceleration ``a_c − a`` that keeps a constraint closed, from that of q̈_null.
+
+    ``a_c = −kp e − kd v`` lets drift decay. To ``yielded`` goes what of ``a`` is due to passive
+    joints that give way.
+
+    Parameters
+    ----------
+    constraint : CONSTRAINT record
+        Its error is written.
+    points, e : array of POINT, int
+        Its point, placed and moved.
+    origin : (3,) array
+        Root link's origin, m; the point is given from there.
+    states, yields : (n,) arrays
+        The bodies; which of them give way.
+    R_error : (3, 3) array
+        Scratch.
+    demand, yielded : (6,) arrays
+        Results, m/s² and rad/s².
+
+    """
+    point = points[e]
+    if math.isnan(point.other.position[0]):
+        capture_place(point, origin, states)
+    move_relatively(points, e, states)
+    error = constraint.error
+    for r in range(3):
+        error[r] = point.p[r] - point.other_p[r]
+        if point.other.node < 0:
+            error[r] += origin[r]
+    multiply_transpose(point.R, point.other_R, R_error)
+    rotation_vector(R_error, error, 3)
+    for r in range(6):
+        demand[r] = -constraint.kp * error[r] - constraint.kd * point.v[r] - point.a[r]
+        yielded[r] = 0.0
+    add_induced(point.frame.node, yields, states, point.p, 1.0, yielded)
+    add_induced(point.other.node, yields, states, point.p, -1.0, yielded)

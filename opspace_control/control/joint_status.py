@@ -1,0 +1,77 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which joints are active, passive or locked at the moment, [JR94] 3: motors fail, brakes hold."""
+
+import numpy as np
+
+from opspace_control.dynamics.hybrid_dynamics import yielding_nodes
+from opspace_control.dynamics.workspace import moment_nodes
+from opspace_control.errors import ModelError
+from opspace_control.model.mobility import generic_coordinates, immovable_nodes
+from opspace_control.model.nodes import LOCKED, PASSIVE
+from opspace_control.model.status import read_status, write_status
+
+
+class JointStatus:
+    """
+    The status of a controller's joints; at first that of the model.
+
+    Parameters
+    ----------
+    model : RobotModel
+
+    Attributes
+    ----------
+    nodes : (n,) array of NODE
+        The controller's own, for compiled code; the status in it is the one here.
+    yields : (n,) array of bool
+        `yielding_nodes` of them, kept up to date.
+
+    """
+
+    def __init__(self, model):
+        self._model = model
+        self.nodes = moment_nodes(model)
+        self.yields = yielding_nodes(self.nodes)
+
+    def change(self, passive_joints=None, locked_joints=None):
+        """
+        Make other joints passive or locked; arguments and errors are those of the controller.
+
+        Raises
+        ------
+        ModelError
+            For an unknown name or one in both lists, or if no inertia would oppose a joint; then
+            nothing has changed.
+
+        """
+        model, names = self._model, np.array(self._model.dof_names, object)
+        passive, locked = read_status(
+            names, model.joint_dofs, model.mimics,
+            names[self.passive] if passive_joints is None else passive_joints,
+            names[self.locked] if locked_joints is None else locked_joints)
+        nodes = self.nodes.copy()
+        write_status(nodes, passive, locked)
+        stuck = immovable_nodes(nodes, generic_coordinates(model.nq))
+        if len(stuck):
+            joint = model.dof_names[nodes['v_index'][stuck[-1]]]
+            raise ModelError(f"No inertia opposes joint '{joint}'.", joint=joint, element=joint,
+                             cure=f"Keep it locked: locked_joints=['{joint}', ...].")
+        self.nodes['status'] = nodes['status']
+        self.yields[:] = yielding_nodes(nodes)
+
+    @property
+    def passive(self):
+        """Which degrees of freedom have no drive, (nv,) of bool."""
+        return self._mask(PASSIVE)
+
+    @property
+    def locked(self):
+        """Which degrees of freedom a brake holds, (nv,) of bool."""
+        return self._mask(LOCKED)
+
+    def _mask(self, status):
+        driven = self.nodes[self.nodes['v_index'] >= 0]
+        mask = np.zeros(self._model.nv, bool)
+        mask[driven['v_index']] = driven['status'] == status
+        return mask

@@ -1,0 +1,193 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The inverse of one level's Λ⁻¹, bounded also where its tasks cannot all be met.
+
+A level is some consecutive rows of the stack. Arrays that belong to it are given as their parts of
+these rows.
+"""
+
+import math
+
+from opspace_control.compiled import inlined
+from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
+
+# A relative turn that two links cannot make still leaves the square of rounding errors.
+_ROUNDING = 1e-12
+
+
+@inlined
+def scale_rows(L, asked, least_mobility, least_turning, scale):
+    """
+    Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
+
+    It is ``1 / sqrt`` of the mean diagonal of the point's linear block, or of its angular one, so a
+    turned base frame changes nothing. A point that hardly anything can move, such as one on the
+    axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
+    errors would count as freedoms. Rows that cannot move, or are not asked for, get zero; for those
+    that cannot turn, ``least_turning`` is the measure.
+    """
+    for first in range(0, scale.size, 3):
+        mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
+        s = 0.0
+        if first % 6 == 0:
+            if mobility > 0.0:
+                s = 1.0 / math.sqrt(max(mobility, least_mobility))
+        elif mobility > _ROUNDING * least_turning:
+            s = 1.0 / math.sqrt(mobility)
+        for r in range(first, first + 3):
+            scale[r] = s * asked[r]
+
+
+@inlined
+def soften_rows(L, Q, constrained, asked):
+    """
+    Inflate the diagonal of each row that is asked for with less than 1, to ``L_rr / asked²``.
+
+    As if something soft were between its force and its point: 1 is exact, towards 0 it lets go. The
+    first rows, those of constraints, are as soft in Q, so that ``L − Q`` is what it was.
+    """
+    for r in range(asked.size):
+        if 0.0 < asked[r] < 1.0:
+            softness = L[r, r] * (1.0 / (asked[r] * asked[r]) - 1.0)
+            L[r, r] += softness
+            if r < constrained:
+                Q[r, r] += softness
+
+
+@inlined
+def factorise(L, scale, factor):
+    """
+    Write the Cholesky factor of the scaled Λ⁻¹.
+
+    Its diagonal is inverted. A row of scale zero becomes a row of the identity. Returns whether
+    all pivots are positive.
+    """
+    for r in range(scale.size):
+        for c in range(r + 1):
+            t = scale[r] * L[r, c] * scale[c]
+            if r == c and scale[r] == 0.0:
+                t += 1.0
+            for k in range(c):
+                t -= factor[r, k] * factor[c, k]
+            if c < r:
+                factor[r, c] = t * factor[c, c]
+            elif t > 0.0:
+                factor[r, r] = 1.0 / math.sqrt(t)
+            else:
+                return False
+    return True
+
+
+@inlined
+def inverse_trace(factor, scale, column):
+    """
+    Return the trace of the inverse of the factorised matrix, but for the rows of scale zero.
+
+    Its reciprocal is a lower bound of the smallest eigenvalue, tight within the number of rows.
+    """
+    n = column.size
+    trace = 0.0
+    for j in range(n):
+        if scale[j] == 0.0:
+            continue
+        column[j] = factor[j, j]
+        trace += column[j] * column[j]
+        for i in range(j + 1, n):
+            t = 0.0
+            for k in range(j, i):
+                t -= factor[i, k] * column[k]
+            column[i] = t * factor[i, i]
+            trace += column[i] * column[i]
+    return trace
+
+
+@inlined
+def release(L, scale, threshold, matrix, vectors, gains, off):
+    """
+    Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_released` makes of its eigenvalues.
+
+    ``φ(λ) / λ`` with ``φ = t² (3 − 2 t)``, ``t = λ / threshold`` up to 1, hands each nearly lost
+    direction smoothly to the null space: met exactly at the threshold, by half at half of it, not
+    at all at zero. The gain never exceeds 9/8 of ``1 / threshold``.
+    """
+    n = scale.size
+    for r in range(n):
+        for c in range(r + 1):
+            matrix[r, c] = scale[r] * L[r, c] * scale[c]
+    tridiagonalise(matrix, gains, off)
+    diagonalise(gains, off, vectors)
+    for k in range(n):
+        t = gains[k] / threshold
+        if t <= 0.0:
+            gains[k] = 0.0
+        elif t < 1.0:
+            gains[k] = t * (3.0 - 2.0 * t) / threshold
+        else:
+            gains[k] = 1.0 / gains[k]
+
+
+@inlined
+def solve_released(matrix, vectors, gains, scale, x, spare):
+    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
+    n = x.size
+    for r in range(n):
+        x[r] *= scale[r]
+    for k in range(n - 2):
+        reflect(matrix, k, x)
+    for k in range(n):
+        projection = 0.0
+        for r in range(n):
+            projection += vectors[k, r] * x[r]
+        spare[k] = gains[k] * projection
+    for r in range(n):
+        x[r] = 0.0
+    for k in range(n):
+        for r in range(n):
+            x[r] += spare[k] * vectors[k, r]
+    for k in range(n - 3, -1, -1):
+        reflect(matrix, k, x)
+    for r in range(n):
+        x[r] *= scale[r]
+
+
+@inlined
+def solve_factorised(factor, scale, x):
+    """Replace x by ``S M⁻¹ S x``, M being the matrix that `factorise` decomposed."""
+    n = x.size
+    for r in range(n):
+        t = scale[r] * x[r]
+        for c in range(r):
+            t -= factor[r, c] * x[c]
+        x[r] = t * factor[r, r]
+    for r in range(n - 1, -1, -1):
+        x[r] *= factor[r, r]
+        for c in range(r):
+            x[c] -= factor[r, c] * x[r]
+    for r in range(n):
+        x[r] *= scale[r]
+
+
+@inlined
+def decompose_level(L, scale, threshold, matrix, vectors, gains, spare):
+    """
+    Prepare `solve_level`; return a lower bound of the smallest eigenvalue of ``M = S Λ⁻¹ S``.
+
+    It is tight within the number of rows. If it is below the threshold, directions may be released,
+    and 0 is returned.
+    """
+    if factorise(L, scale, matrix):
+        least = 1.0 / inverse_trace(matrix, scale, spare)
+        if least >= threshold:
+            return least
+    release(L, scale, threshold, matrix, vectors, gains, spare)
+    return 0.0
+
+
+@inlined
+def solve_level(exactly, matrix, vectors, gains, scale, x, spare):
+    """Replace x by X x: the exact inverse, or that without the directions that are released."""
+    if exactly:
+        solve_factorised(matrix, scale, x)
+    else:
+        solve_released(matrix, vectors, gains, scale, x, spare)

@@ -1,0 +1,154 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The stack: what constraints and tasks ask of their points, and the forces that give it to them.
+
+Six rows of each constraint, then six of each task in order of priority.
+"""
+
+import math
+
+from opspace_control.compiled import inlined
+from opspace_control.control.constraint_law import demand_constraint
+from opspace_control.control.elimination import eliminate_constraints, predict_reactions
+from opspace_control.control.release import scale_rows, soften_rows
+from opspace_control.control.resolution import resolve_forces
+from opspace_control.dynamics.kinematics import move_point, place_point
+from opspace_control.dynamics.operational_space_inertia import (
+    start_passive_propagation,
+    start_propagation,
+)
+from opspace_control.spatial.vectors import add_wrench
+from opspace_control.tasks.pose_law import demand_pose
+
+# What there is of each row.
+ASKED, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, FORCE, SPARE = range(10)
+SPARES = 3
+ROWS = SPARE + SPARES
+# What there is of each pair of rows.
+SQUARES = 6
+L, Q, FACTOR, VECTORS, FACTOR_Q, GRAM_Q = range(SQUARES)
+
+
+@inlined
+def insistence(activation):
+    """Return the weight of rows whose softness, ``((1 − a) / a)²``, goes evenly with ``a``."""
+    return activation / math.hypot(activation, 1.0 - activation)
+
+
+@inlined
+def stack_constraint(constraint, points, e, cycle, states, yields, rows):
+    """Place a constraint's point, and write what its rows ask for."""
+    first = 6 * e
+    demand, yielded = rows[FORCE, first:first + 6], rows[YIELDED, first:first + 6]
+    weight = insistence(constraint.activation)
+    for r in range(6):
+        rows[ASKED, first + r] = weight * constraint.selected[r]
+        rows[PUSH, first + r] = weight * constraint.push[r]
+        rows[MOVING, first + r] = rows[COMPLIANT, first + r] = 0.0
+        demand[r] = yielded[r] = constraint.error[r] = 0.0
+    if weight > 0.0:
+        demand_constraint(constraint, points, e, cycle.origin, states, yields, cycle.R, demand,
+                          yielded)
+
+
+@inlined
+def stack_task(task, points, e, cycle, rows):
+    """Place a task's point, and write what its rows ask for beyond the motion advised."""
+    demand_pose(task, points[e], cycle.origin, cycle.R)
+    point = points[e]
+    axes, a = point.axes, point.a
+    weight = insistence(task.activation)
+    for r in range(6):
+        k, part = 6 * e + r, r - r % 3
+        rows[ASKED, k] = weight * task.selected[r]
+        rows[PUSH, k] = weight * task.push[r]
+        rows[MOVING, k] = weight * task.moving[r]
+        rows[COMPLIANT, k] = task.compliant[r]
+        along = axes[r // 3, :, r - part]
+        rows[FORCE, k] = task.acceleration[r] - (
+            along[0] * a[part] + along[1] * a[part + 1] + along[2] * a[part + 2])
+
+
+@inlined
+def stack_points(cycle, nodes, states, yields, points, constraints, tasks, rows):
+    """Place all points, and write what their rows ask for and where their unit wrenches start."""
+    for e in range(points.size):
+        place_point(points, e, nodes, states)
+        move_point(points, e, states)
+        if e < constraints.size:
+            stack_constraint(constraints[e], points, e, cycle, states, yields, rows)
+        else:
+            stack_task(tasks[e - constraints.size], points, e, cycle, rows)
+        start_propagation(points, e)
+        if cycle.yields:
+            start_passive_propagation(points, e)
+
+
+@inlined
+def apply_force(point, force, first, wrench, states):
+    """Write six entries of the stack's forces as a wrench in base axes; add it to the links."""
+    axes = point.axes
+    for part in range(0, 6, 3):
+        x, y, z = force[first + part], force[first + part + 1], force[first + part + 2]
+        for r in range(3):
+            wrench[part + r] = (
+                axes[part // 3, r, 0] * x + axes[part // 3, r, 1] * y + axes[part // 3, r, 2] * z)
+    exert(point.frame.node, point.p, wrench, states)
+    if point.other.node >= 0:
+        for r in range(6):
+            wrench[r] = -wrench[r]
+        exert(point.other.node, point.p, wrench, states)
+        for r in range(6):
+            wrench[r] = -wrench[r]
+
+
+@inlined
+def exert(node, p, wrench, states):
+    """Add a wrench to a link's forces, and to those that passive joints have to give way to."""
+    if node >= 0:
+        add_wrench(p, wrench, states[node].f)
+        add_wrench(p, wrench, states[node].z)
+
+
+@inlined
+def resolve_stack(cycle, constrained, levels, rows, squares, orders, Lambda_inverse):
+    """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
+    asked, scale, force = rows[ASKED], rows[SCALE], rows[FORCE]
+    scale_rows(squares[L], asked, cycle.least_mobility, cycle.least_turning, scale)
+    soften_rows(squares[L], squares[Q], constrained, asked)
+    eliminated = constrained > 0 or cycle.yields
+    if eliminated:
+        eliminate_constraints(
+            squares[L], squares[Q], constrained, cycle.yields, rows[YIELDED], scale,
+            squares[FACTOR], squares[VECTORS], squares[FACTOR_Q], squares[GRAM_Q], orders,
+            cycle.ranks, rows[HELD], rows[SPARE:SPARE + 2], force)
+    for r in range(constrained, force.size):
+        for c in range(constrained, r + 1):
+            Lambda_inverse[r - constrained, c - constrained] = squares[L, r, c]
+    cycle.least_eigenvalue = resolve_forces(
+        squares[L], levels, asked, rows[PUSH], rows[MOVING], rows[COMPLIANT],
+        cycle.singularity_threshold, scale, squares[FACTOR], squares[VECTORS],
+        rows[SPARE:SPARE + SPARES], force)
+    if eliminated:
+        predict_reactions(
+            squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR], squares[VECTORS],
+            orders, cycle.ranks, rows[HELD], scale, rows[PUSH], rows[MOVING],
+            rows[SPARE:SPARE + 2], force, rows[REACTION])
+
+
+@inlined
+def apply_forces(states, points, constraints, tasks, rows):
+    """Report the forces of the stack to constraints and tasks, and add them to the links."""
+    for i in range(states.size):
+        for r in range(6):
+            states[i].z[r] = 0.0
+    for e in range(points.size):
+        if e < constraints.size:
+            constraint = constraints[e]
+            apply_force(points[e], rows[FORCE], 6 * e, constraint.exerted, states)
+            for r in range(6):
+                constraint.force[r] = rows[REACTION, 6 * e + r]
+        else:
+            apply_force(
+                points[e], rows[FORCE], 6 * e, tasks[e - constraints.size].wrench, states)
