@@ -36,7 +36,14 @@ def tables():
     task = [parameter.named(f'<task>.{parameter.name}') for parameter in controller.TASK]
     return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *task])}\n'
             f'**`opspace_command_watchdog`**\n\n{markdown(watchdog.NODE)}\n'
-            f'**`opspace_simulator`**\n\n{markdown([*simulator.NODE, simulator.INITIAL_POSITION])}')
+            f'**`opspace_simulator`**\n\n{markdown(_simulator_documentation())}')
+
+
+def _simulator_documentation():
+    blocks = (('object', simulator.OBJECT), ('grasp', simulator.GRASP))
+    return [*simulator.NODE, simulator.INITIAL_POSITION,
+            *(parameter.named(f'<{name}>.{parameter.name}')
+              for name, table in blocks for parameter in table)]
 
 
 def task_names(robot):

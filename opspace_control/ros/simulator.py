@@ -23,6 +23,7 @@ from opspace_control.ros.joints import command_joints, joint_status
 from opspace_control.ros.pace import LockStep, Patient, RealTime
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import LATCHED, NEWEST, RELIABLE
+from opspace_control.ros.simulated_objects import SimulatedObjects, read_objects
 from opspace_control.ros.simulated_sensors import SimulatedSensors
 from opspace_control.ros.simulator_parameters import INITIAL_POSITION, NODE
 from opspace_control.simulation import SimulatedRobot
@@ -62,7 +63,7 @@ class SimulatorNode(Node):
             timestep=values['timestep'], gravity=values['gravity'],
             joint_friction=values['joint_friction'], contacts=values['contacts'],
             floor=values['floor'], locked_joints=self._fixed,
-            wrench_sensors=values['wrench_sensors'])
+            wrench_sensors=values['wrench_sensors'], objects=read_objects(values))
         self._initial = self._initial_positions()
         values.check_names()
         values.accept_changes()
@@ -72,6 +73,7 @@ class SimulatorNode(Node):
         self._make_messages()
         self._make_interfaces()
         self._sensors = SimulatedSensors(self, self._robot, values)
+        self._objects = SimulatedObjects(self, self._robot, values)
         self.reset()
         self.get_logger().info(
             f'{tree.name}: {len(self._joints)} joints driven by {self._commands.topic_name}, '
@@ -155,6 +157,7 @@ class SimulatorNode(Node):
         self._robot.reset(self._initial, **({
             'base_pose': values['initial_base_pose'], 'base_twist': values['initial_base_twist']}
             if self._robot.floating_base else {}))
+        self._objects.forget()
         self._apply_status()
         self._efforts[:] = 0.0
         self._next_clock = 0.0
@@ -179,6 +182,7 @@ class SimulatorNode(Node):
         stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)
         # Before the joint states: who waits for these has all of the state then.
         self._sensors.publish(stamp)
+        self._objects.publish(stamp)
         self._states.publish(self._state)
         if self._time_out and robot.time >= self._next_clock:
             self._next_clock = robot.time + _CLOCK_PERIOD

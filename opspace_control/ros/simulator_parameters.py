@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parameters of the simulator node; README and example files are made from this table."""
 
+import math
+import re
+
+from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.controller_parameters import (
     COMMAND_JOINTS,
     COMMAND_TOPIC,
@@ -54,6 +58,12 @@ NODE = (
               'measure their torque and so overcome it.'),
     Parameter('contacts', 'bool', False, 'Whether links collide with each other and the floor.'),
     Parameter('floor', 'bool', False, 'Whether there is a floor at height zero.'),
+    Parameter('objects', 'string_array', [],
+              'Names of the boxes around the robot; each has a block of parameters, and a topic '
+              '~/<object>/pose.'),
+    Parameter('grasps', 'string_array', [],
+              'Names of the physical grasps that can be closed and opened; each has a block of '
+              'parameters, and a service ~/<grasp>/engage.'),
     Parameter('publish_clock', 'bool', True, 'Publish the time of the simulation on /clock.'),
 )
 
@@ -61,3 +71,51 @@ NODE = (
 INITIAL_POSITION = Parameter(
     'initial_positions.<joint>', 'double', None,
     'Position at the start. Not given: zero, or the nearest limit.', 'rad or m')
+
+# Of each object, in a block of its name.
+OBJECT = (
+    Parameter('size', 'double_array', [0.1, 0.1, 0.1], 'Lengths of its edges.', 'm',
+              1e-4, 1e3, length=3),
+    Parameter('mass', 'double', 1.0, 'Mass.', 'kg', 1e-6, 1e6),
+    Parameter('center_of_mass', 'double_array', [0.0, 0.0, 0.0],
+              'Centre of mass, from its middle along its edges.', 'm', length=3),
+    Parameter('pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+              'Where its middle starts in the world: x y z, and its quaternion x y z w.', 'm',
+              length=7),
+    Parameter('fixed', 'bool', False, 'Whether it stays where it is, like a table.'),
+    Parameter('friction', 'double', 1.0, 'Coefficient of sliding friction.', '', 1e-3, 1e2),
+)
+
+# Of each grasp, in a block of its name; the controller's block of that name has the first two too.
+GRASP = (
+    Parameter('effectors', 'string_array', [], 'Links that grasp.'),
+    Parameter('kind', 'string', 'rigid',
+              'What a grip holds: rigid, the object cannot turn in it; point, only its place.',
+              choices=('rigid', 'point')),
+    Parameter('object', 'string', '',
+              'Object or link that is grasped. Empty: the first of the effectors, which holds '
+              'what the others grasp.'),
+    Parameter('reach', 'double', 0.03,
+              'Distance from a box up to which a grip closes.', 'm', 0.0, math.inf),
+)
+
+# Services of the node itself are called so.
+_TAKEN = ('reset', 'pause', 'step', 'initial_positions')
+
+
+def blocks(names, table, kind):
+    """
+    Return the parameters of blocks of these names.
+
+    Raises
+    ------
+    RosInterfaceError
+        A name cannot be part of parameter and topic names, or is taken.
+
+    """
+    for name in names:
+        if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in _TAKEN:
+            raise RosInterfaceError(
+                f"No {kind} can be called '{name}'.", name=name,
+                cure='Use letters, digits and _, and none of ' + ', '.join(_TAKEN) + '.')
+    return [parameter.named(f'{name}.{parameter.name}') for name in names for parameter in table]

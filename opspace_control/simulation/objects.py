@@ -72,6 +72,11 @@ class Box:
         inertia = self.mass / 12.0 * np.diag([y + z, x + z, x + y])
         return Inertial(float(self.mass), np.array(self.center_of_mass, float), inertia)
 
+    def distance(self, point):
+        """Return how far a point (3,) in the box's frame is from it, m; 0 inside."""
+        beyond = np.maximum(abs(np.asarray(point, float)) - np.array(self.size) / 2.0, 0.0)
+        return float(np.linalg.norm(beyond))
+
 
 def add_objects(spec, objects, links, contacts):
     """
