@@ -42,18 +42,16 @@ def add_contact_inertia(contacts, e, held, nodes, states):
     origin; ``held`` (6,) has the ``I_c`` of each row. It has no weight: gravity does not see it.
     """
     contact = contacts[e]
-    R, Psi, w = contact.R, contact.Psi, contact.K
-    unit_wrenches(contact.p, Psi)
+    for r in range(3):
+        for c in range(3):
+            contact.axes[0, r, c] = contact.axes[1, r, c] = contact.R[r, c]
+    W = contact.Psi
+    unit_wrenches(contact.p, contact.axes, 1.0, W)
     IA = states[contact.frame.node].IA
     for row in range(6):
-        first = 3 * (row // 3)
-        k = row - first
-        for r in range(6):
-            w[r] = (Psi[r, first] * R[0, k] + Psi[r, first + 1] * R[1, k]
-                    + Psi[r, first + 2] * R[2, k])
         for r in range(6):
             for c in range(6):
-                IA[r, c] += held[row] * w[r] * w[c]
+                IA[r, c] += held[row] * W[r, row] * W[c, row]
 
 
 @kernel
