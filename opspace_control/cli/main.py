@@ -14,6 +14,7 @@ _VERBS = {
     'controller': ('ros.controller', 'run the controller node'),
     'simulator': ('ros.simulator', 'run the simulated robot node'),
     'command_watchdog': ('ros.command_watchdog', 'run the node that damps when commands stop'),
+    'view': ('view.main', 'show a running controller in a browser, with goals to drag'),
     'bench': ('cli.bench', 'measure the mathematics and the nodes beside their peers'),
     'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),
 }
@@ -23,6 +24,7 @@ _OPTIONAL = {
     'rclpy': "Source ROS 2, or pip install 'opspace_control[ros]'.",
     'mujoco': "pip install 'opspace_control[sim]'.",
     'matplotlib': "pip install 'opspace_control[sim]'.",
+    'viser': "pip install 'opspace_control[view]'.",
 }
 _INTERRUPTED = 130  # as a shell says it of a process ended by Ctrl-C
 

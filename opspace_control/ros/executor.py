@@ -53,7 +53,7 @@ class Stop:
             raise RosInterfaceError('The node was told to stop.')
 
 
-def run(make_node, arguments):
+def run(make_node, arguments, make_executor=make_executor):
     """
     Make a node, spin it until SIGINT or SIGTERM, let it leave, and return the exit code.
 
@@ -66,6 +66,8 @@ def run(make_node, arguments):
         publish, also when a callback has raised.
     arguments : list of str
         ROS arguments among them.
+    make_executor : callable
+        Returns the executor.
 
     """
     rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)

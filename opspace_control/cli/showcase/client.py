@@ -11,31 +11,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control.ros.conversions import fill_pose
-from opspace_control.ros.qos import NEWEST, RELIABLE
+from opspace_control.ros.outlook import Outlook
+from opspace_control.ros.qos import RELIABLE
 
 CONTROLLER = 'opspace_controller'
-
-
-class Outlook:
-    """
-    The newest message of a topic, taken when it is looked for.
-
-    Nothing is called back: the demo looks some fifty times a second at what the nodes say a
-    thousand times, and leaves the processor to them.
-    """
-
-    def __init__(self, node, kind, topic):
-        self._kind = kind
-        self._subscription = node.create_subscription(kind, topic, lambda message: None, NEWEST)
-        self.newest = None
-
-    def look(self):
-        """Return the newest message so far, or None."""
-        handle = self._subscription.handle
-        with handle:
-            while (taken := handle.take_message(self._kind, False)) is not None:
-                self.newest = taken[0]
-        return self.newest
 
 
 class Client:

@@ -1,0 +1,241 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Controls of the page that follow what they control, and give way when they are refused."""
+
+import math
+import time
+
+import yaml
+from rcl_interfaces.msg import ParameterType
+
+# What a control was set to by hand stays for so long, s, whatever the controller tells.
+_PATIENCE = 1.0
+_MARKS = 200  # of a slider
+_TURN = math.pi  # rad or m, to which the slider of a joint without limits goes
+_ROOM = 4.0   # a slider goes up to so many times the present value,
+_ROOM_AT_ZERO = 100.0  # or to this
+
+
+def listen(handle, act, do):
+    """Have ``act`` run ``do(value)`` when a viewer, not the program, has changed a control."""
+    @handle.on_update
+    async def _(event):  # the order of events counts
+        if event.client is not None:
+            act(lambda: do(event.target.value))
+
+
+def on_click(button, act, do):
+    """Have ``act`` run ``do()`` when a viewer presses a button."""
+    @button.on_click
+    async def _(_event):
+        act(do)
+
+
+class Switch:
+    """
+    A check box that asks a service.
+
+    Parameters
+    ----------
+    gui : viser.GuiApi
+    label, hint : str
+    act : callable
+        Runs a function in the thread of the node.
+    ask : callable
+        Called with whether it is on and ``answered(success, text)``.
+    say : callable
+        Shows a text to all viewers.
+    on : bool
+        At first.
+
+    """
+
+    def __init__(self, gui, label, hint, act, ask, say, on=True):
+        self._label, self._ask, self._say = label, ask, say
+        self._box = gui.add_checkbox(label, on, hint=hint)
+        self._touched = 0.0
+        listen(self._box, act, self._on_touch)
+
+    def follow(self, on):
+        """Show what it is."""
+        if time.monotonic() - self._touched > _PATIENCE:
+            self._box.value = bool(on)
+
+    def _on_touch(self, on):
+        self._touched = time.monotonic()
+
+        def answered(success, text):
+            if not success:
+                self._box.value = not on
+                self._say(f'{self._label}: {text or "refused"}')
+        self._ask(on, answered)
+
+
+class JointSlider:
+    """
+    A slider of a joint's position in the posture.
+
+    Parameters
+    ----------
+    gui : viser.GuiApi
+    joint : str
+    lower, upper : float
+        Limits of the joint, rad or m.
+    act : callable
+        As of `Switch`.
+    send : callable
+        Called with the position.
+
+    """
+
+    def __init__(self, gui, joint, lower, upper, act, send):
+        self._lower, self._upper = max(lower, -_TURN), min(upper, _TURN)
+        self._send, self._touched = send, 0.0
+        self._slider = gui.add_slider(
+            joint, self._lower, self._upper, (self._upper - self._lower) / 1000.0,
+            self._inside(0.0), hint='Where the posture wants this joint, rad or m.')
+        listen(self._slider, act, self._on_touch)
+
+    def follow(self, position):
+        """Show a position, rad or m."""
+        if time.monotonic() - self._touched > _PATIENCE:
+            self._slider.value = self._inside(position)
+
+    def _inside(self, position):
+        return min(max(float(position), self._lower), self._upper)
+
+    def _on_touch(self, position):
+        self._touched = time.monotonic()
+        self._send(position)
+
+
+class ParameterControl:
+    """
+    A control of a parameter: a slider, a check box, or a field for what is no single number.
+
+    A slider is sent on while it is dragged, but never faster than the node answers.
+
+    Parameters
+    ----------
+    gui : viser.GuiApi
+    parameters : RemoteParameters
+    name : str
+        Of the parameter.
+    label : str
+    act, say : callable
+        As of `Switch`.
+
+    """
+
+    def __init__(self, gui, parameters, name, label, act, say):
+        self._parameters, self._name, self._say = parameters, name, say
+        self._gui, self._label, self._act = gui, label, act
+        self._wanted, self._typed, self._asked, self._touched = None, None, False, 0.0
+        self._control = self._make()
+
+    def follow(self):
+        """Show the present value, unless a viewer is just changing it; to be called often."""
+        if self._asked or time.monotonic() - self._touched < _PATIENCE:
+            return
+        if self._typed is None:
+            self._show()
+        else:
+            self._understand()
+
+    def _make(self):
+        value = self._parameters.values[self._name]
+        descriptor = self._parameters.descriptors[self._name]
+        hint = descriptor.description
+        if isinstance(value, bool):
+            control = self._gui.add_checkbox(self._label, value, hint=hint)
+        elif _is_number(value):
+            low, high = _slider_range(value, descriptor)
+            control = self._gui.add_slider(self._label, low, high, _step(high - low), value,
+                                           hint=hint)
+        else:
+            control = self._gui.add_text(self._label, _text(value), hint=hint)
+        listen(control, self._act, self._on_touch)
+        return control
+
+    def _show(self):
+        value = self._parameters.values[self._name]
+        shown = self._control.value
+        if isinstance(shown, str):
+            value = _text(value)
+        elif not isinstance(value, type(shown)):
+            return  # an array where there was a number: the next page has a field for it
+        elif _is_number(value):
+            self._control.max = max(self._control.max, value)
+        self._control.value = value
+
+    def _on_touch(self, value):
+        self._touched = time.monotonic()
+        if isinstance(value, str):
+            self._typed = value  # a letter at a time: wait until that is all
+        else:
+            self._wanted = value
+            self._send()
+
+    def _understand(self):
+        """Take what was typed."""
+        typed, self._typed = self._typed, None
+        try:
+            self._wanted = _like(self._parameters.values[self._name], yaml.safe_load(typed))
+        except (ValueError, TypeError, yaml.YAMLError):
+            self._say(f'{self._name}: {typed!r} cannot be understood.')
+            self._show()
+        self._send()
+
+    def _send(self):
+        if self._asked or self._wanted is None:
+            return
+        value, self._wanted = self._wanted, None
+        self._asked = True
+
+        def answered(reason):
+            self._asked = False
+            if reason:
+                self._say(reason)
+                self._show()
+            self._send()
+        self._parameters.set(self._name, value, answered)
+
+
+def changeable(parameters, prefix=''):
+    """Return the names of the parameters of a prefix that may be changed while the node runs."""
+    return [name for name, descriptor in parameters.descriptors.items()
+            if name.startswith(prefix) and not descriptor.read_only
+            and descriptor.type != ParameterType.PARAMETER_NOT_SET
+            and not name.startswith(('qos_overrides.', 'start_type_description_service'))]
+
+
+def _is_number(value):
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def _slider_range(value, descriptor):
+    """Return the ends of a slider: near the value, where the range of the parameter is wider."""
+    ranges = descriptor.floating_point_range
+    low, high = (ranges[0].from_value, ranges[0].to_value) if ranges else (-math.inf, math.inf)
+    room = _ROOM * value if value > 0.0 else _ROOM_AT_ZERO
+    return max(low, -room), min(high, room)
+
+
+def _step(span):
+    return 10.0 ** math.floor(math.log10(span / _MARKS))
+
+
+def _text(value):
+    """Return a value as YAML has it, in one line."""
+    return yaml.safe_dump(value, default_flow_style=True, width=math.inf).split('\n')[0]
+
+
+def _like(present, value):
+    """Return a value of YAML in the type of the present one: 1 where there is 1.0 is 1.0."""
+    if isinstance(present, list) and isinstance(value, list):
+        return [type(present[0])(each) for each in value] if present else value
+    if isinstance(present, list) and isinstance(value, (int, float)):
+        return float(value)  # one gain for all axes
+    if isinstance(present, float) and isinstance(value, list):
+        return [float(each) for each in value]
+    return type(present)(value)

@@ -1,0 +1,69 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+`opspace view`: a running controller in a browser.
+
+Shows the robot, what its tasks do and how it is; goals are handles to be dragged, and gains,
+switches and the posture can be set. It attaches over topics, services and parameters to the
+controller of this ROS_DOMAIN_ID, and takes no part in control.
+"""
+
+import argparse
+import contextlib
+import io
+import socket
+import sys
+
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.utilities import remove_ros_args
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.executor import run
+
+_ANYWHERE = ('0.0.0.0', '::')
+
+
+def main(arguments=None):
+    """Run the node until SIGINT or SIGTERM; return the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = _parse(remove_ros_args(arguments))
+    server = open_page(options.host, options.port)
+    from opspace_control.view.node import ViewNode
+    return run(lambda stop: ViewNode(server, options.controller), arguments,
+               SingleThreadedExecutor)
+
+
+def open_page(host, port):
+    """
+    Return a viser.ViserServer at a port, or at the next free one, and print where it is.
+
+    Raises
+    ------
+    RosInterfaceError
+        Nothing can listen there.
+
+    """
+    import viser
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # its own words are of web sockets
+            server = viser.ViserServer(host=host, port=port, label='opspace', verbose=False)
+    except OSError as error:
+        raise RosInterfaceError(f'No page can be opened at {host}:{port}: {error}.',
+                                cure='Give another --host or --port.') from error
+    where = socket.gethostname() if host in _ANYWHERE else host
+    print(f'opspace view: http://{where}:{server.get_port()}', flush=True)
+    return server
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(prog='opspace view', description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
+                        help='the controller node, if it is not called opspace_controller')
+    parser.add_argument('--host', default='127.0.0.1',
+                        help='address to listen at; 0.0.0.0 lets everybody on the network see and '
+                             'move the robot (default: this computer alone)')
+    parser.add_argument('--port', type=int, default=8080,
+                        help='port of the page; if it is taken, the next free one')
+    return parser.parse_args(arguments)

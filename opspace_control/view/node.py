@@ -1,0 +1,223 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node that shows a controller: it listens, and tells what viewers want, over topics alone."""
+
+import queue
+import time
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import Log
+from rclpy.clock import Clock, ClockType
+from rclpy.expand_topic_name import expand_topic_name
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from opspace_control.errors import OpspaceError
+from opspace_control.ros.outlook import Outlook
+from opspace_control.ros.qos import LATCHED, RELIABLE
+from opspace_control.view.forces import Forces
+from opspace_control.view.handles import GoalHandle
+from opspace_control.view.offer import controllers, look_for_offer
+from opspace_control.view.panel import Panel
+from opspace_control.view.parameters import RemoteParameters
+from opspace_control.view.remote import Remote
+from opspace_control.view.robot import RobotScene
+
+_FRAME = 1.0 / 30.0   # s
+_LOOK = 1.0           # s, between two looks at the graph
+_PATIENCE = 5.0       # s, for the parameters to be told
+_HANDLE = 0.12        # of the robot's size
+_ROOT = '/robot'
+
+
+class ViewNode(Node):
+    """
+    The node ``opspace_view``.
+
+    All that happens to the scene happens in the thread that spins this node; what viewers do is
+    queued for it.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    controller : str
+        Name of the controller's node.
+    **options
+        Of a Node.
+
+    """
+
+    def __init__(self, server, controller, **options):
+        super().__init__('opspace_view', **options)
+        self._server = server
+        self._controller = expand_topic_name(controller, self.get_name(), self.get_namespace())
+        self._actions = queue.SimpleQueue()
+        self._panel = Panel(server, self._actions.put)
+        self._parameters = RemoteParameters(self, self._controller, self._panel.on_parameter)
+        self._offer = self._remote = self._robot = self._forces = None
+        self._text, self._asked, self._looked = '', None, -np.inf
+        self._handles, self._positions = {}, {}
+        self._states = Outlook(self, JointState, 'joint_states')
+        self._base = Outlook(self, Odometry, 'odom')
+        self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, RELIABLE)
+        self.create_subscription(Log, '/rosout', self._on_log, 10)
+        self.create_timer(_FRAME, self._on_frame, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        _furnish(server)
+
+    def leave(self):
+        """Close the page."""
+        self._server.stop()
+
+    def _on_frame(self):
+        while not self._actions.empty():
+            self._actions.get()()
+        now = time.monotonic()
+        if now - self._looked > _LOOK:
+            self._looked = now
+            self._look_for_controller(now)
+        with self._server.atomic():
+            self._move_robot()
+            if self._remote:
+                self._update_goals()
+                self._forces.update(self._remote.wrenches())
+                self._panel.update(now)
+
+    def _look_for_controller(self, now):
+        """Attach to the controller, or to a new run of it; say what is missing."""
+        offer = look_for_offer(self, self._controller)
+        if offer != self._offer:
+            self._detach()
+            self._offer, self._asked = offer, None
+        if offer is None:
+            others = [name for name in controllers(self) if name != self._controller]
+            self._panel.wait(f'Waiting for {self._controller}.' + (
+                f' There is {", ".join(others)}: --controller NAME.' if others else ''))
+            return
+        if self._remote is None and self._parameters.ready() and (
+                self._asked is None or now - self._asked > _PATIENCE):
+            self._asked = now
+            self._parameters.load(self._attach)
+
+    def _attach(self):
+        """Show a controller whose parameters are known."""
+        if self._offer is None or self._remote:
+            return
+        if not self._text:
+            self._take_robot(self._parameters.values.get('robot_description') or '')
+        if self._robot is None:
+            self._asked = None  # the parameters may have changed by then
+            self._panel.wait('Waiting for the robot on robot_description.')
+            return
+        self._remote = Remote(self, self._controller, self._offer)
+        self._forces = Forces(self._server.scene, self._robot)
+        self._panel.build(self._offer, self._remote, self._parameters, self._robot)
+        self._panel.show_posture(self._positions)
+
+    def _detach(self):
+        self._panel.clear()
+        for handle in self._handles.values():
+            handle.remove()
+        self._handles = {}
+        if self._remote:
+            self._remote.destroy()
+        self._remote = None
+
+    def _on_description(self, message):
+        if message.data != self._text:
+            self._take_robot(message.data)
+
+    def _take_robot(self, text):
+        """Show the robot of a URDF text."""
+        if not text:
+            return
+        self._detach()
+        if self._robot:
+            self._robot.remove()
+        self._text, self._robot = text, None
+        try:
+            self._robot = RobotScene(self._server.scene, text, _ROOT)
+        except OpspaceError as error:
+            self._panel.say(str(error))
+            return
+        for doubt in self._robot.doubts:
+            self.get_logger().warning(doubt)
+        self._asked, self._states.newest = None, None
+        _look_at(self._server, *self._robot.bounds())
+
+    def _move_robot(self):
+        if self._robot is None:
+            return
+        if state := self._states.take():
+            first = not self._positions
+            self._robot.move(state.name, state.position)
+            self._positions = dict(zip(state.name, state.position, strict=False))
+            if first:
+                self._panel.show_posture(self._positions)
+        odom = self._base.take()
+        if odom and odom.child_frame_id.endswith(self._robot.root_link):
+            p, o = odom.pose.pose.position, odom.pose.pose.orientation
+            self._robot.place((p.x, p.y, p.z), (o.w, o.x, o.y, o.z))
+
+    def _update_goals(self):
+        for task in self._offer.tasks:
+            pose, goal = self._remote.pose(task), self._remote.goal(task)
+            if goal is None or not np.isfinite([*goal[1], *goal[2].wxyz]).all():
+                continue
+            if task not in self._handles:
+                self._handles[task] = self._make_handle(task, goal[0])
+                self._handles[task].show(True)
+            self._handles[task].update(pose[1], goal[1:])
+
+    def _make_handle(self, task, frame):
+        """Return the handle of a task whose goals are given in a frame: if not the base, still."""
+        base = _ROOT if frame.endswith(self._robot.root_link) else ''
+        size = _HANDLE * _size(*self._robot.bounds())
+        axes = self._parameters.values.get(f'{task}.axes', 'rx').split()
+        return GoalHandle(
+            self._server.scene, base, task, size, any(axis.startswith('r') for axis in axes),
+            self._actions.put, lambda task, position, wxyz: self._remote and
+            self._remote.send_goal(task, frame, position, wxyz))
+
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            if status.name.startswith(f'{self._controller[1:]}:'):
+                self._panel.on_diagnostics(
+                    status.level[0], status.message,
+                    {value.key: value.value for value in status.values})
+
+    def _on_log(self, message):
+        """Pass on what the controller warns of: why a goal is refused, that it has tripped."""
+        if (message.level >= Log.WARN and
+                message.name == self._controller[1:].replace('/', '.')):
+            self._panel.say(message.msg)
+
+
+def _furnish(server):
+    """Set up what is there before any robot."""
+    server.gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
+    server.scene.set_up_direction('+z')
+    server.scene.world_axes.visible = False
+
+
+def camera(lower, upper):
+    """Return where a camera sees all between two corners (3,), and what it looks at, m."""
+    middle = (lower + upper) / 2.0
+    return middle + _size(lower, upper) * np.array([1.2, 0.7, 0.5]), middle
+
+
+def _look_at(server, lower, upper):
+    """Turn all cameras to a robot within two corners, and put a floor below it."""
+    size, (position, middle) = _size(lower, upper), camera(lower, upper)
+    server.scene.add_grid('/floor', 4.0 * size, 4.0 * size, cell_size=size / 8.0,
+                          position=(middle[0], middle[1], min(lower[2], 0.0)))
+    server.initial_camera.position, server.initial_camera.look_at = position, middle
+    for client in server.get_clients().values():
+        client.camera.position, client.camera.look_at = position, middle
+
+
+def _size(lower, upper):
+    return max(np.linalg.norm(upper - lower), 0.3)

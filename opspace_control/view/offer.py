@@ -1,0 +1,86 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a controller can be told and asked, as the ROS graph shows it: nothing is assumed."""
+
+from dataclasses import dataclass
+
+from rclpy.node import NodeNameNonExistentError
+
+_STATE = 'controller_state'
+_WRENCH = 'geometry_msgs/msg/WrenchStamped'
+
+
+@dataclass(frozen=True)
+class Offer:
+    """
+    What a running controller offers.
+
+    Attributes
+    ----------
+    identity : bytes
+        Another one after each start of the controller.
+    tasks : tuple of str
+        Take goals.
+    forces : tuple of str
+        Tasks that take a force as well.
+    switches : tuple of str
+        Services of type std_srvs/SetBool that engage a grasp or a contact.
+    wrenches, measured : tuple of str
+        What it publishes a wrench of, and listens to a wrench of.
+
+    """
+
+    identity: bytes
+    tasks: tuple
+    forces: tuple
+    switches: tuple
+    wrenches: tuple
+    measured: tuple
+
+
+def look_for_offer(node, controller):
+    """
+    Return the `Offer` of a controller, or None while it is not there or not configured.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Who looks.
+    controller : str
+        Its full name.
+
+    """
+    # Another publisher of the state is another controller, or the same one configured anew.
+    publishers = node.get_publishers_info_by_topic(f'{controller}/{_STATE}')
+    if not publishers:
+        return None
+    namespace, _, name = controller.rpartition('/')
+    where = name, namespace or '/'
+    try:
+        heard = node.get_subscriber_names_and_types_by_node(*where)
+        said = node.get_publisher_names_and_types_by_node(*where)
+        services = node.get_service_names_and_types_by_node(*where)
+    except NodeNameNonExistentError:
+        return None
+
+    def those(endpoints, ending, kind=None):
+        """Return what is between the controller's name and an ending."""
+        prefix, ending = f'{controller}/', f'/{ending}'
+        return tuple(sorted(
+            topic[len(prefix):-len(ending)] for topic, kinds in endpoints
+            if topic.startswith(prefix) and topic.endswith(ending)
+            and len(topic) > len(prefix) + len(ending) and kind in (None, *kinds)))
+    return Offer(
+        identity=bytes(publishers[0].endpoint_gid),
+        tasks=those(heard, 'target_pose'),
+        forces=those(heard, 'target_wrench', _WRENCH),
+        switches=those(services, 'engage'),
+        wrenches=those(said, 'wrench', _WRENCH),
+        measured=those(heard, 'wrench', _WRENCH))
+
+
+def controllers(node):
+    """Return the full names of all controllers in the graph."""
+    return sorted(topic.removesuffix(f'/{_STATE}')
+                  for topic, kinds in node.get_topic_names_and_types()
+                  if topic.endswith(f'/{_STATE}') and 'sensor_msgs/msg/JointState' in kinds)

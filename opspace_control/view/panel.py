@@ -1,0 +1,204 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The panel beside the picture: how the controller is, and everything that can be set."""
+
+import math
+import time
+from collections import deque
+
+from opspace_control.view import gauges
+from opspace_control.view.controls import (
+    JointSlider,
+    ParameterControl,
+    Switch,
+    changeable,
+    listen,
+    on_click,
+)
+from opspace_control.view.history import History
+
+_REMEMBERED = 8       # lines of what was said
+_STALE = 3.0          # s, of diagnostics that come each second
+_GAUGES = 0.2         # s, between two readings
+_TOAST = 8.0          # s
+
+
+class Panel:
+    """
+    Everything beside the picture.
+
+    The head is always there; the rest is built anew for each controller.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    act : callable
+        Runs a function in the thread of the node.
+
+    """
+
+    def __init__(self, server, act):
+        self._server, self._gui, self._act = server, server.gui, act
+        self._status = self._gui.add_html(gauges.status(3, 'Starting.'))
+        self._said = deque(maxlen=_REMEMBERED)
+        self._hold = self._gui.add_button(
+            'Hold', hint='Every goal becomes the present pose; acknowledges a trip.',
+            disabled=True)
+        on_click(self._hold, act, lambda: self._remote.hold(self._answer_of_hold))
+        self._facts, self._level, self._heard = {}, 3, -math.inf
+        self._remote = self._tabs = None
+        self._controls, self._tasks, self._joints = {}, {}, {}
+
+    def say(self, text):
+        """Tell all viewers something, such as why a change was refused."""
+        self._said.append(f'{time.strftime("%H:%M:%S")}  {text}')
+        for client in self._server.get_clients().values():
+            client.add_notification('The controller', text, auto_close_seconds=_TOAST,
+                                    color='orange')
+        if self._tabs:
+            self._words.content = gauges.words(self._said)
+
+    def wait(self, what):
+        """Say what is waited for, with nothing to be set."""
+        self.clear()
+        self._status.content = gauges.status(3, what)
+
+    def clear(self):
+        """Take away what belongs to a controller."""
+        self._hold.disabled = True
+        if self._tabs:
+            self._tabs.remove()
+        self._remote = self._tabs = None
+
+    def build(self, offer, remote, parameters, robot):
+        """Build it for a controller and its robot."""
+        self.clear()
+        self._offer, self._remote, self._parameters = offer, remote, parameters
+        self._limits = {joint: limit[2] * parameters.values.get('limits.effort_scale', 1.0)
+                        for joint, limit in robot.limits.items()}
+        self._controls, self._read, self._heard = {}, 0.0, time.monotonic()
+        self._facts, self._level = {}, 0
+        self._tabs = self._gui.add_tab_group()
+        with self._tabs.add_tab('Tasks'):
+            self._build_tasks()
+        with self._tabs.add_tab('Posture'):
+            self._build_posture(robot)
+        with self._tabs.add_tab('Health'):
+            self._build_health(robot)
+        with self._tabs.add_tab('History'):
+            self._history = History(self._gui, offer.tasks)
+        with self._tabs.add_tab('All'):
+            for name in changeable(parameters):
+                if name not in self._controls:
+                    self._add_parameter(name, name)
+        self._hold.disabled = False
+
+    def on_diagnostics(self, level, text, facts):
+        """Take the words of the controller's diagnostics."""
+        self._level, self._facts = level, facts
+        self._heard = time.monotonic()
+        if not self._tabs:
+            return
+        self._status.content = gauges.status(level, text)
+        self._facts_table.content = gauges.facts(facts)
+        acting = facts.get('tasks that act')
+        if acting is not None:
+            for task, (switch, _) in self._tasks.items():
+                switch.follow(task in acting.split(', '))
+
+    def on_parameter(self, name):
+        """Take the new value of a parameter."""
+        if name in self._controls:
+            self._controls[name].follow()
+
+    def update(self, now):
+        """Show what the controller tells; to be called some thirty times a second."""
+        if not self._tabs or now - self._read < _GAUGES:
+            return
+        self._read = now
+        wrenches = list(self._remote.wrenches())
+        commanded = {what: six for what, _, six, measured in wrenches if not measured}
+        errors = {task: self._remote.error(task) for task in self._offer.tasks}
+        for task, (_, line) in self._tasks.items():
+            line.content = gauges.error(errors[task], commanded.get(task))
+        self._wrench_table.content = gauges.wrenches(wrenches)
+        efforts = self._remote.efforts()
+        self._bars.content = gauges.efforts(efforts, self._limits)
+        self._history.update(now, errors, gauges.load(efforts, self._limits), self._facts)
+        for joint, position in self._remote.new_posture().items():
+            if joint in self._joints:
+                self._joints[joint].follow(position)
+        for control in self._controls.values():
+            control.follow()
+        if now - self._heard > _STALE:
+            self._status.content = gauges.status(3, 'No diagnostics: does the controller run?')
+
+    def show_posture(self, positions):
+        """Put the posture's sliders to positions by joint, rad or m."""
+        for joint, slider in self._joints.items():
+            if joint in positions:
+                slider.follow(positions[joint])
+
+    def _build_tasks(self):
+        self._tasks = {}
+        for task in self._offer.tasks:
+            with self._gui.add_folder(task.replace('_', ' ')):
+                line = self._gui.add_html(gauges.error(None, None))
+                switch = Switch(
+                    self._gui, 'acts', 'Off, the task leaves its axes to the posture.', self._act,
+                    lambda on, answered, task=task: self._remote.switch(
+                        f'{task}/enable', on, answered), self.say)
+                self._tasks[task] = switch, line
+                if task in self._offer.forces:
+                    self._build_force(task)
+                for name in changeable(self._parameters, f'{task}.'):
+                    self._add_parameter(name, name.removeprefix(f'{task}.'))
+        if self._offer.switches:
+            with self._gui.add_folder('grasps and contacts'):
+                for name in self._offer.switches:
+                    Switch(self._gui, name.replace('_', ' '),
+                           'On, it is held as it is now; off, it is let go.', self._act,
+                           lambda on, answered, name=name: self._remote.switch(
+                               f'{name}/engage', on, answered), self.say, on=False)
+
+    def _build_force(self, task):
+        """Add the fields for the wrench that a task is to apply, in the axes of the base."""
+        fields = [
+            self._gui.add_vector3(label, (0.0, 0.0, 0.0), step=step, hint=(
+                'What the robot is to apply, in the axes of the base frame.'))
+            for label, step in (('force, N', 1.0), ('moment, N·m', 0.1))]
+
+        def send(_value):
+            self._remote.send_force(task, '', [*fields[0].value, *fields[1].value])
+        for field in fields:
+            listen(field, self._act, send)
+
+    def _build_posture(self, robot):
+        self._joints = {}
+        for joint, (lower, upper, _) in robot.limits.items():
+            if lower < upper:
+                self._joints[joint] = JointSlider(
+                    self._gui, joint, lower, upper, self._act,
+                    lambda position, joint=joint: self._remote.send_posture(joint, position))
+        for name in changeable(self._parameters, 'posture.'):
+            self._add_parameter(name, name.removeprefix('posture.'))
+
+    def _build_health(self, robot):
+        self._words = self._gui.add_html(gauges.words(self._said))
+        with self._gui.add_folder('efforts, N·m or N, against their limits'):
+            self._bars = self._gui.add_html('')
+        with self._gui.add_folder('wrenches, in the axes of their frames'):
+            self._wrench_table = self._gui.add_html('')
+        with self._gui.add_folder('diagnostics'):
+            self._facts_table = self._gui.add_html('')
+        if robot.doubts:
+            with self._gui.add_folder('not shown', expand_by_default=False):
+                self._gui.add_html(gauges.words(robot.doubts))
+
+    def _add_parameter(self, name, label):
+        self._controls[name] = ParameterControl(
+            self._gui, self._parameters, name, label, self._act, self.say)
+
+    def _answer_of_hold(self, success, text):
+        if not success:
+            self.say(text)

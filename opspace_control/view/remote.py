@@ -1,0 +1,169 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a controller, seen from outside: what it says, and what it can be told."""
+
+import array
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from viser.transforms import SO3
+
+from opspace_control.ros.conversions import fill_pose, fill_wrench
+from opspace_control.ros.outlook import Outlook
+from opspace_control.ros.qos import RELIABLE
+
+
+class Remote:
+    """
+    The topics and services of a controller, from the other side.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    controller : str
+        Full name of the controller's node.
+    offer : Offer
+        What it has.
+
+    """
+
+    def __init__(self, node, controller, offer):
+        self._node = node
+        self._controller = controller
+        self._outlooks, self._publishers, self._clients = [], [], {}
+        self._poses = self._look_at_all(offer.tasks, PoseStamped, 'current_pose')
+        self._errors = self._look_at_all(offer.tasks, TwistStamped, 'error')
+        self._wrenches = self._look_at_all(offer.wrenches, WrenchStamped, 'wrench')
+        self._measured = self._look_at_all(offer.measured, WrenchStamped, 'wrench')
+        self._efforts = self._look_at(JointState, 'controller_state')
+        self._goals = self._publish_all(offer.tasks, PoseStamped, 'target_pose')
+        self._forces = self._publish_all(offer.forces, WrenchStamped, 'target_wrench')
+        self._posture = self._publish(JointState, 'target_joint')
+        # What others tell the posture, too.
+        self._postures = self._look_at(JointState, 'target_joint')
+
+    def pose(self, task):
+        """
+        Return where a task's frame is, or None before it is told.
+
+        Returns
+        -------
+        frame : str
+            That the pose is given in.
+        position : (3,) array
+            m
+        turn : SO3
+
+        """
+        return _pose(self._poses[task].look())
+
+    def error(self, task):
+        """Return goal minus pose of a task, (6,), m and a rotation vector in rad, or None."""
+        message = self._errors[task].look()
+        return message and _six(message.twist.linear, message.twist.angular)
+
+    def goal(self, task):
+        """Return the goal of a task, as `pose` does its frame, or None."""
+        pose, error = self.pose(task), self.error(task)
+        if pose is None or error is None:
+            return None
+        frame, position, turn = pose
+        return frame, position + error[:3], SO3.exp(error[3:]) @ turn
+
+    def wrenches(self):
+        """Yield (what, frame, six, measured) of each wrench that is told: N and N·m."""
+        for outlooks, measured in ((self._wrenches, False), (self._measured, True)):
+            for what, outlook in outlooks.items():
+                if message := outlook.look():
+                    yield (what, message.header.frame_id,
+                           _six(message.wrench.force, message.wrench.torque), measured)
+
+    def efforts(self):
+        """Return the efforts commanded by joint, N·m or N."""
+        message = self._efforts.look()
+        return dict(zip(message.name, message.effort, strict=True)) if message else {}
+
+    def new_posture(self):
+        """Return the positions by joint that the posture has been told since the last time."""
+        message = self._postures.take()
+        return dict(zip(message.name, message.position, strict=False)) if message else {}
+
+    def send_goal(self, task, frame, position, wxyz):
+        """Send a task its goal pose."""
+        message = PoseStamped()
+        message.header.frame_id = frame
+        w, *xyz = wxyz
+        fill_pose(message.pose, np.array([*position, *xyz, w]))
+        self._goals[task].publish(message)
+
+    def send_force(self, task, frame, six):
+        """Send a task the wrench (6,), N and N·m, that the robot is to apply."""
+        message = WrenchStamped()
+        message.header.frame_id = frame
+        fill_wrench(message.wrench, np.asarray(six, dtype=float))
+        self._forces[task].publish(message)
+
+    def send_posture(self, joint, position):
+        """Send the posture of one joint, rad or m."""
+        self._posture.publish(JointState(name=[joint], position=array.array('d', [position])))
+
+    def hold(self, answered):
+        """Make the present pose every goal; ``answered(success, text)``."""
+        self._call(Trigger, 'hold', Trigger.Request(), answered)
+
+    def switch(self, service, on, answered):
+        """Call ``~/<service>``, a std_srvs/SetBool; ``answered(success, text)``."""
+        self._call(SetBool, service, SetBool.Request(data=on), answered)
+
+    def destroy(self):
+        """Let go of all of it."""
+        for outlook in self._outlooks:
+            outlook.destroy()
+        for publisher in self._publishers:
+            self._node.destroy_publisher(publisher)
+        for client in self._clients.values():
+            self._node.destroy_client(client)
+
+    def _call(self, kind, service, request, answered):
+        if service not in self._clients:
+            self._clients[service] = self._node.create_client(
+                kind, f'{self._controller}/{service}')
+        client = self._clients[service]
+        if not client.service_is_ready():
+            answered(False, f'{self._controller}/{service} does not answer.')
+            return
+
+        def done(future):
+            answer = future.result()
+            answered(answer.success, answer.message)
+        client.call_async(request).add_done_callback(done)
+
+    def _look_at(self, kind, topic):
+        outlook = Outlook(self._node, kind, f'{self._controller}/{topic}')
+        self._outlooks.append(outlook)
+        return outlook
+
+    def _look_at_all(self, names, kind, topic):
+        return {name: self._look_at(kind, f'{name}/{topic}') for name in names}
+
+    def _publish(self, kind, topic):
+        publisher = self._node.create_publisher(kind, f'{self._controller}/{topic}', RELIABLE)
+        self._publishers.append(publisher)
+        return publisher
+
+    def _publish_all(self, names, kind, topic):
+        return {name: self._publish(kind, f'{name}/{topic}') for name in names}
+
+
+def _pose(message):
+    if message is None:
+        return None
+    p, o = message.pose.position, message.pose.orientation
+    return (message.header.frame_id, np.array([p.x, p.y, p.z]),
+            SO3(np.array([o.w, o.x, o.y, o.z])))
+
+
+def _six(first, second):
+    return np.array([first.x, first.y, first.z, second.x, second.y, second.z])

@@ -1,0 +1,119 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The view in a browser: it opens, the robot is there, and a mouse steers it."""
+
+import io
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+pytest.importorskip('viser', reason='viser is not installed')
+playwright = pytest.importorskip('playwright.sync_api', reason='playwright is not installed')
+image = pytest.importorskip('PIL.Image', reason='pillow is not installed')
+
+import ros_nodes
+from test_view import GOAL, TEXT, Stage
+from viewer import Viewer
+from viser.transforms import SO3
+
+from opspace_control.model.topology import depth_first
+from opspace_control.model.urdf import read_urdf
+from opspace_control.view.node import camera
+
+CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser')
+if CHROMIUM is None:
+    pytest.skip('Chromium is not installed (Debian: apt install chromium)',
+                allow_module_level=True)
+# Pictures without a graphics card, and without a user's sandbox, which root has not.
+FLAGS = ('--no-sandbox', '--no-proxy-server', '--use-angle=swiftshader',
+         '--enable-unsafe-swiftshader')
+SIZE = {'width': 1000, 'height': 700}
+PATIENCE = 60_000  # ms: software pictures on a busy machine
+REFERENCE = Path(__file__).parent / 'view_dual_arm.png'
+CELLS = (50, 35)   # of the coarse picture
+FOV = np.radians(75.0)  # of the page's camera, from top to bottom
+
+
+@pytest.fixture(scope='module')
+def stage():
+    with ros_nodes.network() as network:
+        yield Stage(network)
+
+
+@pytest.fixture(scope='module')
+def page(stage):
+    with playwright.sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        page = browser.new_page(viewport=SIZE)
+        page.set_default_timeout(PATIENCE)
+        page.goto(stage.url)
+        page.get_by_role('tab', name='Tasks').wait_for()
+        page.get_by_text('Active.').wait_for()
+        stage.network.spin(3.0)  # for the picture to be drawn
+        yield page
+        browser.close()
+
+
+def test_page_shows_the_robot(page):
+    coarse = np.asarray(image.open(io.BytesIO(page.screenshot())).convert('L').resize(
+        CELLS, image.Resampling.BOX), dtype=float)[:, :CELLS[0] * 6 // 10]
+    if os.environ.get('OPSPACE_UPDATE_PICTURES'):
+        image.fromarray(coarse.astype(np.uint8)).save(REFERENCE)
+    assert coarse.std() > 15.0
+    reference = np.asarray(image.open(REFERENCE), dtype=float)
+    # Another version of the page may draw shadows and edges otherwise, not another robot.
+    assert np.corrcoef(coarse.ravel(), reference.ravel())[0, 1] > 0.8
+    blank = np.full_like(reference, 255.0)
+    assert abs(coarse - reference).mean() < 0.4 * abs(blank - reference).mean()
+
+
+def test_mouse_drags_a_handle_and_the_hand_arrives(stage, page):
+    viewer = Viewer(stage.url)
+    viewer.expect(lambda: viewer.nodes.get(GOAL, {}).get('visible'))
+    before = np.array(viewer.nodes[GOAL]['position'])
+    turn = SO3(np.array(viewer.nodes[GOAL]['wxyz']))
+    arm = turn @ np.array([0.0, 0.0, 0.7 * viewer.nodes[GOAL]['scale']])  # the blue arrow
+    start, ahead = on_screen(before + arm), on_screen(before + 1.6 * arm)
+    page.mouse.move(*start)
+    stage.network.spin(0.5)
+    page.mouse.down()
+    page.mouse.move(*ahead, steps=8)
+    page.mouse.up()
+    viewer.expect(lambda: np.linalg.norm(viewer.nodes[GOAL]['position'] - before) > 0.02)
+    viewer.look(1.0)
+    goal = np.array(viewer.nodes[GOAL]['position'])
+    moved = goal - before
+    # Along the arrow.
+    assert moved @ arm > 0.98 * np.linalg.norm(moved) * np.linalg.norm(arm)
+    stage.network.expect(lambda: np.linalg.norm(stage.hand() - goal) < 1e-3, 60.0)
+    viewer.close()
+
+
+def test_slider_changes_the_parameter(stage, page):
+    before = stage.value('left_hand.kp')
+    page.get_by_role('slider').first.focus()
+    for _ in range(3):
+        page.keyboard.press('ArrowRight')
+    stage.network.expect(lambda: stage.value('left_hand.kp') == before + 3.0, 30.0)
+
+
+def on_screen(point):
+    """Return where a point of the world, m, is on the page, in pixels."""
+    _, joints = depth_first(read_urdf(TEXT))
+    origins = {joints[0].parent: np.zeros(3)}
+    for joint in joints:  # none of them is turned in this robot
+        origins[joint.child] = origins[joint.parent] + joint.position
+    corners = np.array(list(origins.values()))
+    eye, target = camera(corners.min(axis=0), corners.max(axis=0))
+    forward = (target - eye) / np.linalg.norm(target - eye)
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    seen = point - eye
+    scale = SIZE['height'] / 2.0 / np.tan(FOV / 2.0) / (seen @ forward)
+    return (SIZE['width'] / 2.0 + scale * (seen @ right),
+            SIZE['height'] / 2.0 - scale * (seen @ np.cross(right, forward)))

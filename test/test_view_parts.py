@@ -1,0 +1,228 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the view draws: shapes of the URDF, meshes, and joints where the kinematics has them."""
+
+import numpy as np
+import pytest
+import robots
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('viser', reason='viser is not installed')
+
+import trimesh
+import viser
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from viser.transforms import SO3
+
+from opspace_control import RobotModel, RobotState
+from opspace_control.errors import ModelError
+from opspace_control.share import share_directory
+from opspace_control.view import controls, gauges
+from opspace_control.view.meshes import MeshError, find_mesh, load_mesh
+from opspace_control.view.robot import RobotScene
+from opspace_control.view.shapes import Shape, read_looks
+
+DUAL_ARM = (share_directory() / 'urdf' / 'dual_arm.urdf').read_text()
+
+
+@pytest.fixture(scope='module')
+def scene():
+    server = viser.ViserServer(host='127.0.0.1', port=18080, verbose=False)
+    yield server.scene
+    server.stop()
+
+
+def visual(geometry, inner=''):
+    return f'<visual>{inner}<geometry>{geometry}</geometry></visual>'
+
+
+def shapes(*visuals, outside=''):
+    text = robots.robot(f'<link name="a">{"".join(visuals)}</link>', outside)
+    looks = read_looks(text)
+    return looks.seen['a'], looks.doubts
+
+
+class TestShapes:
+
+    def test_primitives(self):
+        found, doubts = shapes(
+            visual('<box size="1 2 3"/>', '<origin xyz="1 0 0" rpy="0 0 1.5707963267948966"/>'),
+            visual('<cylinder radius="0.1" length="2"/>'), visual('<sphere radius="0.5"/>'))
+        assert [(shape.kind, shape.size) for shape in found] == [
+            ('box', (1.0, 2.0, 3.0)), ('cylinder', (0.1, 2.0)), ('sphere', (0.5,))]
+        assert found[0].position == (1.0, 0.0, 0.0)
+        np.testing.assert_allclose(SO3(np.array(found[0].wxyz)) @ np.array([1.0, 0.0, 0.0]),
+                                   [0.0, 1.0, 0.0], atol=1e-12)
+        assert not doubts
+
+    def test_colors_of_its_own_and_of_the_robot(self):
+        found, _ = shapes(
+            visual('<sphere radius="1"/>', '<material name="red"/>'),
+            visual('<sphere radius="1"/>',
+                   '<material name="x"><color rgba="0 0.5 1 1"/></material>'),
+            visual('<sphere radius="1"/>'),
+            outside='<material name="red"><color rgba="1 0 0 1"/></material>')
+        assert [shape.color for shape in found] == [(255, 0, 0), (0, 128, 255), None]
+
+    def test_mesh(self):
+        (shape,), _ = shapes(visual('<mesh filename="package://p/m.stl" scale="1 2 3"/>'))
+        assert shape == Shape('mesh', (1.0, 2.0, 3.0), file='package://p/m.stl')
+
+    @pytest.mark.parametrize('bad', [
+        visual('<box size="1 2"/>'), visual('<sphere radius="big"/>'), visual('<teapot/>'),
+        visual('<sphere radius="nan"/>'), visual(''), '<visual/>',
+        visual('<sphere radius="1"/>', '<origin xyz="0 0"/>')])
+    def test_what_makes_no_sense_is_left_out_and_told(self, bad):
+        found, doubts = shapes(bad, visual('<sphere radius="1"/>'))
+        assert len(found) == 1
+        assert len(doubts) == 1
+        assert "link 'a'" in doubts[0]
+
+
+class TestMeshes:
+
+    def test_packages_are_found(self, tmp_path, monkeypatch):
+        file = tmp_path / 'share' / 'my_robot' / 'meshes' / 'arm 1.stl'
+        file.parent.mkdir(parents=True)
+        trimesh.creation.box((1, 2, 3)).export(file)
+        uri = 'package://my_robot/meshes/arm%201.stl'
+        with pytest.raises(MeshError, match='Install my_robot'):
+            find_mesh(uri)
+        monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+        assert find_mesh(uri) == file
+        monkeypatch.delenv('AMENT_PREFIX_PATH')
+        monkeypatch.setenv('ROS_PACKAGE_PATH', str(tmp_path / 'share'))
+        assert find_mesh(uri) == file
+        assert find_mesh(file.as_uri()) == file
+        np.testing.assert_allclose(load_mesh(file).extents, (1, 2, 3))
+
+    def test_broken_file(self, tmp_path):
+        file = tmp_path / 'arm.dae'
+        file.write_text('no mesh')
+        with pytest.raises(MeshError, match=r'arm\.dae'):
+            load_mesh(file)
+
+    def test_collada_has_units(self, tmp_path):
+        pytest.importorskip('collada', reason='pycollada is not installed')
+        file = tmp_path / 'box.dae'
+        trimesh.creation.box((1, 2, 3)).export(file)
+        np.testing.assert_allclose(load_mesh(file).extents, (1, 2, 3))
+        text = file.read_text()
+        head, tail = text.split('<asset', 1)
+        inside, rest = tail.split('</asset>', 1)
+        inside = '<unit name="centimeter" meter="0.01"/>'.join(
+            inside.rsplit('<unit name="meter" meter="1"/>', 1)) if '<unit' in inside else (
+            inside + '<unit name="centimeter" meter="0.01"/>')
+        file.write_text(f'{head}<asset{inside}</asset>{rest}')
+        np.testing.assert_allclose(load_mesh(file).extents, (0.01, 0.02, 0.03))
+
+
+class TestRobot:
+
+    @pytest.mark.parametrize('text', [
+        DUAL_ARM, robots.robot_file(robots.TALOS).read_text(),
+        robots.robot_file(robots.PR2).read_text()], ids=['dual_arm', 'talos', 'pr2'])
+    def test_links_are_where_the_kinematics_has_them(self, scene, text):
+        robot = RobotScene(scene, text)
+        model = RobotModel.from_urdf(text)
+        rng = np.random.default_rng(5)
+        positions = dict(zip(model.dof_names, rng.uniform(-1.0, 1.0, model.nv), strict=True))
+        q = np.array([positions[name] for name in model.dof_names])
+        poses = model.forward_kinematics(RobotState(model, q, np.zeros(model.nv)),
+                                         model.frame_names)
+        order = sorted(positions)
+        robot.move(order, [positions[name] for name in order])
+        for link in model.frame_names:
+            np.testing.assert_allclose(place(scene, robot.node(link)), poses[link], atol=2e-6,
+                                       err_msg=link)
+
+    def test_every_shape_of_real_robots_is_shown(self, scene):
+        robot = RobotScene(scene, robots.robot_file(robots.TALOS).read_text())
+        assert robot.doubts == []
+
+    def test_missing_meshes_give_way_to_collisions_and_bones(self, scene):
+        mesh = '<geometry><mesh filename="package://nowhere/a.stl"/></geometry>'
+        text = robots.robot(
+            f'<link name="a"><visual>{mesh}</visual><collision><geometry><sphere radius="1"/>'
+            f'</geometry></collision></link><link name="b"><visual>{mesh}</visual></link>'
+            '<link name="c"/>',
+            robots.joint('j', 'a', 'b', inner='<origin xyz="0 0 1"/>'),
+            robots.joint('k', 'b', 'c', inner='<origin xyz="0 1 0"/>'))
+        robot = RobotScene(scene, text, '/other')
+        nodes = [name for name in scene._handle_from_node_name if name.startswith('/other')]
+        assert '/other/shape_0' in nodes
+        assert '/other/j/bone_0' in nodes       # a mesh that is missing
+        assert '/other/j/k/joint' not in nodes  # a mere frame
+        assert len(robot.doubts) == 2
+        robot.remove()
+        assert not [name for name in scene._handle_from_node_name if name.startswith('/other')]
+
+    def test_no_shapes_at_all_are_a_stick_figure(self, scene):
+        RobotScene(scene, robots.robot(
+            '<link name="a"/><link name="b"/>',
+            robots.joint('j', 'a', 'b', inner='<origin xyz="0.3 -0.4 0"/>')), '/sticks')
+        bone = scene._handle_from_node_name['/sticks/bone_0']
+        np.testing.assert_allclose(bone.position, [0.15, -0.2, 0.0])
+        np.testing.assert_allclose(SO3(bone.wxyz) @ np.array([0.0, 0.0, 1.0]), [0.6, -0.8, 0.0],
+                                   atol=1e-12)
+        assert bone.height == pytest.approx(0.5)
+
+    def test_limits(self, scene):
+        limits = RobotScene(scene, DUAL_ARM).limits
+        assert limits['torso_yaw'] == (-1.5, 1.5, 200.0)
+
+    def test_no_tree_is_refused(self, scene):
+        with pytest.raises(ModelError):
+            RobotScene(scene, robots.robot('<link name="a"/><link name="b"/>'))
+
+
+def place(scene, name):
+    """Return the pose (4, 4) of a node by the transforms that browsers put together."""
+    pose = np.eye(4)
+    for depth in range(2, name.count('/') + 2):
+        handle = scene._handle_from_node_name['/'.join(name.split('/')[:depth])]
+        step = np.eye(4)
+        step[:3, :3] = SO3(np.asarray(handle.wxyz)).as_matrix()
+        step[:3, 3] = handle.position
+        pose = pose @ step
+    return pose
+
+
+class TestControls:
+
+    @pytest.mark.parametrize(('value', 'low', 'high', 'ends'), [
+        (100.0, 0.0, 1e6, (0.0, 400.0)), (-1.0, -1.0, 1e4, (-1.0, 100.0)),
+        (0.5, 0.001, np.inf, (0.001, 2.0)), (0.0, 0.0, 60.0, (0.0, 60.0))])
+    def test_sliders_stay_near_the_value(self, value, low, high, ends):
+        descriptor = ParameterDescriptor(
+            floating_point_range=[FloatingPointRange(from_value=low, to_value=high)])
+        assert controls._slider_range(value, descriptor) == ends
+
+    @pytest.mark.parametrize(('present', 'typed', 'value'), [
+        (1.0, 2, 2.0), ([1.0, 2.0], [3, 4], [3.0, 4.0]), ([1.0] * 6, 5, 5.0),
+        (5.0, [1, 2], [1.0, 2.0]), ('a', 'b', 'b')])
+    def test_what_is_typed_gets_the_type_of_the_parameter(self, present, typed, value):
+        found = controls._like(present, typed)
+        assert found == value
+        assert repr(found) == repr(value)
+
+
+class TestGauges:
+
+    def test_bars_stay_within_limits_and_name_all(self):
+        html = gauges.efforts({'a': -300.0, 'b': 5.0, 'c': 1.0},
+                              {'a': 200.0, 'b': 10.0, 'c': np.inf})
+        assert 'right:50%;width:50.0%' in html
+        assert 'left:50%;width:25.0%' in html
+        assert '-300.0 / 200' in html
+        assert '1.0</span>' in html
+
+    def test_load(self):
+        limits = {'a': 200.0, 'b': 10.0, 'c': np.inf}
+        assert gauges.load({'a': -50.0, 'b': 1.0, 'c': 1e9}, limits) == pytest.approx(0.25)
+        assert gauges.load({}, limits) == 0.0
+
+    def test_names_cannot_write_html(self):
+        assert '<script>' not in gauges.facts({'<script>': '<script>'}) + gauges.words(
+            ['<script>']) + gauges.status(0, '<script>') + gauges.efforts(
+            {'<script>': 1.0}, {})
