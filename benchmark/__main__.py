@@ -25,6 +25,7 @@ _SECTIONS = {
     'allocation': 'memory, and crossings into compiled code',
     'first_torque': 'from the start of the demo to the first torque, compiling and compiled',
     'ros_latency': 'joint state to effort command through ROS 2',
+    'view_cost': 'what a view costs the controller that it shows',
 }
 _PACKAGES = ('numpy', 'numba', 'pin', 'mujoco', 'ros-jazzy-rclpy')
 _BEGIN, _END = '<!-- performance:begin -->', '<!-- performance:end -->'

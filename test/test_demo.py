@@ -5,6 +5,7 @@
 import io
 import math
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -231,6 +232,23 @@ class TestRun:
         assert process.returncode == (1 if 'NOT MET' in out else 0), out
         assert 'left hand travels at most at' in out
         assert self.size(picture)
+
+    def test_view_shows_it_and_the_robot_is_left_to_the_viewers(self, tmp_path):
+        pytest.importorskip('viser', reason='viser is not installed')
+        from viewer import Viewer
+        process = run('--robot', 'planar_3r', '--seconds', 5, '--view',
+                      '--output', tmp_path / 'demo.png')
+        said = []
+        while not said or 'The robot is yours' not in said[-1]:
+            said.append(process.stdout.readline())
+            assert said[-1], ''.join(said)
+        viewer = Viewer(re.search(r'http://[^ ]+', said[-1]).group())
+        viewer.expect(lambda: '/robot/goal of hand' in viewer.nodes)
+        viewer.close()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+        assert process.returncode == 0, ''.join(said) + out
+        assert self.size(tmp_path / 'demo.png')
 
     @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
     def test_leaves_no_process_behind(self, tmp_path, number):

@@ -24,14 +24,15 @@ SOURCES = [ROOT / 'setup.py', *sorted(
 HEADER = ('# Copyright 2026 The opspace_control developers\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
-# Each room may use those before it; the last three do not use each other but as said below.
+# Each room may use those before it; the last four do not use each other but as said below.
 LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control']
-OUTSIDE = ['simulation', 'ros', 'cli']
+OUTSIDE = ['simulation', 'ros', 'view', 'cli']
 MAY_USE = {
     **{room: set(LAYERS[:i]) for i, room in enumerate(LAYERS)},
     'simulation': set(LAYERS),
     'ros': {*LAYERS, 'simulation'},  # the simulator node carries the simulated robot
-    'cli': {*LAYERS, 'simulation', 'ros'},
+    'view': {*LAYERS, 'ros'},
+    'cli': {*LAYERS, 'simulation', 'ros', 'view'},
 }
 EVERYBODYS = {'errors', 'compiled', 'share'}
 # What a package may import besides the standard library, by room.
@@ -43,6 +44,7 @@ THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'simulation': {'numpy', 'mujoco'},
     'ros': {'numpy', 'yaml'} | ROS,  # yaml comes with urdf_parser_py
+    'view': {'numpy', 'yaml', 'trimesh', 'viser'} | ROS,
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
 }
 # Of an installed ROS 2 alone: there are no wheels of them, or only launch files need them.
@@ -219,7 +221,7 @@ class TestInstallation:
                                    check=True, capture_output=True, text=True).stdout.strip()
             assert Path(found) == prefix / 'share/opspace_control'
 
-    @pytest.mark.parametrize('name', ['controller', 'simulator', 'demo', 'check'])
+    @pytest.mark.parametrize('name', ['controller', 'simulator', 'demo', 'check', 'view'])
     def test_ros2_run_finds_executables(self, prefix, name):
         executable = prefix / 'lib/opspace_control' / name
         assert executable.stat().st_mode & 0o111

@@ -42,7 +42,7 @@ def main(arguments):
         asked = _experiment(options.experiment)
         robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
         output = options.output or Path(f'opspace_demo_{asked.name if asked else robot.name}.png')
-        return 0 if _demo(asked.robot if asked else robot, options.seconds, output, asked) else 1
+        return 0 if _demo(asked.robot if asked else robot, options, output, asked) else 1
     except KeyboardInterrupt:
         print('\nStopped.')
         return 130
@@ -58,6 +58,8 @@ def _parse(arguments):
     parser.add_argument('--experiment', metavar='NAME',
                         help='torso, floor or step: an experiment of the papers, with its robot')
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')
+    parser.add_argument('--view', action='store_true',
+                        help='show it in a browser; when the goals are done, the robot is yours')
     parser.add_argument('--output', type=Path, metavar='PNG', help='where the picture goes')
     options = parser.parse_args(arguments)
     if bool(options.urdf) != bool(options.frames):
@@ -101,7 +103,7 @@ def _custom_robot(options):
                      reach.carriers(posture), joint_friction=False, speed=0.5)
 
 
-def _demo(robot, seconds, output, asked):
+def _demo(robot, options, output, asked):
     """Run the demo of a robot, or the experiment that is asked for; return whether it succeeded."""
     began = time.monotonic() - process_age()
     description = urdf_text(robot.path())
@@ -114,17 +116,28 @@ def _demo(robot, seconds, output, asked):
         nodes.start('controller', {**controller_values(robot), **_speeds(robot), **(
             asked.parameters(task_names(robot)) if asked else {})})
         nodes.start('simulator', simulator_values(robot))
+        if options.view:
+            nodes.show()
         status = stack.enter_context(Status(sys.stdout))
         summary = asked.summary if asked else robot.summary
         print(f'{robot.name}: {summary}\n'
               f'ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST (to look on)')
-        record, skeleton = _run(robot, seconds, description, nodes, status, began, asked)
-        complaints = nodes.complaints()
-    for line in complaints:
-        print(line)
-    print(record.table())
+        record, skeleton = _run(robot, options.seconds, description, nodes, status, began, asked)
+        for line in nodes.complaints():
+            print(line)
+        succeeded = _report(record, f'opspace demo: {robot.name}, {summary}', skeleton, output,
+                            asked)
+        if options.view:
+            _hand_over(nodes)
+    return succeeded
+
+
+def _report(record, title, skeleton, output, asked):
+    """Print and draw what was seen; return whether it is a success."""
     from opspace_control.cli.showcase.picture import draw
-    draw(record, f'opspace demo: {robot.name}, {summary}', skeleton, output)
+
+    print(record.table())
+    draw(record, title, skeleton, output)
     print(f'\nPicture: {output}')
     if asked:
         findings = asked.findings(record)
@@ -133,6 +146,15 @@ def _demo(robot, seconds, output, asked):
     if not record.reached():
         print('Not every goal was reached.')
     return record.reached()
+
+
+def _hand_over(nodes):
+    """Leave the robot to whoever looks at the page, until Ctrl-C."""
+    print(f'\nThe robot is yours: {nodes.page()} (Ctrl-C ends it)', flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            nodes.check()
+            time.sleep(_LOOK_PERIOD)
 
 
 def _speeds(robot):
@@ -163,6 +185,8 @@ def _run(robot, seconds, description, nodes, status, began, asked):
             status.show(f'{what} ... {waited:.1f} s')
             time.sleep(_LOOK_PERIOD)
         status.line(f'first effort command after {time.monotonic() - began:.1f} s')
+        if nodes.shown:
+            status.line(f'Look: {nodes.page()}')
         model = SimulatedRobot(description)
         model.reset(robot.start)
         start = model.positions

@@ -1,9 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The controller and the simulated robot of a demo, as processes with the parameters they need."""
+"""The nodes of a demo: controller, simulated robot and view, as processes."""
 
 import json
 import math
+import re
 import time
 
 from opspace_control.cli.environment import private_environment
@@ -18,11 +19,12 @@ _PARAMETERS = {
 }
 # A robot that does not move on for so long will not do so any more.
 _STANDSTILL = 20.0  # s
+_LOOK_PERIOD = 0.05  # s
 
 
 class Nodes:
     """
-    Both nodes of a demo.
+    The nodes of a demo.
 
     Parameters
     ----------
@@ -52,6 +54,23 @@ class Nodes:
         self._processes.append(Process(verb, ['--ros-args', '--params-file', str(file)],
                                        self.environment, self._folder / f'{verb}.log'))
 
+    def show(self):
+        """Start the view, at the usual port or the next free one."""
+        self._processes.append(Process('view', [], self.environment, self._folder / 'view.log'))
+
+    @property
+    def shown(self):
+        """Whether there is a view."""
+        return any(process.verb == 'view' for process in self._processes)
+
+    def page(self):
+        """Return the address of the view, once it is open."""
+        while True:
+            self.check()
+            if found := re.search(r'http://\S+', self._processes[-1].said()):
+                return found.group()
+            time.sleep(_LOOK_PERIOD)
+
     def check(self):
         """Raise an OpspaceError with what it said last if a node has ended."""
         for process in self._processes:
@@ -76,7 +95,7 @@ class Nodes:
         return 'Compiling' in said and 'Compiled' not in said
 
     def complaints(self):
-        """Return the warnings and errors of both nodes, a line each."""
+        """Return the warnings and errors of the nodes, a line each."""
         return [line for process in self._processes for line in process.said().splitlines()
                 if line.startswith(('[WARN]', '[ERROR]', '[FATAL]'))]
 
