@@ -16,14 +16,18 @@ from opspace_control.dynamics.passive_forces import PASSIVE_DOF
 from opspace_control.dynamics.workspace import NODE_STATE, POINT
 from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
+from opspace_control.tasks.force_law import FORCE
+from opspace_control.tasks.impedance_law import SPRING
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.posture_law import POSTURE_DOF
+from opspace_control.tasks.sensor_law import SENSOR
 
 ROOT = Path(__file__).parents[1]
 NOTATION = (ROOT / 'doc' / 'notation.md').read_text()
 RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POINT,
            'PASSIVE_DOF': PASSIVE_DOF,
-           'POSE_TASK': POSE_TASK, 'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
+           'POSE_TASK': POSE_TASK, 'FORCE': FORCE, 'SPRING': SPRING, 'SENSOR': SENSOR,
+           'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
            'CONSTRAINT': CONSTRAINT, 'GUARD': GUARD}
 
 

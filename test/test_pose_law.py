@@ -6,44 +6,38 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
+from law_bench import LawBench
 from printed_law import Goal
 
-from opspace_control.dynamics.workspace import POINT
-from opspace_control.tasks.pose_law import POSE_TASK, demand_pose
+from opspace_control import PoseTask
 
 pin = pytest.importorskip('pinocchio')
 
 ORIGIN = np.array([1.0, -2.0, 3.0])
 
 
-@njit
-def _demand(tasks, points, origin, scratch):
-    demand_pose(tasks[0], points[0], origin, scratch)
-
-
-def task_record(goal):
-    """Return a record that has never seen a cycle."""
-    task = np.zeros(1, POSE_TASK)
+def law(goal):
+    """Return the law of a task that has never seen a cycle."""
+    bench = LawBench(PoseTask('hand'), origin=ORIGIN)
+    task = bench.tasks
     task['kp'], task['kd'] = goal.kp, goal.kd
-    task['selected'] = 1.0
     task['max_linear_velocity'] = goal.max_linear_velocity
     task['max_angular_velocity'] = goal.max_angular_velocity
-    set_goal(task, goal.pose)
+    set_goal(bench, goal.pose)
     task['target_twist'], task['target_acceleration'] = goal.twist, goal.acceleration
-    return task
+    return bench
 
 
-def set_goal(task, pose):
-    task['target_R'], task['target_p'] = pose.rotation, pose.translation
+def set_goal(bench, pose):
+    bench.tasks['target_R'], bench.tasks['target_p'] = pose.rotation, pose.translation
 
 
-def demand(task, pose, twist=0.0):
+def demand(bench, pose, twist=0.0):
     """Run the law at a pose and return a* and the error, both copied."""
-    point = np.zeros(1, POINT)
+    point = bench.points
     point['R'], point['p'], point['v'] = pose.rotation, pose.translation - ORIGIN, twist
-    _demand(task, point, ORIGIN, np.empty((3, 3)))
-    return task['acceleration'][0].copy(), task['error'][0].copy()
+    task = bench.cycle()
+    return task['acceleration'].copy(), task['error'].copy()
 
 
 def turn(axis, angle):
@@ -66,7 +60,7 @@ def test_law_is_that_of_khatib(seed, linear_limit, angular_limit):
                    twist=rng.normal(size=6), acceleration=rng.normal(size=6),
                    max_linear_velocity=linear_limit, max_angular_velocity=angular_limit)
     twist = rng.normal(size=6)
-    a, error = demand(task_record(goal), pose, twist)
+    a, error = demand(law(goal), pose, twist)
     wanted = goal.demand(pose, twist)
     np.testing.assert_allclose(a, wanted, atol=1e-11 * abs(wanted).max())
     np.testing.assert_allclose(error[:3], target.translation - pose.translation, atol=1e-14)
@@ -77,22 +71,22 @@ def test_law_is_that_of_khatib(seed, linear_limit, angular_limit):
 def test_near_the_goal_the_limited_law_is_the_pd_law_to_the_last_bit(part):
     """ν = 1 of (4.5)."""
     pose = pin.SE3(pin.exp3(np.array([0.02, -0.01, 0.03])), np.array([0.01, 0.02, -0.03]))
-    speed = np.linalg.norm(100.0 / 20.0 * demand(task_record(goal_at()), pose)[1][part:part + 3])
+    speed = np.linalg.norm(100.0 / 20.0 * demand(law(goal_at()), pose)[1][part:part + 3])
     for limit in (1.0001 * speed, 10.0 * speed, np.inf):
-        limited = task_record(goal_at(max_linear_velocity=limit, max_angular_velocity=limit))
+        limited = law(goal_at(max_linear_velocity=limit, max_angular_velocity=limit))
         np.testing.assert_array_equal(demand(limited, pose, 0.1)[0][part:part + 3],
-                                      demand(task_record(goal_at()), pose, 0.1)[0][part:part + 3])
-    limited = task_record(goal_at(max_linear_velocity=0.99 * speed,
+                                      demand(law(goal_at()), pose, 0.1)[0][part:part + 3])
+    limited = law(goal_at(max_linear_velocity=0.99 * speed,
                                   max_angular_velocity=0.99 * speed))
     assert (demand(limited, pose, 0.1)[0][part:part + 3]
-            != demand(task_record(goal_at()), pose, 0.1)[0][part:part + 3]).all()
+            != demand(law(goal_at()), pose, 0.1)[0][part:part + 3]).all()
 
 
 @pytest.mark.parametrize('part', [0, 3], ids=['position', 'orientation'])
 def test_far_from_the_goal_the_speed_wanted_is_the_limit_towards_it(part):
     """(4.4): a* vanishes exactly when it travels at V_max towards the goal."""
     pose = pin.SE3(pin.exp3(np.array([0.5, -0.4, 0.3])), np.array([-2.0, 3.0, 1.0]))
-    task = task_record(goal_at(kp=80.0, kd=11.0, max_linear_velocity=0.3,
+    task = law(goal_at(kp=80.0, kd=11.0, max_linear_velocity=0.3,
                                max_angular_velocity=0.2))
     error = demand(task, pose)[1]
     towards = error[part:part + 3] / np.linalg.norm(error[part:part + 3])
@@ -103,24 +97,24 @@ def test_far_from_the_goal_the_speed_wanted_is_the_limit_towards_it(part):
 
 def test_the_limit_counts_the_controlled_axes_only():
     pose = pin.SE3(np.eye(3), np.array([5.0, 0.1, 0.0]))
-    task = task_record(goal_at(max_linear_velocity=1.0))
-    task['selected'] = [0, 1, 1, 1, 1, 1]
+    task = law(goal_at(max_linear_velocity=1.0))
+    task.tasks['motion'] = [0, 1, 1, 1, 1, 1]
     assert demand(task, pose)[0][1] == pytest.approx(-100.0 * 0.1)
-    task['selected'] = 1.0
+    task.tasks['motion'] = 1.0
     assert abs(demand(task, pose)[0][1]) < 1.0
 
 
 def test_axes_without_stiffness_need_no_damping_under_a_limit():
     kp, kd = np.array([0.0, 100.0, 100.0, 0.0, 0.0, 0.0]), np.array([0.0, 20.0, 20.0, 0, 0, 0])
-    task = task_record(goal_at(kp=kp, kd=kd, max_linear_velocity=1.0, max_angular_velocity=1.0))
+    task = law(goal_at(kp=kp, kd=kd, max_linear_velocity=1.0, max_angular_velocity=1.0))
     a, _ = demand(task, pin.SE3(np.eye(3), np.ones(3)), 0.5)
     assert np.isfinite(a).all()
     assert a[0] == 0.0 and (a[3:] == 0.0).all()
 
 
 def test_without_a_goal_it_holds_the_pose_first_seen():
-    task = task_record(goal_at())
-    task['target_p'] = np.nan
+    task = law(goal_at())
+    task.tasks['target_p'] = np.nan
     first = pin.SE3(pin.exp3(np.array([0.3, 0.2, 0.1])), np.array([1.0, 2.0, 3.0]))
     a, error = demand(task, first, 0.25)
     assert (error == 0.0).all()
@@ -132,7 +126,7 @@ def test_without_a_goal_it_holds_the_pose_first_seen():
 @pytest.mark.parametrize('axis', [(1, 0, 0), (0, -1, 0), (1, 2, -3), (-1e-3, 0, 1)], ids=str)
 def test_error_takes_the_short_way_round(axis):
     for angle in np.linspace(-3.1, 3.1, 63):
-        _, error = demand(task_record(goal_at(turn(axis, angle))), pin.SE3.Identity())
+        _, error = demand(law(goal_at(turn(axis, angle))), pin.SE3.Identity())
         np.testing.assert_allclose(pin.exp3(error[3:]), turn(axis, angle).rotation, atol=1e-12)
         assert np.linalg.norm(error[3:]) == pytest.approx(abs(angle), abs=1e-12)
 
@@ -140,14 +134,14 @@ def test_error_takes_the_short_way_round(axis):
 @pytest.mark.parametrize('angle', [0.0, 1e-12, 1e-9, 1e-6, np.pi - 1e-6, np.pi - 1e-9, np.pi])
 def test_error_is_precise_at_small_angles_and_at_half_a_turn(angle):
     for axis in np.vstack([np.eye(3), -np.eye(3), np.random.default_rng(0).normal(size=(5, 3))]):
-        _, error = demand(task_record(goal_at(turn(axis, angle))), pin.SE3.Identity())
+        _, error = demand(law(goal_at(turn(axis, angle))), pin.SE3.Identity())
         assert np.linalg.norm(error[3:]) == pytest.approx(angle, abs=1e-8 * angle + 1e-15)
         np.testing.assert_allclose(pin.exp3(error[3:]), turn(axis, angle).rotation, atol=1e-15)
 
 
 def test_a_goal_half_a_turn_away_is_not_chased_to_and_fro():
     """Noise carries the error past half a turn and back: it goes on round the same way."""
-    task = task_record(goal_at(turn((0, 0, 1), np.pi - 0.05)))
+    task = law(goal_at(turn((0, 0, 1), np.pi - 0.05)))
     _, first = demand(task, pin.SE3.Identity())
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -159,7 +153,7 @@ def test_a_goal_half_a_turn_away_is_not_chased_to_and_fro():
 
 def test_error_has_no_step_when_a_goal_passes_half_a_turn():
     """It may wind up to 1.1 half turns, and then, once, takes the other way."""
-    task = task_record(goal_at())
+    task = law(goal_at())
     angles = np.arange(0.9 * np.pi, 1.2 * np.pi, 0.002)
     errors = []
     for angle in angles:
@@ -171,24 +165,24 @@ def test_error_has_no_step_when_a_goal_passes_half_a_turn():
 
 
 def test_a_new_goal_takes_the_short_way_whatever_was_before():
-    task = task_record(goal_at(turn((0, 0, 1), 0.5)))
+    task = law(goal_at(turn((0, 0, 1), 0.5)))
     demand(task, pin.SE3.Identity())
     set_goal(task, turn((0, 0, -1), 0.95 * np.pi))
     assert demand(task, pin.SE3.Identity())[1][5] == pytest.approx(-0.95 * np.pi)
 
 
 def test_passing_zero_turns_the_error_round():
-    task = task_record(goal_at(turn((0, 0, 1), 1e-3)))
+    task = law(goal_at(turn((0, 0, 1), 1e-3)))
     assert demand(task, pin.SE3.Identity())[1][5] == pytest.approx(1e-3)
     assert demand(task, turn((0, 0, 1), 2e-3))[1][5] == pytest.approx(-1e-3)
 
 
 def test_nan_stays_visible():
     for field in ('target_R', 'kp', 'target_twist'):
-        task = task_record(goal_at(turn((0, 0, 1), 1.0), max_linear_velocity=1.0))
-        task[field] = np.nan
+        task = law(goal_at(turn((0, 0, 1), 1.0), max_linear_velocity=1.0))
+        task.tasks[field] = np.nan
         a, _ = demand(task, pin.SE3(np.eye(3), np.ones(3)))
         assert np.isnan(a).any()
-    task = task_record(goal_at())
+    task = law(goal_at())
     assert np.isnan(demand(task, pin.SE3(np.eye(3), np.full(3, np.nan)))[0][:3]).all()
     assert np.isfinite(demand(task, pin.SE3.Identity())[0]).all()  # and is gone with its cause

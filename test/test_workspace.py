@@ -30,10 +30,12 @@ from opspace_control.model.nodes import WORLD
 
 # What a cycle writes before it reads it: whole arguments, and fields of the others.
 SCRATCH = {
-    'states': NODE_STATE.names, 'points': [name for name in POINT.names if name != 'frame'],
-    'tasks': ['R', 'p', 'acceleration', 'wrench'], 'cycles': ['least_eigenvalue', 'R'],
-    'a_null': None, 'asked': None, 'demand': None, 'Lambda_inverse': None, 'scale': None,
-    'factor': None, 'vectors': None, 'spare': None, 'force': None,
+    'states': NODE_STATE.names,
+    'points': [name for name in POINT.names if name not in ('frame', 'other', 'axes')],
+    'tasks': ['R', 'p', 'lag', 'rate', 'asked', 'acceleration', 'push', 'compliant', 'press',
+              'wrench'],
+    'cycles': ['least_eigenvalue', 'R'], 'a_null': None, 'a_task': None, 'passive_torque': None,
+    'Lambda_inverse': None, 'rows': None, 'squares': None, 'small': None,
 }
 
 
@@ -67,11 +69,14 @@ def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q):
     _, model, frames = sample(name, floating_base)
     q = model.integrate(model.neutral(), np.full(model.nv, q), 1.0)
     state = RobotState(model, q, np.linspace(-1.0, 1.0, model.nv))
-    tasks = [PoseTask(frame, max_linear_velocity=0.3) for frame in frames]
+    tasks = [PoseTask(frame, max_linear_velocity=0.3, mode='impedance' if e else 'decoupled',
+                      force_axes='z rx', axes_frame=frames[-1]) for e, frame in enumerate(frames)]
     controller = OperationalSpaceController(model, tasks, PostureTask(target=model.neutral()))
     for task in tasks:
+        task.force.approach_velocity = task.force.approach_rate = 0.0
+        task.force.set_target(np.ones(6))
         task.set_target([0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 1.0])
-    torque = controller.compute_torque(state)
+    torque = controller.compute_torque(state, dt=0.0)  # what takes time stands still
     assert np.isfinite(torque).all()
     names = list(inspect.signature(control_cycle.py_func).parameters)
     for scratch, fields in SCRATCH.items():
@@ -80,7 +85,7 @@ def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q):
             part[...] = np.nan
     if floating_base:
         controller._arguments[names.index('cycles')]['origin'] = np.nan
-    again = controller.compute_torque(state, out=np.full(model.nv, np.nan))
+    again = controller.compute_torque(state, out=np.full(model.nv, np.nan), dt=0.0)
     np.testing.assert_array_equal(again, torque)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from opspace_control.control.constraint import Constraint
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import ControlError
-from opspace_control.tasks import PoseTask, PostureTask
+from opspace_control.tasks import PostureTask
+from opspace_control.tasks.task import OperationalTask
 
 
 def check_arguments(model, tasks, posture, constraints, singularity_threshold):
@@ -17,8 +18,8 @@ def check_arguments(model, tasks, posture, constraints, singularity_threshold):
     if not isinstance(model, RobotModel):
         raise ControlError(f'model is a {type(model).__name__}.',
                            cure='Give a RobotModel, from RobotModel.from_urdf_file(path).')
-    _check_parts('task', tasks, PoseTask)
-    _check_parts('constraint', constraints, Constraint)
+    _check_parts('task', tasks, OperationalTask, 'a PoseTask, PositionTask, ForceTask ...')
+    _check_parts('constraint', constraints, Constraint, 'Constraint objects')
     if not isinstance(posture, PostureTask):
         raise ControlError(f'{posture!r} is not a posture.', cure='Give a PostureTask.')
     if posture.in_use:
@@ -29,11 +30,11 @@ def check_arguments(model, tasks, posture, constraints, singularity_threshold):
                            cure='Give a number between 0 and 1; 2.5e-2 is usual.')
 
 
-def _check_parts(kind, parts, cls):
+def _check_parts(kind, parts, cls, wanted):
     """Check tasks or constraints: what they are, whose they are, what they are called."""
     for part in parts:
         if not isinstance(part, cls):
-            raise ControlError(f'{part!r} is not a {kind}.', cure=f'Give {cls.__name__} objects.')
+            raise ControlError(f'{part!r} is not a {kind}.', cure=f'Give {wanted}.')
         if part.in_use:
             raise ControlError(
                 f"{kind.capitalize()} '{part.name}' already belongs to a controller.",
@@ -64,7 +65,7 @@ def level_rows(tasks, first):
 
     Parameters
     ----------
-    tasks : sequence of PoseTask
+    tasks : sequence of OperationalTask
         Sorted by priority.
     first : int
         Row of the first task.

@@ -23,9 +23,10 @@ from opspace_control.dynamics.workspace import (
 )
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
-from opspace_control.tasks import PoseTask, PostureTask
-from opspace_control.tasks.pose import bind_poses
+from opspace_control.tasks import PostureTask
+from opspace_control.tasks.binding import bind_tasks, gradual_fields
 from opspace_control.tasks.posture import bind_posture
+from opspace_control.tasks.task import OperationalTask
 
 # Of pure damping: a robot left to it loses two thirds of its speed in a tenth of a second.
 DAMPING_RATE = 10.0  # 1/s
@@ -47,8 +48,9 @@ class OperationalSpaceController:
     ----------
     model : RobotModel
         Its passive joints and its locked ones may change later: `set_status`.
-    tasks : sequence of PoseTask
-        With different names; a task belongs to one controller.
+    tasks : sequence of OperationalTask
+        Such as PoseTask, with different names; a task belongs to one controller, and so does the
+        sensor of its force control.
     posture : PostureTask, optional
         ``PostureTask()`` if not given.
     constraints : sequence of Constraint, optional
@@ -66,8 +68,9 @@ class OperationalSpaceController:
     Attributes
     ----------
     model : RobotModel
-    tasks : mapping of str to PoseTask
+    tasks : mapping of str to OperationalTask
         In order of priority.
+    sensors : mapping of str to ForceSensor
     posture : PostureTask
     constraints : mapping of str to Constraint
     passive_forces : PassiveForces
@@ -85,7 +88,7 @@ class OperationalSpaceController:
 
     def __init__(self, model, tasks=(), posture=None, *, constraints=(), passive_forces=None,
                  effort_limits=None, gravity_compensation=True, singularity_threshold=2.5e-2):
-        tasks = (tasks,) if isinstance(tasks, PoseTask) else tuple(tasks)
+        tasks = (tasks,) if isinstance(tasks, OperationalTask) else tuple(tasks)
         constraints = tuple(constraints)
         posture = PostureTask() if posture is None else posture
         check_arguments(model, tasks, posture, constraints, singularity_threshold)
@@ -95,10 +98,11 @@ class OperationalSpaceController:
             model, [held.frame for held in (*constraints, *tasks)],
             [*(constraint.other for constraint in constraints), *(None for _ in tasks)])
         dofs, goal = bind_posture(posture, model)
-        records = bind_poses(tasks)
+        records, sensors, sensor_records = bind_tasks(tasks, model)
         self.model = model
         self.posture = posture
         self.tasks = MappingProxyType({task.name: task for task in tasks})
+        self.sensors = MappingProxyType({sensor.name: sensor for sensor in sensors})
         self.constraints = MappingProxyType({held.name: held for held in constraints})
         self._status = JointStatus(model)
         nodes = self._status.nodes
@@ -110,9 +114,8 @@ class OperationalSpaceController:
         self._cycle['least_turning'] = 1.0 / (nodes['mass'].sum() * max(reach(nodes), 1e-3) ** 2)
         self.gravity_compensation = gravity_compensation
         self._posture_acceleration = poisoned(model.nv)
-        self._gradual = {'kp': records['kp'], 'kd': records['kd'],
-                         'activation': records['activation'],
-                         'posture.kp': dofs['kp'], 'posture.kd': dofs['kd']}
+        self._gradual = gradual_fields(records) | {
+            'posture.kp': dofs['kp'], 'posture.kd': dofs['kd']}
         self.passive_forces = (
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         held, rows = 6 * len(constraints), 6 * points.size
@@ -121,13 +124,13 @@ class OperationalSpaceController:
             self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),
             self._status.yields, points, supports,
             bind_constraints(constraints, points['other'][:len(constraints)]), records,
-            level_rows(tasks, held), dofs, goal, self.passive_forces.dofs,
+            sensor_records, level_rows(tasks, held), dofs, goal, self.passive_forces.dofs,
             self._posture_acceleration, poisoned(model.nv), poisoned(model.nv),
             self._inverse_inertia, poisoned((ROWS, rows)), poisoned((SQUARES, rows, rows)),
-            np.zeros((2, rows), np.int64), self._effort_limits)
+            np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
         self._compute = None
 
-    def compute_torque(self, state, out=None):
+    def compute_torque(self, state, out=None, *, dt=1e-3):
         """
         Return the joint forces of this cycle.
 
@@ -137,6 +140,10 @@ class OperationalSpaceController:
             Of this controller's model.
         out : (nv,) float array, optional
             Receives the result; without it a new array is made.
+        dt : float
+            Time since the last cycle, s. Whatever takes its time goes by it: integral action and
+            filters of force control, the transition to contact, the way of an impedance to its
+            goal.
 
         Returns
         -------
@@ -152,6 +159,7 @@ class OperationalSpaceController:
         out = self._checked(state, out)
         if self._compute is None:
             self.warm_up()
+        self._cycle['dt'] = dt
         self._compute(*self._arguments, state.q, state.v, out)
         return out
 

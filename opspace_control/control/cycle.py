@@ -38,6 +38,7 @@ CYCLE = np.dtype([
     ('least_turning', np.float64),       # 1/(kg m²), the same for turning it
     ('origin', np.float64, (3,)),        # of the root link in the world, m
     ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
+    ('dt', np.float64),                  # since the last cycle, s
     ('limited', np.int64),               # how many efforts were cut
     ('ranks', np.int64, (2,)),           # of the constraints: in all, and of the passive joints
     ('R', np.float64, (3, 3)),           # scratch
@@ -99,9 +100,9 @@ def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
 @kernel
 def control_cycle(
         cycles, nodes, states, felt, yields,  # robot
-        points, supports, constraints, tasks, levels, dofs, posture,  # what it is asked for
+        points, supports, constraints, tasks, sensors, levels, dofs, posture,  # what is asked of it
         passive_dofs, a_null, a_task, passive_torque,  # scratch from here on
-        Lambda_inverse, rows, squares, orders,
+        Lambda_inverse, rows, squares, orders, small,
         effort_limits, q, v, tau):
     """
     Write the joint forces of all that is asked for: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
@@ -122,9 +123,10 @@ def control_cycle(
     passive_forces(nodes, passive_dofs, q, v, passive_torque)
     if cycle.yields:
         let_go(nodes, states, yields, passive_torque, a_null)
-    stack_points(cycle, nodes, states, yields, points, constraints, tasks, rows)
+    stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, rows)
     sum_mobility(cycle, nodes, states, felt, points, supports, squares)
-    resolve_stack(cycle, 6 * constraints.size, levels, rows, squares, orders, Lambda_inverse)
+    resolve_stack(cycle, 6 * constraints.size, tasks, levels, rows, squares, orders, small,
+                  Lambda_inverse)
     apply_forces(states, points, constraints, tasks, rows)
     if cycle.yields:
         let_go_again(nodes, states, yields, a_task)

@@ -6,8 +6,6 @@ The stack: what constraints and tasks ask of their points, and the forces that g
 Six rows of each constraint, then six of each task in order of priority.
 """
 
-import math
-
 from opspace_control.compiled import inlined
 from opspace_control.control.constraint_law import demand_constraint
 from opspace_control.control.elimination import eliminate_constraints, predict_reactions
@@ -19,7 +17,10 @@ from opspace_control.dynamics.operational_space_inertia import (
     start_propagation,
 )
 from opspace_control.spatial.vectors import add_wrench
+from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.pose_law import demand_pose
+from opspace_control.tasks.sensor_law import measure_wrench
+from opspace_control.tasks.specification_law import insistence
 
 # What there is of each row.
 ASKED, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, FORCE, SPARE = range(10)
@@ -28,12 +29,6 @@ ROWS = SPARE + SPARES
 # What there is of each pair of rows.
 SQUARES = 6
 L, Q, FACTOR, VECTORS, FACTOR_Q, GRAM_Q = range(SQUARES)
-
-
-@inlined
-def insistence(activation):
-    """Return the weight of rows whose softness, ``((1 − a) / a)²``, goes evenly with ``a``."""
-    return activation / math.hypot(activation, 1.0 - activation)
 
 
 @inlined
@@ -53,36 +48,55 @@ def stack_constraint(constraint, points, e, cycle, states, yields, rows):
 
 
 @inlined
-def stack_task(task, points, e, cycle, rows):
+def stack_task(task, points, e, cycle, states, sensors, rows):
     """Place a task's point, and write what its rows ask for beyond the motion advised."""
-    demand_pose(task, points[e], cycle.origin, cycle.R)
     point = points[e]
+    demand_pose(task, point, cycle.origin, states, sensors, cycle.dt, cycle.limited, cycle.R)
     axes, a = point.axes, point.a
-    weight = insistence(task.activation)
+    if task.turned:
+        for k in range(2):
+            for r in range(3):
+                for c in range(3):
+                    axes[k, r, c] = task.axes[k, r, c]
     for r in range(6):
         k, part = 6 * e + r, r - r % 3
-        rows[ASKED, k] = weight * task.selected[r]
-        rows[PUSH, k] = weight * task.push[r]
-        rows[MOVING, k] = weight * task.moving[r]
-        rows[COMPLIANT, k] = task.compliant[r]
+        rows[ASKED, k] = task.asked[r]
+        rows[PUSH, k] = task.press[r]
+        rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
         along = axes[r // 3, :, r - part]
         rows[FORCE, k] = task.acceleration[r] - (
             along[0] * a[part] + along[1] * a[part + 1] + along[2] * a[part + 2])
 
 
 @inlined
-def stack_points(cycle, nodes, states, yields, points, constraints, tasks, rows):
+def stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, rows):
     """Place all points, and write what their rows ask for and where their unit wrenches start."""
+    for i in range(sensors.size):
+        measure_wrench(sensors, i, nodes, states, cycle.dt)
     for e in range(points.size):
         place_point(points, e, nodes, states)
         move_point(points, e, states)
         if e < constraints.size:
             stack_constraint(constraints[e], points, e, cycle, states, yields, rows)
         else:
-            stack_task(tasks[e - constraints.size], points, e, cycle, rows)
+            stack_task(tasks[e - constraints.size], points, e, cycle, states, sensors, rows)
         start_propagation(points, e)
         if cycle.yields:
             start_passive_propagation(points, e)
+
+
+@inlined
+def let_springs_pull(tasks, first, Lambda_inverse, small, rows):
+    """Add the forces of springs and dampers, which need Λ⁻¹, to the rows of their tasks."""
+    for e in range(tasks.size):
+        task = tasks[e]
+        if task.impedance > 0.0:
+            impede(task, Lambda_inverse, 6 * e, small)
+            for r in range(6):
+                k = first + 6 * e + r
+                rows[PUSH, k] += task.push[r]
+                rows[MOVING, k] = task.push[r]
+                rows[COMPLIANT, k] = task.compliant[r]
 
 
 @inlined
@@ -112,7 +126,8 @@ def exert(node, p, wrench, states):
 
 
 @inlined
-def resolve_stack(cycle, constrained, levels, rows, squares, orders, Lambda_inverse):
+def resolve_stack(
+        cycle, constrained, tasks, levels, rows, squares, orders, small, Lambda_inverse):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
     asked, scale, force = rows[ASKED], rows[SCALE], rows[FORCE]
     scale_rows(squares[L], asked, cycle.least_mobility, cycle.least_turning, scale)
@@ -126,6 +141,7 @@ def resolve_stack(cycle, constrained, levels, rows, squares, orders, Lambda_inve
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):
             Lambda_inverse[r - constrained, c - constrained] = squares[L, r, c]
+    let_springs_pull(tasks, constrained, Lambda_inverse, small, rows)
     cycle.least_eigenvalue = resolve_forces(
         squares[L], levels, asked, rows[PUSH], rows[MOVING], rows[COMPLIANT],
         cycle.singularity_threshold, scale, squares[FACTOR], squares[VECTORS],

@@ -2,7 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the robot is asked to do: one file per kind of task, its compiled law beside it."""
 
+from opspace_control.tasks.force import ForceTask
+from opspace_control.tasks.force_control import ForceControl
+from opspace_control.tasks.impedance import Impedance
+from opspace_control.tasks.orientation import OrientationTask
 from opspace_control.tasks.pose import PoseTask
+from opspace_control.tasks.position import PositionTask
 from opspace_control.tasks.posture import PostureTask
+from opspace_control.tasks.sensor import ForceSensor
 
-__all__ = ['PoseTask', 'PostureTask']
+__all__ = ['ForceControl', 'ForceSensor', 'ForceTask', 'Impedance', 'OrientationTask', 'PoseTask',
+           'PositionTask', 'PostureTask']

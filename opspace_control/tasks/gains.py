@@ -1,6 +1,8 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Gains of a unit-mass law, checked: stiffness kp in 1/s², damping kd in 1/s."""
+"""Gains and other numbers of a task, checked: nothing gets through that a law cannot use."""
+
+from numbers import Real
 
 import numpy as np
 
@@ -42,6 +44,47 @@ def damping_gain(kd, kp, shape, owner):
     """
     kd = _gain(kd, shape, 'kd', owner, lowest=-np.inf)
     return np.where(kd < 0.0, 2.0 * np.sqrt(kp), kd)
+
+
+def axis_numbers(value, name, owner):
+    """
+    Return ``value`` for each of the six axes, (6,); TaskError unless finite and not negative.
+
+    Parameters
+    ----------
+    value : float or (6,) array
+        One number is for all axes.
+    name, owner : str
+        What it is and whose, for the error.
+
+    """
+    return _gain(value, (6,), name, owner, lowest=0.0)
+
+
+def one_number(value, name, owner, *, positive=False, finite=True):
+    """
+    Return ``value`` as a float; TaskError unless it is a number that is not negative.
+
+    Parameters
+    ----------
+    value : float
+        Of whatever unit.
+    name, owner : str
+        What it is and whose, for the error.
+    positive : bool
+        Whether zero is refused, too.
+    finite : bool
+        Whether infinity is.
+
+    """
+    usable = isinstance(value, (Real, np.number)) and not isinstance(value, bool)
+    if not (usable and value >= 0.0 and not (positive and value == 0.0)
+            and not (finite and value == np.inf)):
+        raise TaskError(
+            f'{owner}: {name} = {value!r} is not allowed.', parameter=name, value=value,
+            cure=(f"Give a {'positive' if positive else 'finite'} number"
+                  f"{'' if positive else ', zero or more'}{'' if finite else ', or inf'}."))
+    return float(value)
 
 
 def _gain(value, shape, name, owner, lowest):

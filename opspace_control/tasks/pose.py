@@ -2,43 +2,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pose task: a frame's position and orientation, or some axes of them, go to a goal."""
 
-from numbers import Integral, Real
-
 import numpy as np
 
 from opspace_control.errors import TaskError
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
-from opspace_control.spatial.rotations import quaternion_from_matrix
+from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
-from opspace_control.tasks.pose_law import POSE_TASK
-from opspace_control.tasks.targets import AXES, read_axes, read_pose, read_six
+from opspace_control.tasks.impedance import Impedance
+from opspace_control.tasks.targets import read_pose, read_six
+from opspace_control.tasks.task import OperationalTask
+
+MODES = ('decoupled', 'impedance')
 
 
-class PoseTask:
+class PoseTask(OperationalTask):
     """
-    Take a frame to a goal pose with the law of a decoupled unit mass, [K87] (4.3)-(4.5).
+    Take a frame to a goal pose, and where that is asked for press instead of moving.
 
-    Without a goal the task holds the pose it first sees. Goals are copied and checked; gains,
-    limits and goals may change between any two cycles.
+    In mode 'decoupled' with the law of a decoupled unit mass, [K87] (4.3)-(4.5); in mode
+    'impedance' the goal pulls with a spring, and the frame yields where it is pushed.
+
+    Without a goal the task holds the pose it first sees. Goals are copied and checked; gains, axes,
+    mode, limits and goals may change between any two cycles.
 
     Parameters
     ----------
     frame : str
         Link whose frame is the operational point.
-    name : str, optional
-        Key in ``controller.tasks``; the frame's name if not given.
     kp : float or (6,) array
         Stiffness of the unit mass, 1/s²: three linear axes, three angular ones.
     kd : float or (6,) array
         Damping of the unit mass, 1/s; negative is critical, ``2 sqrt(kp)``.
-    axes : sequence of str
-        Which of ``x y z rx ry rz`` (base axes) are controlled; the others join the null space.
     max_linear_velocity : float
         V_max of (4.5) for the position, m/s.
     max_angular_velocity : float
         The same for the orientation, rad/s.
-    priority : int
-        0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
+    impedance : Impedance, optional
+        The spring of mode 'impedance'; ``Impedance()`` if not given.
+    mode : str, optional
+        'decoupled' or 'impedance'; the latter if an ``impedance`` is given, else the former.
+    **specification
+        Of an OperationalTask: ``name``, ``axes``, ``force_axes``, ``axes_frame``, ``force``,
+        ``priority``.
 
     Raises
     ------
@@ -47,24 +51,15 @@ class PoseTask:
 
     """
 
-    def __init__(self, frame, *, name=None, kp=100.0, kd=-1.0, axes=AXES,
-                 max_linear_velocity=np.inf, max_angular_velocity=np.inf, priority=0):
-        self.frame = frame
-        self.name = frame if name is None else name
-        self._record = np.zeros(1, POSE_TASK)[0]
-        self._in_use = False
-        self._priority = self._checked_priority(priority)
-        self._selection = read_axes(axes, self._owner)
-        self._record['selected'] = self._selection
-        self.activation = 1.0
-        self._record['max_linear_velocity'] = self._record['max_angular_velocity'] = np.inf
+    def __init__(self, frame, *, kp=100.0, kd=-1.0, max_linear_velocity=np.inf,
+                 max_angular_velocity=np.inf, impedance=None, mode=None, **specification):
+        super().__init__(frame, **specification)
+        self.mode = MODES[impedance is not None] if mode is None else mode
+        self.impedance = self._own(
+            Impedance() if impedance is None else impedance, Impedance, 'spring')
         self.set_gains(kp, kd)
         self.max_linear_velocity = max_linear_velocity
         self.max_angular_velocity = max_angular_velocity
-        self.clear_target()
-
-    def __repr__(self):
-        return f'PoseTask({self.frame!r}, name={self.name!r})'
 
     def set_gains(self, kp=None, kd=None):
         """
@@ -141,21 +136,10 @@ class PoseTask:
         acceleration = read_six(acceleration, 'acceleration', self._owner)
         self._record['target_twist'], self._record['target_acceleration'] = twist, acceleration
 
-    def clear_target(self):
-        """Make the pose seen at the next cycle the goal."""
-        record = self._record
-        record['target_p'], record['target_R'] = np.nan, np.eye(3)
-        record['target_twist'], record['target_acceleration'] = 0.0, 0.0
-
     @property
     def target(self):
         """Goal, (7,) ``[x y z qx qy qz qw]``, or None before the first cycle without one."""
         return self._pose('target_p', 'target_R')
-
-    @property
-    def pose(self):
-        """Pose of the frame at the last cycle, (7,), or None before the first."""
-        return self._pose('p', 'R')
 
     @property
     def error(self):
@@ -168,11 +152,6 @@ class PoseTask:
         return self._record['error'].copy() if known else None
 
     @property
-    def wrench(self):
-        """Force and moment the task commanded at the last cycle, (6,), N and N·m, [CK00] (13)."""
-        return self._record['wrench'].copy()
-
-    @property
     def kp(self):
         """Stiffness, (6,), 1/s²."""
         return self._record['kp'].copy()
@@ -183,36 +162,17 @@ class PoseTask:
         return self._record['kd'].copy()
 
     @property
-    def activation(self):
-        """
-        How much the task insists, from 0 to 1.
+    def mode(self):
+        """'decoupled': a unit mass; 'impedance': a spring, and the robot's own inertia."""
+        return self._mode
 
-        With 1 its axes are controlled exactly, with 0 they belong to the null space. In between
-        the diagonal of Λ⁻¹ is larger by ``((1 − a) / a)²``: forces go evenly from one to the other,
-        also in directions that the robot can hardly move.
-        """
-        return float(self._record['activation'])
-
-    @activation.setter
-    def activation(self, value):
-        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
-            raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
-                            cure='Give a number from 0 to 1.', parameter='activation', value=value)
-        self._record['activation'] = value
-
-    @property
-    def enabled(self):
-        """Whether the task acts at all; switched off, its axes belong to the null space."""
-        return self.activation > 0.0
-
-    @enabled.setter
-    def enabled(self, value):
-        self.activation = float(bool(value))
-
-    @property
-    def axes(self):
-        """Names of the controlled axes."""
-        return tuple(axis for axis, on in zip(AXES, self._selection, strict=True) if on)
+    @mode.setter
+    def mode(self, value):
+        if value not in MODES:
+            raise TaskError(f'{self._owner}: mode = {value!r} is not allowed.',
+                            cure=f'Give one of {", ".join(MODES)}.', parameter='mode', value=value)
+        self._mode = value
+        self._record['impedance'] = float(value == 'impedance')
 
     @property
     def max_linear_velocity(self):
@@ -231,28 +191,6 @@ class PoseTask:
     @max_angular_velocity.setter
     def max_angular_velocity(self, value):
         self._set_limit('max_angular_velocity', value, 'rad/s')
-
-    @property
-    def priority(self):
-        """Level of the task, 0 the highest."""
-        return self._priority
-
-    def _checked_priority(self, value):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-            raise TaskError(f'{self._owner}: priority = {value!r} is not allowed.',
-                            cure='Give a whole number, 0 for the highest priority.',
-                            parameter='priority', value=value)
-        return int(value)
-
-    @property
-    def in_use(self):
-        """Whether the task belongs to a controller."""
-        return self._in_use
-
-    @property
-    def _owner(self):
-        """Whose a refused value is, for the error."""
-        return f"task '{self.name}'"
 
     def _set_limit(self, name, value, unit):
         try:
@@ -279,35 +217,19 @@ class PoseTask:
                 raise TaskError(f'{self._owner}: {name} needs damping, but kd is 0.',
                                 cure='Give kd > 0, or -1 for critical damping.', parameter=name)
 
-    def _knows(self, position, rotation):
-        return np.isfinite(self._record[position]).all() and self._record[rotation].any()
+    def _parts(self):
+        yield from super()._parts()
+        yield self.impedance, 'spring'
 
-    def _pose(self, position, rotation):
-        if not self._knows(position, rotation):
-            return None
-        return np.concatenate([self._record[position],
-                               quaternion_from_matrix(self._record[rotation])])
-
-
-def bind_poses(tasks):
-    """
-    Move the data of pose tasks, none of them in use, into one array, for a controller.
-
-    Parameters
-    ----------
-    tasks : sequence of PoseTask
-        m of them.
-
-    Returns
-    -------
-    (m,) array of POSE_TASK
-        What `demand_pose` reads and writes; each task works on its record from now on.
-
-    """
-    records = np.zeros(len(tasks), POSE_TASK)
-    for task, record in zip(tasks, records, strict=True):
-        for name in POSE_TASK.names:
-            record[name] = task._record[name]
-        task._record = record
-        task._in_use = True
-    return records
+    def _hold_axes(self, axes):
+        """Let the goal be where the frame is, along these axes."""
+        record = self._record
+        if not (any(axes) and self._knows('p', 'R') and self._knows('target_p', 'target_R')):
+            return
+        ways = record['axes']
+        for k, first in enumerate((0, 3)):
+            error = ways[k].T @ record['error'][first:first + 3]
+            error[np.array(axes[first:first + 3])] = 0.0
+            record['error'][first:first + 3] = ways[k] @ error
+        record['target_p'] = record['p'] + record['error'][:3]
+        record['target_R'] = matrix_from_vector(record['error'][3:]) @ record['R']

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled motion law of a pose task, [K87] (4.3)-(4.5)."""
+"""The compiled law of a task at a point: motion by [K87] (4.3)-(4.5), force by its section V."""
 
 import math
 
@@ -9,14 +9,29 @@ import numpy as np
 from opspace_control.compiled import inlined
 from opspace_control.spatial.rotations import rotation_vector
 from opspace_control.spatial.vectors import multiply_transpose
+from opspace_control.tasks.force_law import FORCE, demand_force, forget_force
+from opspace_control.tasks.impedance_law import SPRING, lead_spring
+from opspace_control.tasks.specification_law import insistence, place_axes, take_components
 
-# One pose task. Poses are in the base frame (the world's for a floating base), vectors in its axes.
+# One task. Poses are in the base frame (the world's for a floating base). Vectors are in its axes,
+# or, where the row says so, along the task's axes: those of its specification frames.
 POSE_TASK = np.dtype([
-    ('kp', np.float64, (6,)),            # 1/s²
-    ('kd', np.float64, (6,)),            # 1/s
+    ('axes_node', np.int64, (2,)),       # that carries the axes of translation, of rotation
+    ('axes_rotation', np.float64, (2, 3, 3)),  # of the axes in that body's frame
+    ('turned', np.bool_),                # whether they may differ from those of the base
+    ('turning', np.bool_),               # whether other frames have been named: turn there
+    ('turn_axis', np.float64, (2, 3)),   # of the way back to where the axes were before that
+    ('turn_angle', np.float64, (2,)),    # rad
+    ('turn_left', np.float64),           # part of it that is left, from 1 to 0
+    ('axes', np.float64, (2, 3, 3)),     # S_fᵀ and S_τᵀ of [K87] (2.3): the axes, by column
+    ('motion', np.float64, (6,)),        # Ω: 1 for an axis along which motion is controlled
+    ('force', FORCE),                    # Ω̃ and all that belongs to it
+    ('impedance', np.float64),           # 0: a decoupled unit mass; 1: a spring; between: blended
+    ('spring', SPRING),
+    ('kp', np.float64, (6,)),            # 1/s², along the task's axes
+    ('kd', np.float64, (6,)),            # 1/s, likewise
     ('max_linear_velocity', np.float64),   # m/s, inf for none
     ('max_angular_velocity', np.float64),  # rad/s, inf for none
-    ('selected', np.float64, (6,)),      # 1 for a controlled axis, 0 for a free one
     ('activation', np.float64),          # of the task, from 0 (off) to 1 (exact)
     ('target_R', np.float64, (3, 3)),
     ('target_p', np.float64, (3,)),      # m; NaN: hold the pose seen at the next cycle
@@ -26,11 +41,16 @@ POSE_TASK = np.dtype([
     ('p', np.float64, (3,)),             # m
     ('error', np.float64, (6,)),         # target − pose, m and rad
     ('way', np.float64, (3,)),           # its rotational part at the last cycle: the way round
+    # Along the task's axes:
+    ('lag', np.float64, (6,)),           # the error, m and rad
+    ('rate', np.float64, (6,)),          # feed-forward twist − twist, m/s and rad/s
+    ('asked', np.float64, (6,)),         # how much each row is asked for, from 0 to 1
     ('acceleration', np.float64, (6,)),  # a*, what the law asks for, m/s² and rad/s²
-    ('push', np.float64, (6,)),          # wrench on top of what the acceleration takes, N and N m
-    ('moving', np.float64, (6,)),        # that part of it which nothing holds against, N and N m
-    ('compliant', np.float64, (6,)),     # 1 where such a part may move the point, else 0
-    ('wrench', np.float64, (6,)),        # all that is exerted, f' of [CK00] (13), N and N m
+    ('push', np.float64, (6,)),          # of the spring: it moves the robot, N and N m
+    ('compliant', np.float64, (6,)),     # 1 where a push may move the point, else 0
+    ('press', np.float64, (6,)),         # F_a of (5.5): the environment balances it, N and N m
+    # In base axes:
+    ('wrench', np.float64, (6,)),        # all that is commanded at the point, N and N m
 ], align=True)
 
 # Past half a turn the error keeps to its way round up to this angle, in rad: a goal half a turn
@@ -64,46 +84,33 @@ def measure_error(task, R_error):
 
 
 @inlined
-def demand_axes(task, first, limit, v):
+def demand_motion(task, first, limit):
     """
-    Write a* of three axes: PD with feed-forward, [K87] (4.3), its goal velocity held to a limit.
+    Add to a* of three axes: PD, [K87] (4.3), its goal velocity held to a limit.
 
-    ``a* = a_d + kd (v_d + ν kp/kd e − v)``, ``ν = min(1, V_max / |kp/kd e|)``, (4.4)-(4.5). Far
-    from the goal the frame travels towards it at V_max, on top of a feed-forward v_d, straight on
-    if ``kp/kd`` is the same for all axes. Near it this is the PD law itself.
+    ``kd (v_d + ν kp/kd e − v)``, ``ν = min(1, V_max / |kp/kd e|)``, (4.4)-(4.5). Far from the goal
+    the frame travels towards it at V_max, on top of a feed-forward v_d, straight on if ``kp/kd`` is
+    the same for all axes. Near it this is the PD law itself.
     """
-    kp, kd, error, a = task.kp, task.kd, task.error, task.acceleration
+    kp, kd, lag, motion, force = task.kp, task.kd, task.lag, task.motion, task.force.axes
     nu = 1.0
     if limit < math.inf:
         square = 0.0
         for r in range(first, first + 3):
-            if task.selected[r] != 0.0 and kp[r] > 0.0:
-                speed = kp[r] * error[r] / kd[r]
-                square += speed * speed
+            if motion[r] != 0.0 and kp[r] > 0.0:
+                speed = kp[r] * lag[r] / kd[r]
+                square += motion[r] * speed * speed
         if square > limit * limit:
             nu = limit / math.sqrt(square)
     for r in range(first, first + 3):
-        a[r] = (task.target_acceleration[r] + nu * kp[r] * error[r]
-                + kd[r] * (task.target_twist[r] - v[r]))
+        if motion[r] != 0.0:
+            share = (1.0 - task.impedance) * motion[r] / (motion[r] + force[r])
+            task.acceleration[r] += share * (nu * kp[r] * lag[r] + kd[r] * task.rate[r])
 
 
 @inlined
-def demand_pose(task, point, origin, R_error):
-    """
-    Write the acceleration a* that a pose task asks of its point.
-
-    Parameters
-    ----------
-    task : POSE_TASK record
-        Its goal is read; the rest is written.
-    point : POINT record
-        Placed and moved.
-    origin : (3,) array
-        Root link's origin, m; the point is given from there.
-    R_error : (3, 3) array
-        Scratch.
-
-    """
+def see_pose(task, point, origin):
+    """Write where the frame is; without a goal, this is the goal."""
     for r in range(3):
         task.p[r] = origin[r] + point.p[r]
         for c in range(3):
@@ -113,8 +120,59 @@ def demand_pose(task, point, origin, R_error):
             task.target_p[r] = task.p[r]
             for c in range(3):
                 task.target_R[r, c] = task.R[r, c]
+
+
+@inlined
+def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
+    """
+    Write what a task asks of its point along its axes: ``Ω a_m* + Ω̃ a_s*`` and F_a, [K87] (5.5).
+
+    Parameters
+    ----------
+    task : POSE_TASK record
+        Its goals are read; the rest is written.
+    point : POINT record
+        Placed and moved.
+    origin : (3,) array
+        Root link's origin, m; the point is given from there.
+    states : (n,) array of NODE_STATE
+        Placed; they carry the specification frames.
+    sensors : array of SENSOR
+        Measured.
+    dt : float
+        Time since the last cycle, s.
+    limited : int
+        How many joint forces the limits cut at the last cycle.
+    R_error : (3, 3) array
+        Scratch.
+
+    """
+    see_pose(task, point, origin)
     measure_error(task, R_error)
+    for r in range(6):
+        task.lag[r] = task.error[r]
+        task.rate[r] = task.target_twist[r] - point.v[r]
+        task.acceleration[r] = task.target_acceleration[r]
+        task.push[r] = task.compliant[r] = 0.0
+    if task.turned:
+        place_axes(task, states, dt, R_error)
+        take_components(task, task.lag)
+        take_components(task, task.rate)
+        take_components(task, task.acceleration)
+    if task.impedance > 0.0:
+        lead_spring(task, dt, R_error)
+    else:
+        task.spring.p[0] = math.nan
     limit = task.max_linear_velocity
     for first in range(0, 6, 3):
-        demand_axes(task, first, limit, point.v)
+        demand_motion(task, first, limit)
         limit = task.max_angular_velocity
+    pressing = 0.0
+    for r in range(6):
+        pressing += task.activation * task.force.axes[r]
+        task.asked[r] = insistence(
+            task.activation * min(1.0, task.motion[r] + task.force.axes[r]))
+    if pressing > 0.0:
+        demand_force(task, point, sensors, dt, limited)
+    else:
+        forget_force(task)

@@ -14,16 +14,18 @@ QUATERNION_TOLERANCE = 1e-2  # of the norm
 ROTATION_TOLERANCE = 1e-3    # of the scalar products of the rows
 
 
-def read_axes(axes, owner):
+def read_axes(axes, owner, possible=AXES):
     """
     Return which axes are named: (6,), 1 or 0.
 
     Parameters
     ----------
     axes : sequence of str, or str
-        Some of `AXES`, each once; a str has blanks between them.
+        Some of the possible ones, each once; a str has blanks between them.
     owner : str
         Whose axes they are, for the error.
+    possible : sequence of str
+        Some of `AXES`.
 
     Raises
     ------
@@ -33,13 +35,13 @@ def read_axes(axes, owner):
     """
     names = axes.split() if isinstance(axes, str) else axes
     try:
-        selection = np.array([list(names).count(axis) for axis in AXES], dtype=float)
+        selection = np.array([list(names).count(axis) * (axis in possible) for axis in AXES], float)
         usable = 0 < len(names) == selection.sum() and selection.max() == 1.0
     except TypeError:
         usable = False
     if not usable:
         raise TaskError(f'{owner}: axes {axes!r} cannot be used.',
-                        cure=f'Name one or more of {" ".join(AXES)}, each once.', value=axes)
+                        cure=f'Name one or more of {" ".join(possible)}, each once.', value=axes)
     return selection
 
 
@@ -107,6 +109,33 @@ def read_six(values, name, owner):
     six = _array(values)
     if six.shape != (6,) or not np.isfinite(six).all():
         raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
+    return six
+
+
+def pose_at(position):
+    """Return a position (3,) as a pose for `read_pose`; anything else as it is."""
+    return (position, (0.0, 0.0, 0.0, 1.0)) if _array(position).shape == (3,) else position
+
+
+def pose_turned(orientation):
+    """Return a quaternion (4,) or rotation (3, 3) as a pose for `read_pose`; else as it is."""
+    numbers = _array(orientation)
+    if numbers.shape == (4,):
+        return (0.0, 0.0, 0.0), orientation
+    if numbers.shape == (3, 3):
+        transform = np.eye(4)
+        transform[:3, :3] = numbers
+        return transform
+    return orientation
+
+
+def part_of_six(values, first):
+    """Return three numbers, or three of six from ``first`` on, as six; anything else as it is."""
+    numbers = np.empty(0) if values is None else _array(values)
+    if numbers.shape not in {(3,), (6,)}:
+        return values
+    six = np.zeros(6)
+    six[first:first + 3] = numbers if numbers.size == 3 else numbers[first:first + 3]
     return six
 
 

@@ -1,0 +1,32 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The force task: a frame presses as it is told, and is free otherwise."""
+
+from opspace_control.tasks.targets import AXES
+from opspace_control.tasks.task import OperationalTask
+
+
+class ForceTask(OperationalTask):
+    """
+    Press with a frame along some axes; the others stay free for other tasks, or the posture.
+
+    Where one frame is to move along some axes and to press along others, give a `PoseTask` its
+    ``force_axes`` instead.
+
+    Parameters
+    ----------
+    frame : str
+        Link whose frame's origin is the operational point.
+    force_axes : sequence of str
+        Along which force, or moment, is controlled.
+    **specification
+        Of an `OperationalTask`: ``name``, ``axes_frame``, ``force``, ``priority``.
+
+    """
+
+    def __init__(self, frame, *, force_axes=AXES, **specification):
+        super().__init__(frame, axes=(), force_axes=force_axes, **specification)
+
+    def set_target(self, wrench=None):
+        """Set what the robot is to apply, (6,), N and N·m: `ForceControl.set_target`."""
+        self.force.set_target(wrench)

@@ -1,0 +1,213 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The compiled force law of a task, [K87] V, and the transition between free motion and contact.
+
+Along the axes of Ω̃ a task commands ``Λ a_s* + F_a``, (5.5): ``a_s*`` damps, ``F_a`` presses. Free
+of contact F_a would accelerate the other axes too, so there the task approaches with a velocity.
+"""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import inlined
+from opspace_control.tasks.specification_law import take_components
+
+# Force control of one task. Wrenches are what the robot applies, along the task's axes, at its
+# point; pairs are of translation and rotation.
+FORCE = np.dtype([
+    ('axes', np.float64, (6,)),       # Ω̃ of (2.4): 1 where force is controlled; between: blended
+    ('target', np.float64, (6,)),     # N and N m
+    ('kp', np.float64, (6,)),         # of the force error, without unit
+    ('ki', np.float64, (6,)),         # 1/s
+    ('damping', np.float64, (6,)),    # k_vf of a_s*, 1/s
+    ('highest', np.float64, (2,)),    # N and N m, of each axis
+    ('approach', np.float64, (2,)),   # m/s and rad/s; both 0: force acts at once, always
+    ('threshold', np.float64, (2,)),  # N and N m: from here on it is contact
+    ('impact_time', np.float64),      # of pure damping, (5.7), s
+    ('sensor', np.int64),             # index, -1 for none
+    ('wanted', np.float64, (2,)),     # sizes of the target, N and N m
+    ('measured', np.float64, (6,)),   # N and N m, at the last cycle
+    ('trust', np.float64),            # in it, from 0 (none: open loop) to 1
+    ('integral', np.float64, (6,)),   # N and N m
+    ('contact', np.float64),          # 0: none; up to 1: impact; from 1 to 2: force comes in
+    ('rising', np.bool_),             # whether contact is being established, or is
+    ('held_up', np.float64),          # for so long the approach has been, s
+], align=True)
+
+# An approach slower than half of what is wanted, for as many times 1 / k_vf, has met something ...
+_PATIENCE = 8.0
+# ... and, where nothing is felt, lost it when it has been faster for as many times longer.
+_LONGER = 4.0
+
+
+@inlined
+def feel_wrench(task, point, sensors):
+    """
+    Write the wrench that the robot applies at the task's point, and how far it can be trusted.
+
+    The sensor has what acts on the robot at its own origin: ``n + (p_s − p) × f`` is its moment
+    about the point.
+    """
+    force = task.force
+    if force.sensor < 0:
+        force.trust = 0.0
+        return
+    sensor, measured = sensors[force.sensor], force.measured
+    x, y, z = sensor.p[0] - point.p[0], sensor.p[1] - point.p[1], sensor.p[2] - point.p[2]
+    f0, f1, f2 = sensor.wrench[0], sensor.wrench[1], sensor.wrench[2]
+    measured[0], measured[1], measured[2] = -f0, -f1, -f2
+    measured[3] = -(sensor.wrench[3] + y * f2 - z * f1)
+    measured[4] = -(sensor.wrench[4] + z * f0 - x * f2)
+    measured[5] = -(sensor.wrench[5] + x * f1 - y * f0)
+    if task.turned:
+        take_components(task, measured)
+    force.trust = sensor.trust
+
+
+@inlined
+def size_wanted(force):
+    """Write the sizes of the force and of the moment that are wanted."""
+    for part in range(2):
+        square = 0.0
+        for r in range(3 * part, 3 * part + 3):
+            square += force.axes[r] * force.target[r] * force.target[r]
+        force.wanted[part] = math.sqrt(square)
+
+
+@inlined
+def feels_contact(force):
+    """
+    Return whether the task feels what it is to press.
+
+    It does where the force in the direction wanted exceeds the threshold, or half of what is wanted
+    if that is less; half of that is enough to stay in touch. Where nothing is wanted the whole
+    force counts.
+    """
+    if force.trust < 0.5:
+        return False
+    anything = force.wanted[0] > 0.0 or force.wanted[1] > 0.0
+    for part in range(2):
+        wanted, enough = force.wanted[part], force.threshold[part]
+        if wanted > 0.0:
+            enough = min(enough, 0.5 * wanted)
+        if force.rising:
+            enough *= 0.5
+        along, square = 0.0, 0.0
+        for r in range(3 * part, 3 * part + 3):
+            along += force.axes[r] * force.measured[r] * force.target[r]
+            square += force.axes[r] * force.measured[r] * force.measured[r]
+        if anything and along > enough * wanted and wanted > 0.0:
+            return True
+        if not anything and square > enough * enough:
+            return True
+    return False
+
+
+@inlined
+def is_held_up(task, dt):
+    """
+    Return whether the approach is held up: contact for a task that feels none.
+
+    So it is found without a sensor, and by one that an approach alone does not press hard enough.
+    """
+    force = task.force
+    slow, least_damping = True, math.inf
+    for part in range(2):
+        speed = 0.0
+        for r in range(3 * part, 3 * part + 3):
+            if force.axes[r] > 0.0:
+                least_damping = min(least_damping, force.damping[r])
+                speed -= force.axes[r] * task.rate[r] * force.target[r]
+        if speed > 0.5 * force.approach[part] * force.wanted[part]:
+            slow = False
+    patience = _PATIENCE / least_damping
+    if slow:
+        force.held_up = min(force.held_up + dt, patience)
+    elif force.rising and force.trust < 0.5:
+        force.held_up = max(force.held_up - dt / _LONGER, 0.0)
+        return force.held_up > 0.0
+    else:
+        force.held_up = 0.0
+    return force.held_up >= patience or (force.rising and force.trust < 0.5)
+
+
+@inlined
+def follow_contact(task, dt):
+    """
+    Bring the stage of contact up to date.
+
+    At a touch the impact is damped for ``impact_time``, (5.7), then within the same time the force
+    comes in: a rebound does not stop this. Where contact is lost later it goes the same way back.
+    """
+    force = task.force
+    if force.approach[0] == 0.0 and force.approach[1] == 0.0:
+        force.contact, force.rising = 2.0, True
+        return
+    held_up = is_held_up(task, dt)
+    touching = feels_contact(force) or held_up
+    if touching or force.contact <= 0.0 or force.contact >= 2.0:
+        force.rising = touching
+    step = dt / force.impact_time
+    if not force.rising:
+        step = -step
+    force.contact = min(max(force.contact + step, 0.0), 2.0)
+
+
+@inlined
+def press_axis(force, r, engaged, limited, dt):
+    """
+    Return F_a of axis r: ``f_d + kp (f_d − f) + ki ∫ (f_d − f) dt``, held to the highest allowed.
+
+    The integral stops where it would only press on against that bound, or against the effort
+    limits of joints, and is forgotten where there is no contact.
+    """
+    highest = force.highest[r // 3]
+    error = force.target[r] - force.measured[r]
+    wanted = force.target[r] + force.trust * (force.kp[r] * error + force.integral[r])
+    more = engaged * force.trust * force.ki[r] * error * dt
+    against_bound = abs(wanted) >= highest and more * wanted > 0.0
+    against_limits = limited > 0 and more * force.integral[r] > 0.0
+    if not (against_bound or against_limits):
+        force.integral[r] += more
+    force.integral[r] *= 1.0 - (1.0 - engaged) * min(1.0, dt / force.impact_time)
+    return min(max(wanted, -highest), highest)
+
+
+@inlined
+def demand_force(task, point, sensors, dt, limited):
+    """
+    Add a_s* to the acceleration demanded along the force axes, and write F_a: [K87] (5.5)-(5.7).
+
+    ``a_s* = k_vf (v_d + v_approach − v)``. v_d is the feed-forward twist, the velocity of a surface
+    that moves; v_approach points where force is wanted, and is zero from the first touch on.
+    """
+    force = task.force
+    feel_wrench(task, point, sensors)
+    size_wanted(force)
+    follow_contact(task, dt)
+    engaged = min(max(force.contact - 1.0, 0.0), 1.0)
+    approaching = 0.0 if force.rising else max(1.0 - force.contact, 0.0)
+    for part in range(2):
+        first, wanted = 3 * part, force.wanted[part]
+        speed = approaching * force.approach[part] / wanted if wanted > 0.0 else 0.0
+        for r in range(first, first + 3):
+            weight = force.axes[r]
+            if weight == 0.0:
+                task.press[r] = force.integral[r] = 0.0
+                continue
+            task.press[r] = (task.activation * weight * engaged
+                             * press_axis(force, r, engaged, limited, dt))
+            task.acceleration[r] += weight / (task.motion[r] + weight) * force.damping[r] * (
+                task.rate[r] + speed * force.target[r])
+
+
+@inlined
+def forget_force(task):
+    """Begin anew when force is controlled next."""
+    force = task.force
+    force.contact = force.held_up = 0.0
+    force.rising = False
+    for r in range(6):
+        task.press[r] = force.integral[r] = 0.0

@@ -1,0 +1,88 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""How a task yields where it is pushed: the stiffness of its spring, and how that is damped."""
+
+import numpy as np
+
+from opspace_control.errors import TaskError
+from opspace_control.tasks.gains import axis_numbers, one_number
+from opspace_control.tasks.impedance_law import SPRING
+
+
+class Impedance:
+    """
+    A spring between a task's frame and its goal, and a damper; the inertia is the robot's own.
+
+    ``F = K e − D ẋ``: pushed with a force f along an axis the frame yields by f / K, and comes back
+    with the damping ratio that is asked for, in every posture.
+
+    Parameters
+    ----------
+    stiffness : float or (6,) array
+        K, N/m for three linear axes, N·m/rad for three angular ones.
+    damping_ratio : float
+        ζ, without unit; 1 is critical.
+
+    Raises
+    ------
+    TaskError
+        For a number that cannot be used; names it.
+
+    """
+
+    def __init__(self, stiffness=(500.0, 500.0, 500.0, 50.0, 50.0, 50.0), damping_ratio=1.0):
+        self._owner = 'impedance'
+        self._record = np.zeros(1, SPRING)[0]
+        self._record['p'] = np.nan
+        self._in_use = False
+        self.set(stiffness, damping_ratio)
+
+    def set(self, stiffness=None, damping_ratio=None):
+        """
+        Change the spring or its damping; what is not given stays.
+
+        Parameters
+        ----------
+        stiffness : float or (6,) array, optional
+            N/m and N·m/rad.
+        damping_ratio : float, optional
+            Without unit.
+
+        Raises
+        ------
+        TaskError
+            If a number is refused; then nothing has changed.
+
+        """
+        K = (self.stiffness if stiffness is None
+             else axis_numbers(stiffness, 'stiffness', self._owner))
+        zeta = (self.damping_ratio if damping_ratio is None
+                else one_number(damping_ratio, 'damping_ratio', self._owner, positive=True))
+        if zeta > _HIGHEST_RATIO:
+            raise TaskError(f'{self._owner}: damping_ratio = {damping_ratio!r} is not allowed.',
+                            cure=f'1 is critical; give at most {_HIGHEST_RATIO:g}.',
+                            parameter='damping_ratio', value=damping_ratio)
+        self._record['stiffness'], self._record['damping_ratio'] = K, zeta
+
+    @property
+    def stiffness(self):
+        """K, (6,), N/m and N·m/rad."""
+        return self._record['stiffness'].copy()
+
+    @property
+    def damping_ratio(self):
+        """ζ, without unit."""
+        return float(self._record['damping_ratio'])
+
+    @property
+    def in_use(self):
+        """Whether it belongs to a task."""
+        return self._in_use
+
+    def _belong_to(self, owner, record):
+        """Become part of a task: the name of errors from now on, and where the numbers are."""
+        self._owner, self._record, self._in_use = owner, record, True
+
+
+# Above it the fast half of every mode is faster than any control cycle.
+_HIGHEST_RATIO = 10.0

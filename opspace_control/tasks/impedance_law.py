@@ -1,0 +1,145 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The compiled impedance law of a task: a spring and a damper, the robot's own inertia left as it is.
+
+``F = K e − D ẋ``. The damping ratio ζ is made true for the inertia that the point shows at present:
+``D = 2 ζ K^½ (K^½ Λ⁻¹ K^½)^−½ K^½``, so that ``Λ ẍ + D ẋ + K x = 0`` falls into modes that all have
+it, whatever the robot's posture couples.
+"""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import inlined
+from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
+from opspace_control.spatial.rotations import rotation_vector, turn_about
+from opspace_control.spatial.vectors import multiply_transpose
+from opspace_control.tasks.specification_law import take_components
+
+# The spring of one task, along its axes.
+SPRING = np.dtype([
+    ('stiffness', np.float64, (6,)),  # K, N/m and N m/rad
+    ('damping_ratio', np.float64),    # ζ, without unit
+    ('p', np.float64, (3,)),          # its far end, on the way to the goal, m; NaN: at the point
+    ('R', np.float64, (3, 3)),
+    ('stretch', np.float64, (6,)),    # from the point to the far end, m and rad
+], align=True)
+
+# Modes this much slower than the fastest cannot be moved at all, but for rounding; (1/s²)/(1/s²).
+_LOST = 1e-13
+
+
+@inlined
+def speed_of(twist, first):
+    """Return the length of three components of a twist."""
+    x, y, z = twist[first], twist[first + 1], twist[first + 2]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@inlined
+def lead_spring(task, dt, R_error):
+    """
+    Move the far end of the spring towards the goal, and write how far the spring is stretched.
+
+    It moves at V_max of [K87] (4.5), on top of the goal's own speed: a far goal pulls no harder
+    than a near one, and yet pushing the robot away never slackens the spring.
+    """
+    spring = task.spring
+    p, R, stretch = spring.p, spring.R, spring.stretch
+    if math.isnan(p[0]):
+        for r in range(3):
+            p[r] = task.p[r]
+            for c in range(3):
+                R[r, c] = task.R[r, c]
+    for r in range(3):
+        stretch[r] = task.target_p[r] - p[r]
+    multiply_transpose(task.target_R, R, R_error)
+    rotation_vector(R_error, stretch, 3)
+    far = speed_of(stretch, 0)
+    step = (task.max_linear_velocity + speed_of(task.target_twist, 0)) * dt
+    for r in range(3):
+        p[r] = task.target_p[r] if not far > step else p[r] + step / far * stretch[r]
+    far = speed_of(stretch, 3)
+    step = (task.max_angular_velocity + speed_of(task.target_twist, 3)) * dt
+    if far > step:
+        x, y, z = stretch[3] / far, stretch[4] / far, stretch[5] / far
+        for c in range(3):  # the axis, in the axes of what turns
+            stretch[c] = R[0, c] * x + R[1, c] * y + R[2, c] * z
+        turn_about(stretch, math.sin(step), math.cos(step), R)
+    else:
+        for r in range(3):
+            for c in range(3):
+                R[r, c] = task.target_R[r, c]
+    for r in range(3):
+        stretch[r] = p[r] - task.p[r]
+    multiply_transpose(R, task.R, R_error)
+    rotation_vector(R_error, stretch, 3)
+    if task.turned:
+        take_components(task, stretch)
+
+
+@inlined
+def damp_modes(spring, L, first, x, small):
+    """
+    Replace ``K^½ v`` in ``x`` (6,) by ``2 ζ M^−½ K^½ v``, ``M = K^½ Λ⁻¹ K^½``, by the modes of M.
+
+    Their ω² are the eigenvalues of M. A direction that is lost has no mode: what moves along it is
+    nothing, and so is its damping. ``small[2, 3]`` has the diagonal of K^½.
+    """
+    matrix, vectors = small[0], small[1]
+    squares, along, root = small[2, 0], small[2, 1], small[2, 3]
+    for r in range(6):
+        for c in range(r + 1):
+            matrix[r, c] = root[r] * L[first + r, first + c] * root[c]
+    tridiagonalise(matrix, squares, along)
+    diagonalise(squares, along, vectors)
+    for k in range(4):
+        reflect(matrix, k, x)
+    lost = 0.0
+    for k in range(6):
+        lost = max(lost, _LOST * squares[k])
+    for k in range(6):
+        gain = 0.0 if squares[k] <= lost else 2.0 * spring.damping_ratio / math.sqrt(squares[k])
+        t = 0.0
+        for r in range(6):
+            t += vectors[k, r] * x[r]
+        along[k] = gain * t
+    for r in range(6):
+        t = 0.0
+        for k in range(6):
+            t += vectors[k, r] * along[k]
+        x[r] = t
+    for k in range(3, -1, -1):
+        reflect(matrix, k, x)
+
+
+@inlined
+def impede(task, L, first, small):
+    """
+    Write the wrench of the spring and the damper, and along which axes it may move the point.
+
+    Parameters
+    ----------
+    task : POSE_TASK record
+        After `demand_pose`.
+    L : (k, k) array
+        Λ⁻¹ of all tasks, lower triangle, along their axes.
+    first : int
+        The task's first row.
+    small : (3, 6, 6) array
+        Scratch.
+
+    """
+    spring, push, motion = task.spring, task.push, task.motion
+    x, root = small[2, 2], small[2, 3]
+    for r in range(6):
+        root[r] = math.sqrt(motion[r] * spring.stiffness[r])
+        x[r] = root[r] * task.rate[r]
+    damp_modes(spring, L, first, x, small)
+    for r in range(6):
+        if motion[r] > 0.0:
+            push[r] = task.activation * task.impedance * root[r] * (
+                root[r] * spring.stretch[r] + x[r])
+            task.compliant[r] = task.impedance * motion[r] / (motion[r] + task.force.axes[r])

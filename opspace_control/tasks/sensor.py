@@ -1,0 +1,252 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A force-torque sensor: what it reads, and what of that is neither bias nor the tool's weight."""
+
+import numpy as np
+
+from opspace_control.dynamics import GRAVITY
+from opspace_control.errors import TaskError
+from opspace_control.tasks.gains import one_number
+from opspace_control.tasks.sensor_law import SENSOR
+from opspace_control.tasks.targets import read_six
+
+
+class ForceSensor:
+    """
+    A force-torque sensor on a link, in a wrist or under a foot.
+
+    It reads what the tool, and all that touches the tool, exert on the robot: force and moment at
+    the origin of its frame, in its axes. A tool at rest reads its weight. Bias and weight are taken
+    out in every cycle, with the present orientation of the link.
+
+    A task that controls force by a sensor does so open loop while the sensor is silent for longer
+    than ``timeout``.
+
+    Parameters
+    ----------
+    frame : str
+        Link in whose frame it measures.
+    name : str, optional
+        Key in ``controller.sensors``; the frame's name if not given.
+    bias : (6,) array, optional
+        What it reads without any tool, N and N·m; zero if not given.
+    tool_mass : float
+        Of all that hangs on it, kg.
+    tool_center : (3,) array
+        Centre of that mass, in the sensor's frame, m.
+    cutoff : float
+        Of its low-pass filter, Hz; inf for none.
+    timeout : float
+        Age of a reading, in control time, from which on the sensor counts as silent, s.
+
+    Raises
+    ------
+    TaskError
+        For a number that cannot be used; names it.
+
+    """
+
+    def __init__(self, frame, *, name=None, bias=None, tool_mass=0.0, tool_center=(0.0, 0.0, 0.0),
+                 cutoff=100.0, timeout=0.1):
+        self.frame = frame
+        self.name = frame if name is None else name
+        self._record = np.zeros(1, SENSOR)[0]
+        self._record['age'] = np.inf
+        self._in_use = False
+        self.set_bias(bias)
+        self.set_tool(tool_mass, tool_center)
+        self.cutoff = cutoff
+        self.timeout = timeout
+
+    def __repr__(self):
+        return f'ForceSensor({self.frame!r}, name={self.name!r})'
+
+    def update(self, wrench):
+        """
+        Take a reading.
+
+        Parameters
+        ----------
+        wrench : (6,) array
+            ``[f; n]`` that tool and environment exert on the robot, sensor axes, N and N·m.
+
+        Raises
+        ------
+        TaskError
+            Unless these are six finite numbers; then the last reading stays.
+
+        """
+        self._record['reading'] = read_six(wrench, 'reading', self._owner)
+        self._record['age'] = 0.0
+
+    def zero(self):
+        """
+        Take for bias what is felt at present: nothing but the tool must act on the sensor.
+
+        Raises
+        ------
+        TaskError
+            If the sensor is silent.
+
+        """
+        if not self.fresh:
+            raise TaskError(f'{self._owner} has been silent: there is nothing to make zero.',
+                            cure='See to it that its readings arrive.', value=self.age)
+        self._record['bias'] += self._record['filtered']
+        self._record['filtered'] = 0.0
+
+    def set_bias(self, bias=None):
+        """
+        Set what it reads when nothing acts on it.
+
+        Parameters
+        ----------
+        bias : (6,) array, optional
+            N and N·m; zero if not given.
+
+        Raises
+        ------
+        TaskError
+            Unless these are six finite numbers; then nothing has changed.
+
+        """
+        self._record['bias'] = read_six(bias, 'bias', self._owner)
+
+    def set_tool(self, mass, center=(0.0, 0.0, 0.0)):
+        """
+        Set what hangs on the sensor.
+
+        Parameters
+        ----------
+        mass : float
+            kg.
+        center : (3,) array
+            Of that mass, in the sensor's frame, m.
+
+        Raises
+        ------
+        TaskError
+            For a number that cannot be used; then nothing has changed.
+
+        """
+        mass = one_number(mass, 'tool_mass', self._owner)
+        try:
+            place = np.array(center, dtype=float)
+        except (TypeError, ValueError):
+            place = np.empty(0)
+        if place.shape != (3,) or not np.isfinite(place).all():
+            raise TaskError(f'{self._owner}: tool_center = {center!r} is not allowed.',
+                            cure='Give three finite numbers.', parameter='tool_center',
+                            value=center)
+        self._record['mass'], self._record['center'] = mass, place
+
+    @property
+    def cutoff(self):
+        """Cut-off frequency of the low-pass filter, Hz, inf for none."""
+        return float(self._record['cutoff'])
+
+    @cutoff.setter
+    def cutoff(self, value):
+        self._record['cutoff'] = one_number(value, 'cutoff', self._owner, positive=True,
+                                            finite=False)
+
+    @property
+    def timeout(self):
+        """Age up to which a reading is used, s."""
+        return float(self._record['timeout'])
+
+    @timeout.setter
+    def timeout(self, value):
+        self._record['timeout'] = one_number(value, 'timeout', self._owner, positive=True,
+                                             finite=False)
+
+    @property
+    def bias(self):
+        """What it reads when nothing acts on it, (6,), N and N·m."""
+        return self._record['bias'].copy()
+
+    @property
+    def tool_mass(self):
+        """Mass of what hangs on it, kg."""
+        return float(self._record['mass'])
+
+    @property
+    def tool_center(self):
+        """Centre of that mass, (3,), in the sensor's frame, m."""
+        return self._record['center'].copy()
+
+    @property
+    def reading(self):
+        """Last reading, (6,), N and N·m."""
+        return self._record['reading'].copy()
+
+    @property
+    def wrench(self):
+        """Last cycle's wrench without bias, weight and noise, (6,), in the sensor's axes."""
+        return self._record['filtered'].copy()
+
+    @property
+    def age(self):
+        """Age of the last reading at the last cycle, s; inf before the first."""
+        return float(self._record['age'])
+
+    @property
+    def fresh(self):
+        """Whether the last reading is young enough to be used."""
+        return self.age <= self.timeout
+
+    @property
+    def in_use(self):
+        """Whether the sensor belongs to a controller."""
+        return self._in_use
+
+    @property
+    def _owner(self):
+        """Whose a refused value is, for the error."""
+        return f"sensor '{self.name}'"
+
+
+def bind_sensors(tasks, model):
+    """
+    Move the data of the tasks' sensors into one array, for a controller.
+
+    Parameters
+    ----------
+    tasks : sequence of OperationalTask
+        None of them in use; several may have the same sensor.
+    model : KinematicTree
+        Has the sensors' frames.
+
+    Returns
+    -------
+    sensors : list of ForceSensor
+        Each once.
+    records : array of SENSOR
+        What `measure_wrench` reads and writes; each sensor works on its record from now on.
+
+    Raises
+    ------
+    ModelError
+        For an unknown frame; then no sensor is in use.
+    TaskError
+        For a sensor of another controller, or two of the same name; likewise.
+
+    """
+    sensors = list(dict.fromkeys(task.force.sensor for task in tasks if task.force.sensor))
+    names = [sensor.name for sensor in sensors]
+    for sensor in sensors:
+        if sensor.in_use or names.count(sensor.name) > 1:
+            why = 'belongs to another controller' if sensor.in_use else 'is the name of two'
+            raise TaskError(f'{sensor._owner} {why}.', sensor=sensor.name,
+                            cure='Make a sensor for each controller, each with its own name.')
+    frames = [model.frames[model.frame_index(sensor.frame)] for sensor in sensors]
+    records = np.zeros(len(sensors), SENSOR)
+    for i, sensor in enumerate(sensors):
+        records[i] = sensor._record
+        sensor._record = records[i]
+        sensor._record['frame'], sensor._record['gravity'] = frames[i], GRAVITY
+        sensor._in_use = True
+    for task in tasks:
+        if task.force.sensor:
+            task._record['force']['sensor'] = sensors.index(task.force.sensor)
+    return sensors, records

@@ -1,0 +1,81 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The compiled task specification, [K87] II: along which axes what is controlled.
+
+Ω and Ω̃ of (2.3)-(2.4) are diagonal in the axes of the specification frame, one for translation and
+one for rotation. So the task's rows are taken along these axes, and each row has two weights.
+"""
+
+import math
+
+from opspace_control.compiled import inlined
+from opspace_control.model.nodes import WORLD
+from opspace_control.spatial.rotations import rotation_vector, turn_about
+
+# In which the axes turn from one specification frame to another, s.
+TURNING_TIME = 0.5
+
+
+@inlined
+def place_axes(task, states, dt, R):
+    """
+    Write the axes of a task's specification frames, S_fᵀ and S_τᵀ of (2.3), by column.
+
+    Where other frames have been named since the last cycle, the axes turn there by and by, from
+    where they were: nothing that is specified along them jumps. ``R`` (3, 3) is scratch.
+    """
+    for k in range(2):
+        axes, rotation, about = task.axes[k], task.axes_rotation[k], task.turn_axis[k]
+        node = task.axes_node[k]
+        for c in range(3):
+            x, y, z = rotation[0, c], rotation[1, c], rotation[2, c]
+            for r in range(3):
+                if node == WORLD:
+                    R[r, c] = rotation[r, c]
+                else:
+                    body = states[node].R
+                    R[r, c] = body[r, 0] * x + body[r, 1] * y + body[r, 2] * z
+        if task.turning:
+            for c in range(3):  # Rᵀ axes: from the new axes to the old
+                x, y, z = axes[0, c], axes[1, c], axes[2, c]
+                for r in range(3):
+                    axes[r, c] = R[0, r] * x + R[1, r] * y + R[2, r] * z
+            rotation_vector(axes, about, 0)
+            angle = math.sqrt(about[0] * about[0] + about[1] * about[1] + about[2] * about[2])
+            task.turn_angle[k] = angle
+            task.turn_left = 1.0
+            for r in range(3):
+                about[r] /= max(angle, 1e-300)
+        for r in range(3):
+            for c in range(3):
+                axes[r, c] = R[r, c]
+        if task.turn_left > 0.0:
+            angle = task.turn_left * task.turn_angle[k]
+            turn_about(about, math.sin(angle), math.cos(angle), axes)
+    task.turning = False
+    task.turn_left = max(task.turn_left - dt / TURNING_TIME, 0.0)
+
+
+@inlined
+def take_components(task, x):
+    """Replace a 6-vector in base axes by its components along the task's axes."""
+    for k in range(2):
+        x0, x1, x2 = x[3 * k], x[3 * k + 1], x[3 * k + 2]
+        for c in range(3):
+            x[3 * k + c] = (task.axes[k, 0, c] * x0 + task.axes[k, 1, c] * x1
+                            + task.axes[k, 2, c] * x2)
+
+
+@inlined
+def insistence(activation):
+    """
+    Return how much a row is asked for, from 0 to 1, for an activation from 0 to 1.
+
+    The diagonal of Λ⁻¹ becomes larger by ``((1 − a) / a)²``.
+    """
+    if activation <= 0.0:
+        return 0.0
+    if activation >= 1.0:
+        return 1.0
+    return activation / math.hypot(activation, 1.0 - activation)

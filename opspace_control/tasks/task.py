@@ -1,0 +1,262 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What all tasks at a point of the robot have in common."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from opspace_control.errors import TaskError
+from opspace_control.model.nodes import WORLD
+from opspace_control.spatial.rotations import quaternion_from_matrix
+from opspace_control.tasks.force_control import ForceControl
+from opspace_control.tasks.pose_law import POSE_TASK
+from opspace_control.tasks.targets import AXES, read_axes
+
+
+class OperationalTask:
+    """
+    Control motion along some axes of a point, and force along others, [K87] II.
+
+    An axis that is named neither way is free: it belongs to the null space. Axes are those of the
+    specification frame, (2.1)-(2.4), which may be any frame of the robot and moves with it.
+
+    Parameters
+    ----------
+    frame : str
+        Link whose frame is the operational point.
+    name : str, optional
+        Key in ``controller.tasks``; the frame's name if not given.
+    axes : sequence of str
+        Along which of ``x y z rx ry rz`` motion is controlled, unless force is.
+    force_axes : sequence of str
+        Along which of them force, or moment, is controlled.
+    axes_frame : str, or pair of str, optional
+        Frame whose axes these are, or one for ``x y z`` and one for ``rx ry rz``; the base's if not
+        given, or empty.
+    force : ForceControl, optional
+        How force is controlled; ``ForceControl()`` if not given: open loop.
+    priority : int
+        0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
+
+    Raises
+    ------
+    TaskError
+        For an axis, frame or number that cannot be used; names it.
+
+    """
+
+    possible_axes = AXES
+
+    def __init__(self, frame, *, name=None, axes=AXES, force_axes=(), axes_frame=None, force=None,
+                 priority=0):
+        self.frame = frame
+        self.name = frame if name is None else name
+        self._record = np.zeros(1, POSE_TASK)[0]
+        self._model = None
+        self._priority = self._checked_priority(priority)
+        self._axes_frame = (None, None)
+        self._record['axes'] = self._record['axes_rotation'] = np.eye(3)
+        self._record['axes_node'] = WORLD
+        self._record['target_p'], self._record['target_R'] = np.nan, np.eye(3)
+        self._record['max_linear_velocity'] = self._record['max_angular_velocity'] = np.inf
+        self.force = self._own(ForceControl() if force is None else force, ForceControl, 'force')
+        self._axes, self._force_axes = self._checked_axes(axes, force_axes)
+        self._weigh_axes()
+        self.set_axes(frame=axes_frame)
+        self.activation = 1.0
+
+    def __repr__(self):
+        return f'{type(self).__name__}({self.frame!r}, name={self.name!r})'
+
+    def set_axes(self, axes=None, force_axes=None, *, frame=None):
+        """
+        Change what is controlled along which axis; what is not given stays.
+
+        An axis along which motion is controlled anew holds where it is: set a goal afterwards. When
+        the frame changes, the axes turn into its axes within half a second.
+
+        Parameters
+        ----------
+        axes, force_axes : sequence of str, optional
+            As for the constructor; names in both are force axes.
+        frame : str, or pair of str, optional
+            Whose axes these are; '' for the base's.
+
+        Raises
+        ------
+        TaskError
+            For an axis or frame that cannot be used; then nothing has changed.
+        ModelError
+            For an unknown frame, likewise; a task that is not in use yet is refused by the
+            controller instead.
+
+        """
+        new, new_force = self._checked_axes(self._axes if axes is None else axes,
+                                            self._force_axes if force_axes is None else force_axes)
+        if frame is not None:
+            self._place_axes(frame)
+        before = set(self.axes)
+        self._axes, self._force_axes = new, new_force
+        self._weigh_axes()
+        self._hold_axes([axis in self.axes and axis not in before for axis in AXES])
+
+    def clear_target(self):
+        """Make the pose seen at the next cycle the goal, and no force the wrench wanted."""
+        record = self._record
+        record['target_p'], record['target_R'] = np.nan, np.eye(3)
+        record['target_twist'], record['target_acceleration'] = 0.0, 0.0
+        self.force.set_target()
+
+    @property
+    def pose(self):
+        """Pose of the frame at the last cycle, (7,), or None before the first."""
+        return self._pose('p', 'R')
+
+    @property
+    def wrench(self):
+        """Force and moment commanded at the last cycle, (6,), N and N·m, base axes."""
+        return self._record['wrench'].copy()
+
+    @property
+    def activation(self):
+        """
+        How much the task insists, from 0 to 1.
+
+        With 1 its axes are controlled exactly, with 0 they belong to the null space. In between
+        the diagonal of Λ⁻¹ is larger by ``((1 − a) / a)²``: forces go evenly from one to the other,
+        also in directions that the robot can hardly move.
+        """
+        return float(self._record['activation'])
+
+    @activation.setter
+    def activation(self, value):
+        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
+            raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
+                            cure='Give a number from 0 to 1.', parameter='activation', value=value)
+        self._record['activation'] = value
+
+    @property
+    def enabled(self):
+        """Whether the task acts at all; switched off, its axes belong to the null space."""
+        return self.activation > 0.0
+
+    @enabled.setter
+    def enabled(self, value):
+        self.activation = float(bool(value))
+
+    @property
+    def axes(self):
+        """Names of the axes along which motion is controlled."""
+        return tuple(axis for axis in self._axes if axis not in self._force_axes)
+
+    @property
+    def force_axes(self):
+        """Names of the axes along which force is controlled."""
+        return self._force_axes
+
+    @property
+    def axes_frame(self):
+        """Frames of the axes of translation and of those of rotation; None is the base."""
+        return self._axes_frame
+
+    @property
+    def axes_in_base(self):
+        """The axes at the last cycle, by column, in the base: (2, 3, 3), linear ones first."""
+        return self._record['axes'].copy()
+
+    @property
+    def priority(self):
+        """Level of the task, 0 the highest."""
+        return self._priority
+
+    @property
+    def in_use(self):
+        """Whether the task belongs to a controller."""
+        return self._model is not None
+
+    @property
+    def _owner(self):
+        """Whose a refused value is, for the error."""
+        return f"task '{self.name}'"
+
+    def _hold_axes(self, axes):
+        """Let the goal be where the frame is, along these axes: here, there is no goal."""
+
+    def _own(self, part, kind, field):
+        """Make an object that describes a part of the task, such as its force law, its own."""
+        if not isinstance(part, kind):
+            raise TaskError(f'{self._owner}: {field} = {part!r} is not allowed.',
+                            cure=f'Give a {kind.__name__}.', parameter=field, value=part)
+        if part.in_use:
+            raise TaskError(f'{self._owner}: its {kind.__name__} belongs to another task.',
+                            cure='Make one for each task.', parameter=field, value=part)
+        self._record[field] = part._record
+        part._belong_to(self._owner, self._record[field])
+        return part
+
+    def _parts(self):
+        """Yield the task's own objects, and the field of the record that each works on."""
+        yield self.force, 'force'
+
+    def _bind(self, record, model):
+        """Work on this copy of the record, a controller's, from now on."""
+        self._record, self._model = record, model
+        for part, field in self._parts():
+            part._record = record[field]
+        self._place_axes(self._axes_frame)
+
+    def _checked_axes(self, axes, force_axes):
+        """Return the names of both kinds, in order, each checked, or raise a TaskError."""
+        chosen = []
+        for names in (axes, force_axes):
+            weights = np.zeros(6)
+            if names not in ('', (), []):
+                weights = read_axes(names, self._owner, self.possible_axes)
+            chosen.append(tuple(axis for axis, on in zip(AXES, weights, strict=True) if on))
+        if not any(chosen):
+            raise TaskError(
+                f'{self._owner}: axes {axes!r}, force_axes {force_axes!r} name no axis.',
+                cure=f'Name one or more of {" ".join(self.possible_axes)}.', value=axes)
+        return chosen
+
+    def _weigh_axes(self):
+        self._record['motion'] = [axis in self.axes for axis in AXES]
+        self._record['force']['axes'] = [axis in self._force_axes for axis in AXES]
+
+    def _place_axes(self, frame):
+        """Let the axes be those of a frame, or of a pair of frames."""
+        pair = tuple(frame) if isinstance(frame, (tuple, list)) else (frame, frame)
+        if len(pair) != 2 or not all(name is None or isinstance(name, str) for name in pair):
+            raise TaskError(f'{self._owner}: axes_frame = {frame!r} cannot be used.',
+                            cure='Name a frame, or one for x y z and one for rx ry rz.',
+                            parameter='axes_frame', value=frame)
+        pair = tuple(name or None for name in pair)
+        record = self._record
+        if self._model is not None:
+            seen = bool(record['R'].any())
+            changed = pair != self._axes_frame
+            frames = [self._model.frames[self._model.frame_index(name)] if name else None
+                      for name in pair]
+            for k, place in enumerate(frames):
+                record['axes_node'][k] = WORLD if place is None else place['node']
+                record['axes_rotation'][k] = np.eye(3) if place is None else place['rotation']
+            record['turning'] |= changed and seen
+            record['turned'] |= any(place is not None for place in frames)
+        self._axes_frame = pair
+
+    def _checked_priority(self, value):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+            raise TaskError(f'{self._owner}: priority = {value!r} is not allowed.',
+                            cure='Give a whole number, 0 for the highest priority.',
+                            parameter='priority', value=value)
+        return int(value)
+
+    def _knows(self, position, rotation):
+        return np.isfinite(self._record[position]).all() and self._record[rotation].any()
+
+    def _pose(self, position, rotation):
+        if not self._knows(position, rotation):
+            return None
+        return np.concatenate([self._record[position],
+                               quaternion_from_matrix(self._record[rotation])])
