@@ -80,7 +80,7 @@ class Contest:
             PostureTask(**POSTURE, target=middle))
         random = np.random.default_rng(seed=0)
         poses = model.forward_kinematics(RobotState(model, middle, np.zeros(model.nv)), frames)
-        targets = [_near(pose, random) for pose in poses.values()]
+        targets = [near_goal(pose, random) for pose in poses.values()]
         for task, target in zip(controller.tasks.values(), targets, strict=True):
             task.set_target(target)
         chosen = []
@@ -132,7 +132,7 @@ class Contest:
         return np.array([self.controller.model.dof_index(name) for name in joint_names])
 
 
-def _near(pose, random):
+def near_goal(pose, random):
     """Return a goal some 20 cm and half a radian from a pose (4, 4)."""
     quaternion = np.array([0.0, 0.0, 0.0, 5.0]) + random.normal(size=4)
     target = pose.copy()

@@ -11,8 +11,10 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.qos import QoSProfile
 from ros_nodes import CONTROLLER, joint_state, robot_text
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from opspace_control import (
     OperationalSpaceController,
@@ -42,7 +44,9 @@ class Bench:
 
     def __init__(self, network):
         self.network = network
-        self.heard = network.commands()
+        self.heard = []
+        self.subscription = network.node.create_subscription(
+            Float64MultiArray, ros_nodes.COMMANDS, self.heard.append, QoSProfile(depth=1000))
 
     def start(self, parameters, arguments=()):
         """Start the node; return when it waits for joint states."""

@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control import OperationalSpaceController, RobotModel, RobotState
+from opspace_control.control.envelope import LONGEST_STEP
 
 ROBOT = robot_text('planar_3r')
 MODEL = RobotModel.from_urdf(ROBOT)
@@ -25,7 +26,7 @@ ORDER = ['wrist', 'shoulder', 'elbow']
 START = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
 VELOCITY = {'shoulder': 0.5, 'elbow': -0.4, 'wrist': 0.3}
 PARAMETERS = {'robot_description': ROBOT, 'command_joints': ORDER, 'deadline': 0.1,
-              'release_time': 0.3}
+              'carry_time': 0.0, 'release_time': 0.3, 'effort_rate': 1e6}
 INPUT = 'opspace_command_watchdog/commands'
 
 
@@ -77,12 +78,19 @@ class Bench:
         self.network.expect(lambda: text in self.process.said())
 
 
+INDEX = [MODEL.dof_index(name) for name in ORDER]
+MOVING = RobotState(MODEL, [START[name] for name in MODEL.dof_names],
+                    [VELOCITY[name] for name in MODEL.dof_names])
+
+
 def damping():
     """Return the damping torque of the moving robot, in the order of the command."""
-    state = RobotState(MODEL, [START[name] for name in MODEL.dof_names],
-                       [VELOCITY[name] for name in MODEL.dof_names])
-    torque = OperationalSpaceController(MODEL).damping_torque(state)
-    return torque[[MODEL.dof_index(name) for name in ORDER]]
+    return OperationalSpaceController(MODEL).damping_torque(MOVING)[INDEX]
+
+
+def weight():
+    """Return what holds the robot, in the order of the command."""
+    return MODEL.gravity(MOVING)[INDEX]
 
 
 def test_passes_commands_on_and_adds_nothing(bench):
@@ -97,26 +105,104 @@ def test_passes_commands_on_and_adds_nothing(bench):
     assert 'No command' not in bench.process.said()
 
 
-def test_damps_then_zeroes_when_commands_stop_and_recovers(bench):
+@pytest.fixture
+def moving(bench):
+    """A robot that moves and is seen, under a command."""
+    return seen(bench)
+
+
+def seen(bench):
+    """Let the robot be seen, time and again, under a command; return the bench."""
     bench.network.send(bench.states, joint_state(START, list(VELOCITY.values())), lambda: True)
-    timer = bench.network.node.create_timer(0.002, bench.state)
-    bench.network.spin(0.1)
+    bench.timer = bench.network.node.create_timer(0.002, bench.state)
+    bench.command(4.0, 5.0, 6.0)  # the first may be late
     bench.command(1.0, 2.0, 3.0)
-    last = bench.received[-1][0]
-    commands = bench.rest()
-    first = next(time for time, efforts in bench.received if time > last)
-    own = commands[-sum(time > last for time, _ in bench.received):]
+    return bench
+
+
+def test_damps_then_zeroes_when_commands_stop_and_recovers(moving):
+    commands = moving.rest()
+    # The command may have been sent, and passed on, more than once.
+    theirs = [tuple(efforts) == (1.0, 2.0, 3.0) for _, efforts in moving.received]
+    count = theirs.index(False, theirs.index(True))
+    last, first = (moving.received[k][0] for k in (count - 1, count))
+    own = commands[count:]
     # All of them take energy out of the robot, less and less.
     np.testing.assert_allclose(own[0], damping(), rtol=0.2)
     velocity = [VELOCITY[name] for name in ORDER]
     power = own @ velocity
     assert (power <= 0.0).all()
-    assert (np.diff(power) >= -1e-2 * abs(power[0])).all()
+    # A state that is late on a busy machine lets a single one be smaller.
+    largest = [abs(part).max() for part in np.array_split(power, 5)]
+    assert (np.diff(largest) <= 0.0).all()
     assert 0.09 < first - last < 0.3
-    assert bench.process.said().count('No command for') == 1
-    timer.cancel()
-    bench.command(7.0, 8.0, 9.0)
-    bench.says('Commands are back')
+    assert moving.process.said().count('No command for') == 1
+    assert 'damped, then released' in moving.process.said()
+    moving.timer.cancel()
+    moving.command(7.0, 8.0, 9.0)
+    moving.says('Commands are back')
+
+
+@pytest.mark.parametrize(('compensation', 'carried'), [(True, 1.0), (False, 0.0)])
+def test_carries_the_robot_as_long_as_it_is_seen(network, compensation, carried):
+    bench = seen(Bench(network, carry_time=1000.0, gravity_compensation=compensation))
+    expected = damping() + carried * weight()
+    assert abs(weight()).max() > 5.0
+    network.expect(lambda: np.allclose(bench.received[-1][1], expected, atol=1e-9))
+    bench.says('damped and carried')
+    network.spin(1.0)
+    np.testing.assert_allclose(bench.received[-1][1], expected, atol=1e-9)
+    bench.timer.cancel()
+    bench.rest()
+    bench.says('released')
+
+
+def test_carries_the_robot_for_so_long(network):
+    bench = seen(Bench(network, carry_time=0.5))
+    expected = damping() + weight()
+    bench.rest()
+    times = [time for time, efforts in bench.received
+             if np.allclose(efforts, expected, atol=1e-9)]
+    assert 0.3 < times[-1] - times[0] < 0.6
+
+
+def test_its_own_efforts_change_no_faster_than_they_may(network):
+    bench = seen(Bench(network, carry_time=0.2, effort_rate=20.0))
+    limits = MODEL.effort_limits[INDEX]
+    steps = abs(np.diff(bench.rest(), axis=0)[1:]) / limits
+    assert steps.max() <= 20.0 * LONGEST_STEP * (1.0 + 1e-9)
+    assert steps.max() > 0.0
+
+
+class TestNamedEfforts:
+    """Commands as JointState: efforts by name, in any order."""
+
+    @pytest.fixture
+    def named(self, network):
+        heard = network.listen(JointState, ros_nodes.COMMANDS, QoSProfile(depth=1000))
+        network.start('command_watchdog', PARAMETERS | {'command_type': 'JointState'})
+        return heard, network.publisher(JointState, INPUT)
+
+    @staticmethod
+    def message(**efforts):
+        return JointState(name=list(efforts), effort=array.array('d', efforts.values()))
+
+    def test_are_passed_on_and_stopped(self, network, named):
+        heard, commands = named
+        command = self.message(shoulder=2.0, elbow=3.0, wrist=1.0)
+        network.send(commands, command, lambda: heard)
+        assert heard[0] == command
+        network.expect(lambda: not any(heard[-1].effort))
+        assert heard[-1].name == ORDER
+
+    @pytest.mark.parametrize('efforts', [
+        {'shoulder': 2.0, 'elbow': 3.0}, {'shoulder': 2.0, 'elbow': 3.0, 'wrist': np.nan},
+        {'shoulder': 2.0, 'elbow': 3.0, 'waist': 1.0}])
+    def test_that_are_not_one_for_each_joint_are_not(self, network, named, efforts):
+        heard, commands = named
+        network.send(commands, self.message(**efforts), lambda: 'A command is ignored' in (
+            network.processes['command_watchdog'].said()))
+        assert not heard
 
 
 def test_without_a_joint_state_there_is_only_zero(bench):

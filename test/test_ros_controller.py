@@ -323,6 +323,15 @@ class TestSafety:
         assert 'released' in node.process.said()
 
 
+def own_names(network):
+    """Return the topics and services that the controller node has."""
+    node = network.node
+    return [name for ask in (
+        node.get_publisher_names_and_types_by_node, node.get_subscriber_names_and_types_by_node,
+        node.get_service_names_and_types_by_node)
+        for name, _ in ask(CONTROLLER.lstrip('/'), '/')]
+
+
 class TestLifecycle:
 
     def test_by_hand(self, network):
@@ -346,6 +355,22 @@ class TestLifecycle:
         assert bench.lifecycle_state() == State.PRIMARY_STATE_UNCONFIGURED
         assert bench.transition(Transition.TRANSITION_CONFIGURE)
         assert bench.transition(Transition.TRANSITION_INACTIVE_SHUTDOWN)
+
+    def test_what_cannot_be_configured_leaves_nothing_behind(self, network):
+        """A robot whose states no JointState carries: that is found out late."""
+        bench = Bench(network)
+        robot = ROBOT.replace('<joint name="torso_yaw" type="revolute">',
+                              '<joint name="torso_yaw" type="floating">')
+        assert robot != ROBOT
+        bench.process = network.start(
+            'controller', PARAMETERS | {'robot_description': robot, 'autostart': False})
+        network.expect(lambda: bench.lifecycle_state() == State.PRIMARY_STATE_UNCONFIGURED)
+        for _ in range(2):
+            assert not bench.transition(Transition.TRANSITION_CONFIGURE)
+        bench.log('cannot be given by a JointState')
+        assert bench.lifecycle_state() == State.PRIMARY_STATE_UNCONFIGURED
+        network.expect(lambda: not [name for name in own_names(network) if any(
+            part in name for part in ('commands', 'left', 'hold', 'markers', 'diagnostics'))])
 
     def test_cannot_be_configured_without_a_robot(self, network):
         bench = Bench(network)

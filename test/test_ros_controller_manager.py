@@ -115,7 +115,10 @@ class Bench:
         self.network.expect(condition, ros_nodes.COMPILING)
 
     def log(self, text):
-        self.expect(lambda: text in self.process.said())
+        self.log_of(self.process, text)
+
+    def log_of(self, process, text):
+        self.expect(lambda: text in process.said())
 
     @contextlib.contextmanager
     def says(self, text):
@@ -405,6 +408,20 @@ class TestScenes:
         assert manager.active == {'effort_controller'}
         assert manager.requests == []
         assert not any(manager.efforts.values())
+
+    def test_a_watchdog_that_dies_ends_control(self, bench):
+        """Past it the forward controller is released; then the joints are given back."""
+        manager = bench.manage(broadcaster(), position_controller(), effort_controller())
+        watchdog = bench.network.start('command_watchdog', {
+            'robot_description': ROBOT, 'controller_manager': 'controller_manager'})
+        bench.log_of(watchdog, 'effort_controller/commands')
+        bench.start(command_topic='opspace_command_watchdog/commands')
+        bench.log('Active')
+        assert manager.active == OURS
+        os.kill(watchdog.pid, signal.SIGKILL)
+        bench.log('do not arrive at /effort_controller/commands')
+        bench.expect(lambda: bench.state() == State.PRIMARY_STATE_INACTIVE)
+        given_back(manager)
 
     def test_the_robot_does_not_fall_when_it_changes_hands(self, bench):
         """Behind topic_based_ros2_control it is free from the first command on."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A controller that is killed outright: what it can no longer do, the command watchdog does."""
+"""A controller or its watchdog is killed outright: what it can no longer do, the other one does."""
 
 import os
 import signal
@@ -12,6 +12,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 import ros_nodes
+from controller_bench import PARAMETERS, Bench, moved, reference, torque
+from controller_bench import START as CROUCHED
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from ros_nodes import joint_state
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -21,43 +28,112 @@ ROBOT = ros_nodes.robot_text('planar_3r')
 START = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
 INPUT = 'opspace_command_watchdog/commands'
 DEADLINE = 0.1  # s
-RELEASE_TIME = 0.3  # s
 MODEL = RobotModel.from_urdf(ROBOT)
 
 
-def test_controller_is_killed():
+
+
+@pytest.fixture
+def network():
     with ros_nodes.network() as network:
-        states = network.states()
+        yield network
+
+
+class Moving:
+    """A simulated robot that its controller moves, with a watchdog in front of it."""
+
+    def __init__(self, network):
+        self.network = network
+        self.states, self.commands = network.states(), network.commands()
         network.start('simulator', {'robot_description': ROBOT} | {
             f'initial_positions.{name}': value for name, value in START.items()})
-        watchdog = network.start('command_watchdog', {
-            'robot_description': ROBOT, 'deadline': DEADLINE,
-            'release_time': RELEASE_TIME})
-        controller = network.start('controller', {
+        self.watchdog = network.start('command_watchdog', {
+            'robot_description': ROBOT, 'deadline': DEADLINE, 'carry_time': 1000.0})
+        self.controller = network.start('controller', {
             'robot_description': ROBOT, 'command_topic': INPUT, 'posture.kp': 4.0})
-        given = network.listen(Float64MultiArray, INPUT, ros_nodes.NEWEST)
-        commands = network.commands()
+        self.given = network.listen(Float64MultiArray, INPUT, ros_nodes.NEWEST)
         posture = network.publisher(JointState, 'opspace_controller/target_joint')
         network.send(posture, JointState(name=['shoulder'], position=[0.0]),
-                     lambda: commands and states and states[-1].velocity[0] < -0.2)
-        os.kill(controller.pid, signal.SIGKILL)
-        network.expect(lambda: controller.exit_code() is not None)
-        # Let the last commands in.
-        network.spin(0.5 * DEADLINE)
-        del given[:], commands[:]
-        network.expect(lambda: commands and 'No command for' in watchdog.said())
-        del states[:]
+                     lambda: self.commands and self.states and self.speed() > 0.2)
 
-        def at_rest():
-            count = len(commands)
-            network.spin(0.2)
-            return len(commands) == count
-        network.expect(at_rest)
-        efforts = np.array([command.data for command in commands])
-        assert not given
-        assert not efforts[-1].any()
-        # It does not hold the robot: it takes the motion out of it, which then sinks and falls.
-        assert (np.abs(efforts) < 0.5 * MODEL.effort_limits).all()
-        damped = states[:int(1e3 * RELEASE_TIME)]
-        assert (np.abs([state.velocity for state in damped]) < MODEL.velocity_limits).all()
-        assert watchdog.said().count('No command for') == 1
+    def speed(self):
+        return abs(np.array(self.states[-1].velocity)).max()
+
+    def kill(self, process):
+        os.kill(process.pid, signal.SIGKILL)
+        self.network.expect(lambda: process.exit_code() is not None)
+        # Let the last commands in.
+        self.network.spin(0.5 * DEADLINE)
+        del self.given[:], self.commands[:], self.states[:]
+
+    def rests(self):
+        """Wait until zero is commanded, and then nothing more."""
+        def quiet():
+            count = len(self.commands)
+            self.network.spin(0.2)
+            return len(self.commands) == count
+        self.network.expect(quiet)
+        assert not any(self.commands[-1].data)
+
+
+def test_controller_is_killed(network):
+    """Its robot is stopped and carried where it is, and released when it has been told so."""
+    robot = Moving(network)
+    robot.kill(robot.controller)
+    network.expect(lambda: robot.commands and 'No command for' in robot.watchdog.said())
+    assert 'damped and carried' in robot.watchdog.said()
+    network.expect(lambda: robot.speed() < 0.01)
+    positions = np.array(robot.states[-1].position)
+    network.spin(1.0)
+    np.testing.assert_allclose(robot.states[-1].position, positions, atol=0.01)
+    assert (np.abs([state.velocity for state in robot.states]) < 0.6).all()
+    network.call(SetParameters, '/opspace_command_watchdog/set_parameters', parameters=[
+        Parameter('carry_time', value=0.0).to_parameter_msg()])
+    robot.rests()
+    efforts = np.array([command.data for command in robot.commands])
+    assert not robot.given
+    assert (np.abs(efforts) < MODEL.effort_limits).all()
+    assert robot.watchdog.said().count('No command for') == 1
+
+
+def test_watchdog_is_killed(network):
+    """The controller notices, goes past it, damps the robot, releases it and is inactive."""
+    robot = Moving(network)
+    robot.kill(robot.watchdog)
+    network.expect(lambda: f'Commands to /{INPUT} do not arrive at' in robot.controller.said())
+    network.expect(lambda: robot.commands)
+    robot.rests()
+    efforts = np.array([command.data for command in robot.commands])
+    assert len(efforts) > 10
+    assert (np.abs(efforts) < MODEL.effort_limits).all()
+    network.expect(lambda: network.call(
+        GetState, f'{ros_nodes.CONTROLLER}/get_state').current_state.id
+        == State.PRIMARY_STATE_INACTIVE)
+
+
+def test_nobody_listens_any_more(network):
+    """Commands that nobody obeys are no control: the controller ends it, and says so."""
+    bench = Bench(network)
+    bench.start(PARAMETERS)
+    bench.command(joint_state(CROUCHED))
+    network.node.destroy_subscription(bench.subscription)
+    network.send(bench.states, joint_state(CROUCHED),
+                 lambda: 'Nobody listens to /effort_controller/commands' in bench.process.said())
+    network.expect(lambda: bench.lifecycle_state() == State.PRIMARY_STATE_INACTIVE)
+
+
+def test_somebody_listens_late(network):
+    """The robot has been moved since: it is held where it is then."""
+    heard = []
+    controller = network.start('controller', PARAMETERS)
+    states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+    for positions in (CROUCHED, moved()):
+        for _ in range(20):
+            states.publish(joint_state(positions))
+            network.spin(0.02)
+    network.node.create_subscription(
+        Float64MultiArray, ros_nodes.COMMANDS, heard.append, ros_nodes.NEWEST)
+    network.send(states, joint_state(moved()), lambda: heard)
+    expected = torque(reference(), moved())
+    np.testing.assert_allclose(heard[-1].data, expected, atol=1e-9)
+    assert controller.exit_code() is None

@@ -138,8 +138,12 @@ class Envelope:
         guards['position_jump'] = position_jump
 
     def restart(self):
-        """Forget the last state and the last effort: the next effort is not held back."""
+        """Forget the last state and the last efforts."""
         self.forget_state()
+        self.forget_efforts()
+
+    def forget_efforts(self):
+        """Do not hold the next efforts back: they need not be near the last ones."""
         self._guards['effort'] = math.nan
         self.held_back = 0
 

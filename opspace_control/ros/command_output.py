@@ -51,6 +51,15 @@ class CommandOutput:
         self._brake.weight(self._intake.state, self.torque)
         self._envelope.bound(self.torque, 0.0)
 
+    def take_over(self, efforts, now):
+        """Go on from efforts, in the order of the command, that somebody sent at ``now``, s."""
+        self._intake.spend()
+        self._envelope.forget_efforts()
+        self.torque[:] = 0.0
+        self.torque[self._command.index] = efforts
+        self._envelope.bound(self.torque, 0.0)
+        self._last = now
+
     def send(self, dt, now):
         """
         Send the torque of a cycle that is ``dt`` s of the robot after the last, at ``now``, s.

@@ -10,10 +10,14 @@ _LOOK_PERIOD = 0.2  # s
 
 
 def command_topic(parameters):
-    """Return the topic of the efforts: forward controllers live in their manager's namespace."""
+    """Return the topic that efforts are sent to."""
+    return parameters['command_topic'] or command_end(parameters)
+
+
+def command_end(parameters):
+    """Return the topic of the forward controller: it lives in its manager's namespace."""
     namespace, slash, _ = parameters['controller_manager'].rpartition('/')
-    return parameters['command_topic'] or (
-        f'{namespace}{slash}{parameters["effort_controller"]}/commands')
+    return f'{namespace}{slash}{parameters["effort_controller"]}/commands'
 
 
 def command_order(parameters, manager, heed):

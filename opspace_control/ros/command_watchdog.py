@@ -4,32 +4,31 @@
 The command watchdog: no command outlives the controller that gave it.
 
 Forward controllers of ros2_control obey their last command for ever. This node stands in front of
-one and passes commands on; when they stop, it damps the robot and then commands zero effort.
+one and passes commands on; when they stop, it takes the motion out of the robot and carries it for
+a while, then it releases it.
 """
 
 import contextlib
-import math
 import time
 from collections import ChainMap
 
-import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from opspace_control.control import OperationalSpaceController
-from opspace_control.control.brake import Brake
-from opspace_control.errors import OpspaceError
-from opspace_control.model import RobotState
+from opspace_control.control.envelope import Envelope
+from opspace_control.errors import RosInterfaceError, SafetyError
+from opspace_control.ros.command_output import CommandOutput
 from opspace_control.ros.command_path import command_order, command_topic, when_there
 from opspace_control.ros.controller_manager import connect
-from opspace_control.ros.conversions import EffortCommand, JointStateReader
+from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand, EffortReader
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.executor import run
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST, RELIABLE
 from opspace_control.ros.robot import make_model
+from opspace_control.ros.state_intake import StateIntake
 from opspace_control.ros.warm_up import warm_up
 from opspace_control.ros.watchdog_parameters import NODE
 
@@ -44,20 +43,21 @@ class CommandWatchdogNode(Node):
     The node ``opspace_command_watchdog``: takes ``~/commands``, as a forward controller does.
 
     It has no opinion of the commands but that they are numbers for all joints, and that the next
-    one is due. Its own are dissipative: joint damping alone, neither weight nor goals, so that it
-    cannot move a robot whatever the model's errors.
+    one is due. Its own know no goal: joint damping, and the weight of the robot for a while.
     """
 
     def __init__(self, stop=None, **options):
         super().__init__('opspace_command_watchdog', **options)
-        self.parameters = NodeParameters(self)
+        self.parameters = NodeParameters(self, changed=lambda _: self._apply_limits())
         self.parameters.declare(NODE)
         self.parameters.check_names()
         self.parameters.accept_changes()
         self._heed_stop = stop.heed if stop else lambda: None
+        self._envelope = None
         self._loose = False     # whether the robot is under a command that is not zero
         self._alarm = None      # when the commands stopped
-        self._last = 0.0        # when the last one came
+        self._release = None    # when the robot began to be released
+        self._last = 0.0        # when the last command came
         self._manager = connect(self, *(self.parameters[name] for name in (
             'controller_manager', 'effort_controller', 'controller_manager_timeout')))
         self._description = RobotDescription(
@@ -72,71 +72,93 @@ class CommandWatchdogNode(Node):
         model, joints = make_model(self._description.text, ChainMap({
             'command_joints': command_order(self.parameters, self._manager, self._heed_stop),
             'passive_joints': []}, self.parameters))
-        controller = OperationalSpaceController(model)
+        controller = OperationalSpaceController(
+            model, gravity_compensation=self.parameters['gravity_compensation'])
         warm_up(controller, self.get_logger())
-        self._joints = joints
-        self._reader = JointStateReader(model)
-        self._state = RobotState(model, model.neutral(), np.zeros(model.nv))
-        self._seen = -math.inf  # when the last good joint state came
-        self._brake = Brake(controller)
-        self._torque = np.zeros(model.nv)
-        self._command = EffortCommand(model, joints)
-        self._out = self.create_publisher(
-            Float64MultiArray, command_topic(self.parameters), RELIABLE)
-        self._states = self.create_subscription(
-            JointState, 'joint_states', self._on_joint_state, NEWEST)
-        self._in = self.create_subscription(
-            Float64MultiArray, '~/commands', self._on_command, NEWEST)
+        kind = COMMAND_TYPES[self.parameters['command_type']]
+        self._efforts = EffortReader(joints, kind)
+        self._onward = self.create_publisher(kind, command_topic(self.parameters), RELIABLE)
+        self._envelope = Envelope(model, controller.effort_limits)
+        self._intake = StateIntake(model, self._envelope)
+        self._output = CommandOutput(
+            controller, self._envelope, self._intake, EffortCommand(model, joints, kind),
+            self._onward.publish)
+        self._apply_limits()
+        self.create_subscription(JointState, 'joint_states', self._on_joint_state, NEWEST)
+        self._commands = self.create_subscription(kind, '~/commands', self._on_command, NEWEST)
         self.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self.get_logger().info(f'{model.name}: {len(joints)} joints, from {self._in.topic_name} to '
-                               f'{self._out.topic_name}.')
+        self.get_logger().info(f'{model.name}: {len(joints)} joints, from '
+                               f'{self._commands.topic_name} to {self._onward.topic_name}.')
+
+    def _apply_limits(self):
+        if self._envelope:
+            self._envelope.set_limits(effort_rate=self.parameters['effort_rate'])
 
     def _on_command(self, message):
-        efforts = np.frombuffer(message.data)
-        if efforts.size != len(self._joints) or not np.isfinite(efforts).all():
+        try:
+            efforts = self._efforts.read(message)
+        except RosInterfaceError as error:
             # It does not count: the next good one is still due.
-            self.get_logger().error(
-                f'A command is ignored: {len(self._joints)} finite efforts are needed, in the '
-                f'order {", ".join(self._joints)}.', throttle_duration_sec=_COMPLAIN_EVERY)
+            self.get_logger().error(f'A command is ignored: {error}',
+                                    throttle_duration_sec=_COMPLAIN_EVERY)
             return
-        self._out.publish(message)
+        self._onward.publish(message)
         self._last = time.perf_counter()
+        self._newest = efforts
         self._loose = bool(efforts.any())
         if self._alarm is not None:
-            self._alarm = None
+            self._alarm = self._release = None
             self.get_logger().info('Commands are back and passed on.')
 
     def _on_joint_state(self, message):
-        with contextlib.suppress(OpspaceError):  # the last good one will do
-            self._state.update(*self._reader.read(message))
-            self._seen = time.perf_counter()
+        with contextlib.suppress(SafetyError):  # the last good one will do, for a while
+            self._intake.take(message, time.perf_counter())
 
     def _look(self):
         now = time.perf_counter()
         if not self._loose or now - self._last < self.parameters['deadline']:
             return
         if self._alarm is None:
-            self._alarm = now
+            self._begin_alarm(now)
+            does = 'damped and carried' if self._carries(now) else 'damped, then released'
             self.get_logger().error(
-                f'No command for {1e3 * (now - self._last):.0f} ms. The robot is damped, then '
-                f'released. Look at what publishes {self._in.topic_name}.')
-        self._damp(now)
+                f'No command for {1e3 * (now - self._last):.0f} ms. The robot is {does}. Look at '
+                f'what publishes {self._commands.topic_name}.')
+        self._brake(now)
 
-    def _damp(self, now):
-        """Command what is left of the damping; when nothing is, zero for a while, and then rest."""
-        release_time = self.parameters['release_time']
-        elapsed = now - self._alarm
+    def _begin_alarm(self, now):
+        self._alarm = now
+        self._output.take_over(self._newest, self._last)
+
+    def _carries(self, now):
+        """Return whether the robot is to be carried, and can be: by where it is now."""
+        seen = min(self._intake.last_good, self._intake.clock.last_new)
+        return (self._release is None and self._intake.known
+                and now - self._alarm < self.parameters['carry_time']
+                and now - seen < self.parameters['deadline'])
+
+    def _brake(self, now):
+        """Carry the robot, or command what is left of its damping and at last zero for a while."""
+        if self._carries(now):
+            self._output.carry(now)
+            return
+        if self._release is None:
+            self._release = now
+        elapsed, release_time = now - self._release, self.parameters['release_time']
         left = max(0.0, 1.0 - elapsed / release_time) if release_time else 0.0
-        self._brake.coast(self._state, now - self._seen, left, self._torque)
-        self._out.publish(self._command.write(self._torque))
-        self._loose = elapsed < release_time + _REST_TIME
+        self._output.coast(left, now)
+        self._loose = self._output.torque.any() or elapsed < release_time + _REST_TIME
+        if not self._loose:
+            self.get_logger().info('The robot is released: zero effort is commanded.')
 
     def leave(self):
         """Do not leave the robot under the last command."""
-        if self._alarm is None:
-            self._alarm = time.perf_counter()
+        now = time.perf_counter()
+        if self._loose and self._alarm is None:
+            self._begin_alarm(now)
+        self._release = self._release or now
         while self._loose:
-            self._damp(time.perf_counter())
+            self._brake(time.perf_counter())
             time.sleep(_PERIOD)
         if self._manager:
             self._manager.destroy()

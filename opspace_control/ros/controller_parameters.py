@@ -39,6 +39,14 @@ DERIVED_COMMAND_TOPIC = replace(COMMAND_TOPIC, default='', description=(
     'controller manager.'))
 DERIVED_COMMAND_JOINTS = replace(COMMAND_JOINTS, description=(
     'Said by the controller manager, if there is one. ' + COMMAND_JOINTS.description))
+EFFORT_RATE = Parameter(
+    'limits.effort_rate', 'double', 20.0,
+    "Fastest change of a joint's effort, in multiples of its limit: at 20 it takes 50 ms from zero "
+    'to the limit. A joint without an effort limit has none of this either.',
+    '1/s', 1.0, 1e6, read_only=False)
+GRAVITY_COMPENSATION = Parameter(
+    'gravity_compensation', 'bool', True,
+    'Carry the weight of the robot. Off for hardware that does so itself.')
 ROBOT_DESCRIPTION = Parameter(
     'robot_description', 'string', '',
     'The robot as URDF text. Empty: wait for the topic robot_description.')
@@ -58,8 +66,7 @@ NODE = (
     Parameter('passive_joints', 'string_array', [],
               'Joints without a drive: their effort is not ours to command.'),
     Parameter('locked_joints', 'string_array', [], 'Joints held by a brake.'),
-    Parameter('gravity_compensation', 'bool', True,
-              'Carry the weight of the robot. Off for hardware that does so itself.'),
+    GRAVITY_COMPENSATION,
     Parameter('update_rate', 'double', 0.0,
               'Highest rate of the control cycle, which runs on each joint state. 0: on every one.',
               'Hz', 0.0, 1e4, read_only=False),
@@ -78,10 +85,7 @@ NODE = (
               's', 1e-3, 60.0, read_only=False),
     Parameter('limits.effort_scale', 'double', 1.0,
               "Part of the URDF's effort limits that is used.", '', 0.01, 1.0),
-    Parameter('limits.effort_rate', 'double', 20.0,
-              "Fastest change of a joint's effort, in multiples of its limit: at 20 it takes 50 ms "
-              'from zero to the limit. A joint without an effort limit has none of this either.',
-              '1/s', 1.0, 1e6, read_only=False),
+    EFFORT_RATE,
     Parameter('limits.velocity_scale', 'double', 1.0,
               "Velocity of a joint that stops the robot, in multiples of the URDF's limit.",
               '', 0.01, 1e6, read_only=False),
@@ -96,6 +100,10 @@ NODE = (
     Parameter('safety.state_timeout', 'double', 0.05,
               'Age of the last joint state at which the robot is only damped. 0: never.',
               's', 0.0, 60.0, read_only=False),
+    Parameter('safety.command_timeout', 'double', 0.2,
+              'Where commands reach the effort controller through something else, such as a '
+              'command watchdog: longest time in which none arrives there while they are sent; '
+              'then the controller leaves. 0: any.', 's', 0.0, 60.0, read_only=False),
     Parameter('safety.position_jump', 'double', 0.1,
               'A joint this far from where its velocity has led it since the last state is not '
               'believed.', 'rad or m', 1e-3, 1e6, read_only=False),

@@ -95,21 +95,69 @@ class EffortCommand:
     kind : type
         Float64MultiArray, or JointState: efforts by name.
 
+    Attributes
+    ----------
+    message : Float64MultiArray or JointState
+    index : array of int
+        Of each joint, into a torque.
+
     """
 
     def __init__(self, model, joints, kind=Float64MultiArray):
         zeros = array.array('d', bytes(8 * len(joints)))
         self.message = (JointState(name=list(joints), effort=zeros) if kind is JointState else
                         Float64MultiArray(data=zeros))
-        self._index = np.array([model.dof_index(name) for name in joints], dtype=np.intp)
+        self.index = np.array([model.dof_index(name) for name in joints], dtype=np.intp)
         # A message has made its copy.
         self._values = np.frombuffer(
             self.message.effort if kind is JointState else self.message.data)
 
     def write(self, torque):
         """Put the commanded entries of a joint torque (nv,), N·m or N, into the message."""
-        torque.take(self._index, out=self._values, mode='clip')
+        torque.take(self.index, out=self._values, mode='clip')
         return self.message
+
+
+class EffortReader:
+    """
+    Read efforts out of command messages, in the order of the command.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        The order of the command.
+    kind : type
+        Float64MultiArray, or JointState: efforts by name, in any order.
+
+    """
+
+    def __init__(self, joints, kind=Float64MultiArray):
+        self._joints = list(joints)
+        self._named = kind is JointState
+
+    def read(self, message):
+        """
+        Return the efforts of a message, one of each joint, N·m or N.
+
+        Raises
+        ------
+        RosInterfaceError
+            They are not one finite number for each joint.
+
+        """
+        efforts = np.frombuffer(message.effort if self._named else message.data)
+        if self._named and message.name != self._joints:
+            where = {name: i for i, name in enumerate(message.name)}
+            if len(message.name) == efforts.size and where.keys() == set(self._joints):
+                efforts = efforts[[where[name] for name in self._joints]]
+            else:
+                efforts = efforts[:0]
+        if efforts.size != len(self._joints) or not np.isfinite(efforts).all():
+            raise RosInterfaceError(
+                'The command cannot be used.', value=efforts,
+                cure=f'Give {len(self._joints)} finite efforts, '
+                + ('of ' if self._named else 'in the order ') + ', '.join(self._joints) + '.')
+        return efforts
 
 
 def nanoseconds(stamp):

@@ -17,7 +17,7 @@ class Handover:
     cycle : ControlCycle
     take : callable
         Returns the newest JointState, or None if there is no new one.
-    command : rclpy publisher
+    route : CommandRoute
         Of the commands.
     heed : callable
         Raises a RosInterfaceError if the node is to stop.
@@ -25,11 +25,11 @@ class Handover:
 
     """
 
-    def __init__(self, manager, cycle, take, command, heed, logger):
+    def __init__(self, manager, cycle, take, route, heed, logger):
         self._manager = manager
         self._cycle = cycle
         self._take = take
-        self._command = command
+        self._route = route
         self._heed = heed
         self._logger = logger
 
@@ -50,8 +50,8 @@ class Handover:
                                   self._follow):
             raise RosInterfaceError(self._cycle.fault or 'No joint state arrives.',
                                     cure='Is joint_state_broadcaster active, and the robot still?')
-        if not self._manager.wait(self._command.get_subscription_count, self._hold):
-            raise RosInterfaceError(f'Nobody listens to {self._command.topic_name}.',
+        if not self._manager.wait(lambda: self._route.listeners, self._hold):
+            raise RosInterfaceError(f'Nobody listens to {self._route.topic}.',
                                     cure='Correct command_topic or effort_controller.')
         self._manager.switch_on(self._hold)
 

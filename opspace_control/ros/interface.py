@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything a configured controller hears and says beside joint states and commands."""
 
+import contextlib
+from functools import partial
+
+from std_srvs.srv import Trigger
+
 from opspace_control.ros.diagnostics import Diagnostics
 from opspace_control.ros.feedback import Feedback, add_task_topics
 from opspace_control.ros.frames import Frames
@@ -32,22 +37,32 @@ class Interface:
     """
 
     def __init__(self, node, controller, cycle, joints, parameters, is_active):
+        with contextlib.ExitStack() as undo:
+            self._make(undo, node, controller, cycle, joints, parameters, is_active)
+            self._made = undo.pop_all()
+        cycle.move_goals = self._goals.moving.advance
+        cycle.hold_goals = self._goals.hold
+        cycle.feedback = self._feedback.publish
+        self.apply(parameters)
+
+    def _make(self, undo, node, controller, cycle, joints, parameters, is_active):
         self._transforms = Transforms(node)
+        undo.callback(self._transforms.destroy)
         self._frames = Frames(controller.model, cycle, self._transforms,
                               parameters['frame_prefix'])
         self._goals = Goals(node, controller, cycle, self._frames)
+        undo.callback(self._goals.destroy)
         self._feedback = Feedback(node)
+        undo.callback(self._feedback.destroy)
         add_task_topics(self._feedback, controller, self._frames)
         JointEfforts(controller, cycle, joints).add_to(self._feedback)
         markers = TaskMarkers(controller, self._frames.base)
         self._feedback.add('~/markers', markers.message, markers.fill)
         if parameters['broadcast_targets']:
             self._broadcast_targets(node, controller)
-        self._diagnostics = Diagnostics(node, controller, cycle, is_active)
-        cycle.move_goals = self._goals.moving.advance
-        cycle.hold_goals = self._goals.hold
-        cycle.feedback = self._feedback.publish
-        self.apply(parameters)
+        undo.callback(Diagnostics(node, controller, cycle, is_active).destroy)
+        undo.callback(node.destroy_service, node.create_service(
+            Trigger, '~/hold', partial(_on_hold, cycle, is_active)))
 
     def apply(self, parameters):
         """Take over the present values of parameters."""
@@ -67,8 +82,7 @@ class Interface:
 
     def destroy(self):
         """Withdraw all of it."""
-        for part in (self._goals, self._feedback, self._diagnostics, self._transforms):
-            part.destroy()
+        self._made.close()
 
     def _broadcast_targets(self, node, controller):
         if not self._transforms.available:
@@ -77,3 +91,12 @@ class Interface:
             return
         goals = GoalTransforms(controller, self._frames)
         self._feedback.add('/tf', goals.message, goals.fill, TF)
+
+
+def _on_hold(cycle, is_active, _request, response):
+    response.success = is_active()
+    if response.success:
+        cycle.hold()
+    response.message = ('Every goal is now the present pose.' if response.success
+                        else 'The controller is not active.')
+    return response

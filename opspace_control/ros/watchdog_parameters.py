@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parameters of the command watchdog node; the README's table is made from this one."""
 
+import math
+
 from opspace_control.ros.controller_parameters import (
+    COMMAND_TYPE,
     CONTROLLER_MANAGER,
     CONTROLLER_MANAGER_TIMEOUT,
     DERIVED_COMMAND_JOINTS,
     DERIVED_COMMAND_TOPIC,
     EFFORT_CONTROLLER,
+    EFFORT_RATE,
+    GRAVITY_COMPENSATION,
     ROBOT_DESCRIPTION,
 )
 from opspace_control.ros.parameter_table import Parameter
@@ -18,11 +23,18 @@ NODE = (
     CONTROLLER_MANAGER_TIMEOUT,
     EFFORT_CONTROLLER,
     DERIVED_COMMAND_TOPIC,
+    COMMAND_TYPE,
     DERIVED_COMMAND_JOINTS,
     Parameter('locked_joints', 'string_array', [], 'Joints held by a brake.'),
+    GRAVITY_COMPENSATION,
     Parameter('deadline', 'double', 0.05,
-              'Age of the last command at which the robot is damped; a few periods of the joint '
-              'states at least.', 's', 0.002, 10.0, read_only=False),
+              'Age of the last command at which the robot is damped and carried; a few periods of '
+              'the joint states at least. Without a joint state of this age it is released.',
+              's', 0.002, 10.0, read_only=False),
+    Parameter('carry_time', 'double', 5.0,
+              'For so long the weight of the robot is carried; then it is released. 0: not at all.',
+              's', 0.0, math.inf, read_only=False),
+    EFFORT_RATE.named('effort_rate'),
     Parameter('release_time', 'double', 0.3,
               'Time in which damping fades to zero effort.', 's', 0.0, 10.0, read_only=False),
 )

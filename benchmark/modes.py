@@ -1,0 +1,107 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The cycle of Talos floating without a drive of its base, and with both hands on one object."""
+
+import numpy as np
+import pinocchio
+from contest import AGREEMENT, DisagreementError, near_goal
+from dense_law import DenseController
+from figures import Figure
+from timing import interleave
+
+from opspace_control import (
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.cli.robots import demo_robot
+from opspace_control.control.constraint import Constraint
+
+_GAINS = {'kp': 100.0, 'kd': 20.0}
+_POSTURE = {'kp': 25.0, 'kd': 10.0}
+_ROUNDS = 200
+_STATES = 50
+
+
+def measure():
+    """Return the figures of both modes."""
+    robot = demo_robot('talos')
+    return [
+        *_compare('Talos floating, its base without a drive', 'free_flyer', robot,
+                  robot.hands, floating=True),
+        *_compare('Talos, two hands on one object', 'grasp', robot, robot.hands[:1],
+                  loop=robot.hands[::-1])]
+
+
+def _compare(words, key, robot, frames, *, floating=False, loop=None):
+    text = robot.path().read_text()
+    model = RobotModel.from_urdf(text, floating_base=floating,
+                                 passive_joints=['base'] if floating else [])
+    middle = model.neutral()
+    for name, value in robot.start.items():
+        middle[model.q_index[model.dof_index(name)]] = value
+    held = [Constraint(*loop)] if loop else []
+    controller = OperationalSpaceController(
+        model, [PoseTask(frame, **_GAINS) for frame in frames],
+        PostureTask(**_POSTURE, target=middle), constraints=held, effort_limits=np.inf)
+    random = np.random.default_rng(seed=0)
+    poses = model.forward_kinematics(RobotState(model, middle, np.zeros(model.nv)), frames)
+    goals = {frame: near_goal(pose, random) for frame, pose in poses.items()}
+    for frame, goal in goals.items():
+        controller.tasks[frame].set_target(goal)
+    # A loop is held as the first state has it; the peer, which is not told of drift, holds each
+    # state's own: the law has no gain against drift here.
+    for constraint in held:
+        constraint.close()
+    base = 6 if floating else 0
+    names = model.dof_names[base:]
+    peer = DenseController(text, goals, loop=loop, floating=floating, kp=100.0, kd=20.0,
+                           posture_kp=25.0, posture_kd=10.0)
+    order = base + np.array([names.index(name) for name in peer.model.names[2 if floating else 1:]])
+    positions = order + (1 if floating else 0)
+    peer.posture = middle[positions]
+    states, inputs, torques = [], [], []
+    while len(states) < _STATES:
+        state, theirs = _random_state(model, middle, random, order, positions)
+        tau = controller.compute_torque(state)
+        if controller.least_eigenvalue == 0.0:
+            continue
+        difference = abs(tau[order] - peer.compute_torque(*theirs)).max() / abs(tau).max()
+        if not difference < AGREEMENT:
+            raise DisagreementError(f'{words}: differs by {difference:.1e} of the largest torque.')
+        states.append((state,))
+        inputs.append(theirs)
+        torques.append((peer.model, peer.model.createData(), *theirs,
+                        np.r_[np.zeros(base), tau[order]]))
+    times = interleave({'ours': (controller.compute_torque, states),
+                        'dense': (peer.compute_torque, inputs),
+                        **_aba(torques)}, _ROUNDS)
+    aba = min((times[name] for name in times if name.startswith('aba')), key=lambda t: t.sum())
+    return [Figure.ratio(f'modes.{key}.{name}', f'{words}: whole cycle beside {beside}',
+                         times['ours'], theirs, limit)
+            for name, beside, theirs, limit in (
+                ('aba', "one call of Pinocchio's `aba`", aba, 2.5),
+                ('dense', 'the same law, dense NumPy over Pinocchio', times['dense'], None))]
+
+
+def _random_state(model, middle, random, order, positions):
+    """Return a state, and the same for Pinocchio, whose base moves in its own axes."""
+    v = 0.3 * random.normal(size=model.nv)
+    step = 0.2 * random.normal(size=model.nv)
+    q = model.integrate(middle, step, 1.0)
+    state = RobotState(model, q, v)
+    if not model.floating_base:
+        return state, (q[positions], v[order])
+    R = pinocchio.Quaternion(q[3:7]).matrix()
+    return state, (np.r_[q[:7], q[positions]], np.r_[R.T @ v[:3], R.T @ v[3:6], v[order]])
+
+
+def _aba(torques):
+    """Return Pinocchio's articulated-body algorithm in its versions; the faster one counts."""
+    versions = getattr(pinocchio, 'Convention', None)
+    if versions is None:
+        return {'aba': (pinocchio.aba, torques)}
+    return {f'aba {version}': (pinocchio.aba, [(*arguments, version) for arguments in torques])
+            for version in (versions.LOCAL, versions.WORLD)}

@@ -1,0 +1,107 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a controller node has from its configuration to its cleanup."""
+
+import contextlib
+from collections import ChainMap
+
+import numpy as np
+
+from opspace_control.ros.command_path import command_end, command_topic
+from opspace_control.ros.command_route import CommandRoute
+from opspace_control.ros.control_cycle import ControlCycle
+from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand
+from opspace_control.ros.interface import Interface
+from opspace_control.ros.robot import apply_gains, make_controller
+from opspace_control.ros.warm_up import warm_up
+
+
+class Configuration:
+    """
+    A controller with all its code compiled, and all through which it hears, speaks and commands.
+
+    If it cannot be made, nothing of it stays behind.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    parameters : NodeParameters
+        Of the node.
+    description : str
+        URDF text.
+    order : sequence of str
+        Joints in the order of the command; if empty, the parameter or the URDF says which.
+    is_active : callable
+        Returns whether the node is commanding.
+
+    Attributes
+    ----------
+    route : CommandRoute
+    cycle : ControlCycle
+    interface : Interface
+
+    Raises
+    ------
+    OpspaceError
+        Something does not fit; says what and the cure.
+
+    """
+
+    def __init__(self, node, parameters, description, order, is_active):
+        self._parameters = parameters
+        self._logger = node.get_logger()
+        self._changed = set()  # parameters that are not applied yet
+        with contextlib.ExitStack() as undo:
+            self._make(undo, node, description, order, is_active)
+            self._undo = undo.pop_all()
+
+    def _make(self, undo, node, description, order, is_active):
+        parameters = self._parameters
+        self._controller, joints = make_controller(
+            description, ChainMap({'command_joints': order}, parameters))
+        model = self._controller.model
+        for warning in model.warnings:
+            self._logger.warning(warning)
+        unlimited = [name for name in joints if np.isinf(
+            self._controller.effort_limits[model.dof_index(name)])]
+        if unlimited:
+            self._logger.warning(f'Nothing bounds the effort of {", ".join(unlimited)}: give '
+                                 '<limit effort="..."> in the URDF.')
+        warm_up(self._controller, self._logger)
+        kind = COMMAND_TYPES[parameters['command_type']]
+        self.route = CommandRoute(node, kind, command_topic(parameters), command_end(parameters))
+        undo.callback(self.route.destroy)
+        self.cycle = ControlCycle(self._controller, EffortCommand(model, joints, kind),
+                                  self.route.publish, self._logger)
+        self.interface = Interface(node, self._controller, self.cycle, joints, parameters,
+                                   is_active)
+        undo.callback(self.interface.destroy)
+        self.apply(parameters)
+        held = [name for name, yes in zip(model.dof_names, model.locked, strict=True) if yes]
+        self._logger.info(
+            f'{model.name}: {len(joints)} joints commanded on {self.route.topic}, tasks '
+            + (', '.join(f'{task.name} ({task.frame})' for task in self._controller.tasks.values())
+               or 'none')
+            + (f'; held by something else: {", ".join(held)}' if held else ''))
+
+    def apply_soon(self, names):
+        """Take over the present values of these parameters when the control cycle has time."""
+        self._changed.update(names)
+        self.cycle.soon(self._apply_changes)
+
+    def apply(self, names):
+        """Take over the present values of these parameters."""
+        values = self._parameters
+        with self.cycle.ramps.smoothly():
+            apply_gains(self._controller, values, names)
+        self.cycle.apply(values)
+        self.route.timeout = values['safety.command_timeout']
+        self.interface.apply(values)
+
+    def destroy(self):
+        """Withdraw all topics and services."""
+        self._undo.close()
+
+    def _apply_changes(self):
+        self.apply(self._changed)
+        self._changed.clear()

@@ -1,0 +1,147 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that nobody hears, or that do not come out at the other end; time is the test's."""
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+import ros_nodes
+from ros_nodes import NEWEST, RELIABLE
+from std_msgs.msg import Float64MultiArray
+
+from opspace_control.ros.command_route import CommandRoute
+
+COMMAND = Float64MultiArray(data=[1.0, 2.0])
+
+
+@pytest.fixture
+def network():
+    with ros_nodes.network() as network:
+        yield network
+
+
+class Route:
+    """A route whose commands are sent and looked after every 10 ms of the test's own time."""
+
+    def __init__(self, network, topic='commands'):
+        self.network = network
+        self.route = CommandRoute(network.node, Float64MultiArray, topic, 'commands')
+        self.route.timeout = 0.2
+        self.now = 5.0
+        self.arrived = []
+        self.guarded = False  # whether commands arrive, as a busy machine does it: some time
+
+    def go_on(self, seconds, send=1):
+        """Send a command every so many times; return the first fault, and when it is told."""
+        begin = self.now
+        for k in range(1, round(100 * seconds) + 1):
+            self.now = begin + 0.01 * k
+            if send and k % send == 0:
+                before = len(self.arrived)
+                self.route.publish(COMMAND)
+                self.network.until(lambda before=before: len(self.arrived) > before,
+                                   ros_nodes.PATIENCE if self.guarded else 0.002)
+            fault = self.route.fault(self.now)
+            if fault:
+                return fault, self.now - begin
+        return '', seconds
+
+
+@pytest.fixture
+def direct(network):
+    return Route(network)
+
+
+@pytest.fixture
+def guarded(network):
+    return Route(network, 'guard/commands')
+
+
+def listen(network, topic, callback=lambda _: None):
+    """Return a subscription that is known to the publishers of this process."""
+    subscription = network.node.create_subscription(Float64MultiArray, topic, callback, NEWEST)
+    network.spin(0.2)
+    return subscription
+
+
+def test_nobody_who_has_never_listened_is_missed(direct):
+    assert direct.go_on(3.0)[0] == ''
+    assert not direct.route.heard
+
+
+@pytest.mark.parametrize('every', [1, 10])
+def test_somebody_who_stops_listening_is(direct, every):
+    listener = listen(direct.network, 'commands')
+    assert direct.go_on(3.0)[0] == ''
+    assert direct.route.heard
+    direct.network.node.destroy_subscription(listener)
+    direct.network.expect(lambda: not direct.route.listeners)
+    assert direct.go_on(3.0, send=0)[0] == ''
+    fault, after = direct.go_on(3.0, every)
+    assert fault == 'Nobody listens to /commands any more.'
+    assert after == pytest.approx(1.0, abs=0.11)
+    direct.route.restart()
+    assert direct.go_on(3.0)[0] == ''
+
+
+def test_a_way_on_which_nothing_has_come_through_is_not_watched(guarded):
+    listen(guarded.network, 'guard/commands')
+    assert guarded.go_on(2.0)[0] == ''
+
+
+@pytest.fixture
+def guard(guarded):
+    """What passes commands on, as a subscription; somebody else listens to them all the time."""
+    network = guarded.network
+    onward = network.node.create_publisher(Float64MultiArray, 'commands', RELIABLE)
+    network.node.create_subscription(
+        Float64MultiArray, 'guard/commands', lambda _: None, NEWEST)
+    guarded.arrived = network.listen(Float64MultiArray, 'commands')
+    guard = listen(network, 'guard/commands', onward.publish)
+    network.send(guarded.route, COMMAND, lambda: guarded.arrived)
+    guarded.guarded = True
+    assert guarded.go_on(1.0)[0] == ''
+    guarded.guarded = False
+    return guard
+
+
+@pytest.mark.parametrize(('timeout', 'every'), [(0.2, 1), (0.5, 1), (0.5, 10)])
+def test_commands_that_no_longer_come_through(guarded, guard, timeout, every):
+    guarded.route.timeout = timeout
+    guarded.network.node.destroy_subscription(guard)
+    assert guarded.go_on(3.0, send=0)[0] == ''
+    fault, after = guarded.go_on(3.0, every)
+    assert fault == 'Commands to /guard/commands do not arrive at /commands any more.'
+    assert after == pytest.approx(timeout, abs=0.11)
+
+
+def test_not_even_the_last_command_may_be_lost(guarded, guard):
+    guarded.network.node.destroy_subscription(guard)
+    assert guarded.go_on(0.1)[0] == ''
+    assert guarded.go_on(3.0, send=0)[0]
+
+
+def test_no_timeout_is_for_any_time(guarded, guard):
+    guarded.route.timeout = 0.0
+    guarded.network.node.destroy_subscription(guard)
+    assert guarded.go_on(3.0)[0] == ''
+
+
+def test_the_direct_way_leads_past_what_stands_in_front(guarded):
+    heard = guarded.network.listen(Float64MultiArray, 'commands')
+    guarded.network.expect(lambda: guarded.network.node.count_publishers('commands') == 1)
+    guarded.go_on(0.1)
+    assert not heard
+    guarded.route.direct = True
+    guarded.network.send(guarded.route, COMMAND, lambda: heard)
+    assert list(heard[0].data) == [1.0, 2.0]
+
+
+def test_leaves_nothing_behind(guarded):
+    node = guarded.network.node
+    assert node.count_publishers('commands') == node.count_subscribers('commands') == 1
+    guarded.route.destroy()
+    guarded.network.expect(lambda: not (
+        node.count_publishers('commands') or node.count_subscribers('commands')
+        or node.count_publishers('guard/commands')))
