@@ -85,6 +85,7 @@ class FakeControllerManager:
         rclpy.init(context=self._context, domain_id=domain)
         self._nodes = []
         self._manager = self._node('controller_manager', namespace)
+        self._manager.declare_parameter('update_rate', round(1.0 / _PERIOD))
         self._manager.create_service(ListControllers, '~/list_controllers', self._on_list)
         self._manager.create_service(SwitchController, '~/switch_controller', self._on_switch)
         self._loop = self._node('hardware', namespace)

@@ -25,6 +25,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control import RobotModel, RobotState
+from opspace_control.control.envelope import LONGEST_STEP
 
 ROBOT = robot_text('planar_3r')
 MODEL = RobotModel.from_urdf(ROBOT)
@@ -35,6 +36,7 @@ PARAMETERS = {
     'controller_manager': 'controller_manager', 'controller_manager_timeout': 2.0,
     'safety.state_timeout': 0.2, 'safety.release_time': 0.1,
 }
+LIMITS = MODEL.effort_limits[[MODEL.dof_index(name) for name in ORDER]]
 INTERFACES = {kind: tuple(f'{joint}/{kind}' for joint in ORDER) for kind in ('position', 'effort')}
 
 
@@ -200,6 +202,23 @@ class TestHandover:
         # No cycle is run any more for states that were waiting.
         active.network.spin(0.2)
         assert not any(active.manager['effort_controller'].received[-1][1])
+
+    def test_the_robot_is_carried_until_then(self, bench):
+        """It is in nobody's hands for some periods of the manager alone, however long it may take
+        to release a robot that nobody takes over."""
+        manager = bench.manage(broadcaster(), position_controller(), effort_controller())
+        bench.start(safety__release_time=5.0)
+        bench.log('Active')
+        assert bench.deactivate()
+        given_back(manager)
+        ours = manager['effort_controller']
+        commands = np.array([command for time, command in ours.received
+                             if time < ours.deactivated])
+        carried = np.flatnonzero(np.isclose(commands, gravity(), rtol=0.01).all(axis=1))
+        # One each 2 ms: some for the ramp down, some of zero, some until the manager has switched.
+        assert 5 < len(commands) - carried[-1] < 75
+        steps = abs(np.diff(commands[carried[-1]:], axis=0)) / LIMITS
+        assert steps.max() <= 20.0 * LONGEST_STEP
 
     @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
     def test_so_it_is_when_the_process_ends(self, bench, number):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a joint state to an effort command, and what happens when that cannot go on."""
 
-import contextlib
 import time
 
 import numpy as np
@@ -13,15 +12,12 @@ from opspace_control.control.supervisor import Supervisor
 from opspace_control.control.trips import STATE_TIMEOUT, TIME_BACKWARDS, Ends
 from opspace_control.errors import SafetyError
 from opspace_control.ros.command_output import CommandOutput
+from opspace_control.ros.release import Release
 from opspace_control.ros.state_intake import StateIntake
 from opspace_control.ros.statistics import CycleStatistics
 
-# Between two commands of a robot that is being released.
-_RELEASE_PERIOD = 0.002  # s
 # What draws the robot somewhere, of `controller.gradual`: it comes in by and by, damping at once.
 _PULLS = ('activation', 'posture.kp')
-# Some periods of a controller manager, 0.01 s if nobody says otherwise.
-_REST_TIME = 0.05  # s
 
 
 class ControlCycle:
@@ -188,36 +184,23 @@ class ControlCycle:
             self.supervisor.acknowledge()
             self.envelope.forget_state()
 
-    def release(self, take=None):
+    def end(self, take):
         """
-        Damp the robot, fading to zero effort within the release time, then command zero.
+        Run no more cycles; return the Release that takes over.
 
         Parameters
         ----------
-        take : callable, optional
-            Returns the newest JointState or None; damping follows the true velocity with it.
+        take : callable
+            Returns the newest JointState, or None if there is no new one.
 
         """
         self._released = True
-        start = now = time.perf_counter()
-        try:
-            left = 1.0
-            while self.known and (left > 0.0 or self.commanded.any()):
-                message = take() if take else None
-                if message is not None:
-                    with contextlib.suppress(SafetyError):  # the last good velocity will do
-                        self._take(message, now)
-                left = self.supervisor.fading(now - start)
-                self._output.coast(left, now)
-                time.sleep(_RELEASE_PERIOD)
-                now = time.perf_counter()
-        finally:
-            # Until whatever passes the commands on has made the zeros its last: it keeps to them.
-            end = now + _REST_TIME
-            while now < end:
-                self.rest()
-                time.sleep(_RELEASE_PERIOD)
-                now = time.perf_counter()
+
+        def look(now):
+            message = take()
+            if message is not None:
+                self._take(message, now)
+        return Release(self._intake, self._output, self.supervisor, look)
 
     def rest(self):
         """Command zero effort."""

@@ -24,6 +24,7 @@ from opspace_control.ros.qos import NEWEST
 from opspace_control.ros.robot import check_gains
 
 _WATCH_PERIOD = 0.01  # s
+_REST_TIME = 0.05  # s, of zero effort, for who keeps to the last command
 
 
 def _transition(step):
@@ -179,9 +180,11 @@ class ControllerNode(LifecycleNode):
         self.destroy_timer(self._watch)
         cycle, route = self._configuration.cycle, self._configuration.route
         route.direct = True
-        cycle.release(take=self._newest_state)
+        release = cycle.end(self._newest_state)
         if self._handover:
-            self._handover.end()
+            self._handover.end(release)
+        else:
+            release.let_go(heir=False, rest_time=_REST_TIME)
         route.flush()
         self.destroy_subscription(self._states)
         self.get_logger().info('The robot is released: zero effort is commanded.')

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller manager of ros2_control: it gives us the joints, and gets them back."""
 
+import contextlib
 import time
 
 from rcl_interfaces.srv import GetParameters
@@ -11,7 +12,7 @@ from rclpy.node import Node
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.conversions import listed
-from opspace_control.ros.switching import give_back, take_over
+from opspace_control.ros.switching import Switch, give_back, take_over
 
 try:
     from controller_manager_msgs.srv import ListControllers, SwitchController
@@ -22,7 +23,8 @@ _POLL = 5e-4  # s
 _RETRY = 0.2  # s
 # A service can be asked before its answers find the way back: discovery takes its time.
 _ASK_AGAIN = 0.5  # s
-_LEAVE_TIMEOUT = 1.5  # s, for a manager that hangs while we must go
+_LEAVE_TIMEOUT = 1.0  # s, for a manager that hangs while we must go
+_USUAL_PERIOD = 0.01  # s, of a manager that does not tell its own
 
 
 def connect(node, manager, controller, timeout):
@@ -61,6 +63,11 @@ class ControllerManager:
     timeout : float
         Longest time for each step, s.
 
+    Attributes
+    ----------
+    period : float
+        Of the controller manager's update loop, s, once the joints have been asked for.
+
     """
 
     def __init__(self, node, name, controller, timeout):
@@ -68,7 +75,8 @@ class ControllerManager:
         self.controller = controller
         self._logger = node.get_logger()
         self._timeout = timeout
-        self._taken = None
+        self.period = _USUAL_PERIOD
+        self._taken = self._return = self._obstacle = None
         # Not with the global arguments: they rename every node of the process.
         self._node = Node(
             f'{node.get_name()}_switching', context=node.context, namespace=node.get_namespace(),
@@ -79,6 +87,7 @@ class ControllerManager:
         self._switch = self._node.create_client(SwitchController, f'{name}/switch_controller')
         self._get_parameters = self._node.create_client(
             GetParameters, f'{_beside(name, controller)}/get_parameters')
+        self._get_own_parameters = self._node.create_client(GetParameters, f'{name}/get_parameters')
 
     @property
     def is_there(self):
@@ -94,7 +103,7 @@ class ControllerManager:
         """
         Return the joints of the forward controller, in the order of its commands.
 
-        Waits until it is loaded and configured.
+        Waits until it is loaded and configured; asks for the manager's period too.
 
         Raises
         ------
@@ -113,6 +122,10 @@ class ControllerManager:
                 f'efforts of {listed(joints) or "joints"}.', controller=ours.name,
                 cure='Use forward_command_controller/ForwardCommandController with joints and '
                      'interface_name: effort, or effort_controllers/JointGroupEffortController.')
+        answer = self._ask(
+            self._get_own_parameters, GetParameters.Request(names=['update_rate']), meanwhile)
+        if answer.values and answer.values[0].integer_value > 0:
+            self.period = 1.0 / answer.values[0].integer_value
         # In front of a joint there may be the controller that is commanded through a reference.
         return [joint.rpartition('/')[2] for joint in joints]
 
@@ -143,9 +156,27 @@ class ControllerManager:
         ours = self._find(self._controllers(meanwhile))
         return ours is not None and ours.state == 'active'
 
+    def has_heirs(self, meanwhile):
+        """Return whether others get the joints by `switch_off`; False if nobody answers."""
+        self._return, self._obstacle = Switch([], []), None
+        if not self._taken or not any(self._taken):
+            return False
+        try:
+            if not self.is_there:
+                raise RosInterfaceError('The controller manager has gone.',
+                                        controller=self.controller)
+            with self._haste():
+                self._return = give_back(
+                    self._controllers(meanwhile), self.controller, self._taken)
+        except RosInterfaceError as error:
+            self._obstacle = error
+        return bool(self._return.activate)
+
     def switch_off(self, meanwhile):
         """
-        Make active what was active before; a manager that does not answer is left the request.
+        Make active what was active before, as `has_heirs` has found out.
+
+        A manager that does not answer is left the request.
 
         Raises
         ------
@@ -154,19 +185,24 @@ class ControllerManager:
 
         """
         taken, self._taken = self._taken, None
-        if not taken or not any(taken):
-            return
-        if not self.is_there:
-            raise RosInterfaceError('The controller manager has gone.', controller=self.controller)
-        patience, self._timeout = self._timeout, min(self._timeout, _LEAVE_TIMEOUT)
         try:
-            self._do(give_back(self._controllers(meanwhile), self.controller, taken), meanwhile)
+            if self._obstacle:
+                raise self._obstacle
+            with self._haste():
+                self._do(self._return, meanwhile)
         except RosInterfaceError:
             # Whatever it is still doing for us, this comes after it.
             self._switch.call_async(_request(
                 taken.deactivate, taken.activate, SwitchController.Request.BEST_EFFORT,
-                self._timeout))
+                _LEAVE_TIMEOUT))
             raise
+
+    @contextlib.contextmanager
+    def _haste(self):
+        """Wait no longer than is right for a process that has to leave."""
+        patience, self._timeout = self._timeout, min(self._timeout, _LEAVE_TIMEOUT)
+        try:
+            yield
         finally:
             self._timeout = patience
 

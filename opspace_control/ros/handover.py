@@ -4,6 +4,9 @@
 
 from opspace_control.errors import RosInterfaceError
 
+# So many periods of the controller manager after a command it has certainly been obeyed.
+_REST_PERIODS = 5
+
 
 class Handover:
     """
@@ -55,8 +58,20 @@ class Handover:
                                     cure='Correct command_topic or effort_controller.')
         self._manager.switch_on(self._hold)
 
-    def end(self):
-        """Let the controllers of before have the joints, while zero effort is commanded."""
+    def end(self, release):
+        """
+        Let the controllers of before have the joints, while zero effort is commanded.
+
+        What has to be asked is asked before that, while the robot is still carried.
+
+        Parameters
+        ----------
+        release : Release
+            Takes the motion out of the robot, and lets it go.
+
+        """
+        heir = self._manager.has_heirs(release.settle)
+        release.let_go(heir, _REST_PERIODS * self._manager.period)
         try:
             self._manager.switch_off(self._cycle.rest)
         except RosInterfaceError as error:
