@@ -7,6 +7,8 @@ A robot in Gazebo, under ros2_control.
     ros2 launch opspace_control gazebo.launch.py gui:=false
     ros2 launch opspace_control gazebo.launch.py urdf:=/path/my.urdf.xacro params:=/path/my.yaml
 
+It takes the arguments of display.launch.py too, to look on and to drag goals.
+
 Gazebo holds the joints until the position controller has them, which holds them until the
 controller takes them: the robot never falls.
 """
@@ -27,6 +29,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
 from opspace_control.share import share_directory
 
@@ -54,9 +57,9 @@ def _actions(context):
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     # What every process and every robot has to agree on: there is one time, Gazebo's.
     sim_time = {'use_sim_time': True}
-    description = {'robot_description': ParameterValue(urdf_text(given['urdf'], {
-        'hardware': 'gazebo', 'interfaces': 'effort position',
-        'controllers': given['params']}), value_type=str)}
+    text = urdf_text(given['urdf'], {'hardware': 'gazebo', 'interfaces': 'effort position',
+                                     'controllers': given['params']})
+    description = {'robot_description': ParameterValue(text, value_type=str)}
     gazebo = Path(get_package_share_directory('ros_gz_sim'), 'launch', 'gz_sim.launch.py')
     flags = '-r' if given['gui'] == 'true' else '-r -s'
 
@@ -83,6 +86,11 @@ def _actions(context):
         _after(robot, spawner('joint_state_broadcaster', 'position_controller'),
                effort_controller),
         _after(effort_controller, controller),
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(
+                str(Path(share_directory(), 'launch', 'display.launch.py'))),
+            launch_arguments=[('frame', KinematicTree.from_urdf(text).root_link),
+                              ('use_sim_time', 'true')]),
     ]
 
 

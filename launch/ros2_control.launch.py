@@ -8,6 +8,8 @@ A robot under ros2_control: real hardware, a mock of it, or our simulator behind
     ros2 launch opspace_control ros2_control.launch.py hardware:=my_driver/MySystem \
         urdf:=/path/my.urdf.xacro params:=/path/my.yaml watchdog:=true
 
+It takes the arguments of display.launch.py too, to look on and to drag goals.
+
 A position controller has the joints until the controller takes them, and gets them back from it.
 """
 
@@ -16,15 +18,18 @@ from pathlib import Path
 from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
+    IncludeLaunchDescription,
     OpaqueFunction,
     RegisterEventHandler,
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
 from opspace_control.share import share_directory
 
@@ -52,8 +57,8 @@ def generate_launch_description():
 def _nodes(context):
     """Return the actions for the values the arguments have."""
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    description = {'robot_description': ParameterValue(urdf_text(given['urdf'], {
-        name: given[name] for name in ('hardware', 'interfaces')}), value_type=str)}
+    text = urdf_text(given['urdf'], {name: given[name] for name in ('hardware', 'interfaces')})
+    description = {'robot_description': ParameterValue(text, value_type=str)}
     watchdog = given['watchdog'] == 'true'
     common = {'namespace': given['namespace'], 'output': 'screen'}
 
@@ -79,6 +84,11 @@ def _nodes(context):
               if watchdog else []),
             ours('controller', *([{'command_topic': 'opspace_command_watchdog/commands'}]
                                  if watchdog else []))])),
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(
+                str(Path(share_directory(), 'launch', 'display.launch.py'))),
+            launch_arguments=[('frame', KinematicTree.from_urdf(text).root_link),
+                              ('use_sim_time', 'false')]),
     ]
     if given['hardware'] == 'topic':
         # joint_states are those of the broadcaster; the robot has its own.

@@ -3,18 +3,25 @@
 """
 A simulated robot under operational-space control.
 
-    ros2 launch opspace_control simulation.launch.py robot:=talos rviz:=true
+    ros2 launch opspace_control simulation.launch.py robot:=talos view:=true
     ros2 launch opspace_control simulation.launch.py urdf:=/path/my.urdf params:=/path/my.yaml
 
-Then send goals: ros2 topic pub --once /opspace_controller/left_hand/target_pose ...
+It takes the arguments of display.launch.py too, to look on and to drag goals. Or send them:
+ros2 topic pub --once /opspace_controller/left_hand/target_pose ...
 """
 
 from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, Shutdown
-from launch.conditions import IfCondition
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    LogInfo,
+    OpaqueFunction,
+    Shutdown,
+)
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -36,7 +43,6 @@ def generate_launch_description():
                               description='Parameter file; config/<robot>.yaml if not given.'),
         DeclareLaunchArgument('namespace', default_value='',
                               description='Namespace of all nodes.'),
-        DeclareLaunchArgument('rviz', default_value='false', description='Start RViz.'),
         OpaqueFunction(function=_nodes),
     ])
 
@@ -57,21 +63,20 @@ def _nodes(context):
              on_exit=Shutdown(reason='the controller ended'), **common),
         Node(package='opspace_control', executable='simulator', parameters=[params, given],
              on_exit=Shutdown(reason='the simulator ended'), **common),
-        _where_installed('robot_state_publisher', 'there is no TF of the robot', lambda: Node(
-            package='robot_state_publisher', executable='robot_state_publisher',
-            parameters=[given, {'use_sim_time': True}], **common)),
-        _where_installed('rviz2', 'rviz:=true does nothing', lambda: Node(
-            package='rviz2', executable='rviz2', parameters=[{'use_sim_time': True}],
-            arguments=['-d', str(Path(share_directory(), 'config', 'robot.rviz')),
-                       '-f', KinematicTree.from_urdf(description).root_link],
-            condition=IfCondition(LaunchConfiguration('rviz')), **common)),
+        _robot_state_publisher([given, {'use_sim_time': True}], common),
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(
+                str(Path(share_directory(), 'launch', 'display.launch.py'))),
+            launch_arguments=[('frame', KinematicTree.from_urdf(description).root_link),
+                              ('use_sim_time', 'true')]),
     ]
 
 
-def _where_installed(package, without, make):
-    """Return an action of a package that may be missing, or what is missed then."""
+def _robot_state_publisher(parameters, common):
+    """Return what tells TF of the robot, or what is missed where it is not installed."""
     try:
-        get_package_prefix(package)
+        get_package_prefix('robot_state_publisher')
     except PackageNotFoundError:
-        return LogInfo(msg=f'{package} is not installed: {without}.')
-    return make()
+        return LogInfo(msg='robot_state_publisher is not installed: there is no TF of the robot.')
+    return Node(package='robot_state_publisher', executable='robot_state_publisher',
+                parameters=parameters, **common)

@@ -21,7 +21,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 from opspace_control.cli.environment import own_domain, private_environment
 from opspace_control.cli.robots import ROBOTS
-from opspace_control.cli.showcase.kinematics import Reach, turn, turned
+from opspace_control.cli.showcase.kinematics import Reach
 from opspace_control.cli.showcase.plan import make_plan
 from opspace_control.cli.showcase.record import Record
 from opspace_control.cli.showcase.status import Status
@@ -56,17 +56,6 @@ def nodes_of(domain_line):
 
 
 class TestKinematics:
-
-    def test_turns(self):
-        rng = np.random.default_rng(3)
-        for _ in range(100):
-            quaternion = rng.normal(size=4)
-            quaternion /= np.linalg.norm(quaternion)
-            vector = rng.uniform(-1.0, 1.0, 3)
-            np.testing.assert_allclose(turn(turned(quaternion, vector), quaternion), vector,
-                                       atol=1e-12)
-            np.testing.assert_allclose(turn(-turned(quaternion, vector), quaternion), vector,
-                                       atol=1e-12)
 
     @pytest.mark.parametrize('name', ['dual_arm', 'planar_3r'])
     def test_bent_posture_can_move_in_all_directions(self, name):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launch files, under the real launch system where it is installed."""
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -44,9 +45,11 @@ def installed():
 
 
 def test_simulation_carries_hands():
+    shown = importlib.util.find_spec('viser') is not None
     with ros_nodes.network() as network:
         process = subprocess.Popen(
-            [sys.executable, '-c', RUN, LAUNCH / 'simulation.launch.py', 'robot:=planar_3r'],
+            [sys.executable, '-c', RUN, LAUNCH / 'simulation.launch.py', 'robot:=planar_3r',
+             f'view:={str(shown).lower()}'],
             env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             poses = network.listen(
@@ -57,6 +60,7 @@ def test_simulation_carries_hands():
             out, _ = process.communicate(timeout=30)
         assert 'The robot is released' in out
         assert 'process has died' not in out
+        assert ('opspace view: http://' in out) == shown
 
 
 @pytest.mark.parametrize(('arguments', 'packages'), [

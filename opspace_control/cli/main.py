@@ -14,6 +14,7 @@ _VERBS = {
     'controller': ('ros.controller', 'run the controller node'),
     'simulator': ('ros.simulator', 'run the simulated robot node'),
     'command_watchdog': ('ros.command_watchdog', 'run the node that damps when commands stop'),
+    'goal_markers': ('ros.goal_markers', 'run the node that lets RViz drag goals'),
     'view': ('view.main', 'show a running controller in a browser, with goals to drag'),
     'bench': ('cli.bench', 'measure the mathematics and the nodes beside their peers'),
     'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot, immutable: names, limits and the flat arrays that the recursions read."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from opspace_control.model.status import set_status
 from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import read_urdf
 from opspace_control.model.xacro import read_bytes
+from opspace_control.spatial.quaternions import turned
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,7 +184,7 @@ class KinematicTree:
         q[self.q_index[scalar]] += v[scalar] * dt
         last = self.nodes[self.nodes['kind'] == QUATERNION]
         for i, dof in zip(last['q_index'], last['v_index'], strict=True):
-            q[i:i + 4] = _turned(q[i:i + 4], v[dof - 2:dof + 1] * dt)
+            q[i:i + 4] = turned(q[i:i + 4], v[dof - 2:dof + 1] * dt)
         return q
 
     @cached_property
@@ -224,14 +224,3 @@ def _index(numbers, name, what):
     except (KeyError, TypeError):
         raise ModelError(f"The robot has no {what} '{name}'.", cure=nearest(name, numbers),
                          name=name) from None
-
-
-def _turned(quaternion, turn):
-    """Return ``exp(turn) ⊗ quaternion``, [x y z w], of unit norm; ``turn`` is a rotation vector."""
-    angle = math.hypot(*turn)
-    vector = 0.5 * np.sinc(angle / (2.0 * math.pi)) * turn
-    scalar = math.cos(0.5 * angle)
-    xyz, w = quaternion[:3], quaternion[3]
-    turned = np.append(scalar * xyz + w * vector + np.cross(vector, xyz),
-                       scalar * w - vector @ xyz)
-    return turned / math.hypot(*turned)

@@ -29,7 +29,7 @@ class GoalHandle:
     act : callable
         Runs a function in the thread of the node.
     send : callable
-        Takes the task, position (3,) and quaternion wxyz.
+        Takes the task, position (3,) and quaternion xyzw.
 
     """
 
@@ -54,15 +54,15 @@ class GoalHandle:
         return self._dragged or time.monotonic() - self._let_go < _PATIENCE
 
     def update(self, pose, goal):
-        """Send what was dragged; show the way from a position (3,) to a goal (position, SO3)."""
+        """Send what was dragged; show the way from a position (3,) to a goal (position, xyzw)."""
         if self._moved:
             self._moved = False
-            self._send(self._task, self._grip.position, self._grip.wxyz)
+            self._send(self._task, self._grip.position, np.roll(self._grip.wxyz, -1))
         elif not self.held:
-            position, turn = goal
+            position, wxyz = goal[0], np.roll(goal[1], 1)
             if (not np.allclose(position, self._grip.position, rtol=0.0, atol=_SAME)
-                    or 1.0 - abs(turn.wxyz @ self._grip.wxyz) > _SAME ** 2 / 8.0):
-                self._grip.position, self._grip.wxyz = position, turn.wxyz
+                    or 1.0 - abs(wxyz @ self._grip.wxyz) > _SAME ** 2 / 8.0):
+                self._grip.position, self._grip.wxyz = position, wxyz
         self._line.points = np.array([[pose, self._grip.position]])
 
     def show(self, shown):

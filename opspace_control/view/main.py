@@ -12,7 +12,6 @@ import argparse
 import contextlib
 import io
 import socket
-import sys
 
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.utilities import remove_ros_args
@@ -23,9 +22,8 @@ from opspace_control.ros.executor import run
 _ANYWHERE = ('0.0.0.0', '::')
 
 
-def main(arguments=None):
+def main(arguments):
     """Run the node until SIGINT or SIGTERM; return the exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
     options = _parse(remove_ros_args(arguments))
     server = open_page(options.host, options.port)
     from opspace_control.view.node import ViewNode

@@ -16,14 +16,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from opspace_control.errors import OpspaceError
+from opspace_control.ros.offer import controllers, look_for_offer
 from opspace_control.ros.outlook import Outlook
 from opspace_control.ros.qos import LATCHED, RELIABLE
+from opspace_control.ros.remote import Remote
+from opspace_control.ros.remote_parameters import RemoteParameters
 from opspace_control.view.forces import Forces
 from opspace_control.view.handles import GoalHandle
-from opspace_control.view.offer import controllers, look_for_offer
 from opspace_control.view.panel import Panel
-from opspace_control.view.parameters import RemoteParameters
-from opspace_control.view.remote import Remote
 from opspace_control.view.robot import RobotScene
 
 _FRAME = 1.0 / 30.0   # s
@@ -165,7 +165,7 @@ class ViewNode(Node):
     def _update_goals(self):
         for task in self._offer.tasks:
             pose, goal = self._remote.pose(task), self._remote.goal(task)
-            if goal is None or not np.isfinite([*goal[1], *goal[2].wxyz]).all():
+            if goal is None or not np.isfinite([*goal[1], *goal[2]]).all():
                 continue
             if task not in self._handles:
                 self._handles[task] = self._make_handle(task, goal[0])
@@ -179,8 +179,8 @@ class ViewNode(Node):
         axes = self._parameters.values.get(f'{task}.axes', 'rx').split()
         return GoalHandle(
             self._server.scene, base, task, size, any(axis.startswith('r') for axis in axes),
-            self._actions.put, lambda task, position, wxyz: self._remote and
-            self._remote.send_goal(task, frame, position, wxyz))
+            self._actions.put, lambda task, position, quaternion: self._remote and
+            self._remote.send_goal(task, frame, position, quaternion))
 
     def _on_diagnostics(self, message):
         for status in message.status:

@@ -9,6 +9,8 @@ the compiled mathematics of the controller.
 
 import numpy as np
 
+from opspace_control.spatial.quaternions import turn
+
 # One radian counts as 0.3 m where positions and orientations are weighed together.
 _WEIGHTS = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])  # m, m, m, m/rad, m/rad, m/rad
 _STEP = 1e-5  # rad or m
@@ -137,26 +139,3 @@ class Reach:
             if least > most:
                 best, most = tried, least
         return best
-
-
-def turn(goal, present):
-    """Return the rotation vector (3,), base axes, that takes one quaternion xyzw to another."""
-    x, y, z, w = _product(goal, [*(-np.asarray(present[:3])), present[3]])
-    vector, w = np.array([x, y, z]) * (1.0 if w >= 0.0 else -1.0), abs(w)
-    sine = np.linalg.norm(vector)
-    return 2.0 * vector if sine < 1e-9 else vector * (2.0 * np.arctan2(sine, w) / sine)
-
-
-def turned(quaternion, vector):
-    """Return a quaternion xyzw turned further by a rotation vector (3,), base axes."""
-    angle = np.linalg.norm(vector)
-    axis = np.sin(angle / 2.0) * np.asarray(vector) / max(angle, 1e-12)
-    return np.array(_product([*axis, np.cos(angle / 2.0)], quaternion))
-
-
-def _product(p, q):
-    """Return the quaternion product p q, both xyzw."""
-    px, py, pz, pw = p
-    qx, qy, qz, qw = q
-    return (pw * qx + px * qw + py * qz - pz * qy, pw * qy - px * qz + py * qw + pz * qx,
-            pw * qz + px * qy - py * qx + pz * qw, pw * qw - px * qx - py * qy - pz * qz)

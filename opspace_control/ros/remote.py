@@ -8,11 +8,11 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from viser.transforms import SO3
 
 from opspace_control.ros.conversions import fill_pose, fill_wrench
 from opspace_control.ros.outlook import Outlook
 from opspace_control.ros.qos import RELIABLE
+from opspace_control.spatial.quaternions import turned
 
 
 class Remote:
@@ -54,7 +54,8 @@ class Remote:
             That the pose is given in.
         position : (3,) array
             m
-        turn : SO3
+        quaternion : (4,) array
+            xyzw
 
         """
         return _pose(self._poses[task].look())
@@ -69,8 +70,8 @@ class Remote:
         pose, error = self.pose(task), self.error(task)
         if pose is None or error is None:
             return None
-        frame, position, turn = pose
-        return frame, position + error[:3], SO3.exp(error[3:]) @ turn
+        frame, position, quaternion = pose
+        return frame, position + error[:3], turned(quaternion, error[3:])
 
     def wrenches(self):
         """Yield (what, frame, six, measured) of each wrench that is told: N and N·m."""
@@ -90,12 +91,11 @@ class Remote:
         message = self._postures.take()
         return dict(zip(message.name, message.position, strict=False)) if message else {}
 
-    def send_goal(self, task, frame, position, wxyz):
-        """Send a task its goal pose."""
+    def send_goal(self, task, frame, position, quaternion):
+        """Send a task its goal: position (3,), m, and quaternion xyzw in a frame."""
         message = PoseStamped()
         message.header.frame_id = frame
-        w, *xyz = wxyz
-        fill_pose(message.pose, np.array([*position, *xyz, w]))
+        fill_pose(message.pose, np.array([*position, *quaternion]))
         self._goals[task].publish(message)
 
     def send_force(self, task, frame, six):
@@ -162,7 +162,7 @@ def _pose(message):
         return None
     p, o = message.pose.position, message.pose.orientation
     return (message.header.frame_id, np.array([p.x, p.y, p.z]),
-            SO3(np.array([o.w, o.x, o.y, o.z])))
+            np.array([o.x, o.y, o.z, o.w]))
 
 
 def _six(first, second):
