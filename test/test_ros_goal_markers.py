@@ -27,6 +27,7 @@ class Display:
 
     def __init__(self, network):
         self.network = network
+        network.commands()  # goals of a controller that nobody listens to do not move
         network.start('controller', PARAMETERS)
         network.start('goal_markers', {})
         self.updates = network.listen(Update, f'{SERVER}/update', QoSProfile(depth=100))

@@ -90,7 +90,7 @@ def viewer(stage):
 
 def test_shows_how_robot_and_controller_are(stage, viewer):
     viewer.expect(lambda: 'Active.' in viewer.text() and 'condition number' in viewer.text())
-    assert 'l_shoulder_pitch' in viewer.text()
+    viewer.expect(lambda: 'l_shoulder_pitch' in viewer.text())
     heard = stage.network.listen(JointState, 'joint_states', NEWEST)
     stage.network.expect(lambda: heard)
     positions = dict(zip(heard[-1].name, heard[-1].position, strict=True))
