@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from opspace_control.compiled import entry_point, kernel
+from opspace_control.control.base_guard import BaseGuard
 from opspace_control.control.trips import EFFORT_NOT_FINITE, POSITION_JUMP, VELOCITY_LIMIT
 from opspace_control.errors import SafetyError
 
@@ -111,6 +112,7 @@ class Envelope:
         self._guards['q_index'] = model.q_index
         self._guards['turns_freely'] = model.turns_freely
         self._guards['effort_limit'] = effort_limits
+        self._base = BaseGuard(model) if model.floating_base else None
         self.set_limits()
         self.restart()
         v, q = np.zeros(model.nv), model.neutral()
@@ -135,7 +137,7 @@ class Envelope:
         guards = self._guards
         guards['effort_rate'] = _times(effort_rate, guards['effort_limit'])
         guards['velocity_limit'] = _times(velocity_scale, self._model.velocity_limits)
-        guards['position_jump'] = position_jump
+        guards['position_jump'] = self._position_jump = position_jump
 
     def restart(self):
         """Forget the last state and the last efforts."""
@@ -150,6 +152,8 @@ class Envelope:
     def forget_state(self):
         """Compare the next state with none: the robot may have been moved meanwhile."""
         self._guards['q'] = math.nan
+        if self._base:
+            self._base.forget()
         self._elapsed = 0.0
 
     def elapse(self, dt):
@@ -166,10 +170,13 @@ class Envelope:
             POSITION_JUMP: the state is not believed; VELOCITY_LIMIT: the robot is too fast.
 
         """
-        verdict = self._judge(self._guards, state.q, state.v, self._elapsed)
-        self._elapsed = 0.0
+        dt, self._elapsed = self._elapsed, 0.0
+        verdict = self._judge(self._guards, state.q, state.v, dt)
+        turned = self._base and self._base.jumps(state, dt, self._position_jump)
         if verdict > 0:
             raise self._jump(verdict - 1, state)
+        if turned:
+            raise SafetyError(POSITION_JUMP, "The orientation of 'base' jumped.", joint='base')
         if verdict < 0:
             raise self._overspeed(-verdict - 1, state)
 

@@ -44,6 +44,10 @@ STATE_INVALID = Trip(
     'state_invalid', 'Correct what publishes joint_states.')
 TIME_BACKWARDS = Trip(
     'time_backwards', 'A restarted simulation does this, and two publishers of joint_states do.')
+ODOM_TIMEOUT = Trip(
+    'odom_timeout', 'Look at what publishes odom: is it alive, by the same clock as joint_states?')
+ODOM_INVALID = Trip(
+    'odom_invalid', 'Correct what publishes odom.')
 POSITION_JUMP = Trip(
     'position_jump', 'Check encoder and driver; call ~/hold if the new position is right.',
     Ends.IF_PROMPT)
@@ -54,5 +58,5 @@ EFFORT_NOT_FINITE = Trip(
     'effort_not_finite', 'Check gains and goals; then call ~/hold.',
     Ends.BY_HAND, blind=False)
 
-TRIPS = (STATE_TIMEOUT, STATE_INVALID, TIME_BACKWARDS, POSITION_JUMP, VELOCITY_LIMIT,
-         EFFORT_NOT_FINITE)
+TRIPS = (STATE_TIMEOUT, STATE_INVALID, TIME_BACKWARDS, ODOM_TIMEOUT, ODOM_INVALID, POSITION_JUMP,
+         VELOCITY_LIMIT, EFFORT_NOT_FINITE)

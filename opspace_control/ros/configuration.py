@@ -12,6 +12,7 @@ from opspace_control.ros.command_route import CommandRoute
 from opspace_control.ros.control_cycle import ControlCycle
 from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.interface import Interface
+from opspace_control.ros.odometry import BaseOdometry
 from opspace_control.ros.robot import apply_gains, make_controller
 from opspace_control.ros.warm_up import warm_up
 
@@ -38,6 +39,8 @@ class Configuration:
     ----------
     route : CommandRoute
     cycle : ControlCycle
+    odometry : BaseOdometry or None
+        Of a floating base.
     interface : Interface
 
     Raises
@@ -58,7 +61,8 @@ class Configuration:
     def _make(self, undo, node, description, order, is_active):
         parameters = self._parameters
         self._controller, joints = make_controller(
-            description, ChainMap({'command_joints': order}, parameters))
+            description, ChainMap({'command_joints': order}, parameters),
+            floating_base=parameters['floating_base'])
         model = self._controller.model
         for warning in model.warnings:
             self._logger.warning(warning)
@@ -71,8 +75,11 @@ class Configuration:
         kind = COMMAND_TYPES[parameters['command_type']]
         self.route = CommandRoute(node, kind, command_topic(parameters), command_end(parameters))
         undo.callback(self.route.destroy)
+        self.odometry = BaseOdometry(
+            model, parameters['odom_frame'], parameters['frame_prefix'],
+            ) if model.floating_base else None
         self.cycle = ControlCycle(self._controller, EffortCommand(model, joints, kind),
-                                  self.route.publish, self._logger)
+                                  self.route.publish, self._logger, self.odometry)
         self.interface = Interface(node, self._controller, self.cycle, joints, parameters,
                                    is_active)
         undo.callback(self.interface.destroy)
@@ -96,6 +103,8 @@ class Configuration:
             apply_gains(self._controller, values, names)
         self.cycle.apply(values)
         self.route.timeout = values['safety.command_timeout']
+        if self.odometry:
+            self.odometry.timeout = values['safety.odom_timeout']
         self.interface.apply(values)
 
     def destroy(self):

@@ -35,6 +35,8 @@ class ControlCycle:
     publish : callable
         Sends it.
     logger : rclpy logger
+    odometry : BaseOdometry, optional
+        Knows where a floating base is.
 
     Attributes
     ----------
@@ -48,14 +50,14 @@ class ControlCycle:
 
     """
 
-    def __init__(self, controller, command, publish, logger):
+    def __init__(self, controller, command, publish, logger, odometry=None):
         model = controller.model
         self._controller = controller
         self._logger = logger
         self.envelope = Envelope(model, controller.effort_limits)
         self.supervisor = Supervisor()
         self.ramps = Ramps(controller.gradual)
-        self._intake = StateIntake(model, self.envelope)
+        self._intake = StateIntake(model, self.envelope, odometry)
         self._output = CommandOutput(controller, self.envelope, self._intake, command, publish)
         self.period = 0.0           # s, shortest time between two cycles
         self.state_timeout = 0.05   # s, 0 for never
@@ -123,6 +125,8 @@ class ControlCycle:
         if self._released:
             return
         now = time.perf_counter()
+        if self._intake.expects(message, now):
+            return
         try:
             self._take(message, now)
             # A quarter of a period early is still this period's turn.

@@ -112,6 +112,8 @@ class ControllerNode(LifecycleNode):
         # What start-up left behind would be searched for garbage in the middle of control.
         gc.collect()
         gc.freeze()
+        if made.odometry:
+            made.odometry.listen(self)
         self._states = self.create_subscription(
             JointState, 'joint_states', made.cycle.on_joint_state, NEWEST)
         self._watch = self.create_timer(
@@ -187,6 +189,8 @@ class ControllerNode(LifecycleNode):
             release.let_go(heir=False, rest_time=_REST_TIME)
         route.flush()
         self.destroy_subscription(self._states)
+        if self._configuration.odometry:
+            self._configuration.odometry.ignore()
         self.get_logger().info('The robot is released: zero effort is commanded.')
 
     def _give_up(self):

@@ -63,6 +63,11 @@ NODE = (
     DERIVED_COMMAND_TOPIC,
     COMMAND_TYPE,
     DERIVED_COMMAND_JOINTS,
+    Parameter('floating_base', 'bool', False,
+              'Whether the root link moves freely, as odom tells. Goals are then in the frame '
+              'odom_frame where they name none.'),
+    Parameter('odom_frame', 'string', 'odom',
+              "The world's frame, z up: header.frame_id of odom. With a floating base."),
     Parameter('passive_joints', 'string_array', [],
               'Joints without a drive: their effort is not ours to command.'),
     Parameter('locked_joints', 'string_array', [], 'Joints held by a brake.'),
@@ -90,8 +95,8 @@ NODE = (
               "Velocity of a joint that stops the robot, in multiples of the URDF's limit.",
               '', 0.01, 1e6, read_only=False),
     Parameter('limits.workspace_lower', 'double_array', [-math.inf] * 3,
-              'Least x, y and z of a goal, in the base frame. Goals further away than the robot '
-              'reaches are refused in any case.', 'm', length=3, read_only=False),
+              'Least x, y and z of a goal, in the base frame (odom_frame, if the base floats). '
+              'Goals further away than the robot reaches are refused in any case.', 'm', length=3, read_only=False),
     Parameter('limits.workspace_upper', 'double_array', [math.inf] * 3,
               'Greatest x, y and z of a goal, in the base frame.', 'm', length=3, read_only=False),
     Parameter('limits.goal_rate', 'double', 1000.0,
@@ -104,9 +109,13 @@ NODE = (
               'Where commands reach the effort controller through something else, such as a '
               'command watchdog: longest time in which none arrives there while they are sent; '
               'then the controller leaves. 0: any.', 's', 0.0, 60.0, read_only=False),
+    Parameter('safety.odom_timeout', 'double', 0.1,
+              'Longest time that odom is behind the joint states, or ahead of them, before the '
+              'robot is only damped. 0: any. With a floating base.', 's', 0.0, 60.0,
+              read_only=False),
     Parameter('safety.position_jump', 'double', 0.1,
-              'A joint this far from where its velocity has led it since the last state is not '
-              'believed.', 'rad or m', 1e-3, 1e6, read_only=False),
+              'A joint, or a floating base, this far from where its velocity has led it since the '
+              'last state is not believed.', 'rad or m', 1e-3, 1e6, read_only=False),
     Parameter('safety.release_time', 'double', 0.3,
               'Time in which damping fades to zero effort when the controller leaves or the joint '
               'states stop.', 's', 0.0, 10.0, read_only=False),

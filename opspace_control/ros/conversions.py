@@ -31,7 +31,7 @@ class JointStateReader:
     Parameters
     ----------
     model : KinematicTree
-        Robot with a fixed base whose dofs all have a coordinate of their own.
+        Robot whose dofs, those of a floating base aside, all have a coordinate of their own.
 
     Raises
     ------
@@ -41,18 +41,19 @@ class JointStateReader:
     """
 
     def __init__(self, model):
-        for name, index in zip(model.dof_names, model.q_index, strict=True):
-            if index < 0 or model.floating_base:
+        first = 6 * model.floating_base
+        self._wanted = model.dof_names[first:]
+        for name, index in zip(self._wanted, model.q_index[first:], strict=True):
+            if index < 0:
                 raise RosInterfaceError(
                     f"'{name}' cannot be given by a JointState.", joint=name,
-                    cure='Use a robot with a fixed base and joints of one degree of freedom.')
-        self._model = model
+                    cure='Use joints of one degree of freedom, and floating_base for the base.')
         self._names = None
-        self._from = np.zeros(model.nv, dtype=np.intp)
+        self._from = np.zeros(len(self._wanted), dtype=np.intp)
 
     def read(self, message):
         """
-        Return the message's positions and velocities, (nv,) each, in the order of the model.
+        Return the message's positions and velocities, of the joints, in the order of the model.
 
         Raises
         ------
@@ -73,12 +74,12 @@ class JointStateReader:
     def _match(self, names):
         self._names = None
         where = {name: i for i, name in enumerate(names)}
-        missing = [name for name in self._model.dof_names if name not in where]
+        missing = [name for name in self._wanted if name not in where]
         if missing:
             raise RosInterfaceError(
                 f'The joint state lacks {listed(missing)}.', joint=missing[0],
                 cure='Its publisher must give every joint of the robot description in one message.')
-        self._from[:] = [where[name] for name in self._model.dof_names]
+        self._from[:] = [where[name] for name in self._wanted]
         self._names = list(names)
 
 

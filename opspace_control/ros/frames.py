@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a frame that a message names is, seen from the robot's base."""
+"""Where a frame that a message names is, seen from the base or, if that floats, the world."""
 
 import numpy as np
 
@@ -15,6 +15,8 @@ class Frames:
     """
     Frames of messages: links of the robot by its own kinematics, all others by TF.
 
+    What tasks call the base frame is the root link's, or that of the world if the base floats.
+
     Parameters
     ----------
     model : RobotModel
@@ -23,6 +25,8 @@ class Frames:
     transforms : Transforms
     prefix : str
         What the robot's links begin with in messages, as robot_state_publisher's frame_prefix.
+    world : str
+        What the world's frame is called in messages; for a floating base.
 
     Attributes
     ----------
@@ -33,7 +37,7 @@ class Frames:
 
     """
 
-    def __init__(self, model, cycle, transforms, prefix=''):
+    def __init__(self, model, cycle, transforms, prefix='', world='odom'):
         self._model = model
         self._cycle = cycle
         self._transforms = transforms
@@ -41,7 +45,9 @@ class Frames:
         self._links = {self.named(link): link for link in model.frame_names}
         for link in model.frame_names:  # also as the URDF calls them
             self._links.setdefault(link, link)
-        self.base = self.named(model.root_link)
+        self.base = world if model.floating_base else self.named(model.root_link)
+        # The root link of a floating base is a link like any other.
+        self._here = {'', self.base} | (set() if model.floating_base else {model.root_link})
         self.timeout = 1.0
 
     def named(self, link):
@@ -64,7 +70,7 @@ class Frames:
 
         """
         frame = frame.lstrip('/')
-        if frame in ('', self.base, self._model.root_link):
+        if frame in self._here:
             return np.eye(4)
         chain = self._ancestors(frame, self._links)
         top, transform = chain[-1]

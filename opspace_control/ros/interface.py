@@ -49,7 +49,7 @@ class Interface:
         self._transforms = Transforms(node)
         undo.callback(self._transforms.destroy)
         self._frames = Frames(controller.model, cycle, self._transforms,
-                              parameters['frame_prefix'])
+                              parameters['frame_prefix'], parameters['odom_frame'])
         self._goals = Goals(node, controller, cycle, self._frames)
         undo.callback(self._goals.destroy)
         self._feedback = Feedback(node)

@@ -20,6 +20,8 @@ class StateIntake:
     model : RobotModel
     envelope : Envelope
         Judges them.
+    odometry : BaseOdometry, optional
+        Knows where a floating base is.
 
     Attributes
     ----------
@@ -34,8 +36,9 @@ class StateIntake:
 
     """
 
-    def __init__(self, model, envelope):
+    def __init__(self, model, envelope, odometry=None):
         self._reader = JointStateReader(model)
+        self._odometry = odometry
         self._envelope = envelope
         # In turns: what is read may turn out not to be true.
         self.state, self._candidate = (
@@ -49,6 +52,13 @@ class StateIntake:
         self.last_good = now
         self._unspent = 0.0
         self.clock.restart(now)
+        if self._odometry:
+            self._odometry.forget()
+
+    def expects(self, message, now):
+        """Return whether the rest of what a first JointState needs may still be on its way."""
+        return self._odometry is not None and self._odometry.expected(
+            nanoseconds(message.header.stamp), now)
 
     def take(self, message, now):
         """
@@ -57,14 +67,21 @@ class StateIntake:
         Raises
         ------
         SafetyError
-            TIME_BACKWARDS, STATE_INVALID, POSITION_JUMP: it is not believed; VELOCITY_LIMIT: it is.
+            TIME_BACKWARDS, STATE_INVALID, ODOM_TIMEOUT, ODOM_INVALID, POSITION_JUMP: it is not
+            believed; VELOCITY_LIMIT: it is.
 
         """
-        dt = self.clock.step(nanoseconds(message.header.stamp), now)
+        stamp = nanoseconds(message.header.stamp)
+        dt = self.clock.step(stamp, now)
         self._unspent += dt
         self._envelope.elapse(dt)
         try:
-            self._candidate.update(*self._reader.read(message))
+            q, v = self._reader.read(message)
+            if self._odometry:
+                q, v = self._odometry.complete(q, v, stamp, now)
+            self._candidate.update(q, v)
+        except SafetyError:
+            raise
         except OpspaceError as error:
             raise SafetyError(STATE_INVALID, str(error)) from error
         try:
