@@ -87,11 +87,15 @@ class TestJointStateReader:
         q, _ = reader.read(joint_state(dict(reversed(values.items()))))
         np.testing.assert_array_equal(q, np.arange(4.0))
 
-    @pytest.mark.parametrize(('text', 'options'), [
-        (robots.chain('floating'), {}), (ROBOT, {'floating_base': True})])
-    def test_refuses_robots_no_joint_state_can_describe(self, text, options):
+    def test_of_a_floating_base_only_the_joints_are_read(self):
+        model = KinematicTree.from_urdf(ROBOT, floating_base=True)
+        q, v = JointStateReader(model).read(joint_state({'j3': 3.0, 'j1': 1.0, 'j2': 2.0}))
+        np.testing.assert_array_equal(q, [1.0, 2.0, 3.0])
+        np.testing.assert_array_equal(v, np.zeros(3))
+
+    def test_refuses_robots_no_joint_state_can_describe(self):
         with pytest.raises(RosInterfaceError, match='JointState'):
-            JointStateReader(KinematicTree.from_urdf(text, **options))
+            JointStateReader(KinematicTree.from_urdf(robots.chain('floating')))
 
 
 def test_command_is_in_its_own_order_and_one_message(model):

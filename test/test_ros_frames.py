@@ -28,7 +28,7 @@ from controller_bench import (
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from ros_nodes import CONTROLLER, joint_state
 
-from opspace_control import OpspaceError
+from opspace_control import OpspaceError, RobotModel, RobotState
 from opspace_control.ros.conversions import matrix_from_pose
 from opspace_control.ros.frames import Frames
 from opspace_control.ros.qos import TF, TF_STATIC
@@ -178,6 +178,41 @@ def near(seed):
     transform = pose(seed)
     transform[:3, 3] *= 0.1
     return transform
+
+
+class TestFloatingBase:
+    """What tasks call the base frame is the world's then: it is called as odometry calls it."""
+
+    @pytest.fixture
+    def floating(self):
+        model = RobotModel.from_urdf(ros_nodes.robot_text('dual_arm'), floating_base=True)
+        rng = np.random.default_rng(3)
+        base = pose(4)
+        q = np.concatenate([base[:3, 3], quaternion_from_matrix(base[:3, :3]),
+                            rng.uniform(-1.0, 1.0, model.nv - 6)])
+        return model, SimpleNamespace(known=True, state=RobotState(model, q, np.zeros(model.nv)))
+
+    def test_the_world_stays_and_links_move(self, floating):
+        model, cycle = floating
+        frames = Frames(model, cycle, Tree(), world='map')
+        assert frames.base == 'map'
+        for name in ('', 'map', '/map'):
+            np.testing.assert_array_equal(frames.in_base(name), np.eye(4))
+        poses = model.forward_kinematics(cycle.state)
+        for link in ('base_link', 'l_hand'):
+            np.testing.assert_allclose(frames.in_base(link), poses[link])
+        with pytest.raises(OpspaceError, match='odom'):
+            frames.in_base('odom')
+
+    def test_what_stands_in_the_world_or_on_the_robot(self, floating):
+        model, cycle = floating
+        tree = Tree(table=('odom', pose(0)), odom=('map', pose(1)), shelf=('map', pose(2)),
+                    camera=('base_link', pose(3)))
+        frames = Frames(model, cycle, tree)
+        np.testing.assert_allclose(frames.in_base('table'), pose(0))
+        np.testing.assert_allclose(frames.in_base('shelf'), np.linalg.inv(pose(1)) @ pose(2))
+        base = model.forward_kinematics(cycle.state, ['base_link'])['base_link']
+        np.testing.assert_allclose(frames.in_base('camera'), base @ pose(3))
 
 
 class TestThroughTf:

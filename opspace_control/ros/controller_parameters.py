@@ -96,7 +96,8 @@ NODE = (
               '', 0.01, 1e6, read_only=False),
     Parameter('limits.workspace_lower', 'double_array', [-math.inf] * 3,
               'Least x, y and z of a goal, in the base frame (odom_frame, if the base floats). '
-              'Goals further away than the robot reaches are refused in any case.', 'm', length=3, read_only=False),
+              'Goals further away than the robot reaches are refused in any case.',
+              'm', length=3, read_only=False),
     Parameter('limits.workspace_upper', 'double_array', [math.inf] * 3,
               'Greatest x, y and z of a goal, in the base frame.', 'm', length=3, read_only=False),
     Parameter('limits.goal_rate', 'double', 1000.0,
