@@ -11,7 +11,7 @@ from opspace_control.control.arguments import check_arguments, level_rows, read_
 from opspace_control.control.constraint import bind_constraints
 from opspace_control.control.cycle import CYCLE, control_cycle
 from opspace_control.control.joint_status import JointStatus
-from opspace_control.control.stack import ROWS, SQUARES
+from opspace_control.control.stack import ROWS, SCALE, SQUARES
 from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.workspace import (
@@ -120,13 +120,15 @@ class OperationalSpaceController:
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         held, rows = 6 * len(constraints), 6 * points.size
         self._inverse_inertia = poisoned((rows - held, rows - held))
+        stack = poisoned((ROWS, rows))
+        self._row_scales = stack[SCALE, held:]
         self._arguments = (
             self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),
             self._status.yields, points, supports,
             bind_constraints(constraints, points['other'][:len(constraints)]), records,
             sensor_records, level_rows(tasks, held), dofs, goal, self.passive_forces.dofs,
             self._posture_acceleration, poisoned(model.nv), poisoned(model.nv),
-            self._inverse_inertia, poisoned((ROWS, rows)), poisoned((SQUARES, rows, rows)),
+            self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
             np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
         self._compute = None
 
@@ -226,6 +228,10 @@ class OperationalSpaceController:
         self._status.change(passive_joints, locked_joints)
         self._cycle['yields'] = self._status.yields.any()
 
+    def check_status(self, passive_joints=None, locked_joints=None):
+        """Raise a ModelError if `set_status` would; nothing changes."""
+        self._status.checked(passive_joints, locked_joints)
+
     @property
     def passive(self):
         """Which degrees of freedom have no drive, (nv,) of bool."""
@@ -274,6 +280,16 @@ class OperationalSpaceController:
         """
         lower = np.tril(self._inverse_inertia)
         return lower + np.tril(lower, -1).T
+
+    @property
+    def row_scales(self):
+        """
+        What takes masses and units out of Λ⁻¹ at the last cycle, (6m,), for its rows and columns.
+
+        It is that of all joints that are free: what constraints and passive joints take away shows
+        as small eigenvalues. Zero for axes that nobody asks for.
+        """
+        return self._row_scales.copy()
 
     @property
     def posture_acceleration(self):

@@ -45,6 +45,12 @@ class JointStatus:
             nothing has changed.
 
         """
+        status = self.checked(passive_joints, locked_joints)
+        self.nodes['status'] = status
+        self.yields[:] = yielding_nodes(self.nodes)
+
+    def checked(self, passive_joints=None, locked_joints=None):
+        """Return what `change` would make the status of the nodes, or raise as it would."""
         model, names = self._model, np.array(self._model.dof_names, object)
         passive, locked = read_status(
             names, model.joint_dofs, model.mimics,
@@ -52,13 +58,14 @@ class JointStatus:
             names[self.locked] if locked_joints is None else locked_joints)
         nodes = self.nodes.copy()
         write_status(nodes, passive, locked)
-        stuck = immovable_nodes(nodes, generic_coordinates(model.nq))
+        # Only a joint that is let go may find nothing that opposes it.
+        stuck = (immovable_nodes(nodes, generic_coordinates(model.nq))
+                 if (self.locked & ~locked).any() else ())
         if len(stuck):
             joint = model.dof_names[nodes['v_index'][stuck[-1]]]
             raise ModelError(f"No inertia opposes joint '{joint}'.", joint=joint, element=joint,
                              cure=f"Keep it locked: locked_joints=['{joint}', ...].")
-        self.nodes['status'] = nodes['status']
-        self.yields[:] = yielding_nodes(nodes)
+        return nodes['status']
 
     @property
     def passive(self):

@@ -81,23 +81,18 @@ def task_freedom(model, state, tasks, nearly_lost=2e-2):
     """
     frames, mass = [task.frame for task in tasks], model.nodes['mass'].sum()
     inverse_inertia = operational_space(model, state, frames).inverse_inertia
+    # Active joints alone are measured by what all joints that are free can do.
     whole = free_responses(model, state, frames)[0]
-    return freedom_of_inertia(inverse_inertia, tasks, mass, nearly_lost, whole)
+    return scaled_freedom(
+        inverse_inertia, tasks, _scale(whole.diagonal(), 1.0 / mass), nearly_lost)
 
 
-def freedom_of_inertia(inverse_inertia, tasks, mass, nearly_lost=1e-2, whole=None):
-    """
-    Return the `Freedom` of ``tasks`` whose frames have this Λ⁻¹ (6m, 6m).
-
-    ``mass`` is the robot's, kg; ``whole`` (6m, 6m) the Λ⁻¹ of all joints that are free, which
-    active ones alone are measured by; the other parameters are those of `task_freedom`.
-    """
+def scaled_freedom(inverse_inertia, tasks, scale, nearly_lost=1e-2):
+    """Return the `Freedom` of ``tasks`` with this Λ⁻¹ (6m, 6m), its rows scaled by (6m,)."""
     chosen = [(6 * e + r, (task.name, axis)) for e, task in enumerate(tasks)
               for r, axis in enumerate(AXES) if axis in task.axes]
     index, rows = [i for i, _ in chosen], [row for _, row in chosen]
-    L = inverse_inertia
-    scale = _scale((L if whole is None else whole).diagonal(), 1.0 / mass)
-    scaled = (scale[:, None] * L * scale)[np.ix_(index, index)]
+    scaled = (scale[:, None] * inverse_inertia * scale)[np.ix_(index, index)]
     eigenvalues, vectors = np.linalg.eigh(scaled)
     fixed = scaled.diagonal() <= RANK_TOLERANCE
     lost = eigenvalues <= RANK_TOLERANCE

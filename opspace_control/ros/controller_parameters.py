@@ -69,8 +69,14 @@ NODE = (
     Parameter('odom_frame', 'string', 'odom',
               "The world's frame, z up: header.frame_id of odom. With a floating base."),
     Parameter('passive_joints', 'string_array', [],
-              'Joints without a drive: their effort is not ours to command.'),
-    Parameter('locked_joints', 'string_array', [], 'Joints held by a brake.'),
+              'Joints without a drive, or whose drive is dead: they get no effort, and the others '
+              'take them along. Joints in a <ros2_control> block of the URDF without any command '
+              "interface are passive unless they are commanded; [''] stands for none.",
+              read_only=False),
+    Parameter('locked_joints', 'string_array', [],
+              'Joints held by a brake, whether they have a drive or not. Moving joints that are '
+              'neither commanded nor passive are taken to be held by something else.',
+              read_only=False),
     GRAVITY_COMPENSATION,
     Parameter('update_rate', 'double', 0.0,
               'Highest rate of the control cycle, which runs on each joint state. 0: on every one.',

@@ -8,12 +8,13 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
-from opspace_control.control.preflight import freedom_of_inertia
+from opspace_control.control.preflight import scaled_freedom
 from opspace_control.ros.qos import RELIABLE
 
 _PERIOD = 1.0  # s
 # Scaled eigenvalue of Λ⁻¹ below which a direction is told of: twice the usual threshold of release.
 _NEARLY_LOST = 1e-2
+_LOST = 'lost or nearly lost directions'
 # Parts of a direction smaller than this are not told.
 _SMALL = 0.05
 
@@ -68,13 +69,13 @@ class Diagnostics:
             summary = 'Inactive.'
         elif self._cycle.fault:
             level, summary = DiagnosticStatus.ERROR, self._cycle.fault
-        elif warnings := self._warnings(facts):
+        elif warnings := self._warnings(facts, values):
             level, summary = DiagnosticStatus.WARN, ' '.join(warnings)
         return DiagnosticStatus(
             level=level, name=self._name, hardware_id=self._controller.model.name, message=summary,
             values=[KeyValue(key=key, value=value) for key, value in values.items()])
 
-    def _warnings(self, facts):
+    def _warnings(self, facts, values):
         warnings = []
         if not facts['cycles']:
             warnings.append('No joint states.')
@@ -83,7 +84,9 @@ class Diagnostics:
         if facts['limited']:
             warnings.append('Effort limits are reached.')
         if facts['released']:
-            warnings.append('Directions of the tasks are lost.')
+            lost = values.get(_LOST, 'none')
+            warnings.append('Directions of the tasks are lost'
+                            + (f': {lost}.' if lost != 'none' else '.'))
         return warnings
 
     def _values(self, facts, now):
@@ -97,9 +100,11 @@ class Diagnostics:
             values['missed cycles'] = str(facts['missed'])
         values |= {
             'cycles at an effort limit': str(facts['limited']),
-            'joints at an effort limit': ', '.join(self._limited_joints()) or 'none',
+            'joints at an effort limit': self._named(self._at_limit()),
             'efforts held back by their rate limit': str(self._cycle.envelope.held_back),
-            'cycles with lost directions': str(facts['released'])}
+            'cycles with lost directions': str(facts['released']),
+            'passive joints': self._named(self._controller.passive),
+            'locked joints': self._named(self._controller.locked)}
         acting = [(e, task) for e, task in enumerate(self._controller.tasks.values())
                   if task.enabled]
         values['tasks that act'] = ', '.join(task.name for _, task in acting) or 'none'
@@ -108,23 +113,27 @@ class Diagnostics:
             values |= self._freedom(inverse_inertia, acting)
         return values
 
-    def _limited_joints(self):
-        """Return the joints that were commanded as much as they may at the last cycle."""
+    def _at_limit(self):
+        """Return which dofs were commanded as much as they may at the last cycle, (nv,) bool."""
         limits = self._controller.effort_limits
-        at_limit = (abs(self._cycle.commanded) >= limits) & (limits > 0.0)
-        return [self._controller.model.dof_names[k] for k in np.flatnonzero(at_limit)]
+        return (abs(self._cycle.commanded) >= limits) & (limits > 0.0)
+
+    def _named(self, dofs):
+        """Return the names of some dofs, (nv,) bool, as text."""
+        names = self._controller.model.dof_names
+        return ', '.join(names[k] for k in np.flatnonzero(dofs)) or 'none'
 
     def _freedom(self, inverse_inertia, acting):
         """Return how well the robot can move the acting tasks' frames at the last cycle."""
         index = np.concatenate([np.arange(6 * e, 6 * e + 6) for e, _ in acting])
-        freedom = freedom_of_inertia(
+        freedom = scaled_freedom(
             inverse_inertia[np.ix_(index, index)], [task for _, task in acting],
-            self._controller.model.nodes['mass'].sum(), _NEARLY_LOST)
+            self._controller.row_scales[index], _NEARLY_LOST)
         immovable = [f'{task} {axis}' for task, axis in freedom.immovable]
         weak = [_in_words(direction.wrench) for direction in freedom.weak]
         return {'condition number': f'{freedom.condition:.3g}',
                 'least eigenvalue': f'{freedom.eigenvalues.min():.3g}',
-                'lost or nearly lost directions': '; '.join([*immovable, *weak]) or 'none'}
+                _LOST: '; '.join([*immovable, *weak]) or 'none'}
 
 
 def _in_words(wrench):

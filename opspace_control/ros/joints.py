@@ -74,14 +74,15 @@ def joint_status(model, commanded, passive=(), locked=()):
         A name is no moving joint, nor a degree of freedom of one.
 
     """
+    # An empty name is none: `ros2 param set` has no way to say an empty list but [''].
+    locked = [name for name in dict.fromkeys(locked) if name]
+    passive = [name for name in dict.fromkeys(passive) if name and name not in locked]
     for parameter, names in (('passive_joints', passive), ('locked_joints', locked)):
         for name in names:
             known = {*model.joint_dofs, *model.dof_names}
             if name not in known:
                 raise RosInterfaceError(f"{parameter}: '{name}' is no moving joint.",
                                         cure=nearest(name, sorted(known)), joint=name)
-    locked = list(dict.fromkeys(locked))
-    passive = [name for name in dict.fromkeys(passive) if name not in locked]
     if model.floating_base and BASE not in (*passive, *locked):
         passive.append(BASE)
     said = {joint for joint, dofs in model.joint_dofs.items()
