@@ -85,7 +85,7 @@ class TestCycle:
         np.testing.assert_allclose(
             bench.command(joint_state(START)),
             [expected[model.dof_index(name)] for name in wanted], rtol=1e-9, atol=1e-9)
-        bench.log('held by something else')
+        bench.log('; locked: ')
 
     def test_update_rate_bounds_the_cycle(self, node):
         node.command(joint_state(START))
@@ -238,7 +238,7 @@ class TestParameters:
         ({'kp': 1.0}, "'posture.kp'"),
         ({'robot_description': '<robot/>'}, 'no link'),
         ({'command_joints': ['l_elbow', 'l_elbow']}, 'l_elbow'),
-        ({'passive_joints': ['l_elbow']}, 'l_elbow'),
+        ({'passive_joints': ['l_elbov']}, "'l_elbow'"),
         ({'tasks': ['posture']}, 'No task'),
     ])
     def test_bad_ones_end_the_node_with_the_reason(self, network, parameters, complaint):

@@ -283,12 +283,7 @@ class OperationalSpaceController:
 
     @property
     def row_scales(self):
-        """
-        What takes masses and units out of Λ⁻¹ at the last cycle, (6m,), for its rows and columns.
-
-        It is that of all joints that are free: what constraints and passive joints take away shows
-        as small eigenvalues. Zero for axes that nobody asks for.
-        """
+        """Scaling of Λ⁻¹'s rows at the last cycle, (6m,), by all free joints; 0: not asked for."""
         return self._row_scales.copy()
 
     @property

@@ -12,9 +12,13 @@ from opspace_control.ros.command_route import CommandRoute
 from opspace_control.ros.control_cycle import ControlCycle
 from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.interface import Interface
+from opspace_control.ros.joints import joint_status
 from opspace_control.ros.odometry import BaseOdometry
 from opspace_control.ros.robot import apply_gains, make_controller
 from opspace_control.ros.warm_up import warm_up
+
+# Which joints are active: changed as a whole, at once.
+STATUS_PARAMETERS = frozenset({'passive_joints', 'locked_joints'})
 
 
 class Configuration:
@@ -63,6 +67,7 @@ class Configuration:
         self._controller, joints = make_controller(
             description, ChainMap({'command_joints': order}, parameters),
             floating_base=parameters['floating_base'])
+        self._joints = joints
         model = self._controller.model
         for warning in model.warnings:
             self._logger.warning(warning)
@@ -84,12 +89,15 @@ class Configuration:
                                    is_active)
         undo.callback(self.interface.destroy)
         self.apply(parameters)
-        held = [name for name, yes in zip(model.dof_names, model.locked, strict=True) if yes]
         self._logger.info(
             f'{model.name}: {len(joints)} joints commanded on {self.route.topic}, tasks '
             + (', '.join(f'{task.name} ({task.frame})' for task in self._controller.tasks.values())
                or 'none')
-            + (f'; held by something else: {", ".join(held)}' if held else ''))
+            + f'; passive: {self._named(model.passive)}; locked: {self._named(model.locked)}.')
+
+    def check(self, values):
+        """Raise an OpspaceError if the joints cannot have the status that parameters give them."""
+        self._controller.check_status(*self._status(values))
 
     def apply_soon(self, names):
         """Take over the present values of these parameters when the control cycle has time."""
@@ -101,6 +109,8 @@ class Configuration:
         values = self._parameters
         with self.cycle.ramps.smoothly():
             apply_gains(self._controller, values, names)
+        if not STATUS_PARAMETERS.isdisjoint(names):
+            self._controller.set_status(*self._status(values))
         self.cycle.apply(values)
         self.route.timeout = values['safety.command_timeout']
         if self.odometry:
@@ -111,6 +121,18 @@ class Configuration:
         """Withdraw all topics and services."""
         self._undo.close()
 
+    def _status(self, values):
+        return joint_status(self._controller.model, self._joints, values['passive_joints'],
+                            values['locked_joints'])
+
+    def _named(self, dofs):
+        """Return the names of some dofs, (nv,) bool, as text."""
+        names = self._controller.model.dof_names
+        return ', '.join(names[k] for k in np.flatnonzero(dofs)) or 'none'
+
     def _apply_changes(self):
         self.apply(self._changed)
+        if not STATUS_PARAMETERS.isdisjoint(self._changed):
+            self._logger.info(f'Passive: {self._named(self._controller.passive)}; locked: '
+                              f'{self._named(self._controller.locked)}.')
         self._changed.clear()

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.command_path import command_order, when_there
-from opspace_control.ros.configuration import Configuration
+from opspace_control.ros.configuration import STATUS_PARAMETERS, Configuration
 from opspace_control.ros.controller_manager import connect
 from opspace_control.ros.controller_parameters import NODE, controller_table
 from opspace_control.ros.description import RobotDescription
@@ -213,6 +213,8 @@ class ControllerNode(LifecycleNode):
             if lower > upper:
                 raise RosInterfaceError(
                     f'limits.workspace_lower: {lower:g} is above workspace_upper, {upper:g}')
+        if self._configuration and not STATUS_PARAMETERS.isdisjoint(names):
+            self._configuration.check(values)
 
     def _on_change(self, names):
         if self._active:
