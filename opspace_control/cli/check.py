@@ -8,6 +8,7 @@ import math
 import os
 import sys
 
+from opspace_control.cli.arguments import names, positions
 from opspace_control.cli.preflight.report import examine
 from opspace_control.cli.preflight.text import write
 from opspace_control.cli.preflight.verdict import LEVELS
@@ -43,32 +44,14 @@ def _parser():
     parser.add_argument('urdf', metavar='URDF', help='the robot, a URDF or xacro file')
     parser.add_argument('parameters', metavar='PARAMS', nargs='?',
                         help="a ROS 2 parameter file of the controller, and the simulator's")
-    parser.add_argument('--frames', metavar='A,B', type=_names, default=(),
+    parser.add_argument('--frames', metavar='A,B', type=names, default=(),
                         help='links to look at as if each were a task of all six axes')
-    parser.add_argument('--home', metavar='JOINT=VALUE,...', type=_positions, default={},
+    parser.add_argument('--home', metavar='JOINT=VALUE,...', type=positions, default={},
                         help='home posture, rad or m (default: the initial_positions of PARAMS, '
                              'or else the middle of the joint ranges)')
     parser.add_argument('--floating-base', action='store_true', help='the root link moves freely')
     parser.add_argument('--json', action='store_true', help='print the report as JSON')
     return parser
-
-
-def _names(text):
-    return tuple(filter(None, (name.strip() for name in text.split(','))))
-
-
-def _positions(text):
-    """Return joint -> position of ``a=0.5,b=-1``."""
-    positions = {}
-    for part in _names(text):
-        name, equals, value = part.rpartition('=')
-        try:
-            positions[name.strip()] = float(value)
-        except ValueError:
-            equals = ''
-        if not (equals and math.isfinite(positions[name.strip()])):
-            raise argparse.ArgumentTypeError(f'{part!r} is not JOINT=NUMBER')
-    return positions
 
 
 def _finite(value):

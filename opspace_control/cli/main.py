@@ -11,6 +11,7 @@ from opspace_control.errors import OpspaceError
 _VERBS = {
     'demo': ('cli.demo', 'simulate a robot and let its hands follow goals sent over ROS 2'),
     'check': ('cli.check', 'look at a robot and its parameters before anything moves'),
+    'plan': ('cli.plan', 'plan a motion, passive joints and all, and replay it'),
     'controller': ('ros.controller', 'run the controller node'),
     'simulator': ('ros.simulator', 'run the simulated robot node'),
     'command_watchdog': ('ros.command_watchdog', 'run the node that damps when commands stop'),

@@ -200,6 +200,18 @@ class KinematicTree:
         return tuple(self.nodes['q_index'][self.nodes['kind'] == QUATERNION].tolist())
 
     @cached_property
+    def coordinate_names(self):
+        """Return a name for each number of q: its dof's, or ``joint/qx`` ... of a quaternion."""
+        names = np.empty(self.nq, object)
+        scalar = self.q_index >= 0
+        names[self.q_index[scalar]] = np.array(self.dof_names, object)[scalar]
+        last = self.nodes[self.nodes['kind'] == QUATERNION]
+        for i, dof in zip(last['q_index'], last['v_index'], strict=True):
+            joint = self.dof_names[dof].rpartition('/')[0]
+            names[i:i + 4] = [f'{joint}/q{axis}' for axis in 'xyzw']
+        return tuple(names)
+
+    @cached_property
     def turns_freely(self):
         """Return which dofs are rotations without position limits, (nv,) bool: q may wrap."""
         endless = np.zeros(self.nv, dtype=bool)

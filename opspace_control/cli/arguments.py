@@ -1,0 +1,32 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of arguments that several verbs take."""
+
+import argparse
+import math
+
+
+def names(text):
+    """Return the tuple of names of ``a,b``."""
+    return tuple(filter(None, (name.strip() for name in text.split(','))))
+
+
+def positions(text):
+    """Return joint -> position of ``a=0.5,b=-1``."""
+    found = {}
+    for part in names(text):
+        name, equals, value = part.rpartition('=')
+        number = numbers(value)
+        if not equals or len(number) != 1:
+            raise argparse.ArgumentTypeError(f'{part!r} is not JOINT=NUMBER')
+        found[name.strip()] = number[0]
+    return found
+
+
+def numbers(text):
+    """Return the finite numbers of ``1,-0.5``; none if one of them is not."""
+    try:
+        values = [float(part) for part in text.split(',')]
+    except ValueError:
+        return []
+    return values if all(map(math.isfinite, values)) else []

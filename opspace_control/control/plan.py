@@ -1,0 +1,170 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A planned motion: what every joint does and what the drives have to give, and its file."""
+
+import csv
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.errors import ControlError
+
+_FORMAT = 'opspace plan 1'
+_POSE = ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
+_ERROR = ('x', 'y', 'z', 'rx', 'ry', 'rz')
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """
+    The time profile of a motion, k samples, [JR94] FIG. 6.
+
+    The efforts of a sample are held until the next one. Joint vectors are in the order of
+    ``dof_names``, positions in that of ``coordinate_names``.
+    """
+
+    robot: str
+    """Name of the robot."""
+    dof_names: tuple
+    """The nv degrees of freedom."""
+    coordinate_names: tuple
+    """The nq numbers that make up a position."""
+    passive: tuple
+    """Degrees of freedom without a drive."""
+    locked: tuple
+    """Degrees of freedom that a brake holds."""
+    tasks: tuple
+    """Names of the m tasks."""
+    frames: tuple
+    """The link of each task."""
+    gravity: np.ndarray
+    """(3,) m/s², world axes."""
+    time: np.ndarray
+    """(k,) s, evenly spaced from zero."""
+    q: np.ndarray
+    """(k, nq) rad, m and quaternions [x y z w]."""
+    v: np.ndarray
+    """(k, nv) rad/s or m/s."""
+    acceleration: np.ndarray
+    """(k, nv) rad/s² or m/s², at the sample; of passive joints as induced."""
+    effort: np.ndarray
+    """(k, nv) N m or N, of the drives; zero at passive and locked joints."""
+    poses: np.ndarray
+    """(k, m, 7) of the tasks' frames, [x y z qx qy qz qw], m."""
+    errors: np.ndarray
+    """(k, m, 6) goal minus pose, m, and the rotation vector, rad; zero on axes that are free."""
+    limited: np.ndarray
+    """(k,) how many efforts were cut at their limits."""
+    outside: np.ndarray
+    """(k,) how many joints are beyond their position limits: a plan knows no end stops."""
+    released: np.ndarray
+    """(k,) bool: some directions of the tasks could not be met as asked."""
+
+    @property
+    def timestep(self):
+        """Time between samples, s."""
+        return float(self.time[1])
+
+    @property
+    def feasible(self):
+        """Whether the tasks could always be met as asked, within all limits."""
+        return not (self.limited.any() or self.outside.any() or self.released.any())
+
+    def save(self, path):
+        """
+        Write the plan as a table, CSV, that holds every digit.
+
+        The first line is ``#`` and a JSON object: ``format``, ``robot``, ``passive``, ``locked``,
+        ``frames`` (by task), ``gravity``. The second line names the columns: ``time``;
+        ``position:NAME`` for each coordinate; ``velocity:NAME``, ``acceleration:NAME`` and
+        ``effort:NAME`` for each degree of freedom; ``pose:TASK:x`` ... ``qw`` and ``error:TASK:x``
+        ... ``rz`` for each task; ``limited``; ``outside``; ``released``. Every further line is a
+        sample; units are those of the fields.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+
+        """
+        facts = {'format': _FORMAT, 'robot': self.robot, 'passive': self.passive,
+                 'locked': self.locked, 'frames': dict(zip(self.tasks, self.frames, strict=True)),
+                 'gravity': self.gravity.tolist()}
+        table = np.column_stack([self.time, *(part.reshape(len(self.time), -1)
+                                              for part in self._parts().values())])
+        with open(path, 'w', newline='', encoding='utf-8') as file:
+            file.write(f'# {json.dumps(facts)}\n')
+            csv.writer(file, lineterminator='\n').writerow(self._columns())
+            np.savetxt(file, table, fmt='%.17g', delimiter=',')
+
+    @classmethod
+    def load(cls, path):
+        """
+        Return the plan that `save` wrote.
+
+        Raises
+        ------
+        ControlError
+            If the file cannot be read, or is no such table.
+
+        """
+        try:
+            with open(path, newline='', encoding='utf-8') as file:
+                facts = json.loads(file.readline().removeprefix('#'))
+                columns = next(csv.reader([file.readline()]))
+                table = np.loadtxt(file, delimiter=',', ndmin=2)
+            if facts['format'] != _FORMAT:
+                raise ValueError(f'the format is {facts["format"]!r}')
+            return cls._from_table(facts, columns, table)
+        except (OSError, ValueError, KeyError, IndexError, TypeError, StopIteration) as error:
+            raise ControlError(f"'{path}' is no plan: {error}.", path=str(path),
+                               cure='Write one with `opspace plan`, or Plan.save.') from None
+
+    @classmethod
+    def _from_table(cls, facts, columns, table):
+        """Return the plan of a table and the names of its columns."""
+        def names(kind):
+            return tuple(name.removeprefix(f'{kind}:') for name in columns
+                         if name.startswith(f'{kind}:'))
+
+        def part(kind, *shape):
+            width = int(np.prod(shape))
+            first = at[kind]
+            return table[:, first:first + width].reshape(len(table), *shape)
+
+        tasks = tuple(dict.fromkeys(name.rpartition(':')[0] for name in names('pose')))
+        kinds = [name.partition(':')[0] for name in columns]
+        at = {kind: kinds.index(kind) for kind in reversed(kinds)}
+        dof_names, coordinate_names = names('velocity'), names('position')
+        nv, m = len(dof_names), len(tasks)
+        at.setdefault('pose', 0), at.setdefault('error', 0)
+        plan = cls(
+            robot=facts['robot'], dof_names=dof_names, coordinate_names=coordinate_names,
+            passive=tuple(facts['passive']), locked=tuple(facts['locked']), tasks=tasks,
+            frames=tuple(facts['frames'][task] for task in tasks),
+            gravity=np.array(facts['gravity'], float), time=part('time', 1)[:, 0],
+            q=part('position', len(coordinate_names)), v=part('velocity', nv),
+            acceleration=part('acceleration', nv), effort=part('effort', nv),
+            poses=part('pose', m, 7), errors=part('error', m, 6),
+            limited=part('limited', 1)[:, 0].astype(int),
+            outside=part('outside', 1)[:, 0].astype(int),
+            released=part('released', 1)[:, 0].astype(bool))
+        if columns != plan._columns():
+            raise ValueError('the columns are not those of a plan')
+        return plan
+
+    def _parts(self):
+        """Return the fields of the table, the time excepted, by the kind of their columns."""
+        return {'position': self.q, 'velocity': self.v, 'acceleration': self.acceleration,
+                'effort': self.effort, 'pose': self.poses, 'error': self.errors,
+                'limited': self.limited, 'outside': self.outside, 'released': self.released}
+
+    def _columns(self):
+        """Return the names of the table's columns."""
+        of_dofs = [f'{kind}:{name}' for kind in ('velocity', 'acceleration', 'effort')
+                   for name in self.dof_names]
+        of_tasks = [f'{kind}:{task}:{axis}' for kind, axes in (('pose', _POSE), ('error', _ERROR))
+                    for task in self.tasks for axis in axes]
+        return ['time', *(f'position:{name}' for name in self.coordinate_names), *of_dofs,
+                *of_tasks, 'limited', 'outside', 'released']

@@ -1,0 +1,107 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A plan played to a simulated robot: its efforts, and a servo at the joints that have a drive."""
+
+import numpy as np
+
+from opspace_control.errors import SimulationError
+
+
+def replay(plan, robot, *, stiffness=0.0, damping=0.0):
+    """
+    Play a plan to a robot from its beginning; return where it took the robot.
+
+    The drives get the plan's efforts, and ``stiffness (q_plan − q) + damping (v_plan − v)``, as any
+    servo that follows a trajectory with feed-forward; with zero gains the efforts alone. Passive
+    joints get nothing: that they come along shows that the plan was right.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of this robot.
+    robot : SimulatedRobot
+        With the plan's gravity; the plan's timestep is a multiple of its own. It is reset.
+    stiffness, damping : float or (nv,) array
+        N·m/rad, N·m·s/rad, or N/m, N·s/m; in the order of ``plan.dof_names``.
+
+    Returns
+    -------
+    q : (k, nq) array
+        Positions at the plan's times, as in ``plan.q``.
+    effort : (k, nv) array
+        What was commanded, N·m or N.
+
+    Raises
+    ------
+    SimulationError
+        If plan and robot do not fit each other, or the motion blew up.
+
+    """
+    joints = _Joints(plan, robot)
+    steps = _steps(plan, robot)
+    joints.place(plan, robot)
+    q, efforts = np.empty_like(plan.q), np.zeros_like(plan.effort)
+    stiffness, damping = (np.broadcast_to(gain, plan.v.shape[1:])[joints.dofs]
+                          for gain in (stiffness, damping))
+    for k in range(len(plan.time)):
+        q[k] = joints.coordinates(plan, robot)
+        effort = plan.effort[k, joints.dofs] + joints.driven * (
+            stiffness * (plan.q[k, joints.scalars] - robot.positions)
+            + damping * (plan.v[k, joints.dofs] - robot.velocities))
+        efforts[k, joints.dofs] = effort
+        robot.set_effort(effort)
+        if k + 1 < len(plan.time):
+            robot.step(steps)
+    return q, efforts
+
+
+class _Joints:
+    """Where the robot's joints are in the plan."""
+
+    def __init__(self, plan, robot):
+        for name in robot.joint_names:
+            if name not in plan.dof_names:
+                raise SimulationError(f"The plan, of '{plan.robot}', has no joint '{name}'.",
+                                      cure='Replay it on the robot that it was made for.',
+                                      joint=name)
+        free = len(plan.dof_names) - len(robot.joint_names)
+        if free != 6 * robot.floating_base:
+            raise SimulationError(
+                f'The plan has {len(plan.dof_names)} degrees of freedom, the robot '
+                f'{len(robot.joint_names)} and {"a floating" if robot.floating_base else "a fixed"}'
+                ' base.', cure='Replay it on the robot that it was made for.')
+        self.dofs = np.array([plan.dof_names.index(name) for name in robot.joint_names], int)
+        self.scalars = np.array([plan.coordinate_names.index(name) for name in robot.joint_names],
+                                int)
+        undriven = {*plan.passive, *plan.locked}
+        self.driven = np.array([name not in undriven for name in robot.joint_names])
+
+    def place(self, plan, robot):
+        """Reset the robot to where the plan begins, its drives and brakes as planned."""
+        base = {}
+        if robot.floating_base:
+            base = {'base_pose': plan.q[0, :7], 'base_twist': plan.v[0, :6]}
+        robot.reset(plan.q[0, self.scalars], plan.v[0, self.dofs], **base)
+        robot.set_status(passive=[name for name in plan.passive if name in robot.joint_names],
+                         locked=[name for name in plan.locked if name in robot.joint_names])
+
+    def coordinates(self, plan, robot):
+        """Return the robot's positions (nq,) in the order of the plan."""
+        q = np.empty(plan.q.shape[1])
+        q[:7 * robot.floating_base] = robot.base_pose[:7 * robot.floating_base]
+        q[self.scalars] = robot.positions
+        return q
+
+
+def _steps(plan, robot):
+    """Return how many steps of the robot a step of the plan is."""
+    steps = round(plan.timestep / robot.timestep)
+    if steps < 1 or abs(steps * robot.timestep - plan.timestep) > 1e-9 * plan.timestep:
+        raise SimulationError(
+            f'The plan has steps of {plan.timestep:g} s, the robot of {robot.timestep:g} s.',
+            cure='Take a timestep of the simulation that divides that of the plan.')
+    if not np.allclose(robot.model.opt.gravity, plan.gravity):
+        raise SimulationError(
+            f'The plan is for a gravity of {plan.gravity} m/s², the robot has '
+            f'{robot.model.opt.gravity}.', cure='Make the robot with gravity=plan.gravity.')
+    return steps
