@@ -14,15 +14,15 @@ from opspace_control import (
     ControlError,
     OperationalSpaceController,
     PassiveForces,
+    Plan,
     PoseTask,
     PostureTask,
     RobotModel,
     RobotState,
     StateError,
     momentum,
+    plan_motion,
 )
-from opspace_control.control.plan import Plan
-from opspace_control.control.planning import plan_motion
 from opspace_control.errors import SimulationError
 from opspace_control.tasks.trajectory import PoseTrajectory
 

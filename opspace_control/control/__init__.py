@@ -3,5 +3,7 @@
 """Control laws: from tasks to joint forces, limits last."""
 
 from opspace_control.control.controller import DAMPING_RATE, OperationalSpaceController
+from opspace_control.control.plan import Plan
+from opspace_control.control.planning import plan_motion
 
-__all__ = ['DAMPING_RATE', 'OperationalSpaceController']
+__all__ = ['DAMPING_RATE', 'OperationalSpaceController', 'Plan', 'plan_motion']

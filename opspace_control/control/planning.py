@@ -14,6 +14,7 @@ from opspace_control.errors import ControlError, StateError
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.tasks.targets import AXES
+from opspace_control.tasks.task import OperationalTask
 
 
 def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=None,
@@ -61,13 +62,13 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
     _check(controller, state, goals, duration, timestep)
     world = _World(controller, gravity, joint_forces)
     steps = max(1, round(duration / timestep))
-    tasks = list(controller.tasks.values())
+    tasks = [task for task in controller.tasks.values() if isinstance(task, OperationalTask)]
     record = _Record(controller.model, len(tasks), steps + 1)
     moving = RobotState(controller.model, state.q, np.where(controller.locked, 0.0, state.v))
     for k in range(steps + 1):
         for name, trajectory in goals.items():
             controller.tasks[name].set_target(*trajectory.sample(k * timestep))
-        effort, limited = world.drive(controller, moving)
+        effort, limited = world.drive(controller, moving, timestep)
         record.q[k], record.v[k] = moving.q, moving.v
         record.effort[k] = effort
         record.acceleration[k] = world.acceleration(moving, effort)
@@ -75,7 +76,7 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
         record.outside[k] = world.outside(moving)
         for e, task in enumerate(tasks):
             record.poses[k, e] = task.pose
-            record.errors[k, e] = np.where(np.isin(AXES, task.axes), task.error, 0.0)
+            record.errors[k, e] = _controlled_error(task)
         if k < steps:
             try:
                 world.step(moving, effort, record.acceleration[k], timestep)
@@ -87,7 +88,7 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
         robot=controller.model.name, dof_names=controller.model.dof_names,
         coordinate_names=controller.model.coordinate_names,
         passive=_names(controller.model, controller.passive),
-        locked=_names(controller.model, controller.locked), tasks=tuple(controller.tasks),
+        locked=_names(controller.model, controller.locked), tasks=tuple(task.name for task in tasks),
         frames=tuple(task.frame for task in tasks), gravity=world.gravity,
         time=timestep * np.arange(steps + 1), **vars(record))
 
@@ -118,9 +119,9 @@ class _World:
         held = np.append(controller.locked, True)[self._nodes['v_index']]  # followers: index -1
         self._nodes['status'] = np.where(held, LOCKED, PASSIVE)
 
-    def drive(self, controller, state):
+    def drive(self, controller, state, h):
         """Return the drives' efforts (nv,), friction overcome, and how many the limits cut."""
-        effort = controller.compute_torque(state)
+        effort = controller.compute_torque(state, dt=h)
         limited = controller.limited_joints
         asked = effort - np.where(self._active, self._natural(state), 0.0)
         effort = np.clip(asked, -self._limits, self._limits)
@@ -166,6 +167,16 @@ def _check(controller, state, goals, duration, timestep):
         raise ControlError(f'A plan of {duration} s in steps of {timestep} s cannot be made.',
                            cure='Give positive times, a step no longer than the plan.',
                            value=(duration, timestep))
+
+
+def _controlled_error(task):
+    """Return goal minus pose (6,), base axes, without what is along axes that are free."""
+    error = getattr(task, 'error', None)
+    if error is None:
+        return np.zeros(6)
+    controlled = np.isin(AXES, task.axes).reshape(2, 3)
+    return np.concatenate([axes @ (mask * (axes.T @ part)) for axes, mask, part in zip(
+        task.axes_in_base, controlled, error.reshape(2, 3), strict=True)])
 
 
 def _names(model, mask):
