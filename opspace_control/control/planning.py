@@ -84,13 +84,12 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
                 raise ControlError(
                     f'The motion blows up at {k * timestep:.3f} s.', time=k * timestep,
                     cure='Lower gains, or take a smaller timestep.') from None
+    model = controller.model
     return Plan(
-        robot=controller.model.name, dof_names=controller.model.dof_names,
-        coordinate_names=controller.model.coordinate_names,
-        passive=_names(controller.model, controller.passive),
-        locked=_names(controller.model, controller.locked), tasks=tuple(task.name for task in tasks),
-        frames=tuple(task.frame for task in tasks), gravity=world.gravity,
-        time=timestep * np.arange(steps + 1), **vars(record))
+        robot=model.name, dof_names=model.dof_names, coordinate_names=model.coordinate_names,
+        passive=_names(model, controller.passive), locked=_names(model, controller.locked),
+        tasks=tuple(task.name for task in tasks), frames=tuple(task.frame for task in tasks),
+        gravity=world.gravity, time=timestep * np.arange(steps + 1), **vars(record))
 
 
 class _Record:
