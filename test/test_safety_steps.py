@@ -74,6 +74,16 @@ def test_at_activation_from_what_the_joints_hold():
         robot.check(0, STEP)
 
 
+def test_at_activation_nothing_sinks():
+    """A robot that was held is held: neither friction nor a brake does it, only the efforts."""
+    with robot_under_control(hold=False) as robot:
+        before = robot.hands()
+        for _ in range(50):
+            robot.lock_step(0.01)
+            np.testing.assert_allclose(robot.hands(), before, atol=1e-5)
+        assert abs(weight(robot)).max() > 5.0
+
+
 def test_at_a_new_goal(robot):
     with Steps(robot) as steps:
         robot.send_goal('left', AHEAD)
