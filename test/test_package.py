@@ -4,6 +4,7 @@
 
 import ast
 import configparser
+import os
 import re
 import subprocess
 import sys
@@ -221,8 +222,27 @@ class TestInstallation:
                                    check=True, capture_output=True, text=True).stdout.strip()
             assert Path(found) == prefix / 'share/opspace_control'
 
-    @pytest.mark.parametrize('name', ['controller', 'simulator', 'demo', 'check', 'view'])
+    @pytest.mark.parametrize('name', sorted(path.name for path in (ROOT / 'scripts').iterdir()))
     def test_ros2_run_finds_executables(self, prefix, name):
         executable = prefix / 'lib/opspace_control' / name
         assert executable.stat().st_mode & 0o111
         assert (executable.parent / '../../bin/opspace').is_file()
+        assert executable.read_bytes() == (ROOT / 'scripts' / 'controller').read_bytes()
+
+    def test_executables_run(self, prefix):
+        library = Path(sysconfig.get_path('purelib', vars={'base': str(prefix)}))
+        assert says_how_to_use(prefix / 'lib/opspace_control/check', PYTHONPATH=str(library))
+
+    def test_executables_run_without_the_command(self, prefix, tmp_path):
+        """As a distribution may have installed them: by the python3 that is there."""
+        (tmp_path / 'check').write_bytes((prefix / 'lib/opspace_control/check').read_bytes())
+        (tmp_path / 'check').chmod(0o755)
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ['PATH']])
+        assert says_how_to_use(tmp_path / 'check', PATH=path, PYTHONPATH=str(ROOT))
+
+
+def says_how_to_use(executable, **environment):
+    """Whether `opspace check` is what an executable runs."""
+    out = subprocess.run([executable, '--help'], env={**os.environ, **environment}, check=False,
+                         capture_output=True, text=True)
+    return out.returncode == 0 and 'opspace check' in out.stdout
