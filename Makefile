@@ -15,11 +15,11 @@ endif
 ifneq ($(shell test -n "$$ROS_DISTRO" && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo sourced),)
 ROS2 := sourced $(ROS_DISTRO)
 VENV_OPTIONS := --system-site-packages
-RUN_EXTRAS := sim,robots,view
+RUN_EXTRAS := sim,robots,view,runs
 TEST_EXTRAS := $(RUN_EXTRAS),test
 else
 ROS2 := wheels from PyPI
-RUN_EXTRAS := ros,sim,robots,view
+RUN_EXTRAS := ros,sim,robots,view,runs
 TEST_EXTRAS := $(RUN_EXTRAS),test,interfaces
 endif
 

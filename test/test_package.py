@@ -25,15 +25,16 @@ SOURCES = [ROOT / 'setup.py', *sorted(
 HEADER = ('# Copyright 2026 The opspace_control developers\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
-# Each room may use those before it; the last four do not use each other but as said below.
+# Each room may use those before it; the last five do not use each other but as said below.
 LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control']
-OUTSIDE = ['simulation', 'ros', 'view', 'cli']
+OUTSIDE = ['simulation', 'runs', 'ros', 'view', 'cli']
 MAY_USE = {
     **{room: set(LAYERS[:i]) for i, room in enumerate(LAYERS)},
     'simulation': set(LAYERS),
-    'ros': {*LAYERS, 'simulation'},  # the simulator node carries the simulated robot
+    'runs': set(LAYERS),
+    'ros': {*LAYERS, 'simulation', 'runs'},  # nodes that carry a simulated robot, play a run
     'view': {*LAYERS, 'ros'},
-    'cli': {*LAYERS, 'simulation', 'ros', 'view'},
+    'cli': {*LAYERS, 'simulation', 'runs', 'ros', 'view'},
 }
 EVERYBODYS = {'errors', 'compiled', 'share'}
 # What a package may import besides the standard library, by room.
@@ -44,7 +45,8 @@ ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'nav_msgs', 'rcl_interfa
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'simulation': {'numpy', 'mujoco'},
-    'ros': {'numpy', 'yaml'} | ROS,  # yaml comes with urdf_parser_py
+    'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},
+    'ros': {'numpy', 'yaml', 'mcap'} | ROS,  # yaml comes with urdf_parser_py
     'view': {'numpy', 'yaml', 'trimesh', 'viser'} | ROS,
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
 }

@@ -12,7 +12,8 @@ from rcl_interfaces.msg import ParameterType
 _PATIENCE = 1.0
 _MARKS = 200  # of a slider
 _TURN = math.pi  # rad or m, to which the slider of a joint without limits goes
-_ROOM = 4.0   # a slider goes up to so many times the present value,
+_WIDE = 1000.0  # range of a parameter that a slider does not show whole
+_ROOM = 4.0   # it then goes up to so many times the present value,
 _ROOM_AT_ZERO = 100.0  # or to this
 
 
@@ -214,9 +215,11 @@ def _is_number(value):
 
 
 def _slider_range(value, descriptor):
-    """Return the ends of a slider: near the value, where the range of the parameter is wider."""
+    """Return the ends of a slider: near the value, where the range of the parameter is wide."""
     ranges = descriptor.floating_point_range
     low, high = (ranges[0].from_value, ranges[0].to_value) if ranges else (-math.inf, math.inf)
+    if high - low <= _WIDE:
+        return low, high
     room = _ROOM * value if value > 0.0 else _ROOM_AT_ZERO
     return max(low, -room), min(high, room)
 

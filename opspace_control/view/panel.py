@@ -46,7 +46,7 @@ class Panel:
             disabled=True)
         on_click(self._hold, act, lambda: self._remote.hold(self._answer_of_hold))
         self._facts, self._level, self._heard = {}, 3, -math.inf
-        self._remote = self._tabs = None
+        self._remote = self._tabs = self._replay = None
         self._controls, self._tasks, self._joints = {}, {}, {}
 
     def say(self, text):
@@ -66,9 +66,10 @@ class Panel:
     def clear(self):
         """Take away what belongs to a controller."""
         self._hold.disabled = True
-        if self._tabs:
-            self._tabs.remove()
-        self._remote = self._tabs = None
+        for part in (self._replay, self._tabs):
+            if part:
+                part.remove()
+        self._remote = self._tabs = self._replay = None
 
     def build(self, offer, remote, parameters, robot):
         """Build it for a controller and its robot."""
@@ -78,6 +79,7 @@ class Panel:
                         for joint, limit in robot.limits.items()}
         self._controls, self._read, self._heard = {}, 0.0, time.monotonic()
         self._facts, self._level = {}, 0
+        self._build_replay()
         self._tabs = self._gui.add_tab_group()
         with self._tabs.add_tab('Tasks'):
             self._build_tasks()
@@ -138,6 +140,15 @@ class Panel:
         for joint, slider in self._joints.items():
             if joint in positions:
                 slider.follow(positions[joint])
+
+    def _build_replay(self):
+        """Add what a run that is played again can be told."""
+        names = changeable(self._parameters, 'replay.')
+        if names:
+            self._replay = self._gui.add_folder('replay')
+            with self._replay:
+                for name in names:
+                    self._add_parameter(name, name.removeprefix('replay.'))
 
     def _build_tasks(self):
         self._tasks = {}
