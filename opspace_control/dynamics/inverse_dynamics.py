@@ -3,7 +3,6 @@
 """The forces that a motion needs, by Newton and Euler, [CK00] Table 2."""
 
 from opspace_control.compiled import inlined
-from opspace_control.spatial.vectors import dot
 
 
 @inlined
@@ -57,17 +56,3 @@ def add_inertial_force(m, c, Ic, B, f):
     f[3] += Ic[0, 0] * a0 + Ic[0, 1] * a1 + Ic[0, 2] * a2 + c[1] * f2 - c[2] * f1
     f[4] += Ic[1, 0] * a0 + Ic[1, 1] * a1 + Ic[1, 2] * a2 + c[2] * f0 - c[0] * f2
     f[5] += Ic[2, 0] * a0 + Ic[2, 1] * a1 + Ic[2, 2] * a2 + c[0] * f1 - c[1] * f0
-
-
-@inlined
-def gather_torques(nodes, states, tau):
-    """Inward recursion: write each force's component along S, hand the force to the parent."""
-    for i in range(nodes.size - 1, -1, -1):
-        s = states[i]
-        if nodes[i].v_index >= 0:
-            tau[nodes[i].v_index] = dot(s.f, s.S)
-        parent = nodes[i].parent
-        if parent >= 0:
-            f = states[parent].f
-            for r in range(6):
-                f[r] += s.f[r]
