@@ -11,6 +11,7 @@ import pytest
 from opspace_control.control.constraint_law import CONSTRAINT
 from opspace_control.control.cycle import CYCLE
 from opspace_control.control.envelope import GUARD
+from opspace_control.control.grasp_law import GRASP, GRIP
 from opspace_control.dynamics import OperationalSpace
 from opspace_control.dynamics.passive_forces import PASSIVE_DOF
 from opspace_control.dynamics.workspace import NODE_STATE, POINT
@@ -28,7 +29,7 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'PASSIVE_DOF': PASSIVE_DOF,
            'POSE_TASK': POSE_TASK, 'FORCE': FORCE, 'SPRING': SPRING, 'SENSOR': SENSOR,
            'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
-           'CONSTRAINT': CONSTRAINT, 'GUARD': GUARD}
+           'CONSTRAINT': CONSTRAINT, 'GRASP': GRASP, 'GRIP': GRIP, 'GUARD': GUARD}
 
 
 def section(heading):

@@ -114,6 +114,22 @@ def test_grasps_in_a_plane_have_a_part_that_no_member_carries():
                                linkage.wrenches(tensions=-10.0), atol=1e-12)
 
 
+@by_grasps
+def test_fingertips_exert_no_moments(name):
+    """What forces alone cannot turn is left to those who can; internal parts still do nothing."""
+    points = GRASPS[name]
+    linkage = VirtualLinkage(points, [True, *[False] * (len(points) - 1)])
+    resultant, tensions, moments = parts(linkage, 4)
+    wrenches = linkage.wrenches(resultant, tensions, moments)
+    np.testing.assert_allclose(linkage.resultant(wrenches), resultant, atol=1e-12)
+    assert not wrenches[1:, 3:].any()
+    assert not linkage.internal(wrenches)[1][1:].any()
+    alone = linkage.wrenches(tensions=tensions, moments=moments)
+    assert abs(linkage.resultant(alone)).max() < 1e-12
+    with pytest.raises(ModelError, match='No grasp can exert a moment'):
+        VirtualLinkage(points, False)
+
+
 def test_the_printed_matrix_holds_for_forces_at_one_point_alone():
     """[RKR95] (26), G = [1 1; 1 −1], lets internal forces turn an object held at two points."""
     linkage = VirtualLinkage(LINE)

@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 
 from opspace_control.control.constraint import Constraint
+from opspace_control.control.grasp import Grasp
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import ControlError
 from opspace_control.tasks import PostureTask
@@ -28,6 +29,20 @@ def check_arguments(model, tasks, posture, constraints, singularity_threshold):
     if not (isinstance(singularity_threshold, Real) and 0.0 < singularity_threshold < 1.0):
         raise ControlError(f'singularity_threshold = {singularity_threshold!r} is not allowed.',
                            cure='Give a number between 0 and 1; 2.5e-2 is usual.')
+
+
+def gather_parts(tasks, constraints, grasps):
+    """
+    Return tuples of tasks, constraints and grasps, one of a kind alone or a sequence being given.
+
+    The tasks and constraints of the grasps are among them; raises a ControlError for what is no
+    grasp, in use, or of the same name as another.
+    """
+    grasps = (grasps,) if isinstance(grasps, Grasp) else tuple(grasps)
+    _check_parts('grasp', grasps, Grasp, 'Grasp objects')
+    tasks = (tasks,) if isinstance(tasks, OperationalTask) else tuple(tasks)
+    return ((*tasks, *(grasp.task for grasp in grasps)),
+            (*constraints, *(held for grasp in grasps for held in grasp.constraints)), grasps)
 
 
 def _check_parts(kind, parts, cls, wanted):

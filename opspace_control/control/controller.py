@@ -7,10 +7,18 @@ from types import MappingProxyType
 import numpy as np
 
 from opspace_control.compiled import entry_point
-from opspace_control.control.arguments import check_arguments, level_rows, read_effort_limits
+from opspace_control.control.arguments import (
+    check_arguments,
+    gather_parts,
+    level_rows,
+    read_effort_limits,
+)
 from opspace_control.control.constraint import bind_constraints
-from opspace_control.control.cycle import CYCLE, control_cycle
+from opspace_control.control.cycle import control_cycle, make_cycle
+from opspace_control.control.gradual import gradual_numbers
+from opspace_control.control.grasp_binding import bind_grasps
 from opspace_control.control.joint_status import JointStatus
+from opspace_control.control.payloads import Payloads
 from opspace_control.control.stack import ROWS, SCALE, SQUARES
 from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.passive_forces import PassiveForces
@@ -19,14 +27,12 @@ from opspace_control.dynamics.workspace import (
     felt_nodes,
     make_points,
     poisoned,
-    reach,
 )
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
-from opspace_control.tasks.binding import bind_tasks, gradual_fields
+from opspace_control.tasks.binding import bind_tasks
 from opspace_control.tasks.posture import bind_posture
-from opspace_control.tasks.task import OperationalTask
 
 # Of pure damping: a robot left to it loses two thirds of its speed in a tenth of a second.
 DAMPING_RATE = 10.0  # 1/s
@@ -55,6 +61,8 @@ class OperationalSpaceController:
         ``PostureTask()`` if not given.
     constraints : sequence of Constraint, optional
         With different names; a constraint belongs to one controller.
+    grasps : sequence of Grasp, optional
+        With different names; a grasp belongs to one controller, with its task and constraints.
     passive_forces : PassiveForces, optional
         What is known of the forces of passive joints; the URDF's friction if not given.
     effort_limits : float or (nv,) array, optional
@@ -73,6 +81,9 @@ class OperationalSpaceController:
     sensors : mapping of str to ForceSensor
     posture : PostureTask
     constraints : mapping of str to Constraint
+    grasps : mapping of str to Grasp
+    payloads : Payloads
+        What the links carry.
     passive_forces : PassiveForces
 
     Raises
@@ -86,10 +97,10 @@ class OperationalSpaceController:
 
     """
 
-    def __init__(self, model, tasks=(), posture=None, *, constraints=(), passive_forces=None,
-                 effort_limits=None, gravity_compensation=True, singularity_threshold=2.5e-2):
-        tasks = (tasks,) if isinstance(tasks, OperationalTask) else tuple(tasks)
-        constraints = tuple(constraints)
+    def __init__(self, model, tasks=(), posture=None, *, constraints=(), grasps=(),
+                 passive_forces=None, effort_limits=None, gravity_compensation=True,
+                 singularity_threshold=2.5e-2):
+        tasks, constraints, grasps = gather_parts(tasks, constraints, grasps)
         posture = PostureTask() if posture is None else posture
         check_arguments(model, tasks, posture, constraints, singularity_threshold)
         self._effort_limits = read_effort_limits(model, effort_limits)
@@ -104,29 +115,27 @@ class OperationalSpaceController:
         self.tasks = MappingProxyType({task.name: task for task in tasks})
         self.sensors = MappingProxyType({sensor.name: sensor for sensor in sensors})
         self.constraints = MappingProxyType({held.name: held for held in constraints})
+        self.grasps = MappingProxyType({grasp.name: grasp for grasp in grasps})
         self._status = JointStatus(model)
         nodes = self._status.nodes
-        self._cycle = np.zeros(1, CYCLE)
-        self._cycle['yields'] = self._status.yields.any()
-        self._cycle['floating_base'] = model.floating_base
-        self._cycle['singularity_threshold'] = singularity_threshold
-        self._cycle['least_mobility'] = 1.0 / nodes['mass'].sum()
-        self._cycle['least_turning'] = 1.0 / (nodes['mass'].sum() * max(reach(nodes), 1e-3) ** 2)
+        self._cycle = make_cycle(model, self._status, singularity_threshold)
         self.gravity_compensation = gravity_compensation
         self._posture_acceleration = poisoned(model.nv)
-        self._gradual = gradual_fields(records) | {
-            'posture.kp': dofs['kp'], 'posture.kd': dofs['kd']}
         self.passive_forces = (
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         held, rows = 6 * len(constraints), 6 * points.size
+        self.payloads = Payloads(model, nodes)
+        holds, grips = bind_grasps(grasps, model, tasks, constraints,
+                                   points['frame'][len(constraints):], self.payloads)
+        bound = bind_constraints(constraints, points['other'][:len(constraints)])
+        self._gradual = gradual_numbers(records, dofs, bound, holds, grips, self.payloads)
         self._inverse_inertia = poisoned((rows - held, rows - held))
         stack = poisoned((ROWS, rows))
         self._row_scales = stack[SCALE, held:]
         self._arguments = (
             self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),
-            self._status.yields, points, supports,
-            bind_constraints(constraints, points['other'][:len(constraints)]), records,
-            sensor_records, level_rows(tasks, held), dofs, goal, self.passive_forces.dofs,
+            self._status.yields, points, supports, bound, records, sensor_records,
+            level_rows(tasks, held), holds, grips, dofs, goal, self.passive_forces.dofs,
             self._posture_acceleration, poisoned(model.nv), poisoned(model.nv),
             self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
             np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)

@@ -10,7 +10,14 @@ import numpy as np
 
 from opspace_control.compiled import inlined, kernel
 from opspace_control.control.limits import limit_efforts
-from opspace_control.control.stack import L, Q, apply_forces, resolve_stack, stack_points
+from opspace_control.control.stack import (
+    L,
+    Q,
+    apply_forces,
+    resolve_stack,
+    share_loads,
+    stack_points,
+)
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     gather_torques,
@@ -26,6 +33,7 @@ from opspace_control.dynamics.operational_space_inertia import (
     propagate_points_passive,
 )
 from opspace_control.dynamics.passive_forces import passive_forces
+from opspace_control.dynamics.workspace import reach
 from opspace_control.tasks.posture_law import demand_posture
 
 # What a cycle needs besides robot and tasks, and what it has to say.
@@ -41,8 +49,23 @@ CYCLE = np.dtype([
     ('dt', np.float64),                  # since the last cycle, s
     ('limited', np.int64),               # how many efforts were cut
     ('ranks', np.int64, (2,)),           # of the constraints: in all, and of the passive joints
-    ('R', np.float64, (3, 3)),           # scratch
+    ('R', np.float64, (3, 3)),           # scratch from here on
+    ('motion', np.float64, (4, 3)),
+    ('rate', np.float64, (3,)),
 ], align=True)
+
+
+def make_cycle(model, status, singularity_threshold):
+    """Return the CYCLE record, in an array of one, of a model with its `JointStatus`."""
+    cycle = np.zeros(1, CYCLE)
+    mass = status.nodes['mass'].sum()
+    cycle['yields'] = status.yields.any()
+    cycle['floating_base'] = model.floating_base
+    cycle['singularity_threshold'] = singularity_threshold
+    cycle['least_mobility'] = 1.0 / mass
+    cycle['least_turning'] = 1.0 / (mass * max(reach(status.nodes), 1e-3) ** 2)
+    return cycle
+
 
 @inlined
 def move_outward(nodes, states, felt, yields, gravity, q, v, a):
@@ -100,7 +123,8 @@ def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
 @kernel
 def control_cycle(
         cycles, nodes, states, felt, yields,  # robot
-        points, supports, constraints, tasks, sensors, levels, dofs, posture,  # what is asked of it
+        points, supports, constraints, tasks, sensors, levels, grasps, grips,  # what is asked of it
+        dofs, posture,
         passive_dofs, a_null, a_task, passive_torque,  # scratch from here on
         Lambda_inverse, rows, squares, orders, small,
         effort_limits, q, v, tau):
@@ -127,6 +151,8 @@ def control_cycle(
     sum_mobility(cycle, nodes, states, felt, points, supports, squares)
     resolve_stack(cycle, 6 * constraints.size, tasks, levels, rows, squares, orders, small,
                   Lambda_inverse)
+    if grasps.size > 0:
+        share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
     apply_forces(states, points, constraints, tasks, rows)
     if cycle.yields:
         let_go_again(nodes, states, yields, a_task)

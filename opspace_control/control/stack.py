@@ -9,6 +9,13 @@ Six rows of each constraint, then six of each task in order of priority.
 from opspace_control.compiled import inlined
 from opspace_control.control.constraint_law import demand_constraint
 from opspace_control.control.elimination import eliminate_constraints, predict_reactions
+from opspace_control.control.grasp_law import (
+    balance_object,
+    exert_grips,
+    keep_off_passive_joints,
+    plan_grips,
+    read_acceleration,
+)
 from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
 from opspace_control.dynamics.kinematics import move_point, place_point
@@ -151,6 +158,32 @@ def resolve_stack(
             squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR], squares[VECTORS],
             orders, cycle.ranks, rows[HELD], scale, rows[PUSH], rows[MOVING],
             rows[SPARE:SPARE + 2], force, rows[REACTION])
+
+
+@inlined
+def share_loads(cycle, grasps, grips, constrained, tasks, points, rows, squares, orders):
+    """Let effectors that hold one object do their share of its load, and squeeze it."""
+    environment, exerted = rows[SPARE], rows[SPARE + 2]
+    for r in range(6 * constrained):
+        exerted[r] = 0.0
+    for g in range(grasps.size):
+        grasp = grasps[g]
+        if grasp.activation == 0.0:
+            continue
+        e = constrained + grasp.task
+        point = points[e]
+        for r in range(6):
+            environment[r] = rows[PUSH, 6 * e + r] - rows[MOVING, 6 * e + r]
+        read_acceleration(tasks[grasp.task], point, environment, cycle.motion, cycle.rate)
+        balance_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
+        plan_grips(grasp, grips)
+        exert_grips(grasp, grips, point.R, rows[ASKED], rows[REACTION], exerted)
+    if cycle.yields:
+        keep_off_passive_joints(
+            squares[Q], 6 * constrained, squares[FACTOR_Q], squares[GRAM_Q], orders[1],
+            cycle.ranks[1], rows[SCALE], rows[SPARE:SPARE + 2], exerted)
+    for r in range(6 * constrained):
+        rows[FORCE, r] += exerted[r]
 
 
 @inlined

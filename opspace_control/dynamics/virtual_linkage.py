@@ -39,27 +39,34 @@ class VirtualLinkage:
     ----------
     points : (N, 3) array_like
         Two or more grasp points in the object's frame, m.
+    turning : (N,) array_like of bool, optional
+        Which grasps can exert moments, one at least; all if not given. A fingertip cannot.
 
     Attributes
     ----------
     points : (N, 3) array
+    turning : (N,) array of bool
     members : tuple of (i, j)
         Grasps that each member connects.
 
     Raises
     ------
     ModelError
-        For fewer than two grasps, or two at one place.
+        For fewer than two grasps, two at one place, or none that can turn the object.
 
     """
 
-    def __init__(self, points):
+    def __init__(self, points, turning=True):
         points = np.array(points, float)
         if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2 \
                 or not np.isfinite(points).all():
             raise ModelError(f'Grasp points of shape {points.shape} make no linkage.',
                              cure='Give two or more points (N, 3).', value=points)
         self.points = points
+        self.turning = np.broadcast_to(np.array(turning, bool), len(points))
+        if not self.turning.any():
+            raise ModelError('No grasp can exert a moment.', value=turning,
+                             cure='Let the effector that carries the object hold it rigidly.')
         self.members = members(len(points))
         lines = np.array([points[j] - points[i] for i, j in self.members])
         lengths = np.linalg.norm(lines, axis=1)
@@ -113,9 +120,10 @@ class VirtualLinkage:
 
         """
         wrenches = np.asarray(wrenches, float)
-        moments = wrenches[:, 3:]
-        common = self._about_line @ moments.mean(axis=0)
-        return self._strain @ wrenches[:, :3].ravel(), moments - common
+        moments = np.where(self.turning[:, None], wrenches[:, 3:], 0.0)
+        common = self._about_line @ moments.sum(axis=0) / self.turning.sum()
+        moments -= np.outer(self.turning, common)
+        return self._strain @ wrenches[:, :3].ravel(), moments
 
     def wrenches(self, resultant=0.0, tensions=0.0, moments=0.0):
         """
@@ -138,14 +146,15 @@ class VirtualLinkage:
         """
         N = len(self.points)
         tensions = np.broadcast_to(np.asarray(tensions, float), len(self.members))
-        moments = np.broadcast_to(np.asarray(moments, float), (N, 3))
+        moments = np.broadcast_to(np.asarray(moments, float), (N, 3)) * self.turning[:, None]
         force, moment = np.broadcast_to(np.asarray(resultant, float), 6).reshape(2, 3)
         about_center = moment - np.cross(self._center, force)
         missing = about_center - moments.sum(axis=0)
         result = np.empty((N, 6))
         result[:, :3] = force / N + np.cross(self._turn @ missing, self._arms)
         result[:, :3] += (self._members @ tensions).reshape(N, 3)
-        result[:, 3:] = moments + self._about_line @ missing / N
+        result[:, 3:] = moments + np.outer(
+            self.turning, self._about_line @ missing / self.turning.sum())
         return result
 
     @property

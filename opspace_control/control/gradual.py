@@ -1,0 +1,24 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of a controller that must not jump."""
+
+from opspace_control.tasks.binding import gradual_fields
+
+
+def gradual_numbers(tasks, dofs, constraints, grasps, grips, payloads):
+    """
+    Return arrays by name, the very ones in use, whose numbers should change gradually.
+
+    Parameters
+    ----------
+    tasks, dofs, constraints, grasps, grips : arrays of records
+        Of POSE_TASK, POSTURE_DOF, CONSTRAINT, GRASP and GRIP.
+    payloads : Payloads
+        Of the same controller.
+
+    """
+    return {**gradual_fields(tasks), 'posture.kp': dofs['kp'], 'posture.kd': dofs['kd'],
+            'constraint.activation': constraints['activation'],
+            'constraint.push': constraints['push'], 'grasp.activation': grasps['activation'],
+            'grasp.squeeze': grasps['squeeze'], 'grip.internal': grips['internal'],
+            **payloads.gradual}

@@ -1,0 +1,267 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A common grasp: several effectors hold one object, which is moved and squeezed as a whole."""
+
+import numpy as np
+
+from opspace_control.control.constraint import Constraint
+from opspace_control.control.grasp_arguments import KINDS, check_grasp
+from opspace_control.control.grasp_law import GRASP, GRIP
+from opspace_control.control.grasp_state import GraspState
+from opspace_control.dynamics.virtual_linkage import VirtualLinkage
+from opspace_control.errors import ControlError
+from opspace_control.model import Payload
+from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.tasks import PoseTask
+from opspace_control.tasks.targets import read_pose
+
+
+class Grasp(GraspState):
+    """
+    One object in the grip of two or more effectors, [RKR95] 3.2.
+
+    Engaged, it closes the kinematic chain: the effectors' own tasks give way to one of the object,
+    whose weight and inertia the robot carries, and each effector does its share, and squeezes as it
+    is told. The physical grasp is somebody else's: the grasp tells the controller.
+
+    Parameters
+    ----------
+    effectors : sequence of str
+        Two or more links. The first one carries the object: its grip must be rigid.
+    name : str
+        Key in ``controller.grasps``, and of the object's task.
+    payload : Payload, optional
+        The object, in its own frame; without mass if not given.
+    grasp_poses : sequence of poses, optional
+        Where each effector is when it grasps, in the object's frame, as `PoseTask.set_target` takes
+        poses. Not given: they may be anywhere, and the object's frame is in their middle, its axes
+        parallel to the base's at the time.
+    kind : str
+        ``rigid``: no other effector can turn in its grip either. ``point``: these hold their place
+        alone.
+    friction : float
+        Coefficient on which all grips rely; inf where they cannot slip.
+    friction_margin : float
+        How much more than the least squeeze against slipping there shall be: 1.5 relies on two
+        thirds of the friction.
+    squeeze : float
+        Tension of every member of the virtual linkage, inwards, N, or more where friction wants it.
+    max_squeeze : float
+        And no more than this, N.
+    tolerance : (float, float)
+        How far effectors may be from their grasp poses, m and rad.
+    task : PoseTask, optional
+        Of the object; its frame is the first effector. One with the name of the grasp if not given.
+    **gains
+        Of that task, as `PoseTask` takes them.
+
+    Attributes
+    ----------
+    name : str
+    effectors : tuple of str
+    task : PoseTask
+        Its poses are those of the object. It is off while the grasp is.
+    constraints : tuple of Constraint
+        One for each effector but the first.
+
+    Raises
+    ------
+    ControlError
+        For an argument that cannot be used.
+    TaskError
+        For a grasp pose or gain that cannot be used.
+
+    """
+
+    def __init__(self, effectors, *, name='grasp', payload=None, grasp_poses=None, kind='rigid',
+                 friction=np.inf, friction_margin=1.5, squeeze=0.0, max_squeeze=200.0,
+                 tolerance=(0.02, 0.1), task=None, **gains):
+        self.name, self.effectors = name, tuple(effectors)
+        check_grasp(self, payload, grasp_poses, kind, friction, friction_margin, tolerance)
+        self._payload = Payload(0.0) if payload is None else payload
+        self._poses = grasp_poses if grasp_poses is None else [
+            transform(*read_pose(pose, f"grasp '{name}'")) for pose in grasp_poses]
+        self._tolerance = tuple(tolerance)
+        self._turning = np.array([i == 0 or kind == 'rigid' for i in range(len(self.effectors))])
+        self.constraints = tuple(
+            Constraint(effector, self.effectors[0], name=f'{name}/{effector}', axes=KINDS[kind])
+            for effector in self.effectors[1:])
+        self.task = PoseTask(self.effectors[0], name=name, **gains) if task is None else task
+        self.task.enabled = False
+        self._record = np.zeros(1, GRASP)[0]
+        self._grips = np.zeros(len(self.effectors), GRIP)
+        self._grips['friction'] = friction / friction_margin
+        self._home = self._linkage = None
+        self._internal = (0.0, 0.0)
+        self._displaced = ()
+        self._set_squeeze(squeeze, max_squeeze)
+
+    def __repr__(self):
+        return f'Grasp({self.effectors!r}, name={self.name!r})'
+
+    def engage(self, state):
+        """
+        Take it that the object is held as the effectors are now, and hold it there.
+
+        Parameters
+        ----------
+        state : RobotState
+            Where they are.
+
+        Raises
+        ------
+        ControlError
+            If an effector is not where it should be, by its grasp pose; nothing has changed.
+
+        """
+        if self.engaged:
+            return
+        home = self._bound()
+        poses = home.model.forward_kinematics(state, self.effectors)
+        poses = [poses[effector] for effector in self.effectors]
+        pose = self._object_pose(poses)
+        inverse = np.linalg.inv(pose)
+        places = [inverse @ effector for effector in poses]
+        self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
+        carried = np.linalg.inv(poses[0]) @ pose
+        link = home.model.frames[home.model.frame_index(self.effectors[0])]
+        home.frame['rotation'] = link['rotation'] @ carried[:3, :3]
+        home.frame['position'] = link['position'] + link['rotation'] @ carried[:3, 3]
+        self._in_link = carried
+        self._load_home()
+        self._fill_grips()
+        self._displaced = tuple(task for task in home.tasks if task.enabled)
+        for task in self._displaced:
+            task.enabled = False
+        self.task.clear_target()
+        self.task.enabled = True
+        for constraint in self.constraints:
+            constraint.close()
+        self._record['activation'] = 1.0
+
+    def disengage(self):
+        """Take it that the object is let go: the effectors' own tasks hold them where they are."""
+        if not self.engaged:
+            return
+        self._record['activation'] = 0.0
+        for constraint in self.constraints:
+            constraint.open()
+        self.task.enabled = False
+        self._bound().payloads.put(self.name, self.effectors[0], None)
+        for task in self._displaced:
+            task.clear_target()
+            task.enabled = True
+        self._displaced = ()
+
+    def set_internal_forces(self, tensions=0.0, moments=0.0):
+        """
+        Say what the effectors shall do to each other through the object, beside the squeeze.
+
+        Parameters
+        ----------
+        tensions : float or (members,) array_like
+            N, positive apart, of the members of the `VirtualLinkage`: the line between two
+            effectors, the sides of the triangle of three.
+        moments : float or (N, 3) array_like
+            At each effector, N m, object's axes.
+
+        Raises
+        ------
+        ControlError
+            If they are not so many finite numbers.
+
+        """
+        N = len(self.effectors)
+        count = 1 if N == 2 else 3 * (N - 2)
+        try:
+            tensions = np.broadcast_to(np.array(tensions, float), (count,)).copy()
+            moments = np.broadcast_to(np.array(moments, float), (N, 3)).copy()
+        except (TypeError, ValueError):
+            tensions = np.full(1, np.nan)
+        if not (np.isfinite(tensions).all() and np.isfinite(moments).all()):
+            raise ControlError(
+                f"Grasp '{self.name}': these internal forces cannot be used.",
+                cure=f'Give tensions of {count} and moments ({N}, 3), finite.', grasp=self.name)
+        self._internal = tensions, moments
+        if self._linkage is not None:
+            self._fill_grips()
+
+    @property
+    def squeeze(self):
+        """Tension of every member inwards, at least, N."""
+        return float(self._record['squeeze'])
+
+    @squeeze.setter
+    def squeeze(self, value):
+        self._set_squeeze(value, self._record['strongest'])
+
+    @property
+    def payload(self):
+        """The object, in its own frame."""
+        return self._payload
+
+    @payload.setter
+    def payload(self, payload):
+        if not isinstance(payload, Payload):
+            raise ControlError(f"Grasp '{self.name}': {payload!r} is no payload.", value=payload,
+                               cure='Give a Payload(mass, center_of_mass, inertia).')
+        self._payload = payload
+        if self.engaged:
+            self._load_home()
+
+    def _object_pose(self, poses):
+        """Return where the object is, (4, 4), having checked that all effectors are at it."""
+        if self._poses is None:
+            return transform(np.mean([pose[:3, 3] for pose in poses], axis=0), np.eye(3))
+        pose = poses[0] @ np.linalg.inv(self._poses[0])
+        for effector, seen, place, turns in zip(
+                self.effectors, poses, self._poses, self._turning, strict=True):
+            wanted = pose @ place
+            distance = float(np.linalg.norm(seen[:3, 3] - wanted[:3, 3]))
+            turn = vector_from_matrix(seen[:3, :3] @ wanted[:3, :3].T)
+            angle = float(np.linalg.norm(turn)) if turns else 0.0
+            if distance > self._tolerance[0] or angle > self._tolerance[1]:
+                raise ControlError(
+                    f"Grasp '{self.name}': '{effector}' is {1e3 * distance:.0f} mm and "
+                    f'{np.degrees(angle):.1f}° from where it grasps an object in '
+                    f"'{self.effectors[0]}'.", grasp=self.name, frame=effector, value=distance,
+                    cure=f'Bring it within {1e3 * self._tolerance[0]:.0f} mm and '
+                    f'{np.degrees(self._tolerance[1]):.1f}°.')
+        return pose
+
+    def _load_home(self):
+        """Let the first effector carry the object."""
+        body, record = self._payload, self._record
+        record['mass'], record['center'] = body.mass, body.center_of_mass
+        record['inertia'] = body.inertia
+        self._bound().payloads.put(self.name, self.effectors[0],
+                                   body.moved(self._in_link[:3, :3], self._in_link[:3, 3]))
+
+    def _fill_grips(self):
+        """Write what depends on the linkage and on the internal forces."""
+        linkage, grips = self._linkage, self._grips
+        grips['share'] = np.array([linkage.wrenches(unit) for unit in np.eye(6)]).transpose(1, 2, 0)
+        grips['internal'] = linkage.wrenches(0.0, *self._internal)
+        grips['pattern'] = linkage.wrenches(tensions=-1.0)
+        inward = linkage.points.mean(axis=0) - linkage.points
+        grips['inward'] = inward / np.linalg.norm(inward, axis=1)[:, None]
+
+    def _set_squeeze(self, squeeze, strongest):
+        if not 0.0 <= squeeze <= strongest < np.inf:
+            raise ControlError(
+                f"Grasp '{self.name}': a squeeze of {squeeze} N is not allowed.", value=squeeze,
+                cure=f'Give a number from 0 to max_squeeze, {strongest:g} N.', grasp=self.name)
+        self._record['squeeze'], self._record['strongest'] = squeeze, strongest
+
+    def _bound(self):
+        if self._home is None:
+            raise ControlError(f"Grasp '{self.name}' belongs to no controller.",
+                               cure='Give it to one: grasps=[...].', grasp=self.name)
+        return self._home
+
+
+def transform(position, rotation):
+    """Return the homogeneous transform (4, 4) of a position (3,), m, and a rotation (3, 3)."""
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = rotation, position
+    return pose

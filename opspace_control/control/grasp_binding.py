@@ -1,0 +1,63 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Grasps and the controller they belong to."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.control.grasp_law import GRASP, GRIP
+
+
+class Home(NamedTuple):
+    """Where a grasp lives: parts of the controller that it works on."""
+
+    model: object
+    frame: object    # FRAME record of the object's point
+    payloads: object
+    tasks: tuple     # of its effectors, which it displaces
+
+
+def bind_grasps(grasps, model, tasks, constraints, frames, payloads):
+    """
+    Move the data of grasps into arrays, for a controller.
+
+    Parameters
+    ----------
+    grasps : sequence of Grasp
+        None of them in use.
+    model : RobotModel
+        The robot.
+    tasks : sequence of tasks
+        All of the controller's, in order; the grasps' own among them.
+    constraints : sequence of Constraint
+        All of them, in order.
+    frames : (m,) array of FRAME
+        Of the tasks' points.
+    payloads : Payloads
+        Of the controller.
+
+    Returns
+    -------
+    records : (g,) array of GRASP
+    grips : (k,) array of GRIP
+        Of all grasps, one after the other.
+
+    """
+    records = np.zeros(len(grasps), GRASP)
+    grips = np.zeros(sum(len(grasp.effectors) for grasp in grasps), GRIP)
+    first = 0
+    for grasp, record in zip(grasps, records, strict=True):
+        end = first + len(grasp.effectors)
+        number = tasks.index(grasp.task)
+        for name in GRASP.names:
+            record[name] = grasp._record[name]
+        record['task'], record['first'], record['end'] = number, first, end
+        own = grips[first:end]
+        own[:] = grasp._grips
+        own['constraint'] = [-1, *(constraints.index(held) for held in grasp.constraints)]
+        grasp._record, grasp._grips = record, own
+        grasp._home = Home(model, frames[number], payloads, tuple(
+            task for task in tasks if task is not grasp.task and task.frame in grasp.effectors))
+        first = end
+    return records, grips
