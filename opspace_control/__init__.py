@@ -36,6 +36,8 @@ _HOME = {
     'Impedance': 'tasks',
     'PostureTask': 'tasks',
     'OperationalSpaceController': 'control',
+    'Grasp': 'control',
+    'Constraint': 'control',
     'Plan': 'control',
     'plan_motion': 'control',
     'OpspaceError': 'errors',

@@ -91,10 +91,12 @@ class DenseChain:
         z = Vt[:rank].T @ ((U[:, :rank].T @ right) / s[:rank])
         root = np.linalg.cholesky(self.A[np.ix_(free, free)]).T
         Z = Vt[rank:, :len(free)].T
-        step = np.linalg.lstsq(root @ Z, root @ (np.asarray(v_dot_null)[free] - z[:len(free)]),
-                               rcond=1e-11)[0]
+        # What is left may be internal forces alone, which move nothing but by rounding.
+        U, s, Vt = np.linalg.svd(root @ Z, full_matrices=False)
+        moving = s > 1e-8 * np.linalg.norm(root, 2)
+        wish = U[:, moving].T @ root @ (np.asarray(v_dot_null)[free] - z[:len(free)])
         v_dot = np.zeros(nv)
-        v_dot[free] = z[:len(free)] + Z @ step
+        v_dot[free] = z[:len(free)] + Z @ (Vt[moving].T @ (wish / s[moving]))
         return v_dot, abs(left @ z - right).max()
 
     def hybrid(self, v_dot):

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Control laws: from tasks to joint forces, limits last."""
 
+from opspace_control.control.constraint import Constraint
 from opspace_control.control.controller import DAMPING_RATE, OperationalSpaceController
+from opspace_control.control.grasp import Grasp
 from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
 
-__all__ = ['DAMPING_RATE', 'OperationalSpaceController', 'Plan', 'plan_motion']
+__all__ = ['DAMPING_RATE', 'Constraint', 'Grasp', 'OperationalSpaceController', 'Plan',
+           'plan_motion']

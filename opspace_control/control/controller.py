@@ -14,6 +14,7 @@ from opspace_control.control.arguments import (
     read_effort_limits,
 )
 from opspace_control.control.constraint import bind_constraints
+from opspace_control.control.controller_state import ControllerState
 from opspace_control.control.cycle import control_cycle, make_cycle
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasp_binding import bind_grasps
@@ -38,7 +39,7 @@ from opspace_control.tasks.posture import bind_posture
 DAMPING_RATE = 10.0  # 1/s
 
 
-class OperationalSpaceController:
+class OperationalSpaceController(ControllerState):
     """
     Joint forces that make operational points obey their tasks, and the joints the posture.
 
@@ -278,52 +279,3 @@ class OperationalSpaceController:
     @gravity_compensation.setter
     def gravity_compensation(self, value):
         self._cycle['gravity'] = GRAVITY if value else 0.0
-
-    @property
-    def inverse_inertia(self):
-        """
-        Λ⁻¹ of the tasks' frames at the last cycle, (6m, 6m), [CK00] (30), in order of priority.
-
-        With passive joints and constraints what these leave of it; what levels leave to those below
-        is not in it. On its way in or out, a task's rows have an inflated diagonal.
-        """
-        lower = np.tril(self._inverse_inertia)
-        return lower + np.tril(lower, -1).T
-
-    @property
-    def row_scales(self):
-        """Scaling of Λ⁻¹'s rows at the last cycle, (6m,), by all free joints; 0: not asked for."""
-        return self._row_scales.copy()
-
-    @property
-    def posture_acceleration(self):
-        """
-        Motion the posture advised at the last cycle, q̈_null of [CK00] (11), (nv,).
-
-        Of passive joints what the others would induce them to do.
-        """
-        return self._posture_acceleration.copy()
-
-    @property
-    def gradual(self):
-        """Arrays by name, the very ones in use, whose numbers should change gradually."""
-        return self._gradual
-
-    @property
-    def effort_limits(self):
-        """Limits of the joint forces, (nv,), N·m or N, inf for none."""
-        return self._effort_limits.copy()
-
-    @property
-    def least_eigenvalue(self):
-        """
-        Lower bound, within a factor of the rows, of the smallest eigenvalue of the scaled Λ⁻¹.
-
-        Of the last cycle, without unit; 0.0 while directions may be released.
-        """
-        return float(self._cycle['least_eigenvalue'][0])
-
-    @property
-    def limited_joints(self):
-        """How many joint forces the limits cut at the last cycle."""
-        return int(self._cycle['limited'][0])
