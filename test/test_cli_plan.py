@@ -11,6 +11,7 @@ from opspace_control.control.plan import Plan
 from opspace_control.share import share_directory
 
 ARM = str(share_directory() / 'urdf' / 'planar_3r.urdf')
+ARMS = str(share_directory() / 'urdf' / 'dual_arm.urdf')
 WRIST = ['--passive', 'wrist', '--home', 'shoulder=0.9,elbow=-1.2,wrist=-0.6', '--axes', 'x z']
 
 
@@ -41,6 +42,19 @@ def test_several_goals_in_order_of_time_and_poses(tmp_path, capsys):
                  '1.0', '--output', str(path)]) == 0
     plan = Plan.load(path)
     assert plan.poses[-1, 0, 0] - x == pytest.approx(0.03, abs=1e-3)
+
+
+def test_a_free_flyer_may_be_asked_to_keep_its_orientation(tmp_path, capsys):
+    """[JR94] FIG. 8b: what is left of the arms disturbs the base the least."""
+    turned = {}
+    for steady in ((), ('--steady', 'base_link')):
+        path = tmp_path / 'plan.csv'
+        assert main(['plan', ARMS, '--floating-base', '--passive', 'base', '--no-gravity',
+                     '--home', 'l_elbow=-1.5,r_elbow=-1.5', '--by', 'l_hand=1.0:0.1,0,0.2',
+                     *steady, '--output', str(path)]) == 0
+        turned[bool(steady)] = abs(Plan.load(path).q[:, 3:6]).max()
+    assert turned[False] > 1e-2
+    assert turned[True] < 1e-5
 
 
 def test_a_goal_that_is_not_reached_is_said(tmp_path, capsys):

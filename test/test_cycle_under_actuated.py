@@ -15,9 +15,12 @@ from samples import by_base, difference
 
 from opspace_control import (
     OperationalSpaceController,
+    OrientationTask,
     PassiveForces,
     PoseTask,
     PostureTask,
+    RobotModel,
+    disturbance_jacobian,
     hybrid_dynamics,
 )
 
@@ -97,3 +100,30 @@ def test_what_the_robot_does_then(floating_base):
         assert difference(reached, wanted, dense.oracle.row_units) < 1e-8
         again = hybrid_dynamics(model, state, a, forces.given)
         assert difference(again.acceleration, a, dense.oracle.joint_units) < 1e-9
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_a_base_that_nothing_drives_is_disturbed_the_least(seed):
+    """[JR94] FIG. 8b: J_D of the base as a task of lower priority, met by what the hand leaves."""
+    urdf, hand = robot_file(TALOS).read_text(), REAL_ROBOTS[TALOS][:1]
+    model = RobotModel.from_urdf(urdf, floating_base=True, passive_joints=['base'])
+    state, dense = at_random_state(model, urdf, [*hand, model.root_link], seed)
+    moved = {}
+    for steady in (False, True):
+        tasks = [PoseTask(hand[0], kp=KP, kd=KD)]
+        if steady:
+            tasks.append(OrientationTask(model.root_link, kp=KP, kd=KD, priority=1))
+        controller = OperationalSpaceController(
+            model, tasks, passive_forces=PassiveForces(model), effort_limits=np.inf,
+            singularity_threshold=1e-9)
+        tau = controller.compute_torque(state)
+        a = dense.oracle.forward_dynamics(tau)
+        moved[steady] = dense.oracle.jacobian @ a + dense.oracle.bias_acceleration
+    wanted = -KD * dense.oracle.jacobian @ state.v
+    np.testing.assert_allclose(moved[True][:6], wanted[:6], atol=1e-8 * abs(wanted).max())
+    np.testing.assert_allclose(moved[True][9:], wanted[9:], atol=1e-8 * abs(wanted).max())
+    assert abs(moved[False][9:] - wanted[9:]).max() > 1e-2 * abs(wanted).max()
+    # What moves the base is J_D of the joints' own accelerations.
+    a_p = disturbance_jacobian(model, state) @ a[model.active]
+    still = hybrid_dynamics(model, state, np.zeros(model.nv)).acceleration[model.passive]
+    assert difference(a_p + still, a[model.passive]) < 1e-9

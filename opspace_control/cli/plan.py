@@ -43,6 +43,8 @@ def _parser():
     goals.add_argument('--by', metavar='LINK=SECONDS:X,Y,Z', type=_goal, action='append',
                        default=[], help='a way to go from where the link begins')
     goals.add_argument('--axes', default='x y z rx ry rz', help='of all links (default: all six)')
+    goals.add_argument('--steady', metavar='LINK', help='a link, such as a base without a drive, '
+                       'whose orientation is kept as far as the goals allow')
     robot = parser.add_argument_group('the robot')
     robot.add_argument('--home', metavar='JOINT=VALUE,...', type=positions, default={},
                        help='where it begins, rad or m')
@@ -103,12 +105,14 @@ def _plan(options):
 def _controller(options, model, goals):
     from opspace_control.control import OperationalSpaceController
     from opspace_control.dynamics import PassiveForces
-    from opspace_control.tasks import PoseTask
+    from opspace_control.tasks import OrientationTask, PoseTask
 
     forces = PassiveForces(model) if options.no_friction else PassiveForces.from_urdf(model)
-    return OperationalSpaceController(
-        model, [PoseTask(link, axes=options.axes) for link in goals], passive_forces=forces,
-        gravity_compensation=not options.no_gravity)
+    tasks = [PoseTask(link, axes=options.axes) for link in goals]
+    if options.steady:
+        tasks.append(OrientationTask(options.steady, name=f'{options.steady} steady', priority=1))
+    return OperationalSpaceController(model, tasks, passive_forces=forces,
+                                      gravity_compensation=not options.no_gravity)
 
 
 def _trajectories(options, model, state):
