@@ -225,8 +225,10 @@ class TestRun:
     def test_view_shows_it_and_the_robot_is_left_to_the_viewers(self, tmp_path):
         pytest.importorskip('viser', reason='viser is not installed')
         from viewer import Viewer
+        pytest.importorskip('mcap_ros2', reason='mcap-ros2-support is not installed')
+        from opspace_control.runs.recording import Recording
         process = run('--robot', 'planar_3r', '--seconds', 5, '--view',
-                      '--output', tmp_path / 'demo.png')
+                      '--record', tmp_path / 'run.mcap', '--output', tmp_path / 'demo.png')
         said = []
         while not said or 'The robot is yours' not in said[-1]:
             said.append(process.stdout.readline())
@@ -238,6 +240,9 @@ class TestRun:
         out, _ = process.communicate(timeout=30)
         assert process.returncode == 0, ''.join(said) + out
         assert self.size(tmp_path / 'demo.png')
+        recording = Recording(tmp_path / 'run.mcap')
+        assert recording.tasks == ['hand']
+        assert recording.length > 5.0
 
     @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
     def test_leaves_no_process_behind(self, tmp_path, number):

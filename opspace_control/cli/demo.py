@@ -60,6 +60,8 @@ def _parse(arguments):
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')
     parser.add_argument('--view', action='store_true',
                         help='show it in a browser; when the goals are done, the robot is yours')
+    parser.add_argument('--record', type=Path, metavar='FILE',
+                        help='keep the run in an MCAP file, for opspace report and replay')
     parser.add_argument('--output', type=Path, metavar='PNG', help='where the picture goes')
     options = parser.parse_args(arguments)
     if bool(options.urdf) != bool(options.frames):
@@ -117,7 +119,9 @@ def _demo(robot, options, output, asked):
             asked.parameters(task_names(robot)) if asked else {})})
         nodes.start('simulator', simulator_values(robot))
         if options.view:
-            nodes.show()
+            nodes.accompany('view')
+        if options.record:
+            nodes.accompany('record', '--output', str(options.record))
         status = stack.enter_context(Status(sys.stdout))
         summary = asked.summary if asked else robot.summary
         print(f'{robot.name}: {summary}\n'
@@ -185,8 +189,8 @@ def _run(robot, seconds, description, nodes, status, began, asked):
             status.show(f'{what} ... {waited:.1f} s')
             time.sleep(_LOOK_PERIOD)
         status.line(f'first effort command after {time.monotonic() - began:.1f} s')
-        if nodes.shown:
-            status.line(f'Look: {nodes.page()}')
+        if page := nodes.page():
+            status.line(f'Look: {page}')
         model = SimulatedRobot(description)
         model.reset(robot.start)
         start = model.positions

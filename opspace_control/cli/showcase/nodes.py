@@ -54,22 +54,20 @@ class Nodes:
         self._processes.append(Process(verb, ['--ros-args', '--params-file', str(file)],
                                        self.environment, self._folder / f'{verb}.log'))
 
-    def show(self):
-        """Start the view, at the usual port or the next free one."""
-        self._processes.append(Process('view', [], self.environment, self._folder / 'view.log'))
-
-    @property
-    def shown(self):
-        """Whether there is a view."""
-        return any(process.verb == 'view' for process in self._processes)
+    def accompany(self, verb, *arguments):
+        """Start a verb that looks on: view or record."""
+        self._processes.append(
+            Process(verb, arguments, self.environment, self._folder / f'{verb}.log'))
 
     def page(self):
-        """Return the address of the view, once it is open."""
-        while True:
+        """Return the address of the view, once it is open; None if there is no view."""
+        view = next((process for process in self._processes if process.verb == 'view'), None)
+        while view:
             self.check()
-            if found := re.search(r'http://\S+', self._processes[-1].said()):
+            if found := re.search(r'http://\S+', view.said()):
                 return found.group()
             time.sleep(_LOOK_PERIOD)
+        return None
 
     def check(self):
         """Raise an OpspaceError with what it said last if a node has ended."""
