@@ -11,9 +11,11 @@ from oracles import pinocchio_oracle
 from samples import difference, sample
 
 from opspace_control import (
+    Constraint,
     ControlError,
     OperationalSpaceController,
     PassiveForces,
+    Payload,
     Plan,
     PoseTask,
     PostureTask,
@@ -279,6 +281,27 @@ def test_what_is_refused(arguments, message):
     controller, state, goals = make('all driven')
     with pytest.raises(ControlError, match=message):
         plan_motion(controller, state, **{'goals': goals, 'duration': 1.0, **arguments})
+
+
+def test_closed_constraints_are_refused():
+    model = sample('dual_arm').model
+    held = Constraint('l_hand', 'r_hand')
+    controller = OperationalSpaceController(model, constraints=[held])
+    state = RobotState(model, model.neutral(), np.zeros(model.nv))
+    plan_motion(controller, state, {}, 0.01)
+    held.close()
+    with pytest.raises(ControlError, match='closed'):
+        plan_motion(controller, state, {}, 0.01)
+
+
+def test_payloads_are_carried():
+    """Known to the law and to the motion that it makes: nothing sags."""
+    controller, state, _ = make('all driven')
+    bare = plan_motion(controller, state, {}, 0.2)
+    controller.payloads.put('box', 'hand', Payload(2.0, [0.1, 0.0, 0.0], 0.01 * np.eye(3)))
+    plan = plan_motion(controller, state, {}, 0.2)
+    assert np.linalg.norm(plan.errors[-1, 0, :3]) < 1e-6
+    assert plan.effort[0, 0] - bare.effort[0, 0] > 5.0
 
 
 def test_a_motion_that_blows_up_says_when():

@@ -9,10 +9,9 @@ import numpy as np
 from opspace_control.control.plan import Plan
 from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.passive_forces import passive_torque
-from opspace_control.dynamics.workspace import moment_nodes
 from opspace_control.errors import ControlError, StateError
 from opspace_control.model import RobotState
-from opspace_control.model.nodes import LOCKED, PASSIVE
+from opspace_control.model.nodes import ACTIVE, PASSIVE
 from opspace_control.tasks.targets import AXES
 from opspace_control.tasks.task import OperationalTask
 
@@ -29,8 +28,8 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
     Parameters
     ----------
     controller : OperationalSpaceController
-        Its tasks, gains, posture, limits and status of joints are those of the plan; its goals are
-        changed by it. Without constraints.
+        Its tasks, gains, posture, limits, payloads and status of joints are those of the plan; its
+        goals are changed by it. Constraints are open.
     state : RobotState
         Where the motion begins; locked joints rest, whatever it says.
     goals : dict of str to PoseTrajectory
@@ -53,7 +52,7 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
     Raises
     ------
     ControlError
-        For an unknown task, a controller with constraints, times that cannot be used, or a motion
+        For an unknown task, a constraint that is closed, times that cannot be used, or a motion
         that blows up; says when.
     StateError
         If the state is another model's.
@@ -114,9 +113,8 @@ class _World:
         self._forces = controller.passive_forces if joint_forces is None else joint_forces
         self._active = ~(controller.passive | controller.locked)
         self._limits = controller.effort_limits
-        self._nodes = moment_nodes(self.model)
-        held = np.append(controller.locked, True)[self._nodes['v_index']]  # followers: index -1
-        self._nodes['status'] = np.where(held, LOCKED, PASSIVE)
+        self._nodes = controller._status.nodes.copy()  # payloads on links included
+        self._nodes['status'][self._nodes['status'] == ACTIVE] = PASSIVE
 
     def drive(self, controller, state, h):
         """Return the drives' efforts (nv,), friction overcome, and how many the limits cut."""
@@ -156,8 +154,10 @@ def _check(controller, state, goals, duration, timestep):
     if state.model is not controller.model:
         raise StateError("The state does not belong to the controller's model.",
                          cure='Make it with RobotState(controller.model, q, v).', value=state)
-    if controller.constraints:
-        raise ControlError('A plan knows no constraints.', cure='Plan with a controller of tasks.')
+    for constraint in controller.constraints.values():
+        if constraint.closed:
+            raise ControlError('A plan knows no constraints, and there are closed ones.',
+                               cure='Open the constraints, disengage the grasps.')
     for name in goals:
         if name not in controller.tasks:
             raise ControlError(f"There is no task '{name}' to plan.", name=name,
