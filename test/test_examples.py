@@ -97,3 +97,9 @@ def test_09_real_robot(capsys):
     assert (values['torque'][values['model'].locked] == 0.0).all()
     assert 0.0 < values['microseconds'] < 1000.0
     assert '32 joints and two hands' in text
+
+
+def test_10_passive_joint(capsys):
+    values, _ = run('10', capsys)
+    assert values['knowing'] < 0.1
+    assert values['believing'] > 10.0
