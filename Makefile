@@ -1,4 +1,4 @@
-# make demo | test | bench | soak | lint: each makes and fills .venv itself when needed.
+# make demo | test | test-oldest | bench | soak | lint: each makes and fills what it needs itself.
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,33 +17,42 @@ ROS2 := sourced $(ROS_DISTRO)
 VENV_OPTIONS := --system-site-packages
 RUN_EXTRAS := sim,robots,view,runs
 TEST_EXTRAS := $(RUN_EXTRAS),test
+OLDEST_PYTHON ?= $(PYTHON)
 else
 ROS2 := wheels from PyPI
 RUN_EXTRAS := ros,sim,robots,view,runs
 TEST_EXTRAS := $(RUN_EXTRAS),test,interfaces
+# The oldest that can be had here.
+OLDEST_PYTHON ?= $(shell for p in python3.10 python3.11 $(PYTHON); do \
+	$$p -c 'import ensurepip, venv' 2>/dev/null && echo $$p && break; done)
 endif
 
 # What ends up in the environment; the package itself is installed editable.
 INSTALLED := setup.py setup.cfg package.xml $(wildcard resource/* scripts/*)
 RUN_READY := $(VENV)/ready-to-run
 TEST_READY := $(VENV)/ready-to-test
+OLDEST := .venv-oldest
 
-.PHONY: demo test bench soak lint clean help
+.PHONY: demo test test-oldest bench soak lint clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo   a simulated robot follows goals sent over ROS 2 (ARGS="--robot talos", "--list")'
 	@echo 'make test   every test'
+	@echo 'make test-oldest   every test, with the oldest of everything that is needed'
 	@echo 'make bench  measure against peers'
 	@echo 'make soak   random goals at 1 kHz for ten minutes (ARGS="--seconds 60")'
 	@echo 'make lint   ruff'
-	@echo 'make clean  remove $(VENV) and build products'
+	@echo 'make clean  remove environments and build products'
 
 demo: $(RUN_READY)
 	@$(BIN)/opspace demo $(ARGS)
 
 test: $(TEST_READY)
 	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
+
+test-oldest: $(OLDEST)/ready
+	@$(OLDEST)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 bench: $(TEST_READY)
 	@$(BIN)/opspace bench $(ARGS)
@@ -55,7 +64,7 @@ lint: $(TEST_READY)
 	@$(BIN)/ruff check .
 
 clean:
-	rm -rf $(VENV) build install log *.egg-info
+	rm -rf $(VENV) $(OLDEST) build install log *.egg-info
 
 $(BIN)/pip:
 	@echo '[1/2] Making $(VENV) with $(PYTHON) (ROS 2: $(ROS2))'
@@ -71,3 +80,10 @@ $(TEST_READY): $(BIN)/pip $(INSTALLED)
 	@echo '[2/2] Installing into $(VENV): .[$(TEST_EXTRAS)] (the first time takes a few minutes)'
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[$(TEST_EXTRAS)]'
 	@touch $@ $(RUN_READY)
+
+$(OLDEST)/ready: test/oldest.txt $(INSTALLED)
+	@echo '[1/2] Making $(OLDEST) with $(OLDEST_PYTHON) (ROS 2: $(ROS2))'
+	@$(OLDEST_PYTHON) -m venv --clear $(VENV_OPTIONS) $(OLDEST)
+	@echo '[2/2] Installing into $(OLDEST): .[$(TEST_EXTRAS)], as old as it may be'
+	@$(OLDEST)/bin/python -m pip install --disable-pip-version-check --quiet --constraint test/oldest.txt --editable '.[$(TEST_EXTRAS)]'
+	@touch $@

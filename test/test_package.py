@@ -170,6 +170,19 @@ class TestDescriptions:
         assert names == {'numpy', 'numba', 'urdf-parser-py'}
 
 
+    def test_oldest_versions_are_tested(self, configuration):
+        """Every lower bound is what make test-oldest installs where the interpreter has it."""
+        texts = (configuration['options']['install_requires'],
+                 *configuration['options.extras_require'].values())
+        bounds = dict(re.findall(r'^([\w-]+)>=([\d.]+)$', '\n'.join(texts), re.MULTILINE))
+        pins = [re.match(r'([\w-]+)==([\d.]+)', line) for line in (
+            ROOT / 'test' / 'oldest.txt').read_text().splitlines() if not line.startswith('#')]
+        oldest = {pin[1]: pin[2] for pin in reversed(pins)}
+        assert {'numba', 'numpy', 'mujoco'} <= bounds.keys()
+        for name, bound in bounds.items():
+            assert f'{oldest[name]}.0'.startswith(f'{bound}.'), name
+
+
 @pytest.fixture(scope='module')
 def prefix(tmp_path_factory):
     """Install the package, without its dependencies, into an empty prefix."""
