@@ -16,6 +16,10 @@ along. The plan is a table (CSV) of what every joint does and what its drive has
 replayed on the simulated robot. Needs no ROS. The exit code is 0 if the links arrive, else 1."""
 
 _EPILOG = """\
+the table: a comment line with facts in JSON, a line with the names of the columns (time,
+position:NAME, velocity:NAME, acceleration:NAME, effort:NAME, pose:LINK:x..qw, error:LINK:x..rz,
+limited, outside, released), then a line for each sample; rad, m, s, N m, N.
+
 a planar arm whose wrist hangs freely (without --passive, a drive would hold it):
   opspace plan planar_3r.urdf --passive wrist --home shoulder=0.9,elbow=-1.2,wrist=-0.6 \\
       --axes 'x z' --by palm=1.5:0.1,0,0.1 --output palm.csv

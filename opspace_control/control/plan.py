@@ -124,32 +124,29 @@ class Plan:
     @classmethod
     def _from_table(cls, facts, columns, table):
         """Return the plan of a table and the names of its columns."""
+        kinds = np.array([column.partition(':')[0] for column in columns])
+
         def names(kind):
-            return tuple(name.removeprefix(f'{kind}:') for name in columns
-                         if name.startswith(f'{kind}:'))
+            return tuple(column.partition(':')[2] for column in columns
+                         if column.startswith(f'{kind}:'))
 
         def part(kind, *shape):
-            width = int(np.prod(shape))
-            first = at[kind]
-            return table[:, first:first + width].reshape(len(table), *shape)
+            return table[:, kinds == kind].reshape(len(table), *shape)
 
         tasks = tuple(dict.fromkeys(name.rpartition(':')[0] for name in names('pose')))
-        kinds = [name.partition(':')[0] for name in columns]
-        at = {kind: kinds.index(kind) for kind in reversed(kinds)}
         dof_names, coordinate_names = names('velocity'), names('position')
         nv, m = len(dof_names), len(tasks)
-        at.setdefault('pose', 0), at.setdefault('error', 0)
         plan = cls(
             robot=facts['robot'], dof_names=dof_names, coordinate_names=coordinate_names,
             passive=tuple(facts['passive']), locked=tuple(facts['locked']), tasks=tasks,
             frames=tuple(facts['frames'][task] for task in tasks),
-            gravity=np.array(facts['gravity'], float), time=part('time', 1)[:, 0],
+            gravity=np.array(facts['gravity'], float), time=part('time'),
             q=part('position', len(coordinate_names)), v=part('velocity', nv),
             acceleration=part('acceleration', nv), effort=part('effort', nv),
             poses=part('pose', m, 7), errors=part('error', m, 6),
-            limited=part('limited', 1)[:, 0].astype(int),
-            outside=part('outside', 1)[:, 0].astype(int),
-            released=part('released', 1)[:, 0].astype(bool))
+            limited=part('limited').astype(int),
+            outside=part('outside').astype(int),
+            released=part('released').astype(bool))
         if columns != plan._columns():
             raise ValueError('the columns are not those of a plan')
         return plan
