@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from opspace_control.dynamics.workspace import NODE_STATE, POINT
-from opspace_control.model.nodes import FRAME, NODE, WORLD
+from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.tasks.binding import bind_tasks
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.pose_law import demand_pose
@@ -24,22 +24,18 @@ def _run(tasks, points, origin, nodes, states, sensors, dt, limited, Lambda_inve
 
 
 class Links:
-    """Stands for a robot: each frame is a body of its own, and anything may be asked for."""
+    """Stands for a robot: a body for each frame that is asked for, up to ten."""
 
     def __init__(self):
         self._names = []
+        self.frames = np.zeros(10, FRAME)
+        self.frames['node'] = np.arange(10)
+        self.frames['rotation'] = np.eye(3)
 
     def frame_index(self, name):
         if name not in self._names:
             self._names.append(name)
         return self._names.index(name)
-
-    @property
-    def frames(self):
-        frames = np.zeros(len(self._names), FRAME)
-        frames['node'] = [WORLD if name == 'world' else i for i, name in enumerate(self._names)]
-        frames['rotation'] = np.eye(3)
-        return frames
 
 
 class LawBench:
@@ -79,3 +75,90 @@ class LawBench:
         _run(self.tasks, self.points, self.origin, np.zeros(1, NODE), self._states, self.sensors,
              dt, limited, L, np.full((3, 6, 6), np.nan), np.full((3, 3), np.nan))
         return self.tasks[0]
+
+
+class PointAtWall:
+    """
+    A task's point as a coupled mass before an elastic wall, along z; integrated in small steps.
+
+    Parameters
+    ----------
+    task : OperationalTask
+        Its sensor, if it has one, measures the wall's force.
+    stiffness, damping : float
+        Of the wall, N/m and N s/m.
+    gap : float
+        Between point and wall, m.
+    delay : int
+        Cycles from a state to the force that follows from it.
+    noise : float
+        Standard deviation of what the sensor reads, N.
+
+    Attributes
+    ----------
+    x, v : (3,) and (6,) arrays
+        Position, m, and velocity of the point.
+    force : float
+        Of the point on the wall, mean of the last cycle, N.
+
+    """
+
+    # kg and kg m², but for the coupling of 0.3 between any two axes.
+    MASSES = np.array([2.0, 3.0, 1.5, 0.02, 0.02, 0.02])
+
+    def __init__(self, task, *, stiffness=1e5, damping=90.0, gap=0.02, delay=1, noise=0.0):
+        self.bench = LawBench(task)
+        root = 1.0 / np.sqrt(self.MASSES)
+        self.L = root[:, None] * (0.7 * np.eye(6) + 0.3) * root
+        self.bench.inverse_inertia[:] = self.L
+        self.task, self.stiffness, self.damping, self.gap = task, stiffness, damping, gap
+        self.x, self.v, self.force = np.zeros(3), np.zeros(6), 0.0
+        self.external = np.zeros(6)
+        self.sensing = task.force.sensor is not None
+        if self.sensing:
+            self.bench.sensors['gravity'] = 0.0
+        self._noise, self._random = noise, np.random.default_rng(0)
+        self._coming = [np.zeros(6)] * delay
+
+    @property
+    def stage(self):
+        """Stage of contact, 0 to 2."""
+        return float(self.bench.tasks['force']['contact'][0])
+
+    def run(self, seconds, before_cycle=None, dt=1e-3, substeps=20):
+        """Go on; return the force on the wall (k,), N, and the commanded wrenches (k, 6)."""
+        forces, wrenches = [], []
+        for k in range(round(seconds / dt)):
+            if before_cycle is not None:
+                before_cycle(k * dt)
+            wrench = self._command(dt)
+            wrenches.append(wrench)
+            self._coming.append(wrench)
+            self._move(self._coming.pop(0), dt / substeps, substeps)
+            forces.append(self.force)
+        return np.array(forces), np.array(wrenches)
+
+    def _command(self, dt):
+        points = self.bench.points
+        points['p'], points['v'] = self.x, self.v
+        if self.sensing:
+            reading = np.zeros(6)
+            reading[2] = -self.force + self._noise * self._random.normal()
+            self.task.force.sensor.update(reading)
+        record = self.bench.cycle(dt)
+        demand = record['acceleration'] - (1.0 - record['compliant']) * (self.L @ record['push'])
+        asked = record['asked'] > 0.0
+        force = np.zeros(6)
+        force[asked] = np.linalg.solve(self.L[np.ix_(asked, asked)], demand[asked])
+        return force + record['push'] + record['press']
+
+    def _move(self, wrench, h, steps):
+        total = 0.0
+        for _ in range(steps):
+            depth = self.x[2] - self.gap
+            wall = max(0.0, self.stiffness * depth + self.damping * self.v[2]) if depth > 0 else 0.0
+            a = self.L @ (wrench + self.external - (0.0, 0.0, wall, 0.0, 0.0, 0.0))
+            self.v = self.v + h * a
+            self.x = self.x + h * self.v[:3]
+            total += wall
+        self.force = total / steps

@@ -84,11 +84,11 @@ def test_what_is_no_pose_is_refused(pose, what):
 
 
 def test_feed_forward_is_six_finite_numbers_or_nothing():
-    np.testing.assert_array_equal(read_six(None, 'twist', 'task'), np.zeros(6))
+    np.testing.assert_array_equal(read_six(None, 'target twist', 'task'), np.zeros(6))
     given = np.arange(6.0)
-    six = read_six(given, 'twist', 'task')
+    six = read_six(given, 'target twist', 'task')
     given[:] = 9.0
     np.testing.assert_array_equal(six, np.arange(6.0))
     for bad in (np.zeros(5), np.zeros((6, 1)), [0, 0, 0, 0, 0, np.nan], 'twist', 0.0):
         with pytest.raises(TaskError, match=r"task 'hand': target twist .* 6 finite numbers"):
-            read_six(bad, 'twist', "task 'hand'")
+            read_six(bad, 'target twist', "task 'hand'")

@@ -117,7 +117,7 @@ class ForceControl:
             force axis; then nothing has changed.
 
         """
-        wrench = read_six(wrench, 'wrench', self._owner)
+        wrench = read_six(wrench, 'target wrench', self._owner)
         excess = abs(wrench) > np.repeat(self._record['highest'], 3)
         if excess.any():
             raise TaskError(

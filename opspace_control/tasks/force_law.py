@@ -113,6 +113,9 @@ def is_held_up(task, dt):
     So it is found without a sensor, and by one that an approach alone does not press hard enough.
     """
     force = task.force
+    if force.wanted[0] == 0.0 and force.wanted[1] == 0.0:
+        force.held_up = 0.0
+        return False
     slow, least_damping = True, math.inf
     for part in range(2):
         speed = 0.0
@@ -136,15 +139,16 @@ def is_held_up(task, dt):
 @inlined
 def follow_contact(task, dt):
     """
-    Bring the stage of contact up to date.
+    Bring the stage of contact up to date; return how far force is engaged, from 0 to 1.
 
     At a touch the impact is damped for ``impact_time``, (5.7), then within the same time the force
     comes in: a rebound does not stop this. Where contact is lost later it goes the same way back.
+    Where nothing is wanted there is nothing to approach, and forces are yielded to at once.
     """
     force = task.force
     if force.approach[0] == 0.0 and force.approach[1] == 0.0:
         force.contact, force.rising = 2.0, True
-        return
+        return 1.0
     held_up = is_held_up(task, dt)
     touching = feels_contact(force) or held_up
     if touching or force.contact <= 0.0 or force.contact >= 2.0:
@@ -153,6 +157,9 @@ def follow_contact(task, dt):
     if not force.rising:
         step = -step
     force.contact = min(max(force.contact + step, 0.0), 2.0)
+    if force.wanted[0] == 0.0 and force.wanted[1] == 0.0:
+        return 1.0
+    return max(force.contact - 1.0, 0.0)
 
 
 @inlined
@@ -186,8 +193,7 @@ def demand_force(task, point, sensors, dt, limited):
     force = task.force
     feel_wrench(task, point, sensors)
     size_wanted(force)
-    follow_contact(task, dt)
-    engaged = min(max(force.contact - 1.0, 0.0), 1.0)
+    engaged = follow_contact(task, dt)
     approaching = 0.0 if force.rising else max(1.0 - force.contact, 0.0)
     for part in range(2):
         first, wanted = 3 * part, force.wanted[part]

@@ -106,8 +106,8 @@ class PoseTask(OperationalTask):
 
         """
         position, R = read_pose(pose, self._owner)
-        twist = read_six(twist, 'twist', self._owner)
-        acceleration = read_six(acceleration, 'acceleration', self._owner)
+        twist = read_six(twist, 'target twist', self._owner)
+        acceleration = read_six(acceleration, 'target acceleration', self._owner)
         record = self._record
         record['target_p'], record['target_R'] = position, R
         record['target_twist'], record['target_acceleration'] = twist, acceleration
@@ -132,8 +132,8 @@ class PoseTask(OperationalTask):
             If anything is malformed or not finite; then nothing has changed.
 
         """
-        twist = read_six(twist, 'twist', self._owner)
-        acceleration = read_six(acceleration, 'acceleration', self._owner)
+        twist = read_six(twist, 'target twist', self._owner)
+        acceleration = read_six(acceleration, 'target acceleration', self._owner)
         self._record['target_twist'], self._record['target_acceleration'] = twist, acceleration
 
     @property

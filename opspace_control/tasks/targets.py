@@ -69,27 +69,27 @@ def read_pose(pose, owner):
         if [part.shape for part in parts] == [(3,), (4,)]:
             numbers = np.concatenate(parts)
     if numbers.shape not in {(4, 4), (7,)}:
-        raise _refusal(owner, 'pose', pose, 'Give (4, 4), or 7 numbers [x y z qx qy qz qw].')
+        raise _refusal(owner, 'target pose', pose, 'Give (4, 4), or 7 numbers [x y z qx qy qz qw].')
     if not np.isfinite(numbers).all():
-        raise _refusal(owner, 'pose', pose, 'Give finite numbers.')
+        raise _refusal(owner, 'target pose', pose, 'Give finite numbers.')
     if numbers.shape == (7,):
         norm = np.linalg.norm(numbers[3:])
         if abs(norm - 1.0) > QUATERNION_TOLERANCE:
-            raise _refusal(owner, 'quaternion', pose,
+            raise _refusal(owner, 'target quaternion', pose,
                            f'Its norm is {norm:.3g}; give a unit quaternion [x y z w].')
         return numbers[:3], matrix_from_quaternion(numbers[3:] / norm)
     R = numbers[:3, :3]
     if abs(R @ R.T - np.eye(3)).max() > ROTATION_TOLERANCE or np.linalg.det(R) < 0.0:
-        raise _refusal(owner, 'rotation', pose,
+        raise _refusal(owner, 'target rotation', pose,
                        'Give a (3, 3) part with orthonormal rows that is no mirror image.')
     if abs(numbers[3] - (0.0, 0.0, 0.0, 1.0)).max() > 1e-9:
-        raise _refusal(owner, 'transform', pose, 'Its last row must be 0 0 0 1.')
+        raise _refusal(owner, 'target transform', pose, 'Its last row must be 0 0 0 1.')
     return numbers[:3, 3], matrix_from_quaternion(quaternion_from_matrix(R))
 
 
 def read_six(values, name, owner):
     """
-    Return a feed-forward 6-vector, copied; zeros for None.
+    Return a 6-vector, such as a feed-forward twist or a wrench, copied; zeros for None.
 
     Parameters
     ----------
@@ -148,4 +148,4 @@ def _array(values):
 
 
 def _refusal(owner, what, value, cure):
-    return TaskError(f'{owner}: target {what} cannot be used.', cure=cure, value=value)
+    return TaskError(f'{owner}: {what} cannot be used.', cure=cure, value=value)

@@ -170,8 +170,8 @@ def _read_points(times, poses, twists, accelerations):
                             cure='Give increasing times, none negative.')
         points.append(_Point(
             float(time), *read_pose(pose, owner),
-            None if twist is None else read_six(twist, 'twist', owner),
-            None if acceleration is None else read_six(acceleration, 'acceleration', owner)))
+            None if twist is None else read_six(twist, 'target twist', owner),
+            None if acceleration is None else read_six(acceleration, 'target acceleration', owner)))
         last = time
     return points
 
