@@ -69,7 +69,7 @@ class RecorderNode(Node):
         self._counts = {}
         self._schemas = {}
         self._run = None
-        self._parameters = RemoteParameters(self, self._controller, lambda name: None)
+        self._remote_parameters = RemoteParameters(self, self._controller, lambda name: None)
         self.create_timer(_LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._look()
 
@@ -93,13 +93,13 @@ class RecorderNode(Node):
                 except OpspaceError as error:
                     self.get_logger().warning(f'{topic} is not recorded: {error}')
         offer = look_for_offer(self, self._controller)
-        if offer and offer.identity != self._run and self._parameters.ready():
+        if offer and offer.identity != self._run and self._remote_parameters.ready():
             self._run = offer.identity
-            self._parameters.load(self._keep_parameters)
+            self._remote_parameters.load(self._keep_parameters)
 
     def _keep_parameters(self):
         self._writer.add_metadata('controller', {
-            'name': self._controller, 'parameters': json.dumps(self._parameters.values)})
+            'name': self._controller, 'parameters': json.dumps(self._remote_parameters.values)})
 
     def _record(self, topic, kind):
         channel = self._writer.register_channel(topic, 'cdr', self._schema(kind), {

@@ -56,7 +56,7 @@ class ViewNode(Node):
         self._controller = expand_topic_name(controller, self.get_name(), self.get_namespace())
         self._actions = queue.SimpleQueue()
         self._panel = Panel(server, self._actions.put)
-        self._parameters = RemoteParameters(self, self._controller, self._panel.on_parameter)
+        self._remote_parameters = RemoteParameters(self, self._controller, self._panel.on_parameter)
         self._offer = self._remote = self._robot = self._forces = None
         self._text, self._asked, self._looked = '', None, -np.inf
         self._handles, self._positions = {}, {}
@@ -97,24 +97,24 @@ class ViewNode(Node):
             self._panel.wait(f'Waiting for {self._controller}.' + (
                 f' There is {", ".join(others)}: --controller NAME.' if others else ''))
             return
-        if self._remote is None and self._parameters.ready() and (
+        if self._remote is None and self._remote_parameters.ready() and (
                 self._asked is None or now - self._asked > _PATIENCE):
             self._asked = now
-            self._parameters.load(self._attach)
+            self._remote_parameters.load(self._attach)
 
     def _attach(self):
         """Show a controller whose parameters are known."""
         if self._offer is None or self._remote:
             return
         if not self._text:
-            self._take_robot(self._parameters.values.get('robot_description') or '')
+            self._take_robot(self._remote_parameters.values.get('robot_description') or '')
         if self._robot is None:
             self._asked = None  # the parameters may have changed by then
             self._panel.wait('Waiting for the robot on robot_description.')
             return
         self._remote = Remote(self, self._controller, self._offer)
         self._forces = Forces(self._server.scene, self._robot)
-        self._panel.build(self._offer, self._remote, self._parameters, self._robot)
+        self._panel.build(self._offer, self._remote, self._remote_parameters, self._robot)
         self._panel.show_posture(self._positions)
 
     def _detach(self):
@@ -176,7 +176,7 @@ class ViewNode(Node):
         """Return the handle of a task whose goals are given in a frame: if not the base, still."""
         base = _ROOT if frame.endswith(self._robot.root_link) else ''
         size = _HANDLE * _size(*self._robot.bounds())
-        axes = self._parameters.values.get(f'{task}.axes', 'rx').split()
+        axes = self._remote_parameters.values.get(f'{task}.axes', 'rx').split()
         return GoalHandle(
             self._server.scene, base, task, size, any(axis.startswith('r') for axis in axes),
             self._actions.put, lambda task, position, quaternion: self._remote and
