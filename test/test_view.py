@@ -42,8 +42,10 @@ class Stage:
         self.poses = network.listen(
             PoseStamped, f'{ros_nodes.CONTROLLER}/left_hand/current_pose', NEWEST)
         self.start_controller()
-        network.start('simulator', {'robot_description': TEXT, **simulator_values(ROBOT),
-                                    'pace': 'patient'})
+        network.start('simulator', {
+            'robot_description': TEXT, **simulator_values(ROBOT), 'pace': 'patient',
+            'objects': ['box'], 'box.size': [0.1, 0.2, 0.3], 'box.fixed': True,
+            'box.pose': [5.0, 6.0, 0.15, 0.0, 0.0, 0.0, 1.0]})
         self.view = network.start('view', {}, ['--', '--port', '18100'])
         network.expect(lambda: 'http://' in self.view.said())
         self.url = re.search(r'http://\S+', self.view.said()).group()
@@ -182,6 +184,23 @@ def test_survives_the_restart_of_the_controller(stage, viewer):
     goal = np.array(viewer.nodes[GOAL]['position']) - [0.02, 0.0, 0.02]
     viewer.drag(GOAL, goal.tolist(), viewer.nodes[GOAL]['wxyz'])
     stage.network.expect(lambda: np.linalg.norm(stage.hand() - goal) < 1e-3, 30.0)
+
+
+def test_simulation_is_paused_and_has_its_boxes(stage, viewer):
+    box = '/objects/box'
+    viewer.expect(lambda: viewer.nodes.get(box, {}).get('visible'))
+    np.testing.assert_allclose(viewer.nodes[box]['position'], [5.0, 6.0, 0.15])
+    np.testing.assert_allclose(viewer.nodes[box]['dimensions'], [0.1, 0.2, 0.3])
+    heard = stage.network.listen(JointState, 'joint_states', NEWEST)
+
+    def time():
+        del heard[:]
+        stage.network.expect(lambda: heard)
+        return heard[-1].header.stamp
+    viewer.set(viewer.control('paused'), True)
+    stage.network.expect(lambda: time() == time())
+    viewer.set(viewer.control('paused'), False)
+    stage.network.expect(lambda: time() != time())
 
 
 def test_offer_is_what_the_graph_shows(stage):

@@ -136,6 +136,19 @@ class TestRobot:
             np.testing.assert_allclose(place(scene, robot.node(link)), poses[link], atol=2e-6,
                                        err_msg=link)
 
+    def test_a_floating_robot_is_where_one_of_its_links_is_seen(self, scene):
+        robot = RobotScene(scene, DUAL_ARM)
+        robot.move(list(robot.limits), np.linspace(-1.0, 1.0, len(robot.limits)))
+        turn = SO3.exp(np.array([0.3, -0.4, 0.5]))
+        for link in ('base_link', 'l_hand', 'left/l_hand'):
+            robot.place(link, np.array([1.0, 2.0, 3.0]), turn.wxyz)
+            there = place(scene, robot.node(link))
+            np.testing.assert_allclose(there[:3, 3], [1.0, 2.0, 3.0], atol=1e-6)
+            np.testing.assert_allclose(there[:3, :3], turn.as_matrix(), atol=1e-6)
+        before = place(scene, '/robot')
+        robot.place('nobody', np.zeros(3), turn.wxyz)
+        np.testing.assert_array_equal(place(scene, '/robot'), before)
+
     def test_every_shape_of_real_robots_is_shown(self, scene):
         robot = RobotScene(scene, robots.robot_file(robots.TALOS).read_text())
         assert robot.doubts == []
@@ -179,7 +192,7 @@ class TestRobot:
 def place(scene, name):
     """Return the pose (4, 4) of a node by the transforms that browsers put together."""
     pose = np.eye(4)
-    for depth in range(2, name.count('/') + 2):
+    for depth in range(2, name.count('/') + 2):  # the first is the world
         handle = scene._handle_from_node_name['/'.join(name.split('/')[:depth])]
         step = np.eye(4)
         step[:3, :3] = SO3(np.asarray(handle.wxyz)).as_matrix()

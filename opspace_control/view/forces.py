@@ -36,12 +36,16 @@ class Forces:
                 arrow.points = np.array([[np.zeros(3), _PER_NEWTON * six[:3]]], np.float32)
             arrow.visible = bool(seen)
 
+    def remove(self):
+        """Take them out of the scene."""
+        for arrow in filter(None, self._arrows.values()):
+            arrow.remove()
+
     def _arrow(self, what, frame, measured):
         """Return the arrow of a wrench, None if its frame is no link of the robot."""
         key = what, frame, measured
         if key not in self._arrows:
-            # Where frames have a prefix, links are what follows it.
-            node = self._robot.node(frame) or self._robot.node(frame.rpartition('/')[2])
+            node = self._robot.node(frame)
             self._arrows[key] = node and self._scene.add_arrows(
                 f'{node}/{"measured" if measured else "commanded"} force of {what}',
                 np.zeros((1, 2, 3), np.float32), _MEASURED if measured else _COMMANDED,

@@ -25,6 +25,7 @@ from opspace_control.view.forces import Forces
 from opspace_control.view.handles import GoalHandle
 from opspace_control.view.panel import Panel
 from opspace_control.view.robot import RobotScene
+from opspace_control.view.simulation import Simulation
 
 _FRAME = 1.0 / 30.0   # s
 _LOOK = 1.0           # s, between two looks at the graph
@@ -57,6 +58,7 @@ class ViewNode(Node):
         self._actions = queue.SimpleQueue()
         self._panel = Panel(server, self._actions.put)
         self._remote_parameters = RemoteParameters(self, self._controller, self._panel.on_parameter)
+        self._simulation = Simulation(self, server, self._actions.put, self._panel.say)
         self._offer = self._remote = self._robot = self._forces = None
         self._text, self._asked, self._looked = '', None, -np.inf
         self._handles, self._positions = {}, {}
@@ -79,8 +81,10 @@ class ViewNode(Node):
         if now - self._looked > _LOOK:
             self._looked = now
             self._look_for_controller(now)
+            self._simulation.look()
         with self._server.atomic():
             self._move_robot()
+            self._simulation.update()
             if self._remote:
                 self._update_goals()
                 self._forces.update(self._remote.wrenches())
@@ -123,6 +127,7 @@ class ViewNode(Node):
             handle.remove()
         self._handles = {}
         if self._remote:
+            self._forces.remove()
             self._remote.destroy()
         self._remote = None
 
@@ -157,10 +162,10 @@ class ViewNode(Node):
             self._positions = dict(zip(state.name, state.position, strict=False))
             if first:
                 self._panel.show_posture(self._positions)
-        odom = self._base.take()
-        if odom and odom.child_frame_id.endswith(self._robot.root_link):
+        if odom := self._base.take():
             p, o = odom.pose.pose.position, odom.pose.pose.orientation
-            self._robot.place((p.x, p.y, p.z), (o.w, o.x, o.y, o.z))
+            self._robot.place(odom.child_frame_id, np.array([p.x, p.y, p.z]),
+                              np.array([o.w, o.x, o.y, o.z]))
 
     def _update_goals(self):
         for task in self._offer.tasks:
@@ -174,7 +179,7 @@ class ViewNode(Node):
 
     def _make_handle(self, task, frame):
         """Return the handle of a task whose goals are given in a frame: if not the base, still."""
-        base = _ROOT if frame.endswith(self._robot.root_link) else ''
+        base = self._robot.node(frame) or ''
         size = _HANDLE * _size(*self._robot.bounds())
         axes = self._remote_parameters.values.get(f'{task}.axes', 'rx').split()
         return GoalHandle(

@@ -58,6 +58,7 @@ class RobotScene:
         self._root = scene.add_frame(root, show_axes=False)
         self._nodes = {self.root_link: self._root}
         self._origins = {self.root_link: (np.zeros(3), SO3.identity())}
+        self._parents = {joint.child: joint.parent for joint in joints}
         leaders = resolve_mimics(description.joints)
         self._joints = []
         for joint in joints:
@@ -72,9 +73,10 @@ class RobotScene:
         self._dress(looks, joints)
         self._names, self._order = None, ()
 
-    def node(self, link):
-        """Return the name of the scene's node that carries a link, or None."""
-        return self._nodes[link].name if link in self._nodes else None
+    def node(self, frame):
+        """Return the name of the scene's node that carries a frame of messages, or None."""
+        link = self._link(frame)
+        return self._nodes[link].name if link else None
 
     def move(self, names, positions):
         """Put joints at positions, rad or m; joints that are not named stay."""
@@ -86,9 +88,21 @@ class RobotScene:
         for moving, i in self._order:
             moving.go(positions[i])
 
-    def place(self, position, wxyz):
-        """Put the root link of a floating base somewhere."""
-        self._root.position, self._root.wxyz = position, wxyz
+    def place(self, frame, position, wxyz):
+        """Put a link at a position (3,), m, and a quaternion wxyz, and the robot with it."""
+        link, turn = self._link(frame), SO3(wxyz)
+        while link in self._parents:  # back to the root
+            node = self._nodes[link]
+            turn = turn @ SO3(node.wxyz).inverse()
+            position = position - turn @ node.position
+            link = self._parents[link]
+        if link:
+            self._root.position, self._root.wxyz = position, turn.wxyz
+
+    def _link(self, frame):
+        """Return the link that messages call so, None if there is none; it may have a prefix."""
+        return next((link for link in (frame, frame.rpartition('/')[2]) if link in self._nodes),
+                    None)
 
     def remove(self):
         """Take the robot out of the scene, with all that it carries."""
