@@ -184,7 +184,7 @@ def _pinocchio_model(urdf, floating_base):
 def _mujoco_model(urdf, floating_base):
     from opspace_control.simulation.mujoco_model import compile_model
     return compile_model(
-        urdf, floating_base=floating_base, timestep=0.001, gravity=GRAVITY, joint_friction=False,
+        urdf, floating_base=floating_base, timestep=0.001, gravity=GRAVITY,
         contacts=False, floor=False, locked_joints=(), wrench_sensors=(), objects=())[:2]
 
 

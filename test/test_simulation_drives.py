@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives that die and brakes that come on, while the simulated robot moves."""
 
+import re
+
 import numpy as np
 import pytest
 import robots
@@ -51,6 +53,27 @@ class TestDeadDrive:
         robot.reset()
         robot.set_effort(EFFORTS)
         np.testing.assert_array_equal(robot.efforts, EFFORTS)
+
+
+    def test_has_the_friction_that_one_that_works_overcomes(self):
+        text = robots.chain('revolute', 'revolute', inner='<dynamics damping="5" friction="2"/>')
+        robot, rubbing = SimulatedRobot(text, joint_friction=False), SimulatedRobot(text)
+        free = SimulatedRobot(re.sub('<dynamics.*?/>', '', text))
+
+        def motion(robot):
+            robot.reset(velocities={'j1': 1.0, 'j2': -1.0})
+            if robot is not free and robot is not rubbing:
+                robot.set_status(passive=dead)
+            return robot.accelerations()
+
+        dead = []
+        np.testing.assert_array_equal(motion(robot), motion(free))
+        dead = ['j1', 'j2']
+        np.testing.assert_array_equal(motion(robot), motion(rubbing))
+        dead = ['j2']
+        slow = motion(robot)
+        assert abs(slow - motion(free)).max() > 1.0
+        assert abs(slow - motion(rubbing)).max() > 1.0
 
 
 class TestBrake:

@@ -8,8 +8,19 @@ import pinocchio
 import pytest
 
 URDF = Path(__file__).parents[1] / 'urdf'
-JOINTS = {'planar_3r': 3, 'dual_arm': 17, 'humanoid': 24}
-HANDS = {'planar_3r': ['hand'], 'dual_arm': ['l_hand', 'r_hand'], 'humanoid': ['l_hand', 'r_hand']}
+JOINTS = {'planar_3r': 3, 'planar_4r': 4, 'arm_7r': 7, 'dual_arm': 17, 'humanoid': 24,
+          'free_flyer': 9, 'free_flyer_3d': 14}
+HANDS = {'planar_3r': ['hand'], 'planar_4r': ['hand'], 'arm_7r': ['hand'],
+         **dict.fromkeys(['dual_arm', 'humanoid', 'free_flyer', 'free_flyer_3d'],
+                         ('l_hand', 'r_hand'))}
+# The table, and what slides on it, weigh nothing.
+MASSLESS = {'free_flyer': 3}
+UNDRIVEN = {'planar_4r': ['hinge']}
+# Joints whose sign changes in the mirror.
+TURNED = {
+    **dict.fromkeys(['dual_arm', 'humanoid', 'free_flyer_3d'],
+                    lambda joint: joint.endswith(('yaw', 'roll'))),
+    'free_flyer': lambda joint: joint != 'base_x'}
 every = pytest.mark.parametrize('name', JOINTS)
 
 
@@ -45,7 +56,7 @@ def shape(element):
 @every
 def test_every_inertia_is_that_of_the_shapes_at_uniform_density(name):
     heavy = [link for link in robot(name).findall('link') if link.find('inertial') is not None]
-    assert len(heavy) == JOINTS[name] + 1
+    assert len(heavy) == JOINTS[name] + 1 - MASSLESS.get(name, 0)
     for link in heavy:
         inertial = link.find('inertial')
         mass = float(inertial.find('mass').get('value'))
@@ -78,12 +89,12 @@ def test_what_is_seen_is_what_is_touched(name):
 @every
 def test_pinocchio_finds_the_joints_and_the_hands(name):
     loaded = model(name)
-    assert loaded.nv == loaded.nq == JOINTS[name]
+    assert loaded.nv == JOINTS[name]
     assert all(loaded.existBodyName(hand) for hand in HANDS[name])
 
 
 @every
-def test_every_joint_has_an_effort_drive_and_limits(name):
+def test_every_joint_but_those_has_an_effort_drive_and_limits(name):
     text = robot(name)
     moving = [joint for joint in text.findall('joint') if joint.get('type') != 'fixed']
     block = text.find('ros2_control')
@@ -91,12 +102,14 @@ def test_every_joint_has_an_effort_drive_and_limits(name):
     assert ([joint.get('name') for joint in block.findall('joint')]
             == [joint.get('name') for joint in moving])
     for joint in block.findall('joint'):
-        assert [each.get('name') for each in joint.findall('command_interface')] == ['effort']
+        drive = [] if joint.get('name') in UNDRIVEN.get(name, ()) else ['effort']
+        assert [each.get('name') for each in joint.findall('command_interface')] == drive
         assert ([each.get('name') for each in joint.findall('state_interface')]
                 == ['position', 'velocity'])
     for joint in moving:
         limit = {key: float(value) for key, value in joint.find('limit').attrib.items()}
-        assert limit['lower'] < 0.0 < limit['upper'], joint.get('name')
+        if joint.get('type') != 'continuous':
+            assert limit['lower'] < 0.0 < limit['upper'], joint.get('name')
         assert limit['effort'] > 0.0 < limit['velocity'], joint.get('name')
 
 
@@ -112,18 +125,20 @@ def test_the_drives_carry_the_robot_in_every_posture_that_leans_at_most_half_a_m
             assert (np.abs(gravity) < 0.7 * loaded.effortLimit).all()
 
 
-@pytest.mark.parametrize('name', ['dual_arm', 'humanoid'])
+@pytest.mark.parametrize('name', TURNED)
 def test_left_and_right_are_mirror_images(name):
     loaded = model(name)
     data = loaded.createData()
-    q = np.random.default_rng(1).uniform(loaded.lowerPositionLimit, loaded.upperPositionLimit)
-    turned = ('yaw', 'roll')
-    mirrored = np.empty_like(q)
-    for joint in list(loaded.names)[1:]:
-        twin = {'l_': 'r_', 'r_': 'l_'}.get(joint[:2], joint[:2]) + joint[2:]
-        sign = -1.0 if joint.endswith(turned) else 1.0
-        mirrored[loaded.joints[loaded.getJointId(twin)].idx_q] = (
-            sign * q[loaded.joints[loaded.getJointId(joint)].idx_q])
+    q = pinocchio.neutral(loaded)
+    joints = {each: loaded.joints[number] for number, each in enumerate(loaded.names)
+              if number and loaded.joints[number].nq == 1}  # the body of a free flyer stays ahead
+    index = [joint.idx_q for joint in joints.values()]
+    q[index] = np.random.default_rng(1).uniform(loaded.lowerPositionLimit[index],
+                                                loaded.upperPositionLimit[index])
+    mirrored = q.copy()
+    for each, joint in joints.items():
+        twin = {'l_': 'r_', 'r_': 'l_'}.get(each[:2], each[:2]) + each[2:]
+        mirrored[joints[twin].idx_q] = (-1.0 if TURNED[name](each) else 1.0) * q[joint.idx_q]
     pinocchio.framesForwardKinematics(loaded, data, q)
     left = data.oMf[loaded.getFrameId('l_hand')].translation.copy()
     pinocchio.framesForwardKinematics(loaded, data, mirrored)

@@ -55,7 +55,7 @@ NODE = (
               'there are any.'),
     Parameter('joint_friction', 'bool', True,
               'Whether joints have the damping and friction of the URDF. False for drives that '
-              'measure their torque and so overcome it.'),
+              'measure their torque and so overcome it, as long as they work.'),
     Parameter('contacts', 'bool', False, 'Whether links collide with each other and the floor.'),
     Parameter('floor', 'bool', False, 'Whether there is a floor at height zero.'),
     Parameter('objects', 'string_array', [],

@@ -42,6 +42,8 @@ class Drives:
         one that is welded.
     limits : (n,) float
         Effort limits, N·m or N.
+    friction : bool
+        Whether the joints of drives that work have the friction of the URDF too.
 
     Attributes
     ----------
@@ -54,7 +56,7 @@ class Drives:
 
     """
 
-    def __init__(self, model, data, dofs, limits):
+    def __init__(self, model, data, dofs, limits, friction):
         self._model, self._data = model, data
         self._names = {name: i for i, (name, _, _) in enumerate(dofs)}
         self._joints = [joint for _, joint, _ in dofs]
@@ -66,11 +68,14 @@ class Drives:
         self.in_qpos = np.array([model.joint(part).qposadr[0] for part in parts], int)
         self.in_qvel = np.array([model.joint(part).dofadr[0] for part in parts], int)
         self._brakes = np.array([model.equality(_BRAKE + part).id for part in parts], int)
+        # Followers have none either where the drives overcome it.
+        self._frictions = [] if friction else [
+            (values, values.copy()) for values in (model.dof_damping, model.dof_frictionloss)]
 
     def reset(self):
         """Start without effort, every drive working and every brake off."""
         self.effort[:] = 0.0
-        self._powered[:] = True
+        self._power(np.ones(len(self.effort), bool))
         self._data.eq_active[self._brakes] = 0
 
     def set_effort(self, effort):
@@ -91,9 +96,16 @@ class Drives:
             self._model.eq_data[self._brakes[new], 0] = self._data.qpos[self.in_qpos[new]]
             self._data.eq_active[self._brakes] = on
         if dead is not None:
-            self._powered[:] = ~dead
-            self.effort[dead] = 0.0
+            self._power(~dead)
             self._apply()
+
+    def _power(self, working):
+        """Say which drives work, (n,) bool: they overcome the friction of their joints, if so."""
+        self._powered[:] = working
+        dead = self.in_qvel[~working[self.free]]
+        for values, all_values in self._frictions:
+            values[:] = 0.0
+            values[dead] = all_values[dead]
 
     def _apply(self):
         self.effort[~self._powered] = 0.0

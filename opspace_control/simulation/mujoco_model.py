@@ -23,7 +23,7 @@ if mujoco.get_mju_user_warning() is None:
     mujoco.set_mju_user_warning(lambda message: None)
 
 
-def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction, contacts, floor,
+def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floor,
                   locked_joints, wrench_sensors, objects):
     """
     Return (mujoco.MjModel, joints, welds).
@@ -38,8 +38,7 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, joint_friction
         The URDF, or MuJoCo's opinion of it; names the element.
 
     """
-    description = read_urdf(urdf_text, joint_friction=joint_friction,
-                            collision_shapes=contacts or floor)
+    description = read_urdf(urdf_text, collision_shapes=contacts or floor)
     try:
         spec = mujoco.MjSpec.from_string(description.text)
         joints = _resolve(spec, description.joints)

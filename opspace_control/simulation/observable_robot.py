@@ -24,7 +24,7 @@ class ObservableRobot:
         objects = tuple(objects)
         self.model, self._joints, self._welds = compile_model(
             urdf_text, floating_base=floating_base, timestep=timestep, gravity=gravity,
-            joint_friction=joint_friction, contacts=contacts, floor=floor,
+            contacts=contacts, floor=floor,
             locked_joints=tuple(locked_joints), wrench_sensors=tuple(wrench_sensors),
             objects=objects)
         self.data = mujoco.MjData(self.model)
@@ -43,7 +43,7 @@ class ObservableRobot:
         self._drives = Drives(
             self.model, self.data,
             [(name, joint.name, None if joint.name in self._welds else part)
-             for joint, name, part in driven], self.effort_limits)
+             for joint, name, part in driven], self.effort_limits, joint_friction)
         self._free = self._drives.free
         self._in_qpos, self._in_qvel = self._drives.in_qpos, self._drives.in_qvel
         self._start = np.zeros(len(driven))

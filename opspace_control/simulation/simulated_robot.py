@@ -40,7 +40,7 @@ class SimulatedRobot(ObservableRobot):
         m/s², world axes.
     joint_friction : bool
         Whether the joints have the damping and friction of the URDF; False for drives that
-        compensate for it.
+        overcome it, those of them that work.
     contacts, floor : bool
         Whether the links touch each other, and a floor at z = 0. Of the collision shapes only
         boxes, cylinders and spheres count. Links that overlap in the zero posture do not touch.

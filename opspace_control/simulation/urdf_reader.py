@@ -71,7 +71,7 @@ def link_name(body):
     return _WORLD if body == _RENAMED_WORLD else body
 
 
-def read_urdf(urdf_text, *, joint_friction, collision_shapes):
+def read_urdf(urdf_text, *, collision_shapes):
     """
     Split a URDF into a `Description`.
 
@@ -79,8 +79,8 @@ def read_urdf(urdf_text, *, joint_friction, collision_shapes):
     ----------
     urdf_text : str
         The robot.
-    joint_friction, collision_shapes : bool
-        Whether the joints' <dynamics>, and the links' primitive collision shapes, stay in the text.
+    collision_shapes : bool
+        Whether the links' primitive collision shapes stay in the text.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def read_urdf(urdf_text, *, joint_friction, collision_shapes):
             body.extend(shape for element in link.findall('collision')
                         if (shape := _primitive(element)) is not None)
     for name, element in elements.items():
-        joint = _copy_joint(name, element, kept, joint_friction)
+        joint = _copy_joint(name, element, kept)
         if joint.parts:
             joints[name] = joint
     return Description(ET.tostring(kept, encoding='unicode'), inertials, joints)
@@ -165,7 +165,7 @@ def _links(name, joint):
             for end in ('parent', 'child')]
 
 
-def _copy_joint(name, element, kept, joint_friction):
+def _copy_joint(name, element, kept):
     """Append to ``kept`` what the importer shall see of a joint; return the `Joint`."""
     where = f"joint '{name}'"
     kind = _attribute(element, 'type', where)
@@ -180,8 +180,7 @@ def _copy_joint(name, element, kept, joint_friction):
     ET.SubElement(copy, 'child', link=body_name(child))
     _copy_numbers(element, copy, 'origin', {'xyz': 3, 'rpy': 3})
     _copy_numbers(element, copy, 'axis', {'xyz': 3})
-    if joint_friction:
-        _copy_numbers(element, copy, 'dynamics', {'damping': 1, 'friction': 1})
+    _copy_numbers(element, copy, 'dynamics', {'damping': 1, 'friction': 1})
     lower, upper, effort = _limits(element.find('limit'), kind, where)
     mimic = _mimic(element.find('mimic'), where)
     # A follower stops where its leader does.
