@@ -149,9 +149,11 @@ def test_change_by_somebody_else_is_followed(stage, viewer):
 def test_task_is_switched(stage, viewer):
     viewer.set(viewer.control('acts', 1), False)
     viewer.expect(lambda: re.search('tasks that act</td><td>left_hand<', viewer.text()))
+    viewer.expect(lambda: not viewer.nodes['/robot/goal of right_hand']['visible'])
     viewer.set(viewer.control('acts', 1), True)
     viewer.expect(lambda: re.search('tasks that act</td><td>left_hand, right_hand<',
                                     viewer.text()))
+    viewer.expect(lambda: viewer.nodes['/robot/goal of right_hand']['visible'])
 
 
 def test_posture_and_hold(stage, viewer):
@@ -206,7 +208,7 @@ def test_simulation_is_paused_and_has_its_boxes(stage, viewer):
 def test_offer_is_what_the_graph_shows(stage):
     network = stage.network
     offer = look_for_offer(network.node, ros_nodes.CONTROLLER)
-    assert offer.tasks == ('left_hand', 'right_hand')
+    assert offer.tasks == offer.optional == ('left_hand', 'right_hand')
     assert set(offer.tasks) <= set(offer.wrenches)
     assert look_for_offer(network.node, '/nobody') is None
     # Whatever else a controller may offer is found by the form of its topics and services.
@@ -218,8 +220,8 @@ def test_offer_is_what_the_graph_shows(stage):
     network.expect(lambda: '/test' in controllers(network.node))
     assert look_for_offer(network.node, '/test') is not None
     offer = look_for_offer(network.node, '/test')
-    assert (offer.tasks, offer.forces, offer.switches, offer.measured) == (
-        ('hand',), ('hand',), ('box',), ('wrist',))
+    assert (offer.tasks, offer.optional, offer.forces, offer.switches, offer.measured) == (
+        ('hand',), (), ('hand',), ('box',), ('wrist',))
 
 
 def angle(wxyz):

@@ -21,10 +21,12 @@ class Offer:
         Another one after each start of the controller.
     tasks : tuple of str
         Take goals.
+    optional : tuple of str
+        Tasks that are switched on and off.
     forces : tuple of str
         Tasks that take a force as well.
     switches : tuple of str
-        Services of type std_srvs/SetBool that engage a grasp or a contact.
+        Grasps, which may be tasks too, and contacts, which are engaged and let go.
     wrenches, measured : tuple of str
         What it publishes a wrench of, and listens to a wrench of.
 
@@ -32,6 +34,7 @@ class Offer:
 
     identity: bytes
     tasks: tuple
+    optional: tuple
     forces: tuple
     switches: tuple
     wrenches: tuple
@@ -73,6 +76,7 @@ def look_for_offer(node, controller):
     return Offer(
         identity=bytes(publishers[0].endpoint_gid),
         tasks=those(heard, 'target_pose'),
+        optional=those(services, 'enable'),
         forces=those(heard, 'target_wrench', _WRENCH),
         switches=those(services, 'engage'),
         wrenches=those(said, 'wrench', _WRENCH),

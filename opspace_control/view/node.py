@@ -174,7 +174,7 @@ class ViewNode(Node):
                 continue
             if task not in self._handles:
                 self._handles[task] = self._make_handle(task, goal[0])
-                self._handles[task].show(True)
+            self._handles[task].show(self._panel.acts(task))
             self._handles[task].update(pose[1], goal[1:])
 
     def _make_handle(self, task, frame):

@@ -47,7 +47,7 @@ class Panel:
         on_click(self._hold, act, lambda: self._remote.hold(self._answer_of_hold))
         self._facts, self._level, self._heard = {}, 3, -math.inf
         self._remote = self._tabs = self._replay = None
-        self._controls, self._tasks, self._joints = {}, {}, {}
+        self._controls, self._joints = {}, {}
 
     def say(self, text):
         """Tell all viewers something, such as why a change was refused."""
@@ -103,10 +103,15 @@ class Panel:
             return
         self._status.content = gauges.status(level, text)
         self._facts_table.content = gauges.facts(facts)
-        acting = facts.get('tasks that act')
-        if acting is not None:
-            for task, (switch, _) in self._tasks.items():
-                switch.follow(task in acting.split(', '))
+        for task, switch in self._acting.items():
+            switch.follow(self.acts(task))
+        for name, switch in self._engaged.items():
+            switch.follow(facts.get(f'{name}: engaged') == 'yes')
+
+    def acts(self, task):
+        """Return whether a task acts, as far as that is known."""
+        acting = self._facts.get('tasks that act')
+        return acting is None or task in acting.split(', ')
 
     def on_parameter(self, name):
         """Take the new value of a parameter."""
@@ -121,7 +126,7 @@ class Panel:
         wrenches = list(self._remote.wrenches())
         commanded = {what: six for what, _, six, measured in wrenches if not measured}
         errors = {task: self._remote.error(task) for task in self._offer.tasks}
-        for task, (_, line) in self._tasks.items():
+        for task, line in self._lines.items():
             line.content = gauges.error(errors[task], commanded.get(task))
         self._wrench_table.content = gauges.wrenches(wrenches)
         efforts = self._remote.efforts()
@@ -143,34 +148,43 @@ class Panel:
 
     def _build_replay(self):
         """Add what a run that is played again can be told."""
-        names = changeable(self._parameters, 'replay.')
-        if names:
+        if changeable(self._parameters, 'replay.'):
             self._replay = self._gui.add_folder('replay')
             with self._replay:
-                for name in names:
-                    self._add_parameter(name, name.removeprefix('replay.'))
+                self._add_parameters('replay')
 
     def _build_tasks(self):
-        self._tasks = {}
+        self._lines, self._acting, self._engaged = {}, {}, {}
         for task in self._offer.tasks:
             with self._gui.add_folder(task.replace('_', ' ')):
-                line = self._gui.add_html(gauges.error(None, None))
-                switch = Switch(
-                    self._gui, 'acts', 'Off, the task leaves its axes to the posture.', self._act,
-                    lambda on, answered, task=task: self._remote.switch(
-                        f'{task}/enable', on, answered), self.say)
-                self._tasks[task] = switch, line
+                self._lines[task] = self._gui.add_html(gauges.error(None, None))
+                if task in self._offer.optional:
+                    self._acting[task] = self._add_switch(
+                        'acts', 'Off, the task leaves its axes to the posture.',
+                        f'{task}/enable', on=True)
+                self._add_engagement(task)
                 if task in self._offer.forces:
                     self._build_force(task)
-                for name in changeable(self._parameters, f'{task}.'):
-                    self._add_parameter(name, name.removeprefix(f'{task}.'))
-        if self._offer.switches:
-            with self._gui.add_folder('grasps and contacts'):
-                for name in self._offer.switches:
-                    Switch(self._gui, name.replace('_', ' '),
-                           'On, it is held as it is now; off, it is let go.', self._act,
-                           lambda on, answered, name=name: self._remote.switch(
-                               f'{name}/engage', on, answered), self.say, on=False)
+                self._add_parameters(task)
+        for contact in self._offer.switches:
+            if contact not in self._offer.tasks:
+                with self._gui.add_folder(contact.replace('_', ' ')):
+                    self._add_engagement(contact)
+                    self._add_parameters(contact)
+
+    def _add_engagement(self, name):
+        """Add the switch of a grasp or a contact, if the name is that of one."""
+        if name in self._offer.switches:
+            self._engaged[name] = self._add_switch(
+                'engaged', 'On, it is held as it is now; off, it is let go.', f'{name}/engage')
+
+    def _add_switch(self, label, hint, service, on=False):
+        return Switch(self._gui, label, hint, self._act, lambda wanted, answered:
+                      self._remote.switch(service, wanted, answered), self.say, on)
+
+    def _add_parameters(self, block):
+        for name in changeable(self._parameters, f'{block}.'):
+            self._add_parameter(name, name.removeprefix(f'{block}.'))
 
     def _build_force(self, task):
         """Add the fields for the wrench that a task is to apply, in the axes of the base."""
@@ -191,8 +205,7 @@ class Panel:
                 self._joints[joint] = JointSlider(
                     self._gui, joint, lower, upper, self._act,
                     lambda position, joint=joint: self._remote.send_posture(joint, position))
-        for name in changeable(self._parameters, 'posture.'):
-            self._add_parameter(name, name.removeprefix('posture.'))
+        self._add_parameters('posture')
 
     def _build_health(self, robot):
         self._words = self._gui.add_html(gauges.words(self._said))
