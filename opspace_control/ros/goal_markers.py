@@ -86,6 +86,8 @@ class GoalMarkersNode(Node):
             if not np.isfinite(pose).all():
                 continue
             if task not in self._markers:
+                if not self._remote.hears(task):
+                    continue
                 self._markers.add(task, frame, _SCALE, turns=True)
             elif task in self._shown and np.allclose(
                     pose, self._shown[task], rtol=0.0, atol=_SAME):

@@ -91,6 +91,10 @@ class Remote:
         message = self._postures.take()
         return dict(zip(message.name, message.position, strict=False)) if message else {}
 
+    def hears(self, task):
+        """Return whether a goal that is sent to a task would be heard."""
+        return self._goals[task].get_subscription_count() > 0
+
     def send_goal(self, task, frame, position, quaternion):
         """Send a task its goal: position (3,), m, and quaternion xyzw in a frame."""
         message = PoseStamped()

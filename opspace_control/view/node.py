@@ -173,6 +173,8 @@ class ViewNode(Node):
             if goal is None or not np.isfinite([*goal[1], *goal[2]]).all():
                 continue
             if task not in self._handles:
+                if not self._remote.hears(task):
+                    continue
                 self._handles[task] = self._make_handle(task, goal[0])
             self._handles[task].show(self._panel.acts(task))
             self._handles[task].update(pose[1], goal[1:])
