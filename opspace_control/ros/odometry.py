@@ -149,8 +149,8 @@ class BaseOdometry:
     def _poll(self, now):
         """Take a message that has arrived but has not been delivered yet."""
         if self._subscription is not None:
-            with self._subscription.handle as handle:
-                taken = handle.take_message(Odometry, False)
+            with self._subscription.handle:
+                taken = self._subscription.handle.take_message(Odometry, False)
             if taken is not None:
                 self.take(taken[0], now)
 
