@@ -63,6 +63,14 @@ class Network:
         self._stack.callback(process.end)
         return process
 
+    def add(self, node):
+        """Spin a further node of this process."""
+        self._executor.add_node(node)
+
+    def remove(self, node):
+        """Spin it no more."""
+        self._executor.remove_node(node)
+
     def spin(self, seconds):
         """Let messages in for a while."""
         self.until(lambda: False, seconds)

@@ -226,7 +226,7 @@ class TestRun:
         pytest.importorskip('viser', reason='viser is not installed')
         from viewer import Viewer
         pytest.importorskip('mcap_ros2', reason='mcap-ros2-support is not installed')
-        from opspace_control.runs.recording import Recording
+        from opspace_control.runs.run import Run
         process = run('--robot', 'planar_3r', '--seconds', 5, '--view',
                       '--record', tmp_path / 'run.mcap', '--output', tmp_path / 'demo.png')
         said = []
@@ -240,9 +240,9 @@ class TestRun:
         out, _ = process.communicate(timeout=30)
         assert process.returncode == 0, ''.join(said) + out
         assert self.size(tmp_path / 'demo.png')
-        recording = Recording(tmp_path / 'run.mcap')
-        assert recording.tasks == ['hand']
-        assert recording.length > 5.0
+        recorded = Run(tmp_path / 'run.mcap')
+        assert recorded.parameters['tasks'] == ['hand']
+        assert recorded.duration > 5.0
 
     @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
     def test_leaves_no_process_behind(self, tmp_path, number):

@@ -46,7 +46,7 @@ THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'simulation': {'numpy', 'mujoco'},
     'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},
-    'ros': {'numpy', 'yaml', 'mcap'} | ROS,  # yaml comes with urdf_parser_py
+    'ros': {'numpy', 'yaml'} | ROS,  # yaml comes with urdf_parser_py
     'view': {'numpy', 'yaml', 'trimesh', 'viser'} | ROS,
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
 }

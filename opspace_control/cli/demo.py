@@ -179,10 +179,13 @@ def _run(robot, seconds, description, nodes, status, began, asked):
     tasks = task_names(robot)
     client = Client(tasks, COMMAND_TOPIC.default)
     try:
+        compiled = began
         while not client.controlled():
             waited = time.monotonic() - began
             nodes.check()
-            if waited > _PATIENCE and not nodes.compiling():
+            if nodes.compiling():
+                compiled = time.monotonic()
+            elif time.monotonic() - compiled > _PATIENCE:
                 raise OpspaceError(f'No effort command for {waited:.0f} s.',
                                    cure='Does a firewall keep this machine from itself?')
             what = 'compiling for this machine, once' if nodes.compiling() else 'starting'

@@ -17,10 +17,9 @@ _VERBS = {
     'command_watchdog': ('ros.command_watchdog', 'run the node that damps when commands stop'),
     'goal_markers': ('ros.goal_markers', 'run the node that lets RViz drag goals'),
     'view': ('view.main', 'show a running controller in a browser, with goals to drag'),
-    'record': ('ros.recorder', 'write what a robot and its controller say into a file'),
-    'report': ('runs.report', 'make a page of a recorded run'),
-    'play': ('ros.player', 'say again on its topics what a recorded run has said'),
-    'replay': ('cli.replay', 'show a recorded run in a browser'),
+    'record': ('cli.record', 'keep what a robot and its controller say, as an MCAP file'),
+    'report': ('cli.report', 'make one page of a recorded run'),
+    'replay': ('cli.replay', 'show a recorded run again, in the view'),
     'bench': ('cli.bench', 'measure the mathematics and the nodes beside their peers'),
     'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),
 }
@@ -30,7 +29,8 @@ _OPTIONAL = {
     'rclpy': "Source ROS 2, or pip install 'opspace_control[ros]'.",
     'mujoco': "pip install 'opspace_control[sim]'.",
     'matplotlib': "pip install 'opspace_control[sim]'.",
-    'mcap': "pip install 'opspace_control[runs]'.",
+    'mcap': "pip install 'opspace_control[record]'.",
+    'mcap_ros2': "pip install 'opspace_control[record]'.",
     'viser': "pip install 'opspace_control[view]'.",
 }
 _INTERRUPTED = 130  # as a shell says it of a process ended by Ctrl-C

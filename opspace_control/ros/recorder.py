@@ -1,168 +1,237 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-`opspace record`: write what a robot and its controller say into an MCAP file.
+"""The node that records a controller: it listens to all that is said around it, and takes notes."""
 
-Foxglove and `ros2 bag` open it; `opspace report` makes a page of it, and `opspace replay` shows it.
-Recorded are the topics of the controller, joint states and commands, odometry, TF, the clock,
-diagnostics and logs, with the parameters of the controller and what the run was made on.
-"""
-
-import argparse
-import contextlib
-import datetime
-import json
-import platform
+import importlib
 import time
-from importlib import metadata
-from pathlib import Path
+from collections import Counter
+from dataclasses import dataclass, field
 
-from mcap.writer import Writer
+import numpy as np
+import yaml
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.expand_topic_name import expand_topic_name
-from rclpy.node import Node
+from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.utilities import remove_ros_args
+from rclpy.serialization import serialize_message
+from std_msgs.msg import String
 
-import opspace_control
-from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.executor import run
-from opspace_control.ros.message_definitions import message_class, message_definition
-from opspace_control.ros.offer import look_for_offer
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.qos import LATCHED
 from opspace_control.ros.remote_parameters import RemoteParameters
+from opspace_control.runs.layout import PARAMETERS, ROBOT
+from opspace_control.runs.schema import definition
 
-# Besides the controller's own. Relative names are those of its namespace.
-_TOPICS = ('joint_states', 'robot_description', 'odom', 'effort_controller/commands', '/clock',
-           '/tf', '/tf_static', '/diagnostics', '/rosout', '/parameter_events')
-_LOOK = 0.5    # s, between two looks at the graph
-_DEPTH = 1000  # messages, while the disk is busy
-_PACKAGES = ('numpy', 'numba', 'mujoco', 'ros-jazzy-rclpy')
+_LOOK = 0.2  # s, between two looks at the graph
+_DEPTH = 2000  # messages that may wait: two seconds of a robot at 1 kHz
+_PATIENCE = 5.0  # s, for the parameters to be told
+# Of interest whoever publishes it.
+_ALWAYS = ('joint_states', 'odom', 'robot_description', '/tf', '/tf_static', '/clock',
+           '/diagnostics')
+
+
+@dataclass(frozen=True)
+class Graph:
+    """
+    What the controller has, as the ROS graph shows it: names -> types.
+
+    Attributes
+    ----------
+    says, hears, services : dict
+        The controller's.
+    around : dict
+        Topics of the simulator.
+
+    """
+
+    says: dict = field(default_factory=dict)
+    hears: dict = field(default_factory=dict)
+    services: dict = field(default_factory=dict)
+    around: dict = field(default_factory=dict)
+
+    def has(self, topic):
+        """Return whether it is a topic of either node."""
+        return topic in self.says or topic in self.hears or topic in self.around
 
 
 class RecorderNode(Node):
     """
     The node ``opspace_recorder``.
 
-    Messages go into the file as they come over the network; they are never taken apart.
+    It subscribes to whatever the controller and the simulator say and hear, as soon as it is there,
+    with the quality of service that publishers offer. Messages are written as they come over the
+    network; none is opened.
 
     Parameters
     ----------
+    writer : RunWriter
+        Is closed when the node leaves.
     controller : str
         Name of the controller's node.
-    stream : binary file
-        Of the recording.
     topics : sequence of str
-        Recorded too.
+        Further ones.
+    everything : bool
+        Record all topics there are.
     **options
         Of a Node.
 
     """
 
-    def __init__(self, controller, stream, topics=(), **options):
+    def __init__(self, writer, controller, topics=(), everything=False, **options):
         super().__init__('opspace_recorder', **options)
-        self._controller = self._whole(controller)
-        self._topics = {self._whole(topic) for topic in (*_TOPICS, *topics)}
-        self._writer = Writer(stream)
-        self._writer.start(profile='ros2', library=f'opspace_control {opspace_control.__version__}')
-        self._writer.add_metadata('machine', machine())
-        self._counts = {}
-        self._schemas = {}
-        self._run = None
-        self._remote_parameters = RemoteParameters(self, self._controller, lambda name: None)
+        self._writer = writer
+        self._everything = everything
+
+        def whole(name):
+            return expand_topic_name(name, self.get_name(), self.get_namespace())
+        self.controller = whole(controller)
+        self._nodes = self.controller, whole('opspace_simulator')
+        self._wanted = {whole(topic) for topic in (*_ALWAYS, *topics)}
+        self._description = whole('robot_description')
+        self._followed = {}  # topic -> (quality, subscription)
+        self._tracks = {}
+        self._left_out = set()
+        self.lost = Counter()
+        self._remote = RemoteParameters(self, self.controller, lambda name: None)
+        self._run, self._asked = None, -np.inf
+        self._graph, self._values = Graph(), None
         self.create_timer(_LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._look()
 
     def leave(self):
-        """Complete the file."""
-        self._writer.finish()
-        total = sum(self._counts.values())
-        self.get_logger().info(f'{total} messages of {len(self._counts)} topics.')
-
-    def _whole(self, name):
-        return expand_topic_name(name, self.get_name(), self.get_namespace())
+        """Finish the file."""
+        self._writer.close(dict(self.lost))
 
     def _look(self):
-        """Begin to record topics that have appeared, and the parameters of a new controller."""
+        """Follow topics that are new; ask a controller that is new for its parameters."""
         for topic, kinds in self.get_topic_names_and_types():
-            wanted = topic in self._topics or topic.startswith(f'{self._controller}/')
-            if wanted and topic not in self._counts and self.get_publishers_info_by_topic(topic):
-                self._counts[topic] = 0
-                try:
-                    self._record(topic, kinds[0])
-                except OpspaceError as error:
-                    self.get_logger().warning(f'{topic} is not recorded: {error}')
-        offer = look_for_offer(self, self._controller)
-        if offer and offer.identity != self._run and self._remote_parameters.ready():
-            self._run = offer.identity
-            self._remote_parameters.load(self._keep_parameters)
+            if topic in self._left_out or not self._is_wanted(topic):
+                continue
+            if len(kinds) == 1:
+                self._follow(topic, *kinds)
+            else:
+                self._leave_out(topic, f'its publishers do not agree whether it is {kinds}')
+        graph = self._look_at_nodes()
+        if graph != self._graph:
+            self._graph = graph
+            self._describe()
+        publishers = self.get_publishers_info_by_topic(f'{self.controller}/controller_state')
+        # Another publisher is another run of the controller, or the same one configured anew.
+        run = bytes(publishers[0].endpoint_gid) if publishers else None
+        if run not in (None, self._run) and self._remote.ready() and (
+                time.monotonic() - self._asked > _PATIENCE):
+            self._asked = time.monotonic()
+            self._remote.load(lambda: self._take_parameters(run))
 
-    def _keep_parameters(self):
-        self._writer.add_metadata('controller', {
-            'name': self._controller, 'parameters': json.dumps(self._remote_parameters.values)})
+    def _is_wanted(self, topic):
+        return self._everything or topic in self._wanted or self._graph.has(topic)
 
-    def _record(self, topic, kind):
-        channel = self._writer.register_channel(topic, 'cdr', self._schema(kind), {
-            'offered_qos_profiles': ''})
+    def _look_at_nodes(self):
+        """Return what controller and simulator have, or had: they may leave before us."""
+        ask = (self.get_publisher_names_and_types_by_node,
+               self.get_subscriber_names_and_types_by_node,
+               self.get_service_names_and_types_by_node)
+        found = []
+        for node in self._nodes:
+            namespace, _, name = node.rpartition('/')
+            try:
+                found += [{topic: kinds[0] for topic, kinds in one(name, namespace or '/')}
+                          for one in ask]
+            except NodeNameNonExistentError:
+                found += [{}] * len(ask)
+        known = self._graph
+        return Graph(known.says | found[0], known.hears | found[1], known.services | found[2],
+                     known.around | found[3] | found[4])
 
-        def write(data):
-            now = time.time_ns()
-            self._writer.add_message(channel, now, data, now, self._counts[topic])
-            self._counts[topic] += 1
-        self.create_subscription(message_class(kind), topic, write, self._quality(topic), raw=True)
-
-    def _schema(self, kind):
-        if kind not in self._schemas:
-            self._schemas[kind] = self._writer.register_schema(
-                kind, 'ros2msg', message_definition(kind).encode())
-        return self._schemas[kind]
+    def _follow(self, topic, kind):
+        """Subscribe, or subscribe anew where publishers ask for another quality of service."""
+        quality = self._quality(topic)
+        known, subscription = self._followed.get(topic, (None, None))
+        if quality == known:
+            return
+        if subscription:
+            self.destroy_subscription(subscription)
+        try:
+            track = self._tracks.setdefault(topic, _Track(self._writer, topic, kind))
+            self._followed[topic] = quality, self.create_subscription(
+                _message_type(kind), topic,
+                lambda data, info: track.take(data, info, self._quality(topic)),
+                _profile(quality), raw=True, event_callbacks=SubscriptionEventCallbacks(
+                    message_lost=lambda event: self.lost.update({topic: event.total_count_change})))
+        except RosInterfaceError as error:
+            self._leave_out(topic, str(error))
 
     def _quality(self, topic):
-        """Return the best quality of service that all publishers of a topic offer."""
-        offered = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
-        return QoSProfile(
-            depth=_DEPTH,
-            reliability=ReliabilityPolicy.RELIABLE if all(
-                each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
-            else ReliabilityPolicy.BEST_EFFORT,
-            durability=DurabilityPolicy.TRANSIENT_LOCAL if all(
-                each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
-            else DurabilityPolicy.VOLATILE)
+        """Return the reliability and durability that every publisher of a topic can serve."""
+        offers = [publisher.qos_profile for publisher in self.get_publishers_info_by_topic(topic)]
+        # Before there is one: it may say something once, and leave.
+        reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
+        latched = offers and all(
+            offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers)
+        return (ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+                DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE)
+
+    def _leave_out(self, topic, why):
+        self._left_out.add(topic)
+        self.get_logger().warning(f'{topic} is left out: {why}')
+
+    @property
+    def described(self):
+        """Whether there has been a controller."""
+        return self._values is not None
+
+    def _take_parameters(self, run):
+        """Take the parameters of a run of the controller; write its robot if they have it."""
+        self._run, self._values = run, dict(self._remote.values)
+        robot = self._values.pop('robot_description', '')
+        if robot:
+            # As if it had come by topic: whoever plays the run back finds it where it belongs.
+            now = time.time_ns()
+            self._writer.attach(ROBOT, robot)
+            self._writer.write(
+                self._writer.channel(self._description, 'std_msgs/msg/String', LATCHED),
+                serialize_message(String(data=robot)), now, now)
+        self._writer.attach(PARAMETERS, yaml.safe_dump(
+            {self.controller: {'ros__parameters': self._values}}, allow_unicode=True, width=96))
+        self._describe()
+        self.get_logger().info(f'Recording {self.controller}.')
+
+    def _describe(self):
+        """Write down what the controller is, as far as that is known by now."""
+        if self.described:
+            self._writer.describe(
+                controller=self.controller, parameters=self._values, says=self._graph.says,
+                hears=self._graph.hears, services=self._graph.services)
 
 
-def machine():
-    """Return what a run is made on, as text by name."""
-    versions = {}
-    for package in _PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions[package] = metadata.version(package)
-    return {'began': datetime.datetime.now().astimezone().isoformat(timespec='seconds'),
-            'opspace_control': opspace_control.__version__, 'system': platform.platform(),
-            'python': platform.python_version(), **versions}
+class _Track:
+    """A topic on its way into the file."""
+
+    def __init__(self, writer, topic, kind):
+        definition(kind)  # or it is left out
+        self._writer, self._topic, self._kind = writer, topic, kind
+        self._channel = self._last = None
+
+    def take(self, data, info, quality):
+        """Write a message; one that a new subscription brings again, being latched, is known."""
+        sent = info['source_timestamp']
+        if (sent, data) == self._last:
+            return
+        self._last = sent, data
+        if self._channel is None:
+            self._channel = self._writer.channel(self._topic, self._kind, _profile(quality))
+        self._writer.write(self._channel, data, info['received_timestamp'], sent)
 
 
-def main(arguments):
-    """Record until SIGINT or SIGTERM; return the exit code."""
-    options = _parse(remove_ros_args(arguments))
-    path = options.output or Path(f'run_{datetime.datetime.now():%Y%m%d_%H%M%S}.mcap')
+def _profile(quality):
+    return QoSProfile(depth=_DEPTH, reliability=quality[0], durability=quality[1])
+
+
+def _message_type(kind):
+    """Return the class of ``package/msg/Name``."""
+    package, _, name = kind.split('/')
     try:
-        stream = path.open('xb')
-    except OSError as error:
-        raise RosInterfaceError(f'{path} cannot be written: {error.strerror}.',
-                                cure='Give another --output.') from error
-    with stream:
-        print(f'opspace record: {path} (Ctrl-C ends it)', flush=True)
-        return run(lambda stop: RecorderNode(options.controller, stream, options.topics),
-                   arguments, SingleThreadedExecutor)
-
-
-def _parse(arguments):
-    parser = argparse.ArgumentParser(prog='opspace record', description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--output', type=Path, metavar='FILE',
-                        help='an MCAP file that does not exist yet; run_<time>.mcap if not said')
-    parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
-                        help='the controller node, if it is not called opspace_controller')
-    parser.add_argument('--topics', nargs='*', default=[], metavar='TOPIC',
-                        help='further topics')
-    return parser.parse_args(arguments)
+        return getattr(importlib.import_module(f'{package}.msg'), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise RosInterfaceError(f'{kind} is not installed here.',
+                                cure=f'Install {package} and source its workspace.') from error

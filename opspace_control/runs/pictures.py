@@ -1,6 +1,8 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a recorded run: where the hands went, how well, and what it took."""
+"""The pictures of a report, each as the text of an SVG."""
+
+import io
 
 import matplotlib as mpl
 
@@ -9,111 +11,149 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 import numpy as np
 
-_COLORS = ('tab:blue', 'tab:red', 'tab:green', 'tab:purple', 'tab:orange', 'tab:cyan')
+_TASKS = ('tab:blue', 'tab:red', 'tab:green', 'tab:purple', 'tab:orange', 'tab:cyan')
 _STYLE = {'font.size': 9, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
           'axes.spines.right': False, 'legend.frameon': False, 'axes.titlesize': 10,
-          'axes.titleweight': 'bold', 'axes.titlelocation': 'left'}
-# Plots of errors begin here: below is numerical noise.
-_FLOOR = 1e-3  # mm, degrees
+          'axes.titleweight': 'bold', 'axes.titlelocation': 'left', 'svg.fonttype': 'none',
+          'svg.hashsalt': 'opspace'}
+_FLOOR = 1e-3   # mm, degrees: below is numerical noise
+_POINTS = 1500  # of a curve, at most: a picture has no more columns
+# No word of where the picture comes from: the page says that.
+_BARE = dict.fromkeys(('Creator', 'Date', 'Format', 'Type'))
+_GREYS = ('0.8', '0.6', '0.25')  # of the robot, from the start to the end
 
 
-def draw_all(course, write):
+def paths(tasks, skeletons):
     """
-    Draw everything there is of a run.
+    Draw where the tasks' frames went, from two sides.
 
     Parameters
     ----------
-    course : Course
-        What happened.
-    write : callable
-        Called with a title, a sentence that explains the picture, and the figure, which is closed
-        afterwards.
+    tasks : sequence of TaskCourse
+        What was seen of them.
+    skeletons : sequence of (k, 2, 3) array
+        Lines that show the robot, m; the last one is darkest.
 
     """
-    with plt.rc_context(_STYLE):
-        for there, title, words, draw in (
-                (course.tasks, 'Robot and paths', 'The robot at the begin of the run, light, and '
-                 'at its end, dark, from the front and from the side, and the paths of the '
-                 "tasks' frames.", _paths),
-                (course.tasks, 'Errors', 'Goal minus pose: it jumps with each new goal.', _errors),
-                (course.efforts[0].size, 'Efforts',
-                 'What was commanded, in parts of the limits of the joints.', _loads),
-                (course.periods.size, 'Time between two commands',
-                 'As the recorder received them, with the delays of the network.', _periods),
-                (course.diagnostics, 'Condition number',
-                 'Of the inverse inertia of the acting tasks: large is near a singularity.',
-                 _condition)):
-            if not np.size(there):
-                continue
-            figure = draw(course)
-            write(title, words, figure)
-            plt.close(figure)
+    with _figure(1, 2, 5.0) as (svg, panels):
+        for panel, across, side in zip(panels, (0, 1), ('the right', 'the front'), strict=True):
+            for lines, grey in zip(skeletons, _GREYS[-len(skeletons):], strict=True):
+                for line in lines:
+                    panel.plot(line[:, across], line[:, 2], color=grey, lw=2.5,
+                               solid_capstyle='round', zorder=1)
+            for task, color in _colored(tasks):
+                path = thinned(task.pose.values)
+                panel.plot(path[:, across], path[:, 2], color=color, lw=1.6, label=task.name,
+                           zorder=3)
+                panel.plot(*path[-1, [across, 2]], 'o', color=color, ms=5, zorder=4)
+            panel.set_title(f'From {side}: paths, and the robot from light to dark')
+            panel.set_xlabel(f'{"xy"[across]}, m')
+            panel.set_ylabel('z, m')
+            panel.set_aspect('equal', adjustable='datalim')
+        if tasks:
+            panels[0].legend(loc='upper right')
+    return svg.getvalue()
 
 
-def _paths(course):
-    figure, axes = plt.subplots(1, 2, figsize=(10, 5), layout='constrained')
-    for panel, across in zip(axes, (1, 0), strict=True):
-        for moment, shade in ((0.0, '0.8'), (1.0, '0.4')):
-            for line in course.links_at(moment):
-                panel.plot(line[:, across], line[:, 2], color=shade, lw=3, solid_capstyle='round')
-        for i, task in enumerate(course.tasks):
-            color = _COLORS[i % len(_COLORS)]
-            if task.path.size:
-                panel.plot(task.path[:, across], task.path[:, 2], color=color, lw=2,
-                           label=task.name)
-                panel.plot(*task.path[-1, [across, 2]], color=color, marker='o')
-        panel.set_xlabel(f'{"xy"[across]}, m')
-        panel.set_ylabel('z, m')
-        panel.set_aspect('equal', adjustable='datalim')
-    axes[0].legend()
-    return figure
+def errors(tasks):
+    """Draw the sizes of the tasks' errors; dotted lines are goals that came."""
+    with _figure(2, 1, 4.6, sharex=True) as (svg, panels):
+        for column, (panel, title) in enumerate(zip(
+                panels, ('Position error, mm', 'Orientation error, degrees'), strict=True)):
+            panel.set_title(title)
+            for task, color in _colored(tasks):
+                times, sizes = envelope(task.error.times, task.sizes()[:, column])
+                panel.semilogy(times, np.maximum(sizes, _FLOOR), color=color, lw=1.2,
+                               label=task.name)
+                for goal in task.goals if len(task.goals) < 100 else ():
+                    panel.axvline(goal, color=color, lw=0.6, ls=':')
+            panel.set_ylim(bottom=_FLOOR)
+        panels[0].legend(loc='upper right', ncols=3)
+        panels[-1].set_xlabel('time, s')
+    return svg.getvalue()
 
 
-def _errors(course):
-    figure, axes = plt.subplots(2, 1, figsize=(10, 5), sharex=True, layout='constrained')
-    for panel, column, scale, title in ((axes[0], 0, 1e3, 'position, mm'),
-                                        (axes[1], 1, np.degrees(1.0), 'orientation, degrees')):
-        for i, task in enumerate(course.tasks):
-            panel.semilogy(task.times, np.maximum(scale * task.errors[:, column], _FLOOR),
-                           color=_COLORS[i % len(_COLORS)], lw=1.2, label=task.name)
-        panel.set_title(title)
-        panel.set_ylim(bottom=_FLOOR)
-    axes[0].legend()
-    axes[1].set_xlabel('time, s')
-    return figure
+def efforts(summary):
+    """Draw the efforts as parts of their limits: each joint thin, the largest one thick."""
+    with _figure(1, 1, 2.6) as (svg, (panel,)):
+        loads, times = 100.0 * summary.loads(), summary.efforts.times
+        for joint in range(loads.shape[1]):
+            panel.plot(*envelope(times, loads[:, joint]), lw=0.6, alpha=0.7)
+        panel.plot(*envelope(times, abs(loads).max(axis=1)), color='k', lw=1.4, label='largest')
+        panel.set_title('Efforts commanded, % of their limits')
+        panel.set_xlabel('time, s')
+        panel.legend(loc='upper right')
+    return svg.getvalue()
 
 
-def _loads(course):
-    times, joints, loads = course.loads
-    figure, panel = plt.subplots(figsize=(10, 3.2), layout='constrained')
-    if joints:
-        panel.plot(times, 100.0 * loads, lw=0.6, alpha=0.7)
-        panel.plot(times, 100.0 * abs(loads).max(axis=1), color='k', lw=1.4, label='largest')
-        panel.set_ylabel('%')
-        panel.legend()
-    else:
-        times, _, efforts = course.efforts
-        panel.plot(times, efforts, lw=0.8)
-        panel.set_ylabel('N·m or N')
-    panel.set_xlabel('time, s')
-    return figure
+def forces(tasks):
+    """Draw the size of the force that each task commands."""
+    with _figure(1, 1, 2.4) as (svg, (panel,)):
+        for task, color in _colored(tasks):
+            panel.plot(*envelope(task.wrench.times,
+                                 np.linalg.norm(task.wrench.values[:, :3], axis=1)),
+                       color=color, lw=1.2, label=task.name)
+        panel.set_title('Force commanded by the tasks, N')
+        panel.set_xlabel('time, s')
+        panel.legend(loc='upper right', ncols=3)
+    return svg.getvalue()
 
 
-def _periods(course):
-    figure, panel = plt.subplots(figsize=(10, 2.6), layout='constrained')
-    milliseconds = 1e3 * course.periods
-    high = 3.0 * np.median(milliseconds)
-    panel.hist(np.minimum(milliseconds, high), bins=120, range=(0.0, high), log=True)
-    panel.set_xlabel('ms; what is longer is in the last bar')
-    panel.set_ylabel('commands')
-    return figure
+def timing(summary):
+    """Draw how the time from command to command, and from state to command, is distributed."""
+    with _figure(1, 2, 2.6) as (svg, panels):
+        for panel, seconds, title in (
+                (panels[0], summary.latency, 'From joint state to command, ms'),
+                (panels[1], summary.period, 'From command to command, ms')):
+            milliseconds = 1e3 * seconds
+            if len(milliseconds):
+                top = np.quantile(milliseconds, 0.999)
+                panel.hist(np.minimum(milliseconds, top), 60, color='tab:blue', log=True)
+                panel.axvline(np.median(milliseconds), color='k', lw=1.0)
+            panel.set_title(title)
+            panel.set_ylabel('cycles')
+    return svg.getvalue()
 
 
-def _condition(course):
-    figure, panel = plt.subplots(figsize=(10, 2.6), layout='constrained')
-    rows = [(time, float(facts['condition number'])) for time, *_, facts in course.diagnostics
-            if 'condition number' in facts]
-    if rows:
-        panel.semilogy(*np.array(rows).T, marker='.')
-    panel.set_xlabel('time, s')
-    return figure
+def thinned(rows):
+    """Return some of many rows, the first and the last among them."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _POINTS)).astype(int))]
+
+
+def envelope(times, values):
+    """Return a curve with few points whose peaks, to either side, are those of all points."""
+    if len(values) <= _POINTS:
+        return times, values
+    starts = np.linspace(0, len(values), _POINTS // 2 + 1).astype(int)[:-1]
+    chosen = []
+    for first, end in zip(starts, [*starts[1:], len(values)], strict=True):
+        part = values[first:end]
+        chosen += sorted({first + int(part.argmin()), first + int(part.argmax())})
+    return times[chosen], values[chosen]
+
+
+class _figure:  # noqa: N801 (a context manager that reads as a function)
+    """A figure of some panels; what is drawn in the context becomes an SVG at its end."""
+
+    def __init__(self, rows, columns, height, **options):
+        self._shape, self._height, self._options = (rows, columns), height, options
+        self._context, self._svg = plt.rc_context(_STYLE), io.StringIO()
+
+    def __enter__(self):
+        self._context.__enter__()
+        self._figure, panels = plt.subplots(
+            *self._shape, figsize=(10.0, self._height), layout='constrained', squeeze=False,
+            **self._options)
+        return self._svg, panels.ravel()
+
+    def __exit__(self, *error):
+        self._figure.savefig(self._svg, format='svg', metadata=_BARE)
+        plt.close(self._figure)
+        self._context.__exit__(*error)
+
+
+def _colored(tasks):
+    """Yield the tasks of which something was seen, each with its color."""
+    for i, task in enumerate(tasks):
+        if len(task.error) and len(task.pose):
+            yield task, _TASKS[i % len(_TASKS)]

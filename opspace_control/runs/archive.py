@@ -1,0 +1,111 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""An MCAP file in memory, compressed as it is on disk: any of its messages is found at once."""
+
+import io
+import struct
+from array import array
+from functools import lru_cache
+
+import numpy as np
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.records import Attachment, Channel, Chunk, Message, Metadata, Schema
+from mcap.stream_reader import StreamReader, get_chunk_data_stream
+
+_RECORD = struct.Struct('<BQ')      # opcode, length
+_MESSAGE = struct.Struct('<HIQQ')   # channel, sequence, log time, publish time; then the data
+_OPENED = 8  # pieces, a megabyte each
+
+
+class Archive:
+    """
+    The messages of a file, numbered as they come in it.
+
+    A file that was cut off, since its writer was killed, is read as far as it goes.
+
+    Parameters
+    ----------
+    path : path
+
+    Attributes
+    ----------
+    schemas, channels : dict
+        mcap records by number.
+    notes, files : list
+        mcap records: Metadata and Attachment.
+    channel, received, sent : (k,) array
+        Of each message: number of its channel, and times, ns.
+    complete : bool
+        Whether the file has its end.
+
+    Raises
+    ------
+    OSError, McapError
+        The file cannot be read; it is not of this kind, or has not even a beginning.
+
+    """
+
+    def __init__(self, path):
+        self.schemas, self.channels, self.notes, self.files = {}, {}, [], []
+        self.complete = False
+        self._pieces = []
+        self._rows = array('Q')  # channel, received, sent, piece, place of the data, length
+        with open(path, 'rb') as file:
+            try:
+                for record in StreamReader(file, emit_chunks=True).records:
+                    self._take(record)
+                self.complete = True
+            except (McapError, struct.error):  # the latter within a record
+                if not self.channels:
+                    raise
+        rows = np.array(self._rows, np.int64).reshape(-1, 6)
+        self.channel, self.received, self.sent = rows[:, 0], rows[:, 1], rows[:, 2]
+        self._places = rows[:, 3:]
+        self._opened = lru_cache(_OPENED)(lambda piece: _contents(self._pieces[piece]))
+
+    def data(self, number):
+        """Return the bytes of a message."""
+        piece, place, length = self._places[number].tolist()
+        return self._opened(piece)[place:place + length]
+
+    def _take(self, record):
+        if isinstance(record, Schema):
+            self.schemas[record.id] = record
+        elif isinstance(record, Channel):
+            self.channels[record.id] = record
+        elif isinstance(record, Metadata):
+            self.notes.append(record)
+        elif isinstance(record, Attachment):
+            self.files.append(record)
+        elif isinstance(record, Chunk):
+            self._take_chunk(record)
+        elif isinstance(record, Message):  # of a writer that makes no chunks
+            self._rows.extend((record.channel_id, record.log_time, record.publish_time,
+                               len(self._pieces), 0, len(record.data)))
+            self._pieces.append(record.data)
+
+    def _take_chunk(self, chunk):
+        """Take the places of the messages in a chunk."""
+        data, at, piece = _contents(chunk), 0, len(self._pieces)
+        self._pieces.append(chunk)
+        while at < len(data):
+            opcode, length = _RECORD.unpack_from(data, at)
+            at += _RECORD.size
+            if opcode == Opcode.MESSAGE:
+                channel, _, received, sent = _MESSAGE.unpack_from(data, at)
+                self._rows.extend((channel, received, sent, piece, at + _MESSAGE.size,
+                                   length - _MESSAGE.size))
+            elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                # As if it stood outside.
+                record = io.BytesIO(data[at - _RECORD.size:at + length])
+                self._take(next(StreamReader(record, skip_magic=True).records))
+            at += length
+
+
+def _contents(piece):
+    """Return the bytes of a piece, which may be compressed."""
+    if isinstance(piece, bytes):
+        return piece
+    stream, length = get_chunk_data_stream(piece)
+    return stream.read(length)

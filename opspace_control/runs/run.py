@@ -1,0 +1,187 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run, read from its file; needs no ROS."""
+
+import json
+import struct
+
+import numpy as np
+from mcap.exceptions import McapError
+from mcap_ros2.decoder import DecoderFactory
+
+from opspace_control.errors import OpspaceError
+from opspace_control.runs.archive import Archive
+from opspace_control.runs.layout import LAYOUT, ROBOT, RUN
+
+FLOAT_ARRAY, JOINT_STATE, ODOMETRY = (
+    'std_msgs/msg/Float64MultiArray', 'sensor_msgs/msg/JointState', 'nav_msgs/msg/Odometry')
+
+
+class RunError(OpspaceError):
+    """A file is no recorded run, or not one of a controller."""
+
+
+class Run:
+    """
+    What a file of `opspace record` says.
+
+    Parameters
+    ----------
+    path : path
+
+    Attributes
+    ----------
+    controller : str
+        Full name of the controller's node.
+    parameters : dict
+        Its parameters when it was found.
+    says, hears, services : dict
+        Its topics and services: full name -> type.
+    machine : dict
+        What it ran on, in words.
+    robot : str
+        URDF text; '' if nobody has told it.
+    topics : dict
+        Topic -> type.
+    latched : set of str
+        Topics whose last message a late subscriber gets.
+    received, sent : dict
+        Topic -> (k,) int64 array, ns of the system clock.
+    lost : dict
+        Topic -> number of messages that the recorder could not keep up with.
+    complete : bool
+        Whether the file has its end.
+
+    Raises
+    ------
+    RunError
+        It cannot be read, is no MCAP file, or has no controller.
+
+    """
+
+    def __init__(self, path):
+        self.path = path
+        self.controller, self.robot = '', ''
+        self.parameters, self.machine, self.lost = {}, {}, {}
+        self.says, self.hears, self.services = {}, {}, {}
+        self._archive = archive = _open(path)
+        self.complete = archive.complete
+        for note in archive.notes:
+            self._take(note)
+        if not self.controller:
+            raise RunError(f'{path} has no controller in it.', path=str(path),
+                           cure='It was not made by opspace record, or there was none.')
+        # In the order of time; each topic's messages come in it anyhow.
+        self.order = np.argsort(archive.received, kind='stable')
+        self.start, self.end = (int(archive.received[self.order[i]]) for i in (0, -1))
+        self.topics, self.latched, self._rows = {}, set(), {}
+        for number, channel in archive.channels.items():
+            self.topics[channel.topic] = archive.schemas[channel.schema_id].name
+            self._rows[channel.topic] = self.order[archive.channel[self.order] == number]
+            if 'durability: 1' in channel.metadata.get('offered_qos_profiles', ''):
+                self.latched.add(channel.topic)
+        self.received = {topic: archive.received[rows] for topic, rows in self._rows.items()}
+        self.sent = {topic: archive.sent[rows] for topic, rows in self._rows.items()}
+        self._find_robot()
+
+    @property
+    def commands(self):
+        """Topic of the efforts, whatever it was remapped to; '' if there is none."""
+        return (_first(self.says, FLOAT_ARRAY)
+                or _first(self.says, JOINT_STATE, self.own('controller_state')))
+
+    @property
+    def states(self):
+        """Topic of the joint states."""
+        return _first(self.hears, JOINT_STATE, self.own('target_joint'))
+
+    @property
+    def odom(self):
+        """Topic of a floating base; '' if there is none."""
+        return _first(self.hears, ODOMETRY)
+
+    @property
+    def times_of_all(self):
+        """When each message came, in the order of time, (k,), ns."""
+        return self._archive.received[self.order]
+
+    @property
+    def duration(self):
+        """From the first message to the last, s."""
+        return float(1e-9 * (self.end - self.start))
+
+    def own(self, topic):
+        """Return the full name of a topic of the controller, ``~/topic``."""
+        return f'{self.controller}/{topic}'
+
+    def beside(self, topic):
+        """Return the full name of a topic in the namespace of the controller."""
+        return topic if topic.startswith('/') else (
+            f'{self.controller.rpartition("/")[0]}/{topic}')
+
+    def times(self, topic):
+        """Return when the messages of a topic came, (k,), s from the start."""
+        return 1e-9 * (self.received.get(topic, np.empty(0, np.int64)) - self.start)
+
+    def messages(self, topics):
+        """
+        Yield (topic, time, message) of each message of some topics, time in s from the start.
+
+        A message has the fields of its type as attributes.
+
+        """
+        factory, archive = DecoderFactory(), self._archive
+        decoders = {number: factory.decoder_for(channel.message_encoding,
+                                                archive.schemas[channel.schema_id])
+                    for number, channel in archive.channels.items() if channel.topic in topics}
+        for row in self.order[np.isin(archive.channel[self.order], list(decoders))]:
+            number = int(archive.channel[row])
+            yield (archive.channels[number].topic, 1e-9 * int(archive.received[row] - self.start),
+                   decoders[number](archive.data(row)))
+
+    def at(self, number):
+        """Return topic, time in ns, and bytes of a message; numbers are those of ``order``."""
+        archive = self._archive
+        return (archive.channels[int(archive.channel[number])].topic,
+                int(archive.received[number]), archive.data(number))
+
+    def newest(self, topic, time):
+        """Return the bytes of the last message of a topic up to a time, ns, or None."""
+        row = np.searchsorted(self.received[topic], time, side='right') - 1
+        if topic in self.latched:
+            row = max(row, 0)  # as who joins late has it
+        return self._archive.data(self._rows[topic][row]) if row >= 0 else None
+
+    def _find_robot(self):
+        """Take the robot from the file's attachment, or else from its topic."""
+        for file in self._archive.files:
+            if file.name == ROBOT:
+                self.robot = file.data.decode()
+        if not self.robot:
+            for _, _, message in self.messages({self.beside('robot_description')}):
+                self.robot = message.data
+
+    def _take(self, record):
+        if record.name == RUN and record.metadata['layout'] == LAYOUT:
+            for name in ('machine', 'controller', 'parameters', 'says', 'hears', 'services'):
+                setattr(self, name, json.loads(record.metadata[name]))
+        elif record.name == f'{RUN}_end':
+            self.lost = json.loads(record.metadata['lost'])
+
+
+def _first(topics, kind, without=None):
+    """Return the first of some topics that is of a type, and not below another one; or ''."""
+    return next((topic for topic, its in sorted(topics.items()) if its == kind
+                 and not (without and topic.startswith(without))), '')
+
+
+def _open(path):
+    """Return the archive at a path, or raise a RunError."""
+    cure = 'opspace record makes such files.'
+    try:
+        return Archive(path)
+    except OSError as error:
+        raise RunError(f'{path} cannot be read: {error.strerror}.', path=str(path),
+                       cure=cure) from error
+    except (McapError, struct.error) as error:
+        raise RunError(f'{path} is no MCAP file.', path=str(path), cure=cure) from error

@@ -1,0 +1,46 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A run of the planar arm, recorded by the recorder as users start it."""
+
+import signal
+
+import ros_nodes
+from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+
+from opspace_control.cli.parameters import controller_values, simulator_values
+from opspace_control.cli.robots import demo_robot
+from opspace_control.cli.showcase.client import seconds
+
+ROBOT = demo_robot('planar_3r')
+GOAL = (1.1, -0.1, 0.9)  # of the hand, m
+SECONDS = 3.0           # of simulated time after the goal
+
+
+def record(path, arguments=(), number=signal.SIGINT):
+    """Record a robot whose hand goes to a goal; return the recorder's process, which has ended."""
+    text = ROBOT.path().read_text()
+    with ros_nodes.network() as network:
+        recorder = network.start('record', {}, ['--', '--output', str(path), *arguments])
+        network.start('controller', {
+            'robot_description': text, **controller_values(ROBOT), 'safety.state_timeout': 0.0,
+            'hand.kp': 64.0, 'publish_rate': 200.0})
+        network.start('simulator', {'robot_description': text, **simulator_values(ROBOT),
+                                    'pace': 'patient'})
+        states = network.states()
+        poses = network.listen(PoseStamped, f'{ros_nodes.CONTROLLER}/hand/current_pose')
+        network.expect(lambda: poses and 'Recording /opspace_controller' in recorder.said(),
+                       ros_nodes.COMPILING)
+        goal = PoseStamped()
+        goal.pose.orientation.w = 1.0
+        goal.pose.position.x, goal.pose.position.y, goal.pose.position.z = GOAL
+        goals = network.publisher(PoseStamped, f'{ros_nodes.CONTROLLER}/hand/target_pose')
+        network.expect(lambda: goals.get_subscription_count() == 2)  # the recorder is the other one
+        goals.publish(goal)
+        network.call(SetParameters, f'{ros_nodes.CONTROLLER}/set_parameters', parameters=[
+            Parameter('hand.kp', value=81.0).to_parameter_msg()])
+        until = seconds(states[-1].header.stamp) + SECONDS
+        network.expect(lambda: seconds(states[-1].header.stamp) > until, 60.0)
+        recorder.end(number)
+        return recorder
