@@ -38,6 +38,7 @@ _HOME = {
     'OperationalSpaceController': 'control',
     'Grasp': 'control',
     'Constraint': 'control',
+    'Contact': 'control',
     'Plan': 'control',
     'plan_motion': 'control',
     'OpspaceError': 'errors',

@@ -10,6 +10,7 @@ from opspace_control.ros import controller_parameters as controller
 from opspace_control.ros import simulator_parameters as simulator
 from opspace_control.ros import watchdog_parameters as watchdog
 from opspace_control.ros.documentation import markdown, yaml_block
+from opspace_control.ros.grasp_parameters import CONTACT, GRASP
 from opspace_control.ros.parameter_table import Parameter
 
 # Given by the launch file or the demo, which know where the robot's file is.
@@ -33,8 +34,9 @@ def main(arguments):
 
 def tables():
     """Return the parameters of all nodes as Markdown."""
-    task = [parameter.named(f'<task>.{parameter.name}') for parameter in controller.TASK]
-    return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *task])}\n'
+    blocks = [parameter.named(f'<{kind}>.{parameter.name}') for kind, table in (
+        ('task', controller.TASK), ('grasp', GRASP), ('contact', CONTACT)) for parameter in table]
+    return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *blocks])}\n'
             f'**`opspace_command_watchdog`**\n\n{markdown(watchdog.NODE)}\n'
             f'**`opspace_simulator`**\n\n{markdown(_simulator_documentation())}')
 

@@ -14,6 +14,7 @@ from opspace_control.control.arguments import (
     read_effort_limits,
 )
 from opspace_control.control.constraint import bind_constraints
+from opspace_control.control.contact import bind_contacts
 from opspace_control.control.controller_state import ControllerState
 from opspace_control.control.cycle import control_cycle, make_cycle
 from opspace_control.control.gradual import gradual_numbers
@@ -129,6 +130,7 @@ class OperationalSpaceController(ControllerState):
         holds, grips = bind_grasps(grasps, model, tasks, constraints,
                                    points['frame'][len(constraints):], self.payloads)
         bound = bind_constraints(constraints, points['other'][:len(constraints)])
+        bind_contacts(constraints, model, tasks)
         self._gradual = gradual_numbers(records, dofs, bound, holds, grips, self.payloads)
         self._inverse_inertia = poisoned((rows - held, rows - held))
         stack = poisoned((ROWS, rows))

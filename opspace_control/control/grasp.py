@@ -5,6 +5,7 @@
 import numpy as np
 
 from opspace_control.control.constraint import Constraint
+from opspace_control.control.contact import check_still
 from opspace_control.control.grasp_arguments import KINDS, check_grasp
 from opspace_control.control.grasp_law import GRASP, GRIP
 from opspace_control.control.grasp_state import GraspState
@@ -111,7 +112,8 @@ class Grasp(GraspState):
         Raises
         ------
         ControlError
-            If an effector is not where it should be, by its grasp pose; nothing has changed.
+            If an effector is not where it should be, by its grasp pose, or moves against the first
+            one; nothing has changed.
 
         """
         if self.engaged:
@@ -120,6 +122,7 @@ class Grasp(GraspState):
         poses = home.model.forward_kinematics(state, self.effectors)
         poses = [poses[effector] for effector in self.effectors]
         pose = self._object_pose(poses)
+        self._check_still(state, poses)
         inverse = np.linalg.inv(pose)
         places = [inverse @ effector for effector in poses]
         self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
@@ -228,6 +231,16 @@ class Grasp(GraspState):
                     cure=f'Bring it within {1e3 * self._tolerance[0]:.0f} mm and '
                     f'{np.degrees(self._tolerance[1]):.1f}°.')
         return pose
+
+    def _check_still(self, state, poses):
+        """Refuse effectors that move against each other."""
+        twists = self._home.model.jacobian(state, self.effectors) @ state.v
+        first, *others = twists.reshape(-1, 6)
+        for effector, pose, twist, turns in zip(
+                self.effectors[1:], poses[1:], others, self._turning[1:], strict=True):
+            carried = first.copy()
+            carried[:3] += np.cross(first[3:], pose[:3, 3] - poses[0][:3, 3])
+            check_still(self.name, effector, twist - carried, turns, f"'{self.effectors[0]}'")
 
     def _load_home(self):
         """Let the first effector carry the object."""

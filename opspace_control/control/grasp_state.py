@@ -45,6 +45,15 @@ class GraspState:
         return float(self._record['squeezed'])
 
     @property
+    def slips(self):
+        """Whether even the greatest squeeze is not enough for the friction."""
+        force, grips = self._grips['wrench'][:, :3], self._grips
+        along = (force * grips['inward']).sum(axis=1)
+        sideways = np.linalg.norm(force - along[:, None] * grips['inward'], axis=1)
+        finite = np.isfinite(grips['friction'])
+        return bool((sideways > grips['friction'] * along + 1e-6)[finite].any())
+
+    @property
     def load_shares(self):
         """Part of the resultant force that each effector bears, (N,); zeros if there is none."""
         force = self._record['resultant'][:3]

@@ -15,9 +15,10 @@ from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.command_path import command_order, when_there
 from opspace_control.ros.configuration import STATUS_PARAMETERS, Configuration
 from opspace_control.ros.controller_manager import connect
-from opspace_control.ros.controller_parameters import NODE, controller_table
+from opspace_control.ros.controller_parameters import NODE, table_of
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.executor import run
+from opspace_control.ros.grasp_blocks import make_grasp
 from opspace_control.ros.handover import Handover
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST
@@ -64,7 +65,7 @@ class ControllerNode(LifecycleNode):
         super().__init__('opspace_controller', **options)
         self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
         self.parameters.declare(NODE)
-        self.parameters.declare(controller_table(self.parameters['tasks']))
+        self.parameters.declare(table_of(self.parameters))
         self.parameters.check_names()
         self.parameters.accept_changes()
         self._configuration = None
@@ -208,6 +209,9 @@ class ControllerNode(LifecycleNode):
         for task in values['tasks']:
             if any(name.startswith(f'{task}.') for name in names):
                 check_gains(task, values)
+        for grasp in values['grasps']:
+            if any(name.startswith(f'{grasp}.') for name in names):
+                make_grasp(grasp, values)
         for lower, upper in zip(values['limits.workspace_lower'],
                                 values['limits.workspace_upper'], strict=True):
             if lower > upper:

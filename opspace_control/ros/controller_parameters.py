@@ -7,7 +7,8 @@ import re
 from dataclasses import replace
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.parameter_table import Parameter
+from opspace_control.ros.grasp_parameters import CONTACT, GRASP
+from opspace_control.ros.parameter_table import Parameter, names_in
 
 COMMAND_TOPIC = Parameter(
     'command_topic', 'string', 'effort_controller/commands',
@@ -57,6 +58,11 @@ NODE = (
               'Configure and activate without being asked, as soon as the robot is known.'),
     Parameter('tasks', 'string_array', [],
               'Names of the tasks; each has a block of parameters and topics of its own.'),
+    Parameter('grasps', 'string_array', [],
+              'Names of common grasps of objects; each has a block of parameters, and a task and '
+              'topics of its own.'),
+    Parameter('contacts', 'string_array', [],
+              'Names of contacts with the ground; each has a block of parameters.'),
     CONTROLLER_MANAGER,
     CONTROLLER_MANAGER_TIMEOUT,
     EFFORT_CONTROLLER,
@@ -159,20 +165,30 @@ TASK = (
 _TAKEN = ('goals', 'limits', 'posture', 'safety')
 
 
-def controller_table(tasks):
+def controller_table(tasks, grasps=(), contacts=()):
     """
-    Return the parameters of a controller with these tasks.
+    Return the parameters of a controller with these tasks, grasps and contacts.
 
     Raises
     ------
     RosInterfaceError
-        A task's name cannot be part of parameter and topic names, or is taken.
+        A name cannot be part of parameter and topic names, or is taken.
 
     """
-    for task in tasks:
-        if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', task) or task in _TAKEN:
-            raise RosInterfaceError(
-                f"No task can be called '{task}'.", task=task,
-                cure='Use letters, digits and _, and none of ' + ', '.join(_TAKEN) + '.')
-    return (*NODE, *(parameter.named(f'{task}.{parameter.name}')
-                     for task in tasks for parameter in TASK))
+    taken = list(_TAKEN)
+    table = list(NODE)
+    for kind, names, rows in (('task', tasks, TASK), ('grasp', grasps, GRASP),
+                              ('contact', contacts, CONTACT)):
+        for name in names:
+            if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in taken:
+                raise RosInterfaceError(
+                    f"No {kind} can be called '{name}'.", name=name,
+                    cure='Use letters, digits and _, and none of ' + ', '.join(taken) + '.')
+            table += [parameter.named(f'{name}.{parameter.name}') for parameter in rows]
+        taken += names
+    return tuple(table)
+
+
+def table_of(values):
+    """Return the `controller_table` of a node with these values, of which some may be missing."""
+    return controller_table(*(names_in(values, kind) for kind in ('tasks', 'grasps', 'contacts')))

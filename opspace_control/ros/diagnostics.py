@@ -9,6 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
 from opspace_control.control.preflight import scaled_freedom
+from opspace_control.ros.grasps import facts as facts_of_grasps
 from opspace_control.ros.qos import RELIABLE
 
 _PERIOD = 1.0  # s
@@ -83,6 +84,7 @@ class Diagnostics:
             warnings.append(f'{facts["missed"]} joint states had no cycle.')
         if facts['limited']:
             warnings.append('Effort limits are reached.')
+        warnings += facts_of_grasps(self._controller)[1]
         if facts['released']:
             lost = values.get(_LOST, 'none')
             warnings.append('Directions of the tasks are lost'
@@ -104,7 +106,8 @@ class Diagnostics:
             'efforts held back by their rate limit': str(self._cycle.envelope.held_back),
             'cycles with lost directions': str(facts['released']),
             'passive joints': self._named(self._controller.passive),
-            'locked joints': self._named(self._controller.locked)}
+            'locked joints': self._named(self._controller.locked),
+            **facts_of_grasps(self._controller)[0]}
         acting = [(e, task) for e, task in enumerate(self._controller.tasks.values())
                   if task.enabled]
         values['tasks that act'] = ', '.join(task.name for _, task in acting) or 'none'

@@ -73,8 +73,9 @@ class Goals:
                     ('target_accel', AccelStamped, self._on_acceleration),
                     ('target_trajectory', MultiDOFJointTrajectory, self._on_trajectory)):
                 self._listen(kind, f'~/{task.name}', name, take, task)
-            self._services.append(node.create_service(
-                SetBool, f'~/{task.name}/enable', self._switch_of(task)))
+            if task.name not in controller.grasps:  # those are engaged instead
+                self._services.append(node.create_service(
+                    SetBool, f'~/{task.name}/enable', self._switch_of(task)))
         self._listen(JointState, '~', 'target_joint', self._on_joints, controller.posture)
 
     def hold(self):

@@ -11,6 +11,7 @@ from opspace_control.ros.diagnostics import Diagnostics
 from opspace_control.ros.feedback import Feedback, add_task_topics
 from opspace_control.ros.frames import Frames
 from opspace_control.ros.goals import Goals
+from opspace_control.ros.grasps import Grasps
 from opspace_control.ros.joint_efforts import JointEfforts
 from opspace_control.ros.markers import GoalTransforms, TaskMarkers
 from opspace_control.ros.qos import TF
@@ -55,6 +56,10 @@ class Interface:
         self._feedback = Feedback(node)
         undo.callback(self._feedback.destroy)
         add_task_topics(self._feedback, controller, self._frames)
+        self._grasps = Grasps(node, controller, cycle, self._goals, is_active)
+        undo.callback(self._grasps.destroy)
+        self._grasps.add_to(self._feedback)
+        self._parameters = parameters
         JointEfforts(controller, cycle, joints).add_to(self._feedback)
         markers = TaskMarkers(controller, self._frames.base)
         self._feedback.add('~/markers', markers.message, markers.fill)
@@ -77,8 +82,9 @@ class Interface:
         self._goals.take_due()
 
     def hold(self):
-        """Make the present pose every goal."""
+        """Make the present pose every goal, and hold what is held where it is."""
         self._goals.hold()
+        self._grasps.renew(self._parameters)
 
     def destroy(self):
         """Withdraw all of it."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 
+# Parameters that list what has a block of its own.
+_LISTS = ('tasks', 'grasps', 'contacts', 'objects')
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -75,6 +78,12 @@ class Parameter:
         return ''
 
 
+def names_in(values, kind):
+    """Return the names that a parameter lists, if it is there and a list of names."""
+    names = values.get(kind) or ()
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
 def unknown_parameter(name, known):
     """
     Return the RosInterfaceError for a parameter that is not among ``known``, an iterable of names.
@@ -85,7 +94,9 @@ def unknown_parameter(name, known):
     if not block or any(other.startswith(f'{block}.') for other in known):
         cure = nearest(name, [other for other in known if other.endswith(f'.{name}')] or known)
     else:
-        cure = f"{nearest(name, known)} If '{block}' is a task, name it in tasks."
+        lists = [kind for kind in _LISTS if kind in known]
+        cure = nearest(name, known) + ''.join(
+            f" If '{block}' is a {kind[:-1]}, name it in {kind}." for kind in lists)
     return RosInterfaceError(f'There is no parameter {name}.', cure=cure, parameter=name)
 
 

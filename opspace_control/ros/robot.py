@@ -8,6 +8,7 @@ from opspace_control.control import OperationalSpaceController
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import KinematicTree
+from opspace_control.ros.grasp_blocks import apply_grasps, make_contact, make_grasp
 from opspace_control.ros.joints import command_joints, joint_status
 from opspace_control.tasks import PoseTask, PostureTask
 
@@ -80,6 +81,8 @@ def make_controller(description, parameters, *, floating_base=False):
     controller = OperationalSpaceController(
         model, [make_task(name, parameters) for name in parameters['tasks']],
         PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),
+        constraints=[make_contact(name, parameters) for name in parameters['contacts']],
+        grasps=[make_grasp(name, parameters) for name in parameters['grasps']],
         effort_limits=parameters['limits.effort_scale'] * model.effort_limits,
         gravity_compensation=parameters['gravity_compensation'])
     return controller, joints
@@ -123,5 +126,6 @@ def apply_gains(controller, parameters, changed):
         if limited:
             task.max_linear_velocity = parameters[f'{name}.max_linear_velocity']
             task.max_angular_velocity = parameters[f'{name}.max_angular_velocity']
+    apply_grasps(controller, parameters, set(changed))
     if any(name.startswith('posture.') for name in changed):
         controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])

@@ -12,7 +12,7 @@ from opspace_control.ros.controller_parameters import (
     COMMAND_TYPE,
     ROBOT_DESCRIPTION,
 )
-from opspace_control.ros.parameter_table import Parameter
+from opspace_control.ros.parameter_table import Parameter, names_in
 
 NODE = (
     ROBOT_DESCRIPTION,
@@ -119,3 +119,9 @@ def blocks(names, table, kind):
                 f"No {kind} can be called '{name}'.", name=name,
                 cure='Use letters, digits and _, and none of ' + ', '.join(_TAKEN) + '.')
     return [parameter.named(f'{name}.{parameter.name}') for name in names for parameter in table]
+
+
+def simulator_table(values):
+    """Return the parameters of a simulator with these values, of which some may be missing."""
+    return [*NODE, *blocks(names_in(values, 'objects'), OBJECT, 'object'),
+            *blocks(names_in(values, 'grasps'), GRASP, 'grasp')]

@@ -26,10 +26,10 @@ from opspace_control.model.cleaning import parse_xml
 from opspace_control.model.nodes import PRISMATIC
 from opspace_control.model.urdf import read_urdf
 from opspace_control.model.xacro import expand, read_bytes, uses_xacro
-from opspace_control.ros.controller_parameters import controller_table
+from opspace_control.ros.controller_parameters import table_of
 from opspace_control.ros.parameter_file import ParameterFile, refusals
 from opspace_control.ros.robot import make_controller, make_model, make_task
-from opspace_control.ros.simulator_parameters import NODE as SIMULATOR
+from opspace_control.ros.simulator_parameters import simulator_table
 
 # Control cycles timed; random postures, for the largest gravity forces and, fewer, for what a task
 # reaches away from home. Robots of more than a hundred joints get less.
@@ -94,7 +94,7 @@ def _read_parameters(path, frames, findings):
     tasks = given.get('tasks', [])
     tasks = [name for name in tasks if isinstance(name, str)] if isinstance(tasks, list) else []
     tasks = list(dict.fromkeys((*tasks, *frames)))
-    table = controller_table(tasks)
+    table = table_of({**given, 'tasks': tasks})
     refused = list(refusals(given, table))
     # Only a block of its own tells that the simulator is meant: a wildcard is everybody's.
     simulated = file.of_node('opspace_simulator') if file and any(
@@ -103,7 +103,7 @@ def _read_parameters(path, frames, findings):
     for name, value in simulated.items():
         block, _, joint = name.partition('.')
         (start if block == 'initial_positions' and joint else rest)[joint or name] = value
-    refused += refusals(rest, SIMULATOR)
+    refused += refusals(rest, simulator_table(rest))
     findings += map(verdict.failure, refused)
     if file:
         findings += verdict.of_file(file, given, refused)
