@@ -1,0 +1,166 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Robots that carry things, in lock-step with the simulator: the physical grasp and the law's."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control import (
+    Grasp,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.control.ramps import Ramps
+from opspace_control.dynamics import VirtualLinkage
+from opspace_control.simulation import SimulatedRobot
+from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
+from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
+from opspace_control.tasks.trajectory import PoseTrajectory
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What was seen, a row for each cycle; by the simulator, not by the law."""
+
+    times: np.ndarray     # (k,) s
+    efforts: np.ndarray   # (k, nv)
+    objects: np.ndarray   # (k, 7) pose of the object
+    goals: np.ndarray     # (k, 7) where it was to be
+    tensions: np.ndarray  # (k, members) N, of the real forces
+    positions: np.ndarray  # (k, nv) of the joints, rad or m
+    residuals: np.ndarray  # (k, 2) m and rad
+
+    def misses(self):
+        """Return how far the object was from its goals: distances, m, and angles, rad, (k,)."""
+        distance = np.linalg.norm(self.objects[:, :3] - self.goals[:, :3], axis=1)
+        angle = [np.linalg.norm(vector_from_matrix(
+            matrix_from_quaternion(goal) @ matrix_from_quaternion(seen).T))
+            for goal, seen in zip(self.goals[:, 3:], self.objects[:, 3:], strict=True)]
+        return distance, np.array(angle)
+
+
+class Carriers:
+    """
+    A robot whose effectors can take hold of an object, under control in lock-step.
+
+    Parameters
+    ----------
+    path : path
+        URDF file.
+    effectors : sequence of str
+        The first one carries.
+    objects : sequence of Box
+        The first one is what is grasped.
+    payload : Payload
+        What the controller takes it for, in the frame in the middle of the effectors.
+    start : dict of str to float
+        As in `SimulatedRobot.reset`.
+    tasks : sequence of tasks, optional
+        Beside one for each effector.
+    ramp_time : float
+        Of every switch, s.
+
+    """
+
+    def __init__(self, path, effectors, objects, payload, start, *, tasks=(), posture=None,
+                 ramp_time=0.5, locked_joints=(), joint_friction=True, kp=100.0, contacts=False,
+                 **grasp):
+        self.model = RobotModel.from_urdf_file(path, locked_joints=locked_joints)
+        self.robot = SimulatedRobot(path.read_text(), objects=objects, locked_joints=locked_joints,
+                                    joint_friction=joint_friction, contacts=contacts)
+        self.robot.reset(start)
+        self.object = objects[0].name
+        self.effectors = tuple(effectors)
+        self.grasp = Grasp(effectors, name='carry', payload=payload, kp=kp, **grasp)
+        own = [PoseTask(effector, kp=kp) for effector in effectors]
+        self.controller = OperationalSpaceController(
+            self.model, [*own, *tasks], PostureTask() if posture is None else posture,
+            grasps=[self.grasp])
+        self.ramps = Ramps(self.controller.gradual, ramp_time)
+        self.state = RobotState(self.model, self.robot.positions, self.robot.velocities)
+        self.controller.compute_torque(self.state)
+        self._held = False
+
+    def hold(self, kind='rigid'):
+        """Let the effectors take hold, and tell the controller."""
+        for k, effector in enumerate(self.effectors):
+            self.robot.grip(effector, self.object, rigid=k == 0 or kind == 'rigid')
+        self._held = True
+        self.state.update(self.robot.positions, self.robot.velocities)
+        with self.ramps.smoothly():
+            self.grasp.engage(self.state)
+        self.controller.compute_torque(self.state)
+        frame = as_transform(self.grasp.task.pose)
+        self._object_in_grasp = np.linalg.inv(frame) @ as_transform(
+            self.robot.frame_pose(self.object))
+
+    def let_go(self):
+        """Tell the controller, and open the grips."""
+        with self.ramps.smoothly():
+            self.grasp.disengage()
+        for effector in self.effectors:
+            self.robot.release(effector, self.object)
+        self._held = False
+
+    def way(self, *moves, seconds=2.0):
+        """
+        Return a smooth trajectory of the object from its goal, through points at rest.
+
+        Each move is (3,) m and an angle, rad, about the vertical through the object.
+        """
+        pose = as_transform(self.grasp.task.target)
+        poses = [pose]
+        for shift, angle in moves:
+            pose = pose.copy()
+            pose[:3, 3] += shift
+            pose[:3, :3] = matrix_from_vector(np.array([0.0, 0.0, angle])) @ pose[:3, :3]
+            poses.append(pose)
+        k = len(poses)
+        return PoseTrajectory(np.arange(k) * seconds, poses, np.zeros((k, 6)), np.zeros((k, 6)))
+
+    def run(self, seconds, trajectory=None):
+        """Go on for some time, the object's goal moving along a trajectory; return `Carried`."""
+        rows, begin, task = [], self.robot.time, self.grasp.task
+        for _ in range(round(seconds / self.robot.timestep)):
+            if trajectory is not None:
+                now = min(self.robot.time - begin, trajectory.duration)
+                task.set_target(*trajectory.sample(now))
+            self.state.update(self.robot.positions, self.robot.velocities)
+            self.ramps.advance(self.robot.timestep)
+            efforts = self.controller.compute_torque(self.state, dt=self.robot.timestep)
+            goal = np.full(7, np.nan)
+            if self.grasp.engaged:
+                goal = as_pose(as_transform(task.target) @ self._object_in_grasp)
+            rows.append((self.robot.time, efforts, self.robot.frame_pose(self.object), goal,
+                         self._tensions(), self.robot.positions, self.grasp.closure_residual))
+            self.robot.set_effort(efforts)
+            self.robot.step()
+        return Carried(*(np.array(column) for column in zip(*rows, strict=True)))
+
+    def _tensions(self):
+        """Return the real internal tensions, of what the grips bear in the simulator."""
+        seen = self.robot.frame_pose(self.object)
+        R = matrix_from_quaternion(seen[3:])
+        linkage = VirtualLinkage([R.T @ (self.robot.frame_pose(name)[:3] - seen[:3])
+                                  for name in self.effectors])
+        if not self._held:
+            return np.zeros(len(linkage.members))
+        forces = [(self.robot.grip_wrench(name, self.object).reshape(2, 3) @ R).ravel()
+                  for name in self.effectors]
+        return linkage.internal(forces)[0]
+
+
+def as_transform(pose):
+    """Return (4, 4) of (7,) ``[x y z qx qy qz qw]``."""
+    transform = np.eye(4)
+    transform[:3, :3], transform[:3, 3] = matrix_from_quaternion(pose[3:]), pose[:3]
+    return transform
+
+
+def as_pose(transform):
+    """Return (7,) of (4, 4)."""
+    return np.concatenate([transform[:3, 3], quaternion_from_matrix(transform[:3, :3])])
