@@ -22,7 +22,6 @@ from opspace_control.cli.check import main
 from opspace_control.cli.preflight.report import examine
 from opspace_control.cli.preflight.text import write
 from opspace_control.cli.preflight.tree import draw, moving_bodies
-from opspace_control.cli.preflight.verdict import SINGULARITY_THRESHOLD
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.model.urdf import read_urdf
 
@@ -164,9 +163,19 @@ class TestTasks:
         assert 'near a singularity' in warning
         assert 'x hardly accelerates' in warning
 
-    def test_thresholds_are_the_controllers(self):
-        default = inspect.signature(OperationalSpaceController).parameters['singularity_threshold']
-        assert default.default == SINGULARITY_THRESHOLD
+    @pytest.mark.parametrize(('axes', 'elbow', 'warned'), [
+        ('x', 0.1, True), ('x', 0.2, False), ('x z ry', 0.1, True), ('x z ry', 0.2, False)])
+    def test_near_is_what_the_controller_soon_releases(self, parameters, axes, elbow, warned):
+        """Axes share its threshold: 0.033 is near for one, and 0.019 is not for three."""
+        path = parameters(
+            f'/**:\n  ros__parameters: {{tasks: [hand], hand: {{axes: {axes}}}}}')
+        report = facts(PLANAR, path, '--home', f'shoulder=0,elbow={elbow},wrist=0')
+        task, = report['tasks']
+        usual = inspect.signature(OperationalSpaceController).parameters[
+            'singularity_threshold'].default
+        least = task['least_eigenvalue'] * len(task['axes'])
+        assert (least < 2.0 * usual) == warned
+        assert any('near a singularity' in warning for warning in said(report, 'WARN')) == warned
 
     def test_two_tasks_for_the_same_link_hinder_each_other(self):
         report = facts(DUAL_ARM, '--frames', 'l_hand,l_palm')

@@ -13,6 +13,10 @@ from opspace_control.errors import ControlError
 from opspace_control.tasks import PostureTask
 from opspace_control.tasks.task import OperationalTask
 
+# The usual scaled eigenvalue of Λ⁻¹, times the number of controlled axes, at which directions begin
+# to be released, without unit.
+SINGULARITY_THRESHOLD = 2.5e-2
+
 
 def check_arguments(model, tasks, posture, constraints, singularity_threshold):
     """Raise a ControlError for arguments of the wrong kind, in use, or of the same name."""
@@ -28,7 +32,7 @@ def check_arguments(model, tasks, posture, constraints, singularity_threshold):
                            cure='Make a PostureTask for each controller.')
     if not (isinstance(singularity_threshold, Real) and 0.0 < singularity_threshold < 1.0):
         raise ControlError(f'singularity_threshold = {singularity_threshold!r} is not allowed.',
-                           cure='Give a number between 0 and 1; 2.5e-2 is usual.')
+                           cure=f'Give a number between 0 and 1; {SINGULARITY_THRESHOLD} is usual.')
 
 
 def gather_parts(tasks, constraints, grasps):

@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control.compiled import entry_point
 from opspace_control.control.arguments import (
+    SINGULARITY_THRESHOLD,
     check_arguments,
     gather_parts,
     level_rows,
@@ -101,7 +102,7 @@ class OperationalSpaceController(ControllerState):
 
     def __init__(self, model, tasks=(), posture=None, *, constraints=(), grasps=(),
                  passive_forces=None, effort_limits=None, gravity_compensation=True,
-                 singularity_threshold=2.5e-2):
+                 singularity_threshold=SINGULARITY_THRESHOLD):
         tasks, constraints, grasps = gather_parts(tasks, constraints, grasps)
         posture = PostureTask() if posture is None else posture
         check_arguments(model, tasks, posture, constraints, singularity_threshold)

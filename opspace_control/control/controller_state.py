@@ -44,6 +44,11 @@ class ControllerState:
         return self._effort_limits.copy()
 
     @property
+    def singularity_threshold(self):
+        """Scaled eigenvalue, times the controlled axes of a level, at which it releases."""
+        return float(self._cycle['singularity_threshold'][0])
+
+    @property
     def least_eigenvalue(self):
         """
         Lower bound, within a factor of the rows, of the smallest eigenvalue of the scaled Λ⁻¹.

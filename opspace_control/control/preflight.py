@@ -8,11 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opspace_control.control.arguments import SINGULARITY_THRESHOLD
 from opspace_control.dynamics import operational_space
 from opspace_control.dynamics.operational_space import RANK_TOLERANCE, free_responses
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import REVOLUTE
 from opspace_control.tasks.targets import AXES
+
+# Times the eigenvalue at which it begins to be released, a direction is nearly lost.
+_NEAR = 2.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Freedom:
     The eigenvalues (k,), ascending, are those of Λ⁻¹ scaled as the control cycle scales it: neither
     mass nor unit is left in them. ``rank`` of the k axes can be accelerated independently;
     ``immovable`` lists the (task, axis) that no joint accelerates, ``weak`` further directions, the
-    weakest first, whose eigenvalue is below ``nearly_lost``.
+    weakest first, whose eigenvalue is below the bound that was asked for.
     """
 
     rank: int
@@ -58,7 +62,17 @@ class Freedom:
         return float(self.eigenvalues.max()) / least if least else math.inf
 
 
-def task_freedom(model, state, tasks, nearly_lost=2e-2):
+def released_at(axes, threshold=SINGULARITY_THRESHOLD):
+    """Return the scaled eigenvalue at which release begins, with so many controlled axes."""
+    return threshold / max(axes, 1)
+
+
+def nearly_lost(axes, threshold=SINGULARITY_THRESHOLD):
+    """Return the scaled eigenvalue below which one of so many axes is worth a word."""
+    return _NEAR * released_at(axes, threshold)
+
+
+def task_freedom(model, state, tasks, below=None):
     """
     Return the `Freedom` that all ``tasks`` (PoseTask, at least one) have together.
 
@@ -70,8 +84,9 @@ def task_freedom(model, state, tasks, nearly_lost=2e-2):
         Made for this model.
     tasks : sequence of PoseTask
         Their frames and axes count, not their goals.
-    nearly_lost : float
-        Scaled eigenvalue below which a direction is told of.
+    below : float, optional
+        Scaled eigenvalue below which a direction is told of; what is `nearly_lost` where these are
+        all tasks if not given.
 
     Raises
     ------
@@ -84,10 +99,10 @@ def task_freedom(model, state, tasks, nearly_lost=2e-2):
     # Active joints alone are measured by what all joints that are free can do.
     whole = free_responses(model, state, frames)[0]
     return scaled_freedom(
-        inverse_inertia, tasks, _scale(whole.diagonal(), 1.0 / mass), nearly_lost)
+        inverse_inertia, tasks, _scale(whole.diagonal(), 1.0 / mass), below)
 
 
-def scaled_freedom(inverse_inertia, tasks, scale, nearly_lost=1e-2):
+def scaled_freedom(inverse_inertia, tasks, scale, below=None):
     """Return the `Freedom` of ``tasks`` with this Λ⁻¹ (6m, 6m), its rows scaled by (6m,)."""
     chosen = [(6 * e + r, (task.name, axis)) for e, task in enumerate(tasks)
               for r, axis in enumerate(AXES) if axis in task.axes]
@@ -96,7 +111,7 @@ def scaled_freedom(inverse_inertia, tasks, scale, nearly_lost=1e-2):
     eigenvalues, vectors = np.linalg.eigh(scaled)
     fixed = scaled.diagonal() <= RANK_TOLERANCE
     lost = eigenvalues <= RANK_TOLERANCE
-    weak = ~lost & (eigenvalues < nearly_lost)
+    weak = ~lost & (eigenvalues < (nearly_lost(len(rows)) if below is None else below))
     directions = [*_sparse(vectors[:, lost], fixed), *vectors[:, weak].T]
     values = [*[0.0] * (len(directions) - weak.sum()), *eigenvalues[weak]]
     return Freedom(

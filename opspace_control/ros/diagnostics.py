@@ -8,13 +8,11 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
-from opspace_control.control.preflight import scaled_freedom
+from opspace_control.control.preflight import nearly_lost, scaled_freedom
 from opspace_control.ros.grasps import facts as facts_of_grasps
 from opspace_control.ros.qos import RELIABLE
 
 _PERIOD = 1.0  # s
-# Scaled eigenvalue of Λ⁻¹ below which a direction is told of: twice the usual threshold of release.
-_NEARLY_LOST = 1e-2
 _LOST = 'lost or nearly lost directions'
 # Parts of a direction smaller than this are not told.
 _SMALL = 0.05
@@ -129,9 +127,11 @@ class Diagnostics:
     def _freedom(self, inverse_inertia, acting):
         """Return how well the robot can move the acting tasks' frames at the last cycle."""
         index = np.concatenate([np.arange(6 * e, 6 * e + 6) for e, _ in acting])
+        below = nearly_lost(sum(len(task.axes) for _, task in acting),
+                            self._controller.singularity_threshold)
         freedom = scaled_freedom(
             inverse_inertia[np.ix_(index, index)], [task for _, task in acting],
-            self._controller.row_scales[index], _NEARLY_LOST)
+            self._controller.row_scales[index], below)
         immovable = [f'{task} {axis}' for task, axis in freedom.immovable]
         weak = [_in_words(direction.wrench) for direction in freedom.weak]
         return {'condition number': f'{freedom.condition:.3g}',

@@ -16,6 +16,7 @@ from opspace_control.control.preflight import (
     limit_margins,
     middle_posture,
     named_posture,
+    nearly_lost,
     random_postures,
     task_freedom,
 )
@@ -231,8 +232,10 @@ def _add_tasks(report, model, state, tasks):
     elsewhere = [RobotState(model, q, state.v)
                  for q in random_postures(model, state.q, _FEW_POSTURES)]
 
+    below = nearly_lost(sum(len(task.axes) for task in tasks))
+
     def freedom(tasks):
-        home = task_freedom(model, state, tasks)
+        home = task_freedom(model, state, tasks, below)
         others = [home, *(task_freedom(model, other, tasks) for other in elsewhere)]
         return {
             'wanted': home.eigenvalues.size, 'rank': home.rank,

@@ -9,10 +9,10 @@ from collections import Counter
 from opspace_control.cli.preflight.tree import draw
 from opspace_control.cli.preflight.verdict import (
     LEVELS,
+    axes_of,
     condition_number,
     level_of_share,
     state_of_task,
-    threshold_of,
 )
 
 _WIDTH = 100
@@ -117,7 +117,7 @@ def _tasks(report, paint):
     rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition', '')]
     styles = ['faint']
     for task in tasks:
-        level, words = state_of_task(task, threshold_of(report))
+        level, words = state_of_task(task, axes_of(report))
         axes = 'all six' if len(task['axes']) == 6 else ' '.join(task['axes'])
         frame = '' if task['frame'] == task['name'] else task['frame']
         rows.append((task['name'], frame, axes, str(task['joints']),

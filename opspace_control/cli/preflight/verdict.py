@@ -5,6 +5,7 @@
 import math
 import re
 
+from opspace_control.control.preflight import nearly_lost, released_at
 from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import enumerate_names, nearest
 
@@ -16,10 +17,8 @@ _HEAVY, _TOO_HEAVY = 0.8, 1.0
 _NO_EFFORT_LIMIT, _NO_VELOCITY_LIMIT = 1e4, 1e3
 # A joint is close to a limit within this part of its range, and no more than this, rad or m.
 _CLOSE_PART, _CLOSE = 0.05, 0.1
-# The controller's usual singularity_threshold: of the scaled eigenvalues of Λ⁻¹ times the number of
-# controlled axes. Half of a direction at half of it is left to the posture; twice it is near.
-SINGULARITY_THRESHOLD = 2.5e-2
-_LOST, _NEAR = 0.5, 2.0
+# Half of a direction at half of the eigenvalue at which its release begins is left to the posture.
+_LOST = 0.5
 # Part of the time between two joint states that a cycle may take, and their usual rate, Hz.
 _BUSY, _USUAL_RATE = 0.5, 1000.0
 
@@ -127,7 +126,7 @@ def _at_home(report):
 
 def _at_tasks(report):
     for task in report['tasks']:
-        yield from _at_task(task, threshold_of(report))
+        yield from _at_task(task, axes_of(report))
     together = report['together']
     if together is None:
         carrying = {body['parent'] for body in report['tree']}
@@ -149,13 +148,12 @@ def _at_tasks(report):
                      f'{together["redundancy"]} left to the posture.')
 
 
-def threshold_of(report):
-    """Return the scaled eigenvalue below which the controller releases directions of all tasks."""
-    together = report['together']
-    return SINGULARITY_THRESHOLD / together['wanted'] if together else SINGULARITY_THRESHOLD
+def axes_of(report):
+    """Return the number of controlled axes of all tasks, which share the controller's threshold."""
+    return report['together']['wanted'] if report['together'] else 1
 
 
-def _at_task(task, threshold):
+def _at_task(task, all_axes):
     name, axes = f"Task '{task['name']}'", 'axes' if task['wanted'] > 1 else 'axis'
     if not task['best_rank']:
         yield failure(OpspaceError(f"{name}: no commanded joint moves the frame '{task['frame']}'.",
@@ -170,11 +168,11 @@ def _at_task(task, threshold):
                       f"Control fewer: axes: '{kept}'." if never else 'Control fewer axes.')
     here = [axis for _, axis in task['immovable'] if axis not in never]
     singular = [*here, *(in_words(weak['wrench']) for weak in task['weak']
-                         if weak['eigenvalue'] < _LOST * threshold)]
+                         if weak['eigenvalue'] < _LOST * released_at(all_axes))]
     if singular and task['rank'] < task['best_rank']:
         yield warning(f'{name}: singular at home, it cannot accelerate {" nor ".join(singular)}.',
                       'Start from another posture.')
-    near = [weak for weak in task['weak'] if 0.0 < weak['eigenvalue'] < _NEAR * threshold]
+    near = [weak for weak in task['weak'] if 0.0 < weak['eigenvalue'] < nearly_lost(all_axes)]
     for weak in near:
         yield warning(f'{name}: near a singularity at home (eigenvalue {weak["eigenvalue"]:.1g}), '
                       f'{in_words(weak["wrench"])} hardly accelerates.',
@@ -184,7 +182,7 @@ def _at_task(task, threshold):
                  f'{condition_number(task["condition"])}.')
 
 
-def state_of_task(task, threshold):
+def state_of_task(task, all_axes):
     """Return the level of a task's freedom at home and two words for it."""
     least = min((weak['eigenvalue'] for weak in task['weak']), default=1.0)
     if not task['best_rank']:
@@ -193,7 +191,7 @@ def state_of_task(task, threshold):
         return 'WARN', 'singular'
     if task['rank'] < task['wanted']:
         return 'WARN', 'too many axes'
-    if least < _NEAR * threshold:
+    if least < nearly_lost(all_axes):
         return 'WARN', 'nearly singular'
     return 'OK', 'well conditioned'
 
