@@ -31,6 +31,7 @@ _HOME = {
     'PositionTask': 'tasks',
     'OrientationTask': 'tasks',
     'ForceTask': 'tasks',
+    'JointTask': 'tasks',
     'ForceControl': 'tasks',
     'ForceSensor': 'tasks',
     'Impedance': 'tasks',

@@ -9,12 +9,18 @@ from pathlib import Path
 
 from numba import config, njit, typeof
 
+from opspace_control.parts import PartCompiler
+
 # Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
 FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
 
 # Without Numba's memory management a kernel that allocates does not compile, and a call does not
 # spend a heap block on each array it is given.
 _OPTIONS = {'fastmath': FAST_MATH, 'error_model': 'numpy', '_nrt': False}
+
+# What is not for Python to call.
+_PART = {'pipeline_class': PartCompiler, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True,
+         **_OPTIONS}
 
 _PACKAGE = Path(__file__).parent
 _COMPILED_ROOMS = ('spatial', 'model', 'dynamics', 'tasks', 'control')
@@ -50,8 +56,17 @@ def kernel(function):
 
 def inlined(function):
     """Compile a step of a recursion into whatever kernel uses it; Python cannot call it."""
-    return njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True,
-                **_OPTIONS)(function)
+    return njit(forceinline=True, **_PART)(function)
+
+
+def called(function):
+    """
+    Compile a part of a kernel that stays a function of its own; Python cannot call it.
+
+    For what is run once a cycle, or rarely: a call costs nanoseconds, a copy in every place that
+    uses it costs seconds of compilation.
+    """
+    return njit(**_PART)(function)
 
 
 def entry_point(compiled, *arguments):

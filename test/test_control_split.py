@@ -61,6 +61,7 @@ def test_parts_are_the_terms_of_the_law_and_add_up(controller, model, seed):
         'posture': (model.mass_matrix(state) @ controller.posture_acceleration
                     + model.bias_force(state)),
         'gravity': model.gravity(state),
+        'grasp': np.zeros(model.nv),
         'limits': np.zeros(model.nv),
     }
     for source in SOURCES:

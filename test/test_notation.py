@@ -19,6 +19,7 @@ from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.tasks.force_law import FORCE
 from opspace_control.tasks.impedance_law import SPRING
+from opspace_control.tasks.joint_law import JOINT_TASK
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.posture_law import POSTURE_DOF
 from opspace_control.tasks.sensor_law import SENSOR
@@ -29,7 +30,8 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'PASSIVE_DOF': PASSIVE_DOF,
            'POSE_TASK': POSE_TASK, 'FORCE': FORCE, 'SPRING': SPRING, 'SENSOR': SENSOR,
            'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
-           'CONSTRAINT': CONSTRAINT, 'GRASP': GRASP, 'GRIP': GRIP, 'GUARD': GUARD}
+           'CONSTRAINT': CONSTRAINT, 'JOINT_TASK': JOINT_TASK,
+           'GRASP': GRASP, 'GRIP': GRIP, 'GUARD': GUARD}
 
 
 def section(heading):

@@ -18,7 +18,7 @@ LEAST_MOBILITY = 1e-2  # 1/kg
 @njit
 def _resolve(L, levels, asked, push, moving, compliant, least_mobility, threshold, scale, factor,
              vectors, spare, x):
-    scale_rows(L, asked, least_mobility, 1e-3, scale)
+    scale_rows(L, asked, np.zeros_like(asked), least_mobility, 1e-3, scale)
     soften_rows(L, L, 0, asked)
     return resolve_forces(
         L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x)

@@ -9,8 +9,11 @@ import numpy as np
 from opspace_control.control.constraint import Constraint
 from opspace_control.control.grasp import Grasp
 from opspace_control.dynamics import RobotModel
+from opspace_control.dynamics.workspace import make_joint_points, make_points
 from opspace_control.errors import ControlError
+from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import PostureTask
+from opspace_control.tasks.joint import JointTask, joint_dofs
 from opspace_control.tasks.task import OperationalTask
 
 # The usual scaled eigenvalue of Λ⁻¹, times the number of controlled axes, at which directions begin
@@ -23,7 +26,8 @@ def check_arguments(model, tasks, posture, constraints, singularity_threshold):
     if not isinstance(model, RobotModel):
         raise ControlError(f'model is a {type(model).__name__}.',
                            cure='Give a RobotModel, from RobotModel.from_urdf_file(path).')
-    _check_parts('task', tasks, OperationalTask, 'a PoseTask, PositionTask, ForceTask ...')
+    _check_parts('task', tasks, (OperationalTask, JointTask),
+                 'a PoseTask, PositionTask, ForceTask, JointTask ...')
     _check_parts('constraint', constraints, Constraint, 'Constraint objects')
     if not isinstance(posture, PostureTask):
         raise ControlError(f'{posture!r} is not a posture.', cure='Give a PostureTask.')
@@ -44,7 +48,7 @@ def gather_parts(tasks, constraints, grasps):
     """
     grasps = (grasps,) if isinstance(grasps, Grasp) else tuple(grasps)
     _check_parts('grasp', grasps, Grasp, 'Grasp objects')
-    tasks = (tasks,) if isinstance(tasks, OperationalTask) else tuple(tasks)
+    tasks = (tasks,) if isinstance(tasks, (OperationalTask, JointTask)) else tuple(tasks)
     return ((*tasks, *(grasp.task for grasp in grasps)),
             (*constraints, *(held for grasp in grasps for held in grasp.constraints)), grasps)
 
@@ -78,19 +82,63 @@ def read_effort_limits(model, limits):
     return limits
 
 
+def make_stack(model, constraints, tasks):
+    """
+    Return the POINT records of the stack: those of constraints, then those of tasks.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot.
+    constraints : sequence of Constraint
+        In any order.
+    tasks : sequence of OperationalTask or JointTask
+        Sorted by priority.
+
+    Raises
+    ------
+    ModelError
+        For an unknown frame or joint.
+    TaskError
+        For a joint without a coordinate of its own.
+
+    """
+    parts = [make_points(model, [held.frame for held in constraints],
+                         [held.other for held in constraints])[0]]
+    parts[0]['record'] = np.arange(len(constraints))
+    counts = {True: 0, False: 0}
+    for task in tasks:
+        in_group = isinstance(task, JointTask)
+        points = (make_joint_points(model.nodes, joint_dofs(task, model)) if in_group
+                  else make_points(model, [task.frame])[0])
+        points['record'] = counts[in_group] + np.arange(points.size)
+        counts[in_group] += points.size
+        parts.append(points)
+    return np.concatenate(parts)
+
+
+def operational_frames(points, constraints):
+    """Return the live FRAME of each task's point, which come after those of so many constraints."""
+    return [points['frame'][e] for e in range(constraints, points.size)
+            if points['joints'][e, 0] == WORLD]
+
+
 def level_rows(tasks, first):
     """
     Return the rows of the stack at which levels of tasks begin, and where the last one ends.
 
     Parameters
     ----------
-    tasks : sequence of OperationalTask
+    tasks : sequence of OperationalTask or JointTask
         Sorted by priority.
     first : int
         Row of the first task.
 
     """
-    priorities = [task.priority for task in tasks]
-    return np.array([first + 6 * e for e in range(len(tasks))
-                     if e == 0 or priorities[e] != priorities[e - 1]]
-                    + [first + 6 * len(tasks)], np.int64)
+    rows, priority = [], None
+    for task in tasks:
+        if task.priority != priority:
+            rows.append(first)
+        priority = task.priority
+        first += 6 * task.points
+    return np.array([*rows, first], np.int64)

@@ -61,9 +61,13 @@ class Constraint:
 
     def close(self):
         """Hold the frame where the next cycle sees it."""
+        self.move_to_present()
+        self.activation = 1.0
+
+    def move_to_present(self):
+        """Let the place where the frame is held be where the next cycle sees it."""
         if self._place is not None:
             self._place['position'] = np.nan
-        self.activation = 1.0
 
     def open(self):
         """Let go of the frame."""
@@ -118,6 +122,17 @@ class Constraint:
     def error(self):
         """How far it was open at the last cycle, (6,): m, and a rotation vector, rad."""
         return self._record['error'].copy()
+
+    def joint_force(self, model, state):
+        """Return ``J_cᵀ w``, the joint forces (nv,) of what the last cycle exerted there."""
+        wrench = self._record['exerted'].copy()
+        force = model.jacobian(state, self.frame).T @ wrench
+        if self.other is not None:
+            poses = model.forward_kinematics(state, [self.frame, self.other])
+            arm = poses[self.frame][:3, 3] - poses[self.other][:3, 3]
+            wrench[3:] += np.cross(arm, wrench[:3])
+            force -= model.jacobian(state, self.other).T @ wrench
+        return force
 
     @property
     def force(self):

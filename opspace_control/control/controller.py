@@ -12,6 +12,8 @@ from opspace_control.control.arguments import (
     check_arguments,
     gather_parts,
     level_rows,
+    make_stack,
+    operational_frames,
     read_effort_limits,
 )
 from opspace_control.control.constraint import bind_constraints
@@ -28,13 +30,14 @@ from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.workspace import (
     NODE_STATE,
     felt_nodes,
-    make_points,
+    find_supports,
     poisoned,
 )
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
 from opspace_control.tasks.binding import bind_tasks
+from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.posture import bind_posture
 
 # Of pure damping: a robot left to it loses two thirds of its speed in a tenth of a second.
@@ -57,7 +60,7 @@ class OperationalSpaceController(ControllerState):
     ----------
     model : RobotModel
         Its passive joints and its locked ones may change later: `set_status`.
-    tasks : sequence of OperationalTask
+    tasks : sequence of OperationalTask or JointTask
         Such as PoseTask, with different names; a task belongs to one controller, and so does the
         sensor of its force control.
     posture : PostureTask, optional
@@ -79,7 +82,7 @@ class OperationalSpaceController(ControllerState):
     Attributes
     ----------
     model : RobotModel
-    tasks : mapping of str to OperationalTask
+    tasks : mapping of str to OperationalTask or JointTask
         In order of priority.
     sensors : mapping of str to ForceSensor
     posture : PostureTask
@@ -108,11 +111,13 @@ class OperationalSpaceController(ControllerState):
         check_arguments(model, tasks, posture, constraints, singularity_threshold)
         self._effort_limits = read_effort_limits(model, effort_limits)
         tasks = sorted(tasks, key=lambda task: task.priority)
-        points, supports = make_points(
-            model, [held.frame for held in (*constraints, *tasks)],
-            [*(constraint.other for constraint in constraints), *(None for _ in tasks)])
+        operational = [task for task in tasks if not isinstance(task, JointTask)]
+        groups = [task for task in tasks if isinstance(task, JointTask)]
+        points = make_stack(model, constraints, tasks)
+        supports = find_supports(model.nodes, points)
         dofs, goal = bind_posture(posture, model)
-        records, sensors, sensor_records = bind_tasks(tasks, model)
+        joint_records = bind_joints(groups, model)
+        records, sensors, sensor_records = bind_tasks(operational, model)
         self.model = model
         self.posture = posture
         self.tasks = MappingProxyType({task.name: task for task in tasks})
@@ -128,19 +133,20 @@ class OperationalSpaceController(ControllerState):
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         held, rows = 6 * len(constraints), 6 * points.size
         self.payloads = Payloads(model, nodes)
-        holds, grips = bind_grasps(grasps, model, tasks, constraints,
-                                   points['frame'][len(constraints):], self.payloads)
+        holds, grips = bind_grasps(grasps, model, operational, constraints,
+                                   operational_frames(points, len(constraints)), self.payloads)
         bound = bind_constraints(constraints, points['other'][:len(constraints)])
-        bind_contacts(constraints, model, tasks)
-        self._gradual = gradual_numbers(records, dofs, bound, holds, grips, self.payloads)
+        bind_contacts(constraints, model, operational)
+        self._gradual = gradual_numbers(
+            records, joint_records, dofs, bound, holds, grips, self.payloads)
         self._inverse_inertia = poisoned((rows - held, rows - held))
         stack = poisoned((ROWS, rows))
         self._row_scales = stack[SCALE, held:]
         self._arguments = (
             self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),
-            self._status.yields, points, supports, bound, records, sensor_records,
+            self._status.yields, points, supports, bound, records, sensor_records, joint_records,
             level_rows(tasks, held), holds, grips, dofs, goal, self.passive_forces.dofs,
-            self._posture_acceleration, poisoned(model.nv), poisoned(model.nv),
+            self._posture_acceleration, *poisoned((3, model.nv)),
             self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
             np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
         self._compute = None

@@ -8,7 +8,7 @@ One control cycle, compiled: the straight line of this package.
 
 import numpy as np
 
-from opspace_control.compiled import inlined, kernel
+from opspace_control.compiled import called, kernel
 from opspace_control.control.limits import limit_efforts
 from opspace_control.control.stack import (
     L,
@@ -34,6 +34,7 @@ from opspace_control.dynamics.operational_space_inertia import (
 )
 from opspace_control.dynamics.passive_forces import passive_forces
 from opspace_control.dynamics.workspace import reach
+from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.posture_law import demand_posture
 
 # What a cycle needs besides robot and tasks, and what it has to say.
@@ -67,7 +68,7 @@ def make_cycle(model, status, singularity_threshold):
     return cycle
 
 
-@inlined
+@called
 def move_outward(nodes, states, felt, yields, gravity, q, v, a):
     """Outward recursion: where the bodies are, how they move, and what that takes."""
     for i in range(nodes.size):
@@ -81,7 +82,7 @@ def move_outward(nodes, states, felt, yields, gravity, q, v, a):
             start_yielding(nodes, i, states)
 
 
-@inlined
+@called
 def let_go(nodes, states, yields, passive_torque, a):
     """Let passive joints do what the motion of the others induces: inwards, then outwards."""
     for i in range(nodes.size - 1, -1, -1):
@@ -92,18 +93,26 @@ def let_go(nodes, states, yields, passive_torque, a):
             induce_node(nodes, i, yields, states, a)
 
 
-@inlined
-def let_go_again(nodes, states, yields, a):
-    """Let passive joints give way to the wrenches that came later, too."""
+@called
+def let_go_again(nodes, states, yields, joint_tasks, joint_force, a):
+    """
+    Let passive joints give way to the wrenches that came later, too.
+
+    A force asked of a passive joint itself is one that the others have to bring about: they act as
+    if its reaction acted on it, [JR94] (6.9).
+    """
     for i in range(nodes.size - 1, -1, -1):
         if yields[i]:
-            give_way(nodes, i, yields, 0.0, states)
+            reaction = 0.0
+            if joint_tasks.size > 0 and nodes[i].status == PASSIVE:
+                reaction = -joint_force[nodes[i].v_index]
+            give_way(nodes, i, yields, reaction, states)
     for i in range(nodes.size):
         if yields[i]:
             induce_node(nodes, i, yields, states, a)
 
 
-@inlined
+@called
 def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
     """Inward recursion: what wrenches at the points do there through all joints, L, and Q."""
     for r in range(6 * points.size):
@@ -123,9 +132,9 @@ def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
 @kernel
 def control_cycle(
         cycles, nodes, states, felt, yields,  # robot
-        points, supports, constraints, tasks, sensors, levels, grasps, grips,  # what is asked of it
-        dofs, posture,
-        passive_dofs, a_null, a_task, passive_torque,  # scratch from here on
+        points, supports, constraints, tasks, sensors, joint_tasks,  # what is asked of it
+        levels, grasps, grips, dofs, posture,
+        passive_dofs, a_null, a_task, passive_torque, joint_force,  # scratch from here on
         Lambda_inverse, rows, squares, orders, small,
         effort_limits, q, v, tau):
     """
@@ -147,14 +156,18 @@ def control_cycle(
     passive_forces(nodes, passive_dofs, q, v, passive_torque)
     if cycle.yields:
         let_go(nodes, states, yields, passive_torque, a_null)
-    stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, rows)
+    stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, joint_tasks,
+                 q, v, a_null, rows)
     sum_mobility(cycle, nodes, states, felt, points, supports, squares)
-    resolve_stack(cycle, 6 * constraints.size, tasks, levels, rows, squares, orders, small,
+    resolve_stack(cycle, 6 * constraints.size, points, tasks, levels, rows, squares, orders, small,
                   Lambda_inverse)
     if grasps.size > 0:
         share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
-    apply_forces(states, points, constraints, tasks, rows)
+    apply_forces(states, points, constraints, tasks, joint_tasks, joint_force, rows)
     if cycle.yields:
-        let_go_again(nodes, states, yields, a_task)
+        let_go_again(nodes, states, yields, joint_tasks, joint_force, a_task)
     gather_torques(nodes, passive_torque, states, tau)
+    if joint_tasks.size > 0:
+        for k in range(tau.size):
+            tau[k] += joint_force[k]
     cycle.limited = limit_efforts(nodes, effort_limits, tau)

@@ -9,7 +9,7 @@ tasks' inverse inertia is what remains of their difference. Redundant constraint
 the rank is decided, not assumed.
 """
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.control.semidefinite import decompose_semidefinite, solve_semidefinite
 
 
@@ -26,7 +26,7 @@ def symmetric(L, r, c):
     return L[r, c] if r >= c else L[c, r]
 
 
-@inlined
+@called
 def take_off(M, L, j, count, sign, column):
     """Take ``sign M_jc y`` off row j of L, y being M_cc⁺ M_cj, which is kept above M's diagonal."""
     for i in range(count, j + 1):
@@ -36,7 +36,7 @@ def take_off(M, L, j, count, sign, column):
         M[c, j] = column[c]
 
 
-@inlined
+@called
 def eliminate_constraints(
         L, Q, count, yields, yielded, scale, F, gram, FQ, gramQ, orders, ranks, held, spare, x):
     """
@@ -99,7 +99,7 @@ def eliminate_constraints(
             take_off(Q, L, j, count, -1.0, column)
 
 
-@inlined
+@called
 def predict_reactions(
         L, Q, count, yields, F, gram, orders, ranks, held, scale, push, moving, spare, x, reaction):
     """

@@ -5,19 +5,22 @@
 from opspace_control.tasks.binding import gradual_fields
 
 
-def gradual_numbers(tasks, dofs, constraints, grasps, grips, payloads):
+def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloads):
     """
     Return arrays by name, the very ones in use, whose numbers should change gradually.
 
     Parameters
     ----------
-    tasks, dofs, constraints, grasps, grips : arrays of records
-        Of POSE_TASK, POSTURE_DOF, CONSTRAINT, GRASP and GRIP.
+    tasks, joint_tasks, dofs, constraints, grasps, grips : arrays of records
+        Of POSE_TASK, JOINT_TASK, POSTURE_DOF, CONSTRAINT, GRASP and GRIP.
     payloads : Payloads
         Of the same controller.
 
     """
-    return {**gradual_fields(tasks), 'posture.kp': dofs['kp'], 'posture.kd': dofs['kd'],
+    return {**gradual_fields(tasks),
+            'joints.kp': joint_tasks['kp'], 'joints.kd': joint_tasks['kd'],
+            'joints.activation': joint_tasks['activation'],
+            'posture.kp': dofs['kp'], 'posture.kd': dofs['kd'],
             'constraint.activation': constraints['activation'],
             'constraint.push': constraints['push'], 'grasp.activation': grasps['activation'],
             'grasp.squeeze': grasps['squeeze'], 'grip.internal': grips['internal'],

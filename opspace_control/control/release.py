@@ -9,15 +9,15 @@ these rows.
 
 import math
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 
 # A relative turn that two links cannot make still leaves the square of rounding errors.
 _ROUNDING = 1e-12
 
 
-@inlined
-def scale_rows(L, asked, least_mobility, least_turning, scale):
+@called
+def scale_rows(L, asked, alone, least_mobility, least_turning, scale):
     """
     Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
 
@@ -25,7 +25,8 @@ def scale_rows(L, asked, least_mobility, least_turning, scale):
     turned base frame changes nothing. A point that hardly anything can move, such as one on the
     axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
     errors would count as freedoms. Rows that cannot move, or are not asked for, get zero; for those
-    that cannot turn, ``least_turning`` is the measure.
+    that cannot turn, ``least_turning`` is the measure. A row that stands ``alone``, for a joint, is
+    measured by itself.
     """
     for first in range(0, scale.size, 3):
         mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
@@ -36,10 +37,12 @@ def scale_rows(L, asked, least_mobility, least_turning, scale):
         elif mobility > _ROUNDING * least_turning:
             s = 1.0 / math.sqrt(mobility)
         for r in range(first, first + 3):
+            if alone[r] > 0.0:
+                s = 1.0 / math.sqrt(L[r, r]) if L[r, r] > 0.0 else 0.0
             scale[r] = s * asked[r]
 
 
-@inlined
+@called
 def soften_rows(L, Q, constrained, asked):
     """
     Inflate the diagonal of each row that is asked for with less than 1, to ``L_rr / asked²``.
@@ -102,7 +105,7 @@ def inverse_trace(factor, scale, column):
     return trace
 
 
-@inlined
+@called
 def release(L, scale, threshold, matrix, vectors, gains, off):
     """
     Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_released` makes of its eigenvalues.
@@ -127,7 +130,7 @@ def release(L, scale, threshold, matrix, vectors, gains, off):
             gains[k] = 1.0 / gains[k]
 
 
-@inlined
+@called
 def solve_released(matrix, vectors, gains, scale, x, spare):
     """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
     n = x.size
@@ -168,7 +171,7 @@ def solve_factorised(factor, scale, x):
         x[r] *= scale[r]
 
 
-@inlined
+@called
 def decompose_level(L, scale, threshold, matrix, vectors, gains, spare):
     """
     Prepare `solve_level`; return a lower bound of the smallest eigenvalue of ``M = S Λ⁻¹ S``.
@@ -184,7 +187,7 @@ def decompose_level(L, scale, threshold, matrix, vectors, gains, spare):
     return 0.0
 
 
-@inlined
+@called
 def solve_level(exactly, matrix, vectors, gains, scale, x, spare):
     """Replace x by X x: the exact inverse, or that without the directions that are released."""
     if exactly:

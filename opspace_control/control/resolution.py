@@ -9,7 +9,7 @@ The block LDLᵀ of Λ⁻¹ is the hierarchy: what a level leaves to the next is
 
 import math
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.control.release import decompose_level, solve_level
 
 
@@ -39,7 +39,7 @@ def account_for_pushes(L, first, last, moving, compliant, x):
             x[r] -= moving[c] * L[r, c]
 
 
-@inlined
+@called
 def pass_on(L, first, last, exactly, matrix, vectors, gains, scale, x, column, spare):
     """
     Write to the rows below what this level leaves them, of motion and of mobility.
@@ -63,7 +63,7 @@ def pass_on(L, first, last, exactly, matrix, vectors, gains, scale, x, column, s
             L[r, j] = column[r]
 
 
-@inlined
+@called
 def resolve_forces(
         L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x):
     """

@@ -8,7 +8,7 @@ Higham, Accuracy and Stability of Numerical Algorithms, 10.3.
 
 import math
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 
 # Of what a row yields, in units of itself: less counts as none. Rounding leaves 1e-15 of redundant
 # rows.
@@ -28,7 +28,7 @@ def fill_gram(F, count, rank, gram):
             gram[i, j] = t * gram[j, j] if j < i else 1.0 / math.sqrt(t)
 
 
-@inlined
+@called
 def decompose_semidefinite(L, scale, count, remaining, order, F, gram):
     """
     Write ``F`` with ``F Fᵀ = S L S`` over the first ``count`` rows; return its rank.
@@ -108,7 +108,7 @@ def solve_redundant(F, gram, rank, count, x, spare):
             x[r] += F[r, k] * spare[k]
 
 
-@inlined
+@called
 def solve_semidefinite(F, gram, order, rank, scale, count, x, spare):
     """
     Replace x by ``S (S L S)⁺ S x``, L being the matrix that `decompose_semidefinite` decomposed.

@@ -4,15 +4,16 @@
 
 import numpy as np
 
-SOURCES = ('task', 'posture', 'gravity', 'limits')
+SOURCES = ('task', 'posture', 'gravity', 'grasp', 'limits')
 
 
 def split_efforts(controller, state, commanded):
     """
     Return the joint forces of the last cycle by source; their sum is ``commanded``.
 
-    ``τ = Jᵀ f' + (A q̈_null + b) + g + limits``, [CK00] (11)-(13). The cycle never forms these
-    terms, so they are computed anew from what it asked for: the wrenches f', the motion q̈_null.
+    ``τ = J_Gᵀ f' + (A q̈_null + b) + g + J_Gcᵀ w + limits``, [CK00] (11)-(13), [JR94] (6.8). The
+    cycle never forms these terms, so they are computed anew from what it asked for: the wrenches
+    f' and w, the motion q̈_null.
 
     Parameters
     ----------
@@ -26,22 +27,33 @@ def split_efforts(controller, state, commanded):
     Returns
     -------
     dict of str to (nv,) array
-        N·m or N. ``task``: of all tasks' wrenches. ``posture``: of the motion the posture advises,
+        N·m or N. ``task``: of all tasks' forces. ``posture``: of the motion the posture advises,
         Coriolis and centrifugal forces among them. ``gravity``: the weight, zero where the hardware
-        carries it. ``limits``: what limits, and whatever else came after the law, changed.
+        carries it. ``grasp``: of what is exerted at constraints, internal forces among them.
+        ``limits``: what limits, and whatever else came after the law, changed.
 
     """
     model = controller.model
     weight = model.gravity(state)
-    frames = [task.frame for task in controller.tasks.values()]
-    wrenches = [task.wrench for task in controller.tasks.values()]
     parts = {
-        'task': (model.jacobian(state, frames).T @ np.concatenate(wrenches) if frames
-                 else np.zeros(model.nv)),
+        'task': _through_motors(controller, state, controller.tasks.values()),
         'posture': model.inverse_dynamics(state, controller.posture_acceleration) - weight,
         'gravity': weight if controller.gravity_compensation else np.zeros(model.nv),
+        'grasp': _through_motors(controller, state, controller.constraints.values()),
     }
     for part in parts.values():
-        part[model.locked | model.passive] = 0.0
+        part[controller.locked | controller.passive] = 0.0
     parts['limits'] = commanded - sum(parts.values())
     return parts
+
+
+def _through_motors(controller, state, exerting):
+    """Return ``J_Gᵀ f = J_aᵀ f − A_ap A_pp⁻¹ J_pᵀ f`` of all that tasks or constraints exert."""
+    model, passive = controller.model, controller.passive
+    force = np.zeros(model.nv)
+    for part in exerting:
+        force += part.joint_force(model, state)
+    if passive.any():
+        A = model.mass_matrix(state)
+        force -= A[:, passive] @ np.linalg.solve(A[np.ix_(passive, passive)], force[passive])
+    return force

@@ -6,7 +6,7 @@ The stack: what constraints and tasks ask of their points, and the forces that g
 Six rows of each constraint, then six of each task in order of priority.
 """
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.control.constraint_law import demand_constraint
 from opspace_control.control.elimination import eliminate_constraints, predict_reactions
 from opspace_control.control.grasp_law import (
@@ -20,17 +20,19 @@ from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
 from opspace_control.dynamics.kinematics import move_point, place_point
 from opspace_control.dynamics.operational_space_inertia import (
+    is_group,
     start_passive_propagation,
     start_propagation,
 )
 from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.impedance_law import impede
+from opspace_control.tasks.joint_law import demand_joints
 from opspace_control.tasks.pose_law import demand_pose
 from opspace_control.tasks.sensor_law import measure_wrench
 from opspace_control.tasks.specification_law import insistence
 
 # What there is of each row.
-ASKED, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, FORCE, SPARE = range(10)
+ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, FORCE, SPARE = range(11)
 SPARES = 3
 ROWS = SPARE + SPARES
 # What there is of each pair of rows.
@@ -38,7 +40,7 @@ SQUARES = 6
 L, Q, FACTOR, VECTORS, FACTOR_Q, GRAM_Q = range(SQUARES)
 
 
-@inlined
+@called
 def stack_constraint(constraint, points, e, cycle, states, yields, rows):
     """Place a constraint's point, and write what its rows ask for."""
     first = 6 * e
@@ -46,6 +48,7 @@ def stack_constraint(constraint, points, e, cycle, states, yields, rows):
     weight = insistence(constraint.activation)
     for r in range(6):
         rows[ASKED, first + r] = weight * constraint.selected[r]
+        rows[ALONE, first + r] = 0.0
         rows[PUSH, first + r] = weight * constraint.push[r]
         rows[MOVING, first + r] = rows[COMPLIANT, first + r] = 0.0
         demand[r] = yielded[r] = constraint.error[r] = 0.0
@@ -54,7 +57,7 @@ def stack_constraint(constraint, points, e, cycle, states, yields, rows):
                           yielded)
 
 
-@inlined
+@called
 def stack_task(task, points, e, cycle, states, sensors, rows):
     """Place a task's point, and write what its rows ask for beyond the motion advised."""
     point = points[e]
@@ -69,38 +72,58 @@ def stack_task(task, points, e, cycle, states, sensors, rows):
         k, part = 6 * e + r, r - r % 3
         rows[ASKED, k] = task.asked[r]
         rows[PUSH, k] = task.press[r]
-        rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
+        rows[ALONE, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
         along = axes[r // 3, :, r - part]
         rows[FORCE, k] = task.acceleration[r] - (
             along[0] * a[part] + along[1] * a[part + 1] + along[2] * a[part + 2])
 
 
-@inlined
-def stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, rows):
+@called
+def stack_joints(task, e, q, v, a_null, rows):
+    """Write what the rows of a group of joints ask for beyond the motion advised."""
+    demand_joints(task, q, v)
+    weight = insistence(task.activation)
+    for r in range(6):
+        k = 6 * e + r
+        rows[ASKED, k] = weight * task.selected[r]
+        rows[ALONE, k] = 1.0
+        rows[PUSH, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
+        rows[FORCE, k] = task.acceleration[r] - a_null[task.dof[r]]
+
+
+@called
+def stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, joint_tasks,
+                 q, v, a_null, rows):
     """Place all points, and write what their rows ask for and where their unit wrenches start."""
     for i in range(sensors.size):
         measure_wrench(sensors, i, nodes, states, cycle.dt)
     for e in range(points.size):
-        place_point(points, e, nodes, states)
-        move_point(points, e, states)
-        if e < constraints.size:
-            stack_constraint(constraints[e], points, e, cycle, states, yields, rows)
+        record = points[e].record
+        if is_group(points[e]):
+            stack_joints(joint_tasks[record], e, q, v, a_null, rows)
         else:
-            stack_task(tasks[e - constraints.size], points, e, cycle, states, sensors, rows)
+            place_point(points, e, nodes, states)
+            move_point(points, e, states)
+            if e < constraints.size:
+                stack_constraint(constraints[record], points, e, cycle, states, yields, rows)
+            else:
+                stack_task(tasks[record], points, e, cycle, states, sensors, rows)
         start_propagation(points, e)
         if cycle.yields:
             start_passive_propagation(points, e)
 
 
-@inlined
-def let_springs_pull(tasks, first, Lambda_inverse, small, rows):
+@called
+def let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows):
     """Add the forces of springs and dampers, which need Λ⁻¹, to the rows of their tasks."""
-    for e in range(tasks.size):
-        task = tasks[e]
+    for e in range(constrained // 6, points.size):
+        if is_group(points[e]):
+            continue
+        task = tasks[points[e].record]
         if task.impedance > 0.0:
-            impede(task, Lambda_inverse, 6 * e, small)
+            impede(task, Lambda_inverse, 6 * e - constrained, small)
             for r in range(6):
-                k = first + 6 * e + r
+                k = 6 * e + r
                 rows[PUSH, k] += task.push[r]
                 rows[MOVING, k] = task.push[r]
                 rows[COMPLIANT, k] = task.compliant[r]
@@ -132,12 +155,12 @@ def exert(node, p, wrench, states):
         add_wrench(p, wrench, states[node].z)
 
 
-@inlined
+@called
 def resolve_stack(
-        cycle, constrained, tasks, levels, rows, squares, orders, small, Lambda_inverse):
+        cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
     asked, scale, force = rows[ASKED], rows[SCALE], rows[FORCE]
-    scale_rows(squares[L], asked, cycle.least_mobility, cycle.least_turning, scale)
+    scale_rows(squares[L], asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
     soften_rows(squares[L], squares[Q], constrained, asked)
     eliminated = constrained > 0 or cycle.yields
     if eliminated:
@@ -148,7 +171,7 @@ def resolve_stack(
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):
             Lambda_inverse[r - constrained, c - constrained] = squares[L, r, c]
-    let_springs_pull(tasks, constrained, Lambda_inverse, small, rows)
+    let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows)
     cycle.least_eigenvalue = resolve_forces(
         squares[L], levels, asked, rows[PUSH], rows[MOVING], rows[COMPLIANT],
         cycle.singularity_threshold, scale, squares[FACTOR], squares[VECTORS],
@@ -161,6 +184,15 @@ def resolve_stack(
 
 
 @inlined
+def slot_of(points, first, task):
+    """Return where in the stack the point of a task is."""
+    for e in range(first, points.size):
+        if points[e].record == task and not is_group(points[e]):
+            return e
+    return -1
+
+
+@called
 def share_loads(cycle, grasps, grips, constrained, tasks, points, rows, squares, orders):
     """Let effectors that hold one object do their share of its load, and squeeze it."""
     environment, exerted = rows[SPARE], rows[SPARE + 2]
@@ -170,7 +202,7 @@ def share_loads(cycle, grasps, grips, constrained, tasks, points, rows, squares,
         grasp = grasps[g]
         if grasp.activation == 0.0:
             continue
-        e = constrained + grasp.task
+        e = slot_of(points, constrained, grasp.task)
         point = points[e]
         for r in range(6):
             environment[r] = rows[PUSH, 6 * e + r] - rows[MOVING, 6 * e + r]
@@ -187,17 +219,36 @@ def share_loads(cycle, grasps, grips, constrained, tasks, points, rows, squares,
 
 
 @inlined
-def apply_forces(states, points, constraints, tasks, rows):
-    """Report the forces of the stack to constraints and tasks, and add them to the links."""
+def apply_joint_forces(task, first, force, joint_force):
+    """Report forces of the stack to a group of joints, and add them to the joints."""
+    for r in range(6):
+        task.force[r] = 0.0
+        if task.selected[r] != 0.0:
+            task.force[r] = force[first + r]
+            joint_force[task.dof[r]] += force[first + r]
+
+
+@called
+def apply_forces(states, points, constraints, tasks, joint_tasks, joint_force, rows):
+    """
+    Report the forces of the stack to constraints and tasks, and add them to the links.
+
+    Those of groups of joints are added to the joints, (nv,), which they are the only ones to use.
+    """
+    if joint_tasks.size > 0:
+        for k in range(joint_force.size):
+            joint_force[k] = 0.0
     for i in range(states.size):
         for r in range(6):
             states[i].z[r] = 0.0
     for e in range(points.size):
-        if e < constraints.size:
-            constraint = constraints[e]
+        record = points[e].record
+        if is_group(points[e]):
+            apply_joint_forces(joint_tasks[record], 6 * e, rows[FORCE], joint_force)
+        elif e < constraints.size:
+            constraint = constraints[record]
             apply_force(points[e], rows[FORCE], 6 * e, constraint.exerted, states)
             for r in range(6):
                 constraint.force[r] = rows[REACTION, 6 * e + r]
         else:
-            apply_force(
-                points[e], rows[FORCE], 6 * e, tasks[e - constraints.size].wrench, states)
+            apply_force(points[e], rows[FORCE], 6 * e, tasks[record].wrench, states)

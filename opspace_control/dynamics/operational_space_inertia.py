@@ -5,7 +5,7 @@
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
-from opspace_control.dynamics.workspace import OTHER, OWN
+from opspace_control.dynamics.workspace import OTHER, OWN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
 
 
@@ -28,9 +28,18 @@ def unit_wrenches(p, axes, sign, Psi):
 
 
 @inlined
+def is_group(point):
+    """Return whether a point is a group of joints."""
+    return point.joints[0] >= 0
+
+
+@inlined
 def start_propagation(points, e):
-    """Write the unit wrenches at point e, and their reactions on the other link."""
+    """Write the unit wrenches at point e, and their reactions on the other link; none of joints."""
     point = points[e]
+    if is_group(point):
+        point.Psi[:] = 0.0
+        return
     unit_wrenches(point.p, point.axes, 1.0, point.Psi)
     if point.other.node >= 0:
         unit_wrenches(point.p, point.axes, -1.0, point.Psi_other)
@@ -40,6 +49,9 @@ def start_propagation(points, e):
 def start_passive_propagation(points, e):
     """Do the same for the propagation in which passive joints alone give way."""
     point = points[e]
+    if is_group(point):
+        point.PsiP[:] = 0.0
+        return
     unit_wrenches(point.p, point.axes, 1.0, point.PsiP)
     if point.other.node >= 0:
         unit_wrenches(point.p, point.axes, -1.0, point.PsiP_other)
@@ -64,9 +76,22 @@ def carry_across(Psi, S, U, inverse_D, K):
 
 
 @inlined
-def cross(support, Psi, Psi_other, S, U, inverse_D, K, K_other):
+def carry_torques(joints, i, Psi, S, U, inverse_D, K):
+    """Carry the unit torques of a group of joints across joint i, which is one of them."""
+    for r in range(6):
+        K[r] = 1.0 if joints[r] == i else 0.0
+        for k in range(6):
+            K[r] += Psi[k, r] * S[k]
+        for k in range(6):
+            Psi[k, r] -= U[k] * K[r] * inverse_D
+
+
+@inlined
+def cross(i, support, joints, Psi, Psi_other, S, U, inverse_D, K, K_other):
     """Carry the unit wrenches on both links of a point across a joint that supports them."""
-    if support & OWN:
+    if support & UNIT:
+        carry_torques(joints, i, Psi, S, U, inverse_D, K)
+    elif support & OWN:
         carry_across(Psi, S, U, inverse_D, K)
     else:
         for r in range(6):
@@ -107,8 +132,8 @@ def propagate_points(nodes, i, supports, states, points, inverse_inertia):
     for e in range(points.size):
         if supports[i, e]:
             point = points[e]
-            cross(supports[i, e], point.Psi, point.Psi_other, s.S, s.U, inverse_D, point.K,
-                  point.K_other)
+            cross(i, supports[i, e], point.joints, point.Psi, point.Psi_other, s.S, s.U,
+                  inverse_D, point.K, point.K_other)
             add_yield(i, e, supports, points, inverse_D, inverse_inertia)
 
 
@@ -126,8 +151,8 @@ def propagate_points_passive(nodes, i, supports, states, points, passive_yield):
     for e in range(points.size):
         if supports[i, e]:
             point = points[e]
-            cross(supports[i, e], point.PsiP, point.PsiP_other, s.S, s.UP, inverse_DP, point.K,
-                  point.K_other)
+            cross(i, supports[i, e], point.joints, point.PsiP, point.PsiP_other, s.S, s.UP,
+                  inverse_DP, point.K, point.K_other)
             add_yield(i, e, supports, points, inverse_DP, passive_yield)
 
 

@@ -29,8 +29,11 @@ NODE_STATE = np.dtype([
     ('B', np.float64, (6,)),      # spatial acceleration by induced motion, on top of the known one
 ], align=True)
 
-# An operational point: a frame, and what the recursions know of it at one state.
+# An operational point: a frame, and what the recursions know of it at one state. Or a group of up
+# to six joints: then its rows are these joints' motions, and its unit wrenches their unit torques.
 POINT = np.dtype([
+    ('record', np.int64),         # of what it belongs to, in the array of its kind
+    ('joints', np.int64, (6,)),   # nodes of the group, WORLD for none; all WORLD for a frame
     ('frame', FRAME),
     ('other', FRAME),             # where it is seen from: motion relative to this frame's link, too
                                   # at the point; WORLD for motion as such
@@ -62,6 +65,7 @@ def poisoned(shape, dtype=np.float64):
 # How a node supports a point: it moves the point's own link, the other one, or both.
 OWN = 1
 OTHER = 2
+UNIT = 4  # it is one of the point's own joints
 
 
 def make_points(tree, frames, others=None):
@@ -82,7 +86,8 @@ def make_points(tree, frames, others=None):
     points : (m,) array of POINT
     supports : (n, m) array of int
         Not zero where the node's joint moves the point: node i is on the path from its own link to
-        the root (bit OWN), or on that from the other link (bit OTHER).
+        the root (bit OWN), or on that from the other link (bit OTHER), or is one of its joints
+        (bit UNIT).
 
     Raises
     ------
@@ -91,6 +96,7 @@ def make_points(tree, frames, others=None):
 
     """
     points = poisoned(len(frames), POINT)
+    points['joints'] = WORLD
     points['axes'] = np.eye(3)
     points['other']['node'] = WORLD
     points['other']['rotation'], points['other']['position'] = np.eye(3), 0.0
@@ -111,7 +117,66 @@ def find_supports(nodes, points):
             while ancestor != WORLD:
                 supports[ancestor, e] |= bit
                 ancestor = nodes['parent'][ancestor]
+    for e, joints in enumerate(points['joints']):
+        for node in joints[joints != WORLD]:
+            supports[node, e] |= UNIT
+            ancestor = node
+            while ancestor != WORLD:
+                supports[ancestor, e] |= OWN
+                ancestor = nodes['parent'][ancestor]
     return supports
+
+
+def make_joint_points(nodes, dofs):
+    """
+    Return POINT records of the groups of up to six joints that `group_by_branch` makes.
+
+    Parameters
+    ----------
+    nodes : (n,) array of NODE
+        The robot.
+    dofs : sequence of int
+        Indices into v.
+
+    """
+    groups = group_by_branch(nodes, dofs)
+    points = poisoned(len(groups), POINT)
+    points['axes'] = np.eye(3)
+    points['R'], points['p'], points['v'], points['a'] = np.eye(3), 0.0, 0.0, 0.0
+    for link in ('frame', 'other'):
+        points[link]['node'], points[link]['rotation'] = WORLD, np.eye(3)
+        points[link]['position'] = 0.0
+    points['joints'] = WORLD
+    node_of = {k: i for i, k in enumerate(nodes['v_index'].tolist())}
+    for point, group in zip(points, groups, strict=True):
+        point['joints'][:len(group)] = [node_of[int(dofs[k])] for k in group]
+    return points
+
+
+def group_by_branch(nodes, dofs):
+    """
+    Return lists of up to six indices into ``dofs``, together all of them.
+
+    The joints of each list are on one path from the root: unit torques of joints on different
+    branches cannot be carried to the root together.
+    """
+    node_of = {k: i for i, k in enumerate(nodes['v_index'].tolist())}
+    groups, tips = [], []
+    for k in sorted(range(len(dofs)), key=lambda k: node_of[int(dofs[k])]):
+        path, node = set(), node_of[int(dofs[k])]
+        ancestor = node
+        while ancestor != WORLD:
+            path.add(ancestor)
+            ancestor = nodes['parent'][ancestor]
+        for group, tip in zip(groups, tips, strict=True):
+            if tip[0] in path and len(group) < 6:
+                group.append(k)
+                tip[0] = node
+                break
+        else:
+            groups.append([k])
+            tips.append([node])
+    return groups
 
 
 def moment_nodes(tree):

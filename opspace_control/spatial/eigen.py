@@ -4,13 +4,13 @@
 
 import math
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 
 _PRECISION = 2.2e-16
 _MAX_STEPS = 50  # of QR, an eigenvalue; it usually takes two
 
 
-@inlined
+@called
 def tridiagonalise(A, diagonal, off):
     """
     Reduce the lower half of A (n, n) to tridiagonal form by reflections ``1 − v vᵀ``.
@@ -52,7 +52,7 @@ def tridiagonalise(A, diagonal, off):
         off[n - 2] = A[n - 1, n - 2]
 
 
-@inlined
+@called
 def diagonalise(diagonal, off, vectors):
     """
     Turn a tridiagonal matrix into its eigenvalues, unordered, in ``diagonal`` (n,).

@@ -47,6 +47,7 @@ class OperationalTask:
     """
 
     possible_axes = AXES
+    points = 1  # of the stack
 
     def __init__(self, frame, *, name=None, axes=AXES, force_axes=(), axes_frame=None, force=None,
                  priority=0):
@@ -112,6 +113,10 @@ class OperationalTask:
     def pose(self):
         """Pose of the frame at the last cycle, (7,), or None before the first."""
         return self._pose('p', 'R')
+
+    def joint_force(self, model, state):
+        """Return ``Jᵀ f'``, the joint forces (nv,) of the last cycle's wrench, at its state."""
+        return model.jacobian(state, self.frame).T @ self.wrench
 
     @property
     def wrench(self):

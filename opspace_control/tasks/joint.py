@@ -1,0 +1,311 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The joint task: a group of joints goes to its goal exactly, like any other task."""
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+
+from opspace_control.dynamics.workspace import group_by_branch
+from opspace_control.errors import TaskError
+from opspace_control.tasks.gains import damping_gain, stiffness_gain
+from opspace_control.tasks.joint_law import JOINT_TASK
+
+
+class JointTask:
+    """
+    Take some joints to a goal as a task of its own level, with rows of the identity for J.
+
+    A posture is a compromise of all joints, this is met exactly where it can be, unlike that also
+    for passive joints: their rows of the identity are the disturbance Jacobian J_D of [JR94] (6.9).
+    With ``kp=0`` and a low priority it disturbs them as little as the other tasks allow.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        Joints of one degree of freedom, or single dofs with a coordinate of their own.
+    name : str
+        Key in ``controller.tasks``.
+    kp : float or (k,) array
+        1/s², of each joint.
+    kd : float or (k,) array
+        1/s; negative is critical, ``2 sqrt(kp)``.
+    max_velocity : float
+        At which a far goal is approached, rad/s or m/s.
+    priority : int
+        0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
+
+    Raises
+    ------
+    TaskError
+        For a gain or limit that cannot be used, or no joints.
+
+    """
+
+    def __init__(self, joints, *, name='joints', kp=100.0, kd=-1.0, max_velocity=np.inf,
+                 priority=0):
+        self.name = name
+        self.joints = (joints,) if isinstance(joints, str) else tuple(joints)
+        if not self.joints or len(set(self.joints)) < len(self.joints):
+            raise TaskError(f'{self._owner}: joints {joints!r} cannot be used.', value=joints,
+                            cure='Name one or more joints, each once.')
+        if isinstance(priority, bool) or not isinstance(priority, Integral) or priority < 0:
+            raise TaskError(f'{self._owner}: priority = {priority!r} is not allowed.',
+                            cure='Give a whole number, 0 for the highest priority.',
+                            parameter='priority', value=priority)
+        self.priority = int(priority)
+        # Of its joints in the order given; `bind_joints` lays them out by branch.
+        self._records = np.zeros(-(-len(self.joints) // 6), JOINT_TASK)
+        self._places = np.arange(len(self.joints))
+        self._model = None
+        self._write('selected', 1.0)
+        self._records['max_velocity'] = np.inf
+        self.activation = 1.0
+        self.set_gains(kp, kd)
+        self.max_velocity = max_velocity
+        self.clear_target()
+
+    def __repr__(self):
+        return f'JointTask({list(self.joints)!r}, name={self.name!r})'
+
+    def set_gains(self, kp=None, kd=None):
+        """
+        Change gains; what is not given stays, a critical ``kd`` follows ``kp``.
+
+        Parameters
+        ----------
+        kp, kd : float or (k,) array, optional
+            1/s² and 1/s; negative kd is critical.
+
+        Raises
+        ------
+        TaskError
+            If a gain is refused; then none has changed.
+
+        """
+        shape = (len(self.joints),)
+        new_kp = self.kp if kp is None else stiffness_gain(kp, shape, self._owner)
+        wanted = self._wanted_kd if kd is None else kd
+        new_kd = damping_gain(wanted, new_kp, shape, self._owner)
+        if np.isfinite(self.max_velocity):
+            self._check_limitable(new_kp, new_kd)
+        self._wanted_kd = np.copy(wanted)
+        self._write('kp', new_kp)
+        self._write('kd', new_kd)
+
+    def set_target(self, target, velocity=None, acceleration=None):
+        """
+        Set the goal, copied.
+
+        Parameters
+        ----------
+        target : (k,) array, or mapping of str to float
+            rad or m, in the order of the joints; a mapping may leave joints out.
+        velocity, acceleration : (k,) array, optional
+            Feed-forward; zero if not given.
+
+        Raises
+        ------
+        TaskError
+            If anything is malformed or not finite; then the goal has not changed.
+
+        """
+        if isinstance(target, Mapping):
+            unknown = [name for name in target if name not in self.joints]
+            if unknown:
+                raise TaskError(f"{self._owner} has no joint '{unknown[0]}'.", joint=unknown[0],
+                                cure=f'Name some of {", ".join(self.joints)}.')
+            given = [target.get(name, np.nan) for name in self.joints]
+            target = np.where(np.isnan(np.array(given, dtype=float)), self._read('target'), given)
+            target = self._numbers(target, 'target', unset=np.array(
+                [name not in self.joints for name in self.joints]) | np.isnan(target))
+        else:
+            target = self._numbers(target, 'target')
+        zeros = np.zeros(len(self.joints))
+        velocity = zeros if velocity is None else self._numbers(velocity, 'velocity')
+        acceleration = zeros if acceleration is None else self._numbers(
+            acceleration, 'acceleration')
+        self._write('target', target)
+        self._write('target_velocity', velocity)
+        self._write('target_acceleration', acceleration)
+
+    def clear_target(self):
+        """Make the positions seen at the next cycle the goal."""
+        self._records['target'] = np.nan
+        self._records['target_velocity'] = self._records['target_acceleration'] = 0.0
+
+    @property
+    def target(self):
+        """Goal, (k,), rad or m; NaN where the position of the next cycle will be taken."""
+        return self._read('target')
+
+    @property
+    def position(self):
+        """Positions at the last cycle, (k,), rad or m."""
+        return self._read('position')
+
+    @property
+    def error(self):
+        """Goal minus position at the last cycle, (k,), rad or m."""
+        return self._read('error')
+
+    @property
+    def force(self):
+        """Joint forces of the task at the last cycle, (k,), N·m or N, on top of the posture's."""
+        return self._read('force')
+
+    def joint_force(self, model, state):
+        """Return the task's joint forces of the last cycle among those of all joints, (nv,)."""
+        force = np.zeros(model.nv)
+        force[joint_dofs(self, model)] = self.force
+        return force
+
+    @property
+    def kp(self):
+        """Stiffness, (k,), 1/s²."""
+        return self._read('kp')
+
+    @property
+    def kd(self):
+        """Damping, (k,), 1/s, critical values resolved."""
+        return self._read('kd')
+
+    @property
+    def max_velocity(self):
+        """Velocity at which a far goal is approached, rad/s or m/s."""
+        return float(self._records['max_velocity'][0])
+
+    @max_velocity.setter
+    def max_velocity(self, value):
+        if not (isinstance(value, Real) and value > 0.0):
+            raise TaskError(f'{self._owner}: max_velocity = {value!r} is not allowed.',
+                            cure='Give a positive number, or inf for no limit.',
+                            parameter='max_velocity', value=value)
+        if np.isfinite(value):
+            self._check_limitable(self.kp, self.kd)
+        self._records['max_velocity'] = value
+
+    @property
+    def activation(self):
+        """How much the task insists, from 0 (not at all) to 1 (exactly)."""
+        return float(self._records['activation'][0])
+
+    @activation.setter
+    def activation(self, value):
+        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
+            raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
+                            cure='Give a number from 0 to 1.', parameter='activation', value=value)
+        self._records['activation'] = value
+
+    @property
+    def enabled(self):
+        """Whether the task acts at all."""
+        return self.activation > 0.0
+
+    @enabled.setter
+    def enabled(self, value):
+        self.activation = float(bool(value))
+
+    @property
+    def points(self):
+        """How many points a task in use takes in the stack: of up to six joints of one branch."""
+        return self._records.size
+
+    @property
+    def in_use(self):
+        """Whether the task belongs to a controller."""
+        return self._model is not None
+
+    @property
+    def _owner(self):
+        return f"task '{self.name}'"
+
+    def _check_limitable(self, kp, kd):
+        if ((kp > 0.0) & (kd == 0.0)).any():
+            raise TaskError(f'{self._owner}: max_velocity needs damping, but kd is 0.',
+                            cure='Give kd > 0, or -1 for critical damping.',
+                            parameter='max_velocity')
+
+    def _numbers(self, values, what, unset=False):
+        try:
+            numbers = np.array(values, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        if numbers.shape != (len(self.joints),) or not (np.isfinite(numbers) | unset).all():
+            raise TaskError(f'{self._owner}: {what} = {values!r} cannot be used.', value=values,
+                            cure=f'Give {len(self.joints)} finite numbers.')
+        return numbers
+
+    def _move(self, records, groups):
+        """Live in these records from now on, joint ``groups[i][j]`` at entry j of record i."""
+        values = {field: self._read(field) for field in JOINT_TASK.names
+                  if JOINT_TASK[field].shape}
+        for field in ('activation', 'max_velocity'):
+            records[field] = self._records[field][0]
+        self._records = records
+        self._places = np.empty(len(self.joints), int)
+        for i, group in enumerate(groups):
+            self._places[group] = 6 * i + np.arange(len(group))
+        for field, value in values.items():
+            self._write(field, value)
+
+    def _read(self, field):
+        return self._records[field].reshape(-1)[self._places]
+
+    def _write(self, field, values):
+        columns = self._records[field].reshape(-1).copy()
+        columns[self._places] = values
+        self._records[field] = columns.reshape(-1, 6)
+
+
+def bind_joints(tasks, model):
+    """
+    Move the data of joint tasks into one array, for a controller.
+
+    Parameters
+    ----------
+    tasks : sequence of JointTask
+        None of them in use.
+    model : RobotModel
+        Their robot from now on.
+
+    Returns
+    -------
+    (s,) array of JOINT_TASK
+        What `demand_joints` reads and writes, task after task; each works on its own from now on.
+
+    Raises
+    ------
+    TaskError
+        For a joint that has no coordinate of its own.
+    ModelError
+        For an unknown joint.
+
+    """
+    dofs = [joint_dofs(task, model) for task in tasks]
+    branches = [group_by_branch(model.nodes, own) for own in dofs]
+    records = np.zeros(sum(map(len, branches)), JOINT_TASK)
+    first = 0
+    for task, own, groups in zip(tasks, dofs, branches, strict=True):
+        part = records[first:first + len(groups)]
+        task._move(part, groups)
+        task._model = model
+        task._write('dof', own)
+        task._write('q_index', model.q_index[own])
+        task._write('turns_freely', model.turns_freely[own])
+        first += part.size
+    return records
+
+
+def joint_dofs(task, model):
+    """Return the indices into v of a joint task's joints; errors are those of `bind_joints`."""
+    dofs = []
+    for name in task.joints:
+        own = model.joint_dofs.get(name)
+        dof = own[0] if own is not None and len(own) == 1 else model.dof_index(name)
+        if model.q_index[dof] < 0:
+            raise TaskError(f"task '{task.name}': '{name}' is part of an orientation.", joint=name,
+                            cure='Control it by the pose of its link.')
+        dofs.append(dof)
+    return dofs
