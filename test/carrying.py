@@ -106,6 +106,10 @@ class Carriers:
             self.robot.release(effector, self.object)
         self._held = False
 
+    def pose(self, name):
+        """Return where a link or object is, (4, 4), as the simulator knows it."""
+        return as_transform(self.robot.frame_pose(name))
+
     def way(self, *moves, seconds=2.0):
         """
         Return a smooth trajectory of the object from its goal, through points at rest.

@@ -5,8 +5,9 @@
 import numpy as np
 import pytest
 from carrying import Carriers
+from test_grasp import three_arms
 
-from opspace_control import Payload
+from opspace_control import Payload, PostureTask
 from opspace_control.cli.robots import demo_robot
 from opspace_control.dynamics import RobotModel
 from opspace_control.share import share_directory
@@ -82,11 +83,18 @@ def test_a_box_that_is_heavier_than_said():
 
 def test_ten_times_without_a_jump():
     """Grasp, move, set down, release, both hands free again; 3 kg that come and go unnoticed."""
-    # Stiff against turning: it is never gripped twice at the same millimetre, and so tilts.
-    scene = carriers(max_linear_velocity=0.3, kp=np.repeat([100.0, 400.0], 3))
+    scene = carriers(max_linear_velocity=0.3)
     hands = [scene.controller.tasks[name] for name in scene.effectors]
     for hand in hands:
         hand.max_linear_velocity = 0.3
+    grips = [np.linalg.inv(scene.pose('box')) @ scene.pose(name) for name in scene.effectors]
+
+    def go(gap):
+        """Send the hands to where they grip the box, or so far from it."""
+        for hand, grip, outwards in zip(hands, grips, (-1.0, 1.0), strict=True):
+            hand.set_target(scene.pose('box') @ grip @ shift(grip, 0.0, outwards * gap, 0.0))
+        return scene.run(0.9)
+
     largest, side = 0.0, 0.06
     for _ in range(10):
         scene.hold()
@@ -100,17 +108,18 @@ def test_ten_times_without_a_jump():
             scene.grasp.disengage()
         seen.append(scene.run(0.6))
         scene.let_go()
-        for direction in (-1.0, 1.0):  # out of its way, and back to it
-            for hand, outwards in zip(hands, (1.0, -1.0), strict=True):
-                goal = hand.target
-                goal[1] += 0.03 * outwards * direction
-                hand.set_target(goal)
-            seen.append(scene.run(0.7))
+        seen += [go(0.03), go(0.0)]
         largest = max(largest, *map(steps, seen))
-        box = scene.robot.frame_pose('box')
-        assert box[2] == pytest.approx(1.1, abs=1e-3)
+        assert scene.robot.frame_pose('box')[2] == pytest.approx(1.1, abs=1e-3)
         side = -side
     assert largest < 0.2  # N·m in a millisecond, of up to 300 that the drives have
+
+
+def shift(grip, *along):
+    """Return a move along the axes of the box, (4, 4) in those of a hand."""
+    move = np.eye(4)
+    move[:3, 3] = grip[:3, :3].T @ along
+    return move
 
 
 @pytest.mark.parametrize(('name', 'moves'), [
@@ -136,3 +145,56 @@ def test_real_robots_lift_a_box(name, moves):
     assert distance.max() < 1e-3
     assert np.degrees(angle.max()) < 0.1
     assert abs(seen.tensions + 20.0).max() < 0.2
+
+
+@pytest.mark.parametrize('kind', ['rigid', 'point'])
+def test_three_effectors_on_one_plate(kind, tmp_path):
+    """Lifted, moved and turned, under 15 N of pressure in each side of the triangle."""
+    path = tmp_path / 'three_arms.urdf'
+    path.write_text(three_arms(7))
+    start = {f'j{k}_{j}': value for k in range(3) for j, value in ((1, -0.5), (2, 1.3), (4, 0.7))}
+    bare = SimulatedRobot(path.read_text())
+    bare.reset(start)
+    tips = [f'arm{k}_6' for k in range(3)]
+    middle = np.mean([bare.frame_pose(tip)[:3] for tip in tips], axis=0)
+    size = (0.5, 0.5, 0.02)
+    plate = Box('plate', size, 4.0, (*middle, 0, 0, 0, 1))
+    scene = Carriers(path, tips, [plate], Payload.of_box(4.0, size), start, squeeze=15.0,
+                     ramp_time=0.0, kind=kind)
+    scene.hold(kind)
+    seen = carry(scene, ((0.05, 0.0, 0.1), 0.0), ((-0.05, 0.05, 0.0), 0.4), seconds=1.2)
+    distance, angle = seen.misses()
+    assert distance.max() < 2e-3
+    assert np.degrees(angle.max()) < 0.3
+    assert seen.tensions.shape[1] == 3
+    assert abs(seen.tensions + 15.0).max() < 0.75
+    assert scene.grasp.load_shares.sum() == pytest.approx(1.0)
+
+
+def test_free_flyer_slews_an_object_while_its_base_goes_elsewhere():
+    """[RKR95] 4.2, Fig. 6: the base settles long after the object, and does not disturb it."""
+    path = share_directory() / 'urdf' / 'free_flyer.urdf'
+    start = {'l_shoulder': 1.1, 'l_elbow': -1.6, 'l_wrist': 0.5,
+             'r_shoulder': -1.1, 'r_elbow': 1.6, 'r_wrist': -0.5}
+    base = {'base_x': 0.3, 'base_y': -0.2, 'base_yaw': 0.3}
+    size = (0.1, 0.547, 0.1)
+    bar = Box('bar', size, 2.0, (0.7393536, 0.0, 0.56, 0, 0, 0, 1))
+    posture = PostureTask(kp={**dict.fromkeys(base, 2.0), **dict.fromkeys(start, 0.0)},
+                          kd={**dict.fromkeys(base, 3.0), **dict.fromkeys(start, 1.0)})
+    scene = Carriers(path, ('r_hand', 'l_hand'), [bar], Payload.of_box(2.0, size), start,
+                     ramp_time=0.0, posture=posture, axes='x y rz')
+    scene.hold()
+    scene.run(0.3)
+    assert scene.controller._cycle['ranks'][0, 0] == 3  # of the six rows: a loop in a plane
+    scene.controller.posture.set_target(base)
+    way = scene.way(((0.2, -0.15, 0.0), 0.4), seconds=1.5)
+    seen = scene.run(6.0, way)
+    distance, angle = seen.misses()
+    assert distance.max() < 2e-3
+    assert np.degrees(angle.max()) < 0.5
+    there = round(way.duration / scene.robot.timestep)
+    moved = np.linalg.norm(seen.positions[-1, :2] - seen.positions[there, :2])
+    assert moved > 0.05  # m that the base has still to go when the object has arrived
+    np.testing.assert_allclose(seen.positions[-1, :3], list(base.values()), atol=0.01)
+    # No internal forces were wanted, and hardly any are there.
+    assert abs(seen.tensions).max() < 0.1
