@@ -100,10 +100,10 @@ class JointSlider:
     def follow(self, position):
         """Show a position, rad or m."""
         if time.monotonic() - self._touched > _PATIENCE:
-            self._slider.value = self._inside(position)
+            self._slider.value = self._inside(round(float(position), 3))
 
     def _inside(self, position):
-        return min(max(float(position), self._lower), self._upper)
+        return min(max(position, self._lower), self._upper)
 
     def _on_touch(self, position):
         self._touched = time.monotonic()
