@@ -88,6 +88,7 @@ def viewer(stage):
                   and viewer.nodes[GOAL].get('visible'))
     yield viewer
     viewer.close()
+    assert stage.view.exit_code() is None, stage.view.said()
 
 
 def test_shows_how_robot_and_controller_are(stage, viewer):
@@ -96,8 +97,9 @@ def test_shows_how_robot_and_controller_are(stage, viewer):
     heard = stage.network.listen(JointState, 'joint_states', NEWEST)
     stage.network.expect(lambda: heard)
     positions = dict(zip(heard[-1].name, heard[-1].position, strict=True))
-    nodes = [name for name in viewer.nodes if name.endswith('/l_elbow')]
-    viewer.expect(lambda: abs(angle(viewer.nodes[nodes[0]]['wxyz'])
+    elbow = next(name for name in viewer.nodes if name.endswith('/l_elbow'))
+    still = (1.0, 0.0, 0.0, 0.0)
+    viewer.expect(lambda: abs(angle(viewer.nodes[elbow].get('wxyz', still))
                               - abs(positions['l_elbow'])) < 0.01)
 
 
@@ -172,11 +174,17 @@ def test_posture_and_hold(stage, viewer):
 def test_survives_the_restart_of_the_controller(stage, viewer):
     # Nobody carries the robot in the meantime.
     stage.network.call(SetBool, f'{ros_nodes.SIMULATOR}/pause', data=True)
+    # What is asked in the meantime comes to nothing, and does no harm.
+    asked = [(viewer.control('kp'), 150.0), (viewer.control('torso_yaw'), 0.2),
+             (viewer.control('acts'), False), (viewer.control('Hold'), True)]
+    for uuid, value in asked:
+        viewer.set(uuid, value)
     stage.controller.end()
+    for uuid, value in asked:
+        viewer.set(uuid, value)
     viewer.expect(lambda: 'Waiting for /opspace_controller' in viewer.text())
-    assert not viewer.has('kp')
-    assert GOAL not in viewer.nodes
-    assert viewer.controls[viewer.control('Hold')]['disabled']
+    viewer.expect(lambda: not viewer.has('kp') and GOAL not in viewer.nodes
+                  and viewer.controls[viewer.control('Hold')]['disabled'])
     stage.network.call(Trigger, f'{ros_nodes.SIMULATOR}/reset')
     stage.start_controller()
     stage.network.expect(lambda: 'Active' in stage.controller.said(), ros_nodes.COMPILING)
@@ -209,20 +217,23 @@ def test_simulation_is_paused_and_has_its_boxes(stage, viewer):
 def test_offer_is_what_the_graph_shows(stage):
     network = stage.network
     offer = look_for_offer(network.node, ros_nodes.CONTROLLER)
-    assert offer.tasks == offer.optional == ('left_hand', 'right_hand')
+    assert offer.tasks == offer.movable == offer.optional == ('left_hand', 'right_hand')
     assert set(offer.tasks) <= set(offer.wrenches)
     assert look_for_offer(network.node, '/nobody') is None
     # Whatever else a controller may offer is found by the form of its topics and services.
     network.node.create_publisher(JointState, '/test/controller_state', 1)
     network.node.create_subscription(PoseStamped, '/test/hand/target_pose', print, 1)
-    network.node.create_subscription(WrenchStamped, '/test/hand/target_wrench', print, 1)
+    for task in ('hand', 'press'):
+        network.node.create_subscription(WrenchStamped, f'/test/{task}/target_wrench', print, 1)
     network.node.create_subscription(WrenchStamped, '/test/wrist/wrench', print, 1)
     network.node.create_service(SetBool, '/test/box/engage', lambda request, response: response)
+    network.node.create_service(Trigger, '/test/wrist/zero', lambda request, response: response)
     network.expect(lambda: '/test' in controllers(network.node))
     assert look_for_offer(network.node, '/test') is not None
     offer = look_for_offer(network.node, '/test')
-    assert (offer.tasks, offer.optional, offer.forces, offer.switches, offer.measured) == (
-        ('hand',), (), ('hand',), ('box',), ('wrist',))
+    assert (offer.tasks, offer.movable, offer.optional, offer.forces) == (
+        ('hand', 'press'), ('hand',), (), ('hand', 'press'))
+    assert (offer.switches, offer.measured, offer.sensors) == (('box',), ('wrist',), ('wrist',))
 
 
 def angle(wxyz):

@@ -77,7 +77,7 @@ class GoalMarkersNode(Node):
 
     def _news(self, now):
         """Yield the poses of markers that are not where the controller has its goals."""
-        for task in self._offer.tasks:
+        for task in self._offer.movable:
             goal = self._remote.goal(task)
             if goal is None or now - self._touched.get(task, -np.inf) < _PATIENCE:
                 continue

@@ -20,25 +20,31 @@ class Offer:
     identity : bytes
         Another one after each start of the controller.
     tasks : tuple of str
-        Take goals.
+        Take goals of some kind.
+    movable : tuple of str
+        Tasks that take poses.
     optional : tuple of str
         Tasks that are switched on and off.
     forces : tuple of str
-        Tasks that take a force as well.
+        Tasks that take a force.
     switches : tuple of str
         Grasps, which may be tasks too, and contacts, which are engaged and let go.
     wrenches, measured : tuple of str
         What it publishes a wrench of, and listens to a wrench of.
+    sensors : tuple of str
+        What can be told that nothing touches it.
 
     """
 
     identity: bytes
     tasks: tuple
+    movable: tuple
     optional: tuple
     forces: tuple
     switches: tuple
     wrenches: tuple
     measured: tuple
+    sensors: tuple
 
 
 def look_for_offer(node, controller):
@@ -73,14 +79,18 @@ def look_for_offer(node, controller):
             topic[len(prefix):-len(ending)] for topic, kinds in endpoints
             if topic.startswith(prefix) and topic.endswith(ending)
             and len(topic) > len(prefix) + len(ending) and kind in (None, *kinds)))
+    movable = those(heard, 'target_pose')
+    forces = those(heard, 'target_wrench', _WRENCH)
     return Offer(
         identity=bytes(publishers[0].endpoint_gid),
-        tasks=those(heard, 'target_pose'),
+        tasks=tuple(sorted({*movable, *forces})),
+        movable=movable,
         optional=those(services, 'enable'),
-        forces=those(heard, 'target_wrench', _WRENCH),
+        forces=forces,
         switches=those(services, 'engage'),
         wrenches=those(said, 'wrench', _WRENCH),
-        measured=those(heard, 'wrench', _WRENCH))
+        measured=those(heard, 'wrench', _WRENCH),
+        sensors=those(services, 'zero'))
 
 
 def controllers(node):

@@ -38,7 +38,7 @@ class Remote:
         self._wrenches = self._look_at_all(offer.wrenches, WrenchStamped, 'wrench')
         self._measured = self._look_at_all(offer.measured, WrenchStamped, 'wrench')
         self._efforts = self._look_at(JointState, 'controller_state')
-        self._goals = self._publish_all(offer.tasks, PoseStamped, 'target_pose')
+        self._goals = self._publish_all(offer.movable, PoseStamped, 'target_pose')
         self._forces = self._publish_all(offer.forces, WrenchStamped, 'target_wrench')
         self._posture = self._publish(JointState, 'target_joint')
         # What others tell the posture, too.
@@ -102,10 +102,9 @@ class Remote:
         fill_pose(message.pose, np.array([*position, *quaternion]))
         self._goals[task].publish(message)
 
-    def send_force(self, task, frame, six):
-        """Send a task the wrench (6,), N and N·m, that the robot is to apply."""
+    def send_force(self, task, six):
+        """Send a task the wrench (6,), N and N·m, to be applied along the task's own axes."""
         message = WrenchStamped()
-        message.header.frame_id = frame
         fill_wrench(message.wrench, np.asarray(six, dtype=float))
         self._forces[task].publish(message)
 
@@ -113,9 +112,9 @@ class Remote:
         """Send the posture of one joint, rad or m."""
         self._posture.publish(JointState(name=[joint], position=array.array('d', [position])))
 
-    def hold(self, answered):
-        """Make the present pose every goal; ``answered(success, text)``."""
-        self._call(Trigger, 'hold', Trigger.Request(), answered)
+    def trigger(self, service, answered):
+        """Call ``~/<service>``, a std_srvs/Trigger; ``answered(success, text)``."""
+        self._call(Trigger, service, Trigger.Request(), answered)
 
     def switch(self, service, on, answered):
         """Call ``~/<service>``, a std_srvs/SetBool; ``answered(success, text)``."""

@@ -32,7 +32,17 @@ def on_click(button, act, do):
         act(do)
 
 
-class Switch:
+class Control:
+    """Something on the page; it may be gone by the time that an answer comes."""
+
+    gone = False
+
+    def leave(self):
+        """Take note that it is not on the page any more."""
+        self.gone = True
+
+
+class Switch(Control):
     """
     A check box that asks a service.
 
@@ -59,7 +69,7 @@ class Switch:
 
     def follow(self, on):
         """Show what it is."""
-        if time.monotonic() - self._touched > _PATIENCE:
+        if not self.gone and time.monotonic() - self._touched > _PATIENCE:
             self._box.value = bool(on)
 
     def _on_touch(self, on):
@@ -67,12 +77,13 @@ class Switch:
 
         def answered(success, text):
             if not success:
-                self._box.value = not on
                 self._say(f'{self._label}: {text or "refused"}')
+                if not self.gone:
+                    self._box.value = not on
         self._ask(on, answered)
 
 
-class JointSlider:
+class JointSlider(Control):
     """
     A slider of a joint's position in the posture.
 
@@ -99,7 +110,7 @@ class JointSlider:
 
     def follow(self, position):
         """Show a position, rad or m."""
-        if time.monotonic() - self._touched > _PATIENCE:
+        if not self.gone and time.monotonic() - self._touched > _PATIENCE:
             self._slider.value = self._inside(round(float(position), 3))
 
     def _inside(self, position):
@@ -110,7 +121,7 @@ class JointSlider:
         self._send(position)
 
 
-class ParameterControl:
+class ParameterControl(Control):
     """
     A control of a parameter: a slider, a check box, or a field for what is no single number.
 
@@ -136,7 +147,7 @@ class ParameterControl:
 
     def follow(self):
         """Show the present value, unless a viewer is just changing it; to be called often."""
-        if self._asked or time.monotonic() - self._touched < _PATIENCE:
+        if self.gone or self._asked or time.monotonic() - self._touched < _PATIENCE:
             return
         if self._typed is None:
             self._show()
@@ -197,8 +208,10 @@ class ParameterControl:
             self._asked = False
             if reason:
                 self._say(reason)
-                self._show()
-            self._send()
+            if not self.gone:
+                if reason:
+                    self._show()
+                self._send()
         self._parameters.set(self._name, value, answered)
 
 

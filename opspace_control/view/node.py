@@ -168,7 +168,7 @@ class ViewNode(Node):
                               np.array([o.w, o.x, o.y, o.z]))
 
     def _update_goals(self):
-        for task in self._offer.tasks:
+        for task in self._offer.movable:
             pose, goal = self._remote.pose(task), self._remote.goal(task)
             if goal is None or not np.isfinite([*goal[1], *goal[2]]).all():
                 continue

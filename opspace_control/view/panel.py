@@ -38,16 +38,18 @@ class Panel:
     """
 
     def __init__(self, server, act):
-        self._server, self._gui, self._act = server, server.gui, act
+        self._server, self._gui = server, server.gui
+        # What comes when its controller has gone is too late.
+        self._act = lambda do: act(lambda: self._remote and do())
         self._status = self._gui.add_html(gauges.status(3, 'Starting.'))
         self._said = deque(maxlen=_REMEMBERED)
         self._hold = self._gui.add_button(
             'Hold', hint='Every goal becomes the present pose; acknowledges a trip.',
             disabled=True)
-        on_click(self._hold, act, lambda: self._remote.hold(self._answer_of_hold))
+        on_click(self._hold, self._act, lambda: self._remote.trigger('hold', self._answer))
         self._facts, self._level, self._heard = {}, 3, -math.inf
         self._remote = self._tabs = self._replay = None
-        self._controls, self._joints = {}, {}
+        self._all, self._controls, self._joints = [], {}, {}
 
     def say(self, text):
         """Tell all viewers something, such as why a change was refused."""
@@ -69,6 +71,9 @@ class Panel:
         for part in (self._replay, self._tabs):
             if part:
                 part.remove()
+        for control in self._all:
+            control.leave()
+        self._all, self._controls, self._joints = [], {}, {}
         self._remote = self._tabs = self._replay = None
 
     def build(self, offer, remote, parameters, robot):
@@ -77,7 +82,7 @@ class Panel:
         self._offer, self._remote, self._parameters = offer, remote, parameters
         self._limits = {joint: limit[2] * parameters.values.get('limits.effort_scale', 1.0)
                         for joint, limit in robot.limits.items()}
-        self._controls, self._read, self._heard = {}, 0.0, time.monotonic()
+        self._read, self._heard = 0.0, time.monotonic()
         self._facts, self._level = {}, 0
         self._build_replay()
         self._tabs = self._gui.add_tab_group()
@@ -163,7 +168,9 @@ class Panel:
                         'acts', 'Off, the task leaves its axes to the posture.',
                         f'{task}/enable', on=True)
                 self._add_engagement(task)
-                if task in self._offer.forces:
+                # A task that controls motion alone says so.
+                if (task in self._offer.forces
+                        and self._parameters.values.get(f'{task}.force_axes') != ''):
                     self._build_force(task)
                 self._add_parameters(task)
         for contact in self._offer.switches:
@@ -179,22 +186,24 @@ class Panel:
                 'engaged', 'On, it is held as it is now; off, it is let go.', f'{name}/engage')
 
     def _add_switch(self, label, hint, service, on=False):
-        return Switch(self._gui, label, hint, self._act, lambda wanted, answered:
-                      self._remote.switch(service, wanted, answered), self.say, on)
+        switch = Switch(self._gui, label, hint, self._act, lambda wanted, answered:
+                        self._remote.switch(service, wanted, answered), self.say, on)
+        self._all.append(switch)
+        return switch
 
     def _add_parameters(self, block):
         for name in changeable(self._parameters, f'{block}.'):
             self._add_parameter(name, name.removeprefix(f'{block}.'))
 
     def _build_force(self, task):
-        """Add the fields for the wrench that a task is to apply, in the axes of the base."""
+        """Add the fields for the wrench that a task is to apply."""
         fields = [
             self._gui.add_vector3(label, (0.0, 0.0, 0.0), step=step, hint=(
-                'What the robot is to apply, in the axes of the base frame.'))
+                "What the robot is to apply, along the task's own axes."))
             for label, step in (('force, N', 1.0), ('moment, N·m', 0.1))]
 
         def send(_value):
-            self._remote.send_force(task, '', [*fields[0].value, *fields[1].value])
+            self._remote.send_force(task, [*fields[0].value, *fields[1].value])
         for field in fields:
             listen(field, self._act, send)
 
@@ -205,6 +214,7 @@ class Panel:
                 self._joints[joint] = JointSlider(
                     self._gui, joint, lower, upper, self._act,
                     lambda position, joint=joint: self._remote.send_posture(joint, position))
+                self._all.append(self._joints[joint])
         self._add_parameters('posture')
 
     def _build_health(self, robot):
@@ -213,6 +223,10 @@ class Panel:
             self._bars = self._gui.add_html('')
         with self._gui.add_folder('wrenches, in the axes of their frames'):
             self._wrench_table = self._gui.add_html('')
+            for sensor in self._offer.sensors:
+                on_click(self._gui.add_button(
+                    f'Zero {sensor}', hint='Take what it feels now for nothing.'), self._act,
+                    lambda sensor=sensor: self._remote.trigger(f'{sensor}/zero', self._answer))
         with self._gui.add_folder('diagnostics'):
             self._facts_table = self._gui.add_html('')
         if robot.doubts:
@@ -222,7 +236,8 @@ class Panel:
     def _add_parameter(self, name, label):
         self._controls[name] = ParameterControl(
             self._gui, self._parameters, name, label, self._act, self.say)
+        self._all.append(self._controls[name])
 
-    def _answer_of_hold(self, success, text):
+    def _answer(self, success, text):
         if not success:
             self.say(text)

@@ -36,7 +36,7 @@ class Simulation:
         self._parameters = AsyncParameterClient(node, self._name)
         self._offer = None
         self._folder = None
-        self._outlooks, self._boxes, self._clients = {}, {}, {}
+        self._outlooks, self._boxes, self._clients, self._switches = {}, {}, {}, []
 
     def look(self):
         """Look whether the simulator is there, and what it offers."""
@@ -81,21 +81,23 @@ class Simulation:
         gui = self._server.gui
         self._folder = gui.add_folder('simulated robot', expand_by_default=False)
         with self._folder:
-            Switch(gui, 'paused', 'The robot stands still, and no time passes.', self._act,
-                   lambda on, answered: self._call(SetBool, 'pause', answered, data=on),
-                   self._say, on=False)
+            self._add_switch('paused', 'The robot stands still, and no time passes.', 'pause')
             on_click(gui.add_button('Reset', hint='Back to the start, at rest.'), self._act,
                      lambda: self._call(Trigger, 'reset', self._answer))
             for grip in grips:
-                Switch(gui, f'grip {grip}', 'What is held is welded to what holds it.', self._act,
-                       lambda on, answered, grip=grip: self._call(
-                           SetBool, f'{grip}/engage', answered, data=on), self._say, on=False)
+                self._add_switch(f'grip {grip}', 'What is held is welded to what holds it.',
+                                 f'{grip}/engage')
         for name in boxes:
             self._outlooks[name] = Outlook(self._node, PoseStamped, f'{self._name}/{name}/pose')
         if boxes:
             self._parameters.get_parameters(
                 [f'{name}.size' for name in boxes],
                 lambda answer: self._add_boxes(boxes, answer.result().values))
+
+    def _add_switch(self, label, hint, service):
+        self._switches.append(Switch(
+            self._server.gui, label, hint, self._act, lambda on, answered: self._call(
+                SetBool, service, answered, data=on), self._say, on=False))
 
     def _add_boxes(self, names, sizes):
         for name, size in zip(names, sizes, strict=False):
@@ -126,5 +128,7 @@ class Simulation:
             box.remove()
         for client in self._clients.values():
             self._node.destroy_client(client)
+        for switch in self._switches:
+            switch.leave()
         self._folder = None
-        self._outlooks, self._boxes, self._clients = {}, {}, {}
+        self._outlooks, self._boxes, self._clients, self._switches = {}, {}, {}, []
