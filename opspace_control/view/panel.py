@@ -114,9 +114,9 @@ class Panel:
             switch.follow(facts.get(f'{name}: engaged') == 'yes')
 
     def acts(self, task):
-        """Return whether a task acts, as far as that is known."""
+        """Return whether a task acts; before that is told, whether it is one that usually does."""
         acting = self._facts.get('tasks that act')
-        return acting is None or task in acting.split(', ')
+        return task not in self._offer.switches if acting is None else task in acting.split(', ')
 
     def on_parameter(self, name):
         """Take the new value of a parameter."""

@@ -1,0 +1,56 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A viewer has both hands grasp a box, drags the box, and sets it down."""
+
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+pytest.importorskip('viser', reason='viser is not installed')
+
+import ros_nodes
+from test_ros_grasps import Scene
+from viewer import Viewer
+
+HANDS = [f'/robot/goal of {hand}' for hand in ('left', 'right')]
+CARRY = '/robot/goal of carry'
+
+
+@pytest.fixture
+def scene():
+    with ros_nodes.network() as network:
+        scene = Scene(network)
+        view = network.start('view', {}, ['--', '--port', '18400'])
+        network.expect(lambda: 'http://' in view.said())
+        scene.viewer = Viewer(re.search(r'http://\S+', view.said()).group())
+        yield scene
+        scene.viewer.close()
+        assert view.exit_code() is None, view.said()
+
+
+def shown(viewer, name):
+    return viewer.nodes.get(name, {}).get('visible', False)
+
+
+def test_box_is_grasped_dragged_and_let_go(scene):
+    viewer = scene.viewer
+    viewer.expect(lambda: all(shown(viewer, hand) for hand in HANDS)
+                  and viewer.has('grip carry') and viewer.has('engaged')
+                  and shown(viewer, '/objects/box'), 60.0)
+    assert not shown(viewer, CARRY)
+    assert viewer.has('squeeze')
+    viewer.set(viewer.control('grip carry'), True)
+    viewer.set(viewer.control('engaged'), True)
+    # The hands' goals give way to that of the box.
+    viewer.expect(lambda: shown(viewer, CARRY) and not any(
+        shown(viewer, hand) for hand in HANDS), 60.0)
+    start = np.array(viewer.nodes['/objects/box']['position'])
+    goal = np.array(viewer.nodes[CARRY]['position']) + np.array([0.0, 0.0, 0.08])
+    viewer.drag(CARRY, goal.tolist(), viewer.nodes[CARRY]['wxyz'])
+    viewer.expect(lambda: viewer.nodes['/objects/box']['position'][2] > start[2] + 0.075, 60.0)
+    viewer.set(viewer.control('engaged'), False)
+    viewer.expect(lambda: not shown(viewer, CARRY) and all(
+        shown(viewer, hand) for hand in HANDS), 60.0)
