@@ -222,6 +222,12 @@ class TestRun:
         assert 'left hand travels at most at' in out
         assert self.size(picture)
 
+    def test_a_box_is_carried(self, tmp_path):
+        process = run('--experiment', 'carry', '--output', tmp_path / 'carry.png')
+        out, _ = process.communicate(timeout=200)
+        assert process.returncode == (1 if 'NOT MET' in out else 0), out
+        assert 'the box is lifted' in out
+
     def test_view_shows_it_and_the_robot_is_left_to_the_viewers(self, tmp_path):
         pytest.importorskip('viser', reason='viser is not installed')
         from viewer import Viewer

@@ -11,13 +11,14 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
+from opspace_control.cli.showcase.carry import CARRIED
 from opspace_control.cli.showcase.experiments import EXPERIMENTS
 
 DOC = Path(__file__).parents[1] / 'doc'
 SECTIONS = re.split('^## ', (DOC / 'gallery.md').read_text(), flags=re.MULTILINE)[1:]
 
 
-@pytest.mark.parametrize('experiment', EXPERIMENTS, ids=lambda experiment: experiment.name)
+@pytest.mark.parametrize('experiment', (*EXPERIMENTS, *CARRIED), ids=lambda experiment: experiment.name)
 def test_experiment_has_its_section(experiment):
     command = f'opspace demo --experiment {experiment.name}\n'
     (section,) = [section for section in SECTIONS if command in section]

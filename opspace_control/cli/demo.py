@@ -56,7 +56,8 @@ def _parse(arguments):
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='a robot of your own')
     parser.add_argument('--frames', metavar='A,B', help='the links of its hands')
     parser.add_argument('--experiment', metavar='NAME',
-                        help='torso, floor or step: an experiment of the papers, with its robot')
+                        help='torso, floor, step or carry: an experiment of the papers, with its '
+                             'robot')
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')
     parser.add_argument('--view', action='store_true',
                         help='show it in a browser; when the goals are done, the robot is yours')
@@ -117,7 +118,8 @@ def _demo(robot, options, output, asked):
         # Before this process has any thread, and before it takes the time to import ROS 2.
         nodes.start('controller', {**controller_values(robot), **_speeds(robot), **(
             asked.parameters(task_names(robot)) if asked else {})})
-        nodes.start('simulator', simulator_values(robot))
+        nodes.start('simulator', simulator_values(robot) | (
+            asked.simulator_parameters() if asked else {}))
         if options.view:
             nodes.accompany('view')
         if options.record:
@@ -177,7 +179,7 @@ def _run(robot, seconds, description, nodes, status, began, asked):
     from opspace_control.simulation import SimulatedRobot
 
     tasks = task_names(robot)
-    client = Client(tasks, COMMAND_TOPIC.default)
+    client = (asked.client if asked else Client)(tasks, COMMAND_TOPIC.default)
     try:
         compiled = began
         while not client.controlled():

@@ -102,6 +102,15 @@ class Experiment:
                        f'{task}.max_linear_velocity': self.max_linear_velocity}
         return values
 
+    def simulator_parameters(self):
+        """Return the simulator's parameters that differ from those of the robot."""
+        return {}
+
+    def client(self, tasks, command_topic):
+        """Return who sends the goals: a `Client`."""
+        from opspace_control.cli.showcase.client import Client
+        return Client(tasks, command_topic)
+
     def findings(self, course):
         """
         Judge a course.
@@ -124,11 +133,14 @@ class Experiment:
 
 def experiment(name):
     """Return the `Experiment` of this name; an OpspaceError names the nearest ones otherwise."""
-    for one in EXPERIMENTS:
+    from opspace_control.cli.showcase.carry import CARRIED
+
+    known = (*EXPERIMENTS, *CARRIED)
+    for one in known:
         if one.name == name:
             return one
     raise OpspaceError(f"There is no experiment '{name}'.",
-                       cure=nearest(name, [one.name for one in EXPERIMENTS]), experiment=name)
+                       cure=nearest(name, [one.name for one in known]), experiment=name)
 
 
 def _holds(hand, errors):
