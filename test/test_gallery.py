@@ -18,7 +18,8 @@ DOC = Path(__file__).parents[1] / 'doc'
 SECTIONS = re.split('^## ', (DOC / 'gallery.md').read_text(), flags=re.MULTILINE)[1:]
 
 
-@pytest.mark.parametrize('experiment', (*EXPERIMENTS, *CARRIED), ids=lambda experiment: experiment.name)
+@pytest.mark.parametrize('experiment', (*EXPERIMENTS, *CARRIED),
+                         ids=lambda experiment: experiment.name)
 def test_experiment_has_its_section(experiment):
     command = f'opspace demo --experiment {experiment.name}\n'
     (section,) = [section for section in SECTIONS if command in section]
