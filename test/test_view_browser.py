@@ -97,7 +97,7 @@ def test_mouse_drags_a_handle_and_the_hand_arrives(stage, page):
     moved = goal - before
     # Along the arrow.
     assert moved @ arm > 0.98 * np.linalg.norm(moved) * np.linalg.norm(arm)
-    stage.network.expect(lambda: np.linalg.norm(stage.hand() - goal) < 1e-3, 60.0)
+    stage.network.expect(lambda: np.linalg.norm(stage.hand() - goal) < 1e-3, 120.0)
     viewer.close()
 
 
