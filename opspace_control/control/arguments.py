@@ -14,7 +14,7 @@ from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import PostureTask
 from opspace_control.tasks.joint import JointTask, joint_dofs
-from opspace_control.tasks.task import OperationalTask
+from opspace_control.tasks.ranked import RankedTask
 
 # The usual scaled eigenvalue of Λ⁻¹, times the number of controlled axes, at which directions begin
 # to be released, without unit.
@@ -26,7 +26,7 @@ def check_arguments(model, tasks, posture, constraints, singularity_threshold):
     if not isinstance(model, RobotModel):
         raise ControlError(f'model is a {type(model).__name__}.',
                            cure='Give a RobotModel, from RobotModel.from_urdf_file(path).')
-    _check_parts('task', tasks, (OperationalTask, JointTask),
+    _check_parts('task', tasks, RankedTask,
                  'a PoseTask, PositionTask, ForceTask, JointTask ...')
     _check_parts('constraint', constraints, Constraint, 'Constraint objects')
     if not isinstance(posture, PostureTask):
@@ -48,7 +48,7 @@ def gather_parts(tasks, constraints, grasps):
     """
     grasps = (grasps,) if isinstance(grasps, Grasp) else tuple(grasps)
     _check_parts('grasp', grasps, Grasp, 'Grasp objects')
-    tasks = (tasks,) if isinstance(tasks, (OperationalTask, JointTask)) else tuple(tasks)
+    tasks = (tasks,) if isinstance(tasks, RankedTask) else tuple(tasks)
     return ((*tasks, *(grasp.task for grasp in grasps)),
             (*constraints, *(held for grasp in grasps for held in grasp.constraints)), grasps)
 

@@ -3,7 +3,7 @@
 """The joint task: a group of joints goes to its goal exactly, like any other task."""
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from opspace_control.dynamics.workspace import group_by_branch
 from opspace_control.errors import TaskError
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.joint_law import JOINT_TASK
+from opspace_control.tasks.ranked import RankedTask
 
 
-class JointTask:
+class JointTask(RankedTask):
     """
     Take some joints to a goal as a task of its own level, with rows of the identity for J.
 
@@ -45,20 +46,14 @@ class JointTask:
 
     def __init__(self, joints, *, name='joints', kp=100.0, kd=-1.0, max_velocity=np.inf,
                  priority=0):
-        self.name = name
+        super().__init__(name, priority)
         self.joints = (joints,) if isinstance(joints, str) else tuple(joints)
         if not self.joints or len(set(self.joints)) < len(self.joints):
             raise TaskError(f'{self._owner}: joints {joints!r} cannot be used.', value=joints,
                             cure='Name one or more joints, each once.')
-        if isinstance(priority, bool) or not isinstance(priority, Integral) or priority < 0:
-            raise TaskError(f'{self._owner}: priority = {priority!r} is not allowed.',
-                            cure='Give a whole number, 0 for the highest priority.',
-                            parameter='priority', value=priority)
-        self.priority = int(priority)
         # Of its joints in the order given; `bind_joints` lays them out by branch.
         self._records = np.zeros(-(-len(self.joints) // 6), JOINT_TASK)
         self._places = np.arange(len(self.joints))
-        self._model = None
         self._write('selected', 1.0)
         self._records['max_velocity'] = np.inf
         self.activation = 1.0
@@ -187,39 +182,13 @@ class JointTask:
         self._records['max_velocity'] = value
 
     @property
-    def activation(self):
-        """How much the task insists, from 0 (not at all) to 1 (exactly)."""
-        return float(self._records['activation'][0])
-
-    @activation.setter
-    def activation(self, value):
-        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
-            raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
-                            cure='Give a number from 0 to 1.', parameter='activation', value=value)
-        self._records['activation'] = value
-
-    @property
-    def enabled(self):
-        """Whether the task acts at all."""
-        return self.activation > 0.0
-
-    @enabled.setter
-    def enabled(self, value):
-        self.activation = float(bool(value))
-
-    @property
     def points(self):
         """How many points a task in use takes in the stack: of up to six joints of one branch."""
         return self._records.size
 
     @property
-    def in_use(self):
-        """Whether the task belongs to a controller."""
-        return self._model is not None
-
-    @property
-    def _owner(self):
-        return f"task '{self.name}'"
+    def _data(self):
+        return self._records
 
     def _check_limitable(self, kp, kd):
         if ((kp > 0.0) & (kd == 0.0)).any():

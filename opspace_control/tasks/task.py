@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all tasks at a point of the robot have in common."""
 
-from numbers import Integral, Real
-
 import numpy as np
 
 from opspace_control.errors import TaskError
@@ -11,10 +9,11 @@ from opspace_control.model.nodes import WORLD
 from opspace_control.spatial.rotations import quaternion_from_matrix
 from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.pose_law import POSE_TASK
+from opspace_control.tasks.ranked import RankedTask
 from opspace_control.tasks.targets import AXES, read_axes
 
 
-class OperationalTask:
+class OperationalTask(RankedTask):
     """
     Control motion along some axes of a point, and force along others, [K87] II.
 
@@ -51,11 +50,9 @@ class OperationalTask:
 
     def __init__(self, frame, *, name=None, axes=AXES, force_axes=(), axes_frame=None, force=None,
                  priority=0):
+        super().__init__(frame if name is None else name, priority)
         self.frame = frame
-        self.name = frame if name is None else name
         self._record = np.zeros(1, POSE_TASK)[0]
-        self._model = None
-        self._priority = self._checked_priority(priority)
         self._axes_frame = (None, None)
         self._record['axes'] = self._record['axes_rotation'] = np.eye(3)
         self._record['axes_node'] = WORLD
@@ -124,33 +121,6 @@ class OperationalTask:
         return self._record['wrench'].copy()
 
     @property
-    def activation(self):
-        """
-        How much the task insists, from 0 to 1.
-
-        With 1 its axes are controlled exactly, with 0 they belong to the null space. In between
-        the diagonal of Λ⁻¹ is larger by ``((1 − a) / a)²``: forces go evenly from one to the other,
-        also in directions that the robot can hardly move.
-        """
-        return float(self._record['activation'])
-
-    @activation.setter
-    def activation(self, value):
-        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
-            raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
-                            cure='Give a number from 0 to 1.', parameter='activation', value=value)
-        self._record['activation'] = value
-
-    @property
-    def enabled(self):
-        """Whether the task acts at all; switched off, its axes belong to the null space."""
-        return self.activation > 0.0
-
-    @enabled.setter
-    def enabled(self, value):
-        self.activation = float(bool(value))
-
-    @property
     def axes(self):
         """Names of the axes along which motion is controlled."""
         return tuple(axis for axis in self._axes if axis not in self._force_axes)
@@ -171,19 +141,8 @@ class OperationalTask:
         return self._record['axes'].copy()
 
     @property
-    def priority(self):
-        """Level of the task, 0 the highest."""
-        return self._priority
-
-    @property
-    def in_use(self):
-        """Whether the task belongs to a controller."""
-        return self._model is not None
-
-    @property
-    def _owner(self):
-        """Whose a refused value is, for the error."""
-        return f"task '{self.name}'"
+    def _data(self):
+        return self._record
 
     def _hold_axes(self, axes):
         """Let the goal be where the frame is, along these axes: here, there is no goal."""
@@ -249,13 +208,6 @@ class OperationalTask:
             record['turning'] |= changed and seen
             record['turned'] |= any(place is not None for place in frames)
         self._axes_frame = pair
-
-    def _checked_priority(self, value):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-            raise TaskError(f'{self._owner}: priority = {value!r} is not allowed.',
-                            cure='Give a whole number, 0 for the highest priority.',
-                            parameter='priority', value=value)
-        return int(value)
 
     def _knows(self, position, rotation):
         return np.isfinite(self._record[position]).all() and self._record[rotation].any()

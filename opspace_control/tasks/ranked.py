@@ -1,0 +1,83 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What all tasks have in common: a name, a rank, and how much they insist."""
+
+from numbers import Integral, Real
+
+from opspace_control.errors import TaskError
+
+
+class RankedTask:
+    """
+    A task of a controller, whatever it controls.
+
+    Parameters
+    ----------
+    name : str
+        Key in ``controller.tasks``.
+    priority : int
+        0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
+
+    Raises
+    ------
+    TaskError
+        For a priority that is no such number.
+
+    """
+
+    _model = None  # of the controller, once there is one
+
+    def __init__(self, name, priority):
+        self.name = name
+        if isinstance(priority, bool) or not isinstance(priority, Integral) or priority < 0:
+            raise TaskError(f'{self._owner}: priority = {priority!r} is not allowed.',
+                            cure='Give a whole number, 0 for the highest priority.',
+                            parameter='priority', value=priority)
+        self._priority = int(priority)
+
+    @property
+    def priority(self):
+        """Level of the task, 0 the highest."""
+        return self._priority
+
+    @property
+    def activation(self):
+        """
+        How much the task insists, from 0 to 1.
+
+        With 1 its axes are controlled exactly, with 0 they belong to the null space. In between
+        the diagonal of Λ⁻¹ is larger by ``((1 − a) / a)²``: forces go evenly from one to the other,
+        also in directions that the robot can hardly move.
+        """
+        return float(self._data['activation'].flat[0])
+
+    @activation.setter
+    def activation(self, value):
+        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
+            raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
+                            cure='Give a number from 0 to 1.', parameter='activation', value=value)
+        self._data['activation'] = value
+
+    @property
+    def enabled(self):
+        """Whether the task acts at all; switched off, its axes belong to the null space."""
+        return self.activation > 0.0
+
+    @enabled.setter
+    def enabled(self, value):
+        self.activation = float(bool(value))
+
+    @property
+    def in_use(self):
+        """Whether the task belongs to a controller."""
+        return self._model is not None
+
+    @property
+    def _data(self):
+        """The records that compiled code reads, one or several, each with an ``activation``."""
+        raise NotImplementedError
+
+    @property
+    def _owner(self):
+        """Whose a refused value is, for the error."""
+        return f"task '{self.name}'"
