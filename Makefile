@@ -1,4 +1,4 @@
-# make demo | test | test-oldest | bench | soak | lint: each makes and fills what it needs itself.
+# make demo | test | test-oldest | bench | soak | lint | docs: each makes and fills what it needs itself.
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,12 +16,12 @@ ifneq ($(shell test -n "$$ROS_DISTRO" && $(PYTHON) -c 'import rclpy' 2>/dev/null
 ROS2 := sourced $(ROS_DISTRO)
 VENV_OPTIONS := --system-site-packages
 RUN_EXTRAS := sim,robots,view,record
-TEST_EXTRAS := $(RUN_EXTRAS),test
+TEST_EXTRAS := $(RUN_EXTRAS),docs,test
 OLDEST_PYTHON ?= $(PYTHON)
 else
 ROS2 := wheels from PyPI
 RUN_EXTRAS := ros,sim,robots,view,record
-TEST_EXTRAS := $(RUN_EXTRAS),test,interfaces
+TEST_EXTRAS := $(RUN_EXTRAS),docs,test,interfaces
 # The oldest that can be had here.
 OLDEST_PYTHON ?= $(shell for p in python3.10 python3.11 $(PYTHON); do \
 	$$p -c 'import ensurepip, venv' 2>/dev/null && echo $$p && break; done)
@@ -31,9 +31,10 @@ endif
 INSTALLED := setup.py setup.cfg package.xml $(wildcard resource/* scripts/*)
 RUN_READY := $(VENV)/ready-to-run
 TEST_READY := $(VENV)/ready-to-test
+DOCS_READY := $(VENV)/ready-for-docs
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest bench soak lint clean help
+.PHONY: demo test test-oldest bench soak lint docs gallery clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -43,6 +44,8 @@ help:
 	@echo 'make bench  measure against peers'
 	@echo 'make soak   random goals at 1 kHz for ten minutes (ARGS="--seconds 60")'
 	@echo 'make lint   ruff'
+	@echo 'make gallery   doc/gallery.md and its pictures, anew'
+	@echo 'make docs   the documentation site, in doc/site'
 	@echo 'make clean  remove environments and build products'
 
 demo: $(RUN_READY)
@@ -63,8 +66,15 @@ soak: $(TEST_READY)
 lint: $(TEST_READY)
 	@$(BIN)/ruff check .
 
+gallery: $(RUN_READY)
+	@$(BIN)/python -m opspace_control.cli.showcase.gallery doc $(ARGS)
+
+docs: $(DOCS_READY)
+	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet doc doc/site
+	@echo 'Open doc/site/index.html'
+
 clean:
-	rm -rf $(VENV) $(OLDEST) build install log *.egg-info
+	rm -rf $(VENV) $(OLDEST) doc/generated doc/site build install log *.egg-info
 
 $(BIN)/pip:
 	@echo '[1/2] Making $(VENV) with $(PYTHON) (ROS 2: $(ROS2))'
@@ -79,7 +89,12 @@ $(RUN_READY): $(BIN)/pip $(INSTALLED)
 $(TEST_READY): $(BIN)/pip $(INSTALLED)
 	@echo '[2/2] Installing into $(VENV): .[$(TEST_EXTRAS)] (the first time takes a few minutes)'
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[$(TEST_EXTRAS)]'
-	@touch $@ $(RUN_READY)
+	@touch $@ $(RUN_READY) $(DOCS_READY)
+
+$(DOCS_READY): $(BIN)/pip $(INSTALLED)
+	@echo '[2/2] Installing into $(VENV): .[docs]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[docs]'
+	@touch $@
 
 $(OLDEST)/ready: test/oldest.txt $(INSTALLED)
 	@echo '[1/2] Making $(OLDEST) with $(OLDEST_PYTHON) (ROS 2: $(ROS2))'

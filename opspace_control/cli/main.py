@@ -8,7 +8,7 @@ import sys
 from opspace_control.errors import OpspaceError
 
 # verb: (module whose main(arguments) returns the exit code, one line of help)
-_VERBS = {
+VERBS = {
     'demo': ('cli.demo', 'simulate a robot and let its hands follow goals sent over ROS 2'),
     'check': ('cli.check', 'look at a robot and its parameters before anything moves'),
     'plan': ('cli.plan', 'plan a motion, passive joints and all, and replay it'),
@@ -38,19 +38,19 @@ _INTERRUPTED = 130  # as a shell says it of a process ended by Ctrl-C
 _USAGE = '\n'.join([
     'usage: opspace VERB [ARGUMENTS]    (opspace VERB --help says more)',
     '',
-    *(f'  {verb:18}{summary}' for verb, (_, summary) in _VERBS.items()),
+    *(f'  {verb:18}{summary}' for verb, (_, summary) in VERBS.items()),
 ])
 
 
 def main(arguments=None):
     """Run one verb with the arguments after it; return the exit code of the process."""
     verb, *rest = (sys.argv[1:] if arguments is None else arguments) or ['']
-    if verb not in _VERBS:
+    if verb not in VERBS:
         asked = verb in ('-h', '--help')
         print(_USAGE, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
     try:
-        return importlib.import_module(f'opspace_control.{_VERBS[verb][0]}').main(rest)
+        return importlib.import_module(f'opspace_control.{VERBS[verb][0]}').main(rest)
     except OpspaceError as error:
         return _refuse(verb, error)
     except ModuleNotFoundError as error:

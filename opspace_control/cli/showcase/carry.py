@@ -99,5 +99,12 @@ _DUAL_ARM = demo_robot('dual_arm')
 
 CARRIED = (
     Carry(NAME, 'both hands squeeze, lift, turn and set down a box of 3 kg, [RKR95] (17)',
+          'Two hands on one box',
+          '[RKR95] (17) puts the object that several effectors grasp in the place of their own '
+          'operational points. Here a service call closes the grips of the simulated hands and '
+          'another one tells the controller; from then on the goals are those of a box of 3 kg, '
+          'whose weight the arms share and which they squeeze with 20 N. It is lifted, turned to '
+          'either side, set down and let go. The torso, which nobody asks to move, gives a hand; '
+          'the efforts change without a jump.',
           replace(_DUAL_ARM), (_DUAL_ARM.axes,) * 2, (), 2.5, _judge),
 )

@@ -56,6 +56,8 @@ class Experiment:
     ----------
     name, summary : str
         What ``--experiment`` takes, and one line about it.
+    title, figure : str
+        Headline in the gallery; what the paper's figure shows, and what is to be seen here.
     robot : DemoRobot
         With the posture it starts from.
     axes : tuple of str
@@ -77,6 +79,8 @@ class Experiment:
 
     name: str
     summary: str
+    title: str
+    figure: str
     robot: DemoRobot
     axes: tuple
     targets: tuple
@@ -131,11 +135,15 @@ class Experiment:
                           course.posture[after])
 
 
+def all_experiments():
+    """Return every `Experiment` that there is."""
+    from opspace_control.cli.showcase.carry import CARRIED
+    return (*EXPERIMENTS, *CARRIED)
+
+
 def experiment(name):
     """Return the `Experiment` of this name; an OpspaceError names the nearest ones otherwise."""
-    from opspace_control.cli.showcase.carry import CARRIED
-
-    known = (*EXPERIMENTS, *CARRIED)
+    known = all_experiments()
     for one in known:
         if one.name == name:
             return one
@@ -207,13 +215,29 @@ _CROUCH = {'ankle_pitch': 0.4, 'knee_pitch': -1.0, 'hip_pitch': 1.0, 'torso_pitc
 EXPERIMENTS = (
     Experiment(
         'torso', 'the torso rocks in the null space while both hands hold still, [CK00] Fig. 3',
+        'A torso that rocks without disturbing the hands',
+        '[CK00] Fig. 3 shows a robot that is commanded to keep both hands where they are while its '
+        'torso rocks back and forth, in the null space of the hands. Here the torso rocks by 0.4 '
+        'rad to either side; the hands move by less than 1 mm and turn by less than 0.1°: their '
+        'errors are on logarithmic axes, far below the motion of the posture.',
         demo_robot('dual_arm'), (_ALL, _ALL), (_stay, _stay), 8.0, _judge_torso, swing=0.4),
     Experiment(
         'floor', 'the left hand goes down to the floor, the right one holds still, [CK00] Fig. 6',
+        'A hand that goes to the floor',
+        '[CK00] Fig. 6 is the motion sequence of a humanoid with 24 joints that touches the floor '
+        'with its left hand and keeps position and orientation of its right one, while it is '
+        'advised to keep the posture it began with. Here the left hand goes down by more than 0.3 '
+        'm to a point of the floor and misses it by less than 1 mm; the right one moves by less '
+        'than 1 mm.',
         replace(demo_robot('humanoid'), start=_CROUCH), ('x y z', _ALL), (_to_the_floor, _stay),
         7.0, _judge_floor, max_linear_velocity=0.2, kp=(100.0, 900.0)),
     Experiment(
         'step', 'the left hand goes 0.2 m straight at 0.3 m/s, [K87] (4.4)-(4.5)',
+        'A straight line at the greatest speed',
+        '[K87] (4.4)-(4.5) bound the speed on the way to a goal, V_max, so that it is approached '
+        'along a straight line. The paper has no figure of it; here the hand is sent 0.2 m away in '
+        'one step, at 0.3 m/s at most. It leaves the line by less than 2 mm, travels at V_max '
+        'within 5 %, and misses the goal by less than 1 mm.',
         demo_robot('dual_arm'), (_ALL, _ALL), (_step, _stay), 3.0, _judge_step,
         max_linear_velocity=0.3),
 )

@@ -1,0 +1,247 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation site: it builds without a warning, and what it tells one to type works."""
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+pytest.importorskip('mcap_ros2', reason='mcap-ros2-support is not installed')
+pytest.importorskip('viser', reason='viser is not installed')
+
+import ros2_words
+import ros_nodes
+from sensor_msgs.msg import JointState
+
+import opspace_control
+from opspace_control.cli.environment import own_domain, private_environment
+from opspace_control.cli.main import VERBS
+from opspace_control.cli.parameters import controller_values, simulator_values
+from opspace_control.cli.robots import demo_robot
+
+ROOT = Path(__file__).parents[1]
+DOC = ROOT / 'doc'
+PAGES = sorted(DOC.glob('*.md'))
+# What ends when the user wants it to, and what it has said by then.
+ENDLESS = {
+    'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Waiting for',
+    'demo --view': 'The robot is yours'}
+# Whatever the folder, this package.
+HERE = {'PYTHONPATH': os.pathsep.join(
+    filter(None, (str(ROOT), os.environ.get('PYTHONPATH'))))}
+PATIENCE = 300.0  # s, for one command on a busy machine
+
+
+def blocks(page, language):
+    """Return the fenced blocks of a page in a language."""
+    return re.findall(rf'^```{language}\n(.*?)^```$', page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands(page):
+    """Return the commands of a page, each as a list of words."""
+    text = '\n'.join(blocks(page, 'bash')).replace('\\\n', ' ')
+    return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
+
+
+class TestSite:
+
+    @pytest.fixture(scope='class')
+    def site(self, tmp_path_factory):
+        pytest.importorskip('sphinx', reason='Sphinx is not installed')
+        pytest.importorskip('myst_parser', reason='MyST is not installed')
+        pytest.importorskip('furo', reason='Furo is not installed')
+        folder = tmp_path_factory.mktemp('site')
+        done = subprocess.run(
+            [sys.executable, '-m', 'sphinx', '--builder', 'html', '--fail-on-warning',
+             '--keep-going', '--quiet', '--doctree-dir', folder / 'trees', DOC, folder / 'html'],
+            cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 0, done.stderr
+        return folder / 'html'
+
+    def test_has_every_page(self, site):
+        assert {page.stem for page in PAGES} <= {page.stem for page in site.glob('*.html')}
+
+    def test_has_every_public_name(self, site):
+        text = (site / 'api.html').read_text()
+        for name in opspace_control.__all__:
+            assert re.search(rf'id="opspace_control\.[\w.]*\b{name}"', text), name
+
+    def test_reference_is_that_of_the_code(self, site):
+        text = (site / 'ros_reference.html').read_text()
+        for name in (*(f'opspace {verb}' for verb in VERBS), 'safety.state_timeout',
+                     '~/hold', '~/&lt;task&gt;/target_pose'):
+            shown = ' '.join(f'<span class="pre">{part}</span>' for part in name.split())
+            assert shown in text, name
+
+    def test_needs_no_network(self, site):
+        """Nothing is loaded from elsewhere; formulas are MathML."""
+        class Loaded(HTMLParser):
+            found = ()
+
+            def handle_starttag(self, tag, attributes):
+                given = dict(attributes)
+                address = given.get('src') or (given.get('href') if tag == 'link' else None)
+                if address and re.match('(https?:)?//', address):
+                    self.found += (address,)
+        for page in site.glob('*.html'):
+            loaded = Loaded()
+            loaded.feed(page.read_text())
+            assert loaded.found == (), page.name
+        assert '<math' in (site / 'mathematics.html').read_text()
+
+
+class Yard:
+    """A folder like a reader's, and, while a page needs one, a robot under control."""
+
+    def __init__(self, folder):
+        self.folder, self.network = folder, None
+        for name in ('urdf', 'config', 'examples'):
+            (folder / name).symlink_to(ROOT / name)
+        text = (ROOT / 'urdf' / 'dual_arm.urdf').read_text()
+        for ours, yours in (('l_hand', 'left_tool'), ('r_hand', 'right_tool')):
+            text = text.replace(f'"{ours}"', f'"{yours}"')
+        (folder / 'my_robot.urdf').write_text(text)
+        parameters, = blocks(DOC / 'your_robot.md', 'yaml')
+        (folder / 'my_robot.yaml').write_text(parameters)
+        self._done = set()
+
+    def bring_robot(self, network):
+        """Start controller and robot on a network."""
+        self.network = network
+        network.environment.update(HERE)
+        robot = demo_robot('dual_arm')
+        given = {'robot_description': robot.path().read_text()}
+        network.start('controller', {**given, **controller_values(robot),
+                                     'safety.state_timeout': 0.0})
+        network.start('simulator', {**given, **simulator_values(robot), 'pace': 'patient'})
+        efforts = network.listen(JointState, f'{ros_nodes.CONTROLLER}/controller_state')
+        network.expect(lambda: efforts, ros_nodes.COMPILING)
+
+    def do(self, words):
+        """Do a command, once; fail if it fails."""
+        if tuple(words) in self._done:
+            return
+        match words:
+            case ['opspace', *rest] | ['ros2', 'run', 'opspace_control', *rest]:
+                self._opspace(rest)
+            case ['ros2', 'launch', 'opspace_control', file, *arguments]:
+                _has_arguments(ROOT / 'launch' / file, arguments)  # test_launch.py starts it
+            case ['ros2', *rest]:
+                ros2_words.say(self.network, rest)
+            case ['make', target]:
+                # What it does is said in the Makefile, and on this page as commands of opspace.
+                subprocess.run(['make', '--dry-run', target], cwd=ROOT, check=True,
+                               capture_output=True)
+            case _:
+                raise AssertionError(f'{shlex.join(words)}: how is that to be tested?')
+        self._done.add(tuple(words))
+
+    def _opspace(self, words):
+        verb, *arguments = words
+        if '--record' in arguments or '--output' in arguments:
+            option = '--record' if '--record' in arguments else '--output'
+            (self.folder / arguments[arguments.index(option) + 1]).unlink(missing_ok=True)
+        environment = self.network.environment if self.network else {**os.environ, **HERE}
+        endless = ENDLESS.get(f'{verb} --view' if '--view' in arguments else verb)
+        if endless and ('--seconds' not in arguments or '--view' in arguments):
+            self._endless(words, environment, endless)
+            return
+        done = subprocess.run([sys.executable, '-m', 'opspace_control.cli.main', *words],
+                              cwd=self.folder, env=environment, capture_output=True, text=True,
+                              timeout=PATIENCE, check=False)
+        out = done.stdout + done.stderr
+        # In real time, on a machine that may be busy, an experiment's bound may be missed; a
+        # check may warn.
+        missed = verb == 'demo' and re.search('NOT MET|Not every goal', out)
+        assert done.returncode == 0 or missed or (verb, done.returncode) == ('check', 1), out
+
+    def _endless(self, words, environment, said):
+        log = self.folder / 'log'
+        with log.open('w') as output, own_domain() as domain:
+            if words[0] == 'controller':  # another one
+                environment = private_environment(domain) | HERE
+            process = subprocess.Popen(
+                [sys.executable, '-m', 'opspace_control.cli.main', *words], cwd=self.folder,
+                env=environment, stdout=output, stderr=subprocess.STDOUT,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # noqa: PLW1509
+            end = time.monotonic() + PATIENCE
+            while said not in log.read_text() and process.poll() is None:
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30.0) == 0, log.read_text()
+        assert said in log.read_text()
+        assert 'Traceback' not in log.read_text()
+
+
+def _has_arguments(file, arguments):
+    text = file.read_text()
+    for argument in arguments:
+        assert f"'{argument.split(':=')[0]}'" in text, argument
+
+
+def needs_robot(words):
+    """Return whether a command is said to a robot that is there."""
+    return words[:2] in (['opspace', 'record'], ['opspace', 'view']) or (
+        words[0] == 'ros2' and words[1] in ('topic', 'param', 'service'))
+
+
+@pytest.fixture(scope='module')
+def yard(tmp_path_factory):
+    return Yard(tmp_path_factory.mktemp('yard'))
+
+
+@pytest.mark.parametrize('page', [page for page in PAGES if commands(page)],
+                         ids=lambda page: page.stem)
+def test_commands_work(yard, page):
+    """In the order of the page, as its reader types them."""
+    with contextlib.ExitStack() as stack:
+        if any(map(needs_robot, commands(page))):
+            yard.bring_robot(stack.enter_context(ros_nodes.network()))
+            stack.callback(yard.__dict__.update, network=None)
+        for words in commands(page):
+            yard.do(words)
+
+
+@pytest.mark.parametrize('page', [page for page in PAGES if blocks(page, 'python')],
+                         ids=lambda page: page.stem)
+def test_snippets_of_python_work(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    values = {}
+    for text in blocks(page, 'python'):
+        exec(compile(text, str(page), 'exec'), values)
+
+
+def test_no_page_has_commands_that_look_otherwise():
+    """Fences of other names would not be tested."""
+    for page in PAGES:
+        languages = set(re.findall(r'^```(\S+)$', page.read_text(), re.MULTILINE))
+        assert {each for each in languages if not each.startswith('{')} <= {
+            'bash', 'python', 'yaml'}, page.name
+
+
+def test_parameters_that_are_shown_are_parameters():
+    """`opspace check` refuses others; here the values too are those of their kind."""
+    text, = blocks(DOC / 'your_robot.md', 'yaml')
+    node, = yaml.safe_load(text).values()
+    assert node['ros__parameters']['tasks'] == ['left_hand', 'right_hand']
+
+
+@pytest.mark.skipif(shutil.which('make') is None, reason='make is not installed')
+def test_make_docs_builds_the_site():
+    done = subprocess.run(['make', '--dry-run', 'docs'], cwd=ROOT, capture_output=True, text=True,
+                          check=True)
+    assert re.search('-m sphinx .*--fail-on-warning.* doc doc/site', done.stdout)
