@@ -170,6 +170,14 @@ class TestSummary:
         assert summary.states[0][1] != summary.states[-1][1]
 
 
+def test_without_joint_states_there_is_no_latency(path):
+    run = Run(path)
+    run.hears = {topic: kind for topic, kind in run.hears.items() if topic != run.states}
+    summary = Summary(run)
+    assert len(summary.latency) == len(summary.states) == 0
+    assert 'command to command' in page(summary)
+
+
 class Reader(HTMLParser):
     """What a page asks of the world, and what it shows."""
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node that replays a run: whoever looks on sees the controller of then, and cannot move it."""
 
-import importlib
+import contextlib
 import time
 from collections import deque
 
@@ -13,6 +13,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import SetBool, Trigger
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.message_types import message_type
 
 RATE, POSITION = 'replay.rate', 'replay.position'
 _FASTEST = 10.0
@@ -52,7 +55,7 @@ class PlayerNode(Node):
         self._position, self._rate = 0.0, rate
         self._times = run.times_of_all
         self._outlets = {topic: self._publisher(topic, kind)
-                          for topic, kind in run.topics.items()}
+                         for topic, kind in run.topics.items()}
         self._just_said = deque(maxlen=1000)
         self._declare(run.parameters)
         self._refuse_goals()
@@ -110,11 +113,10 @@ class PlayerNode(Node):
 
     def _publisher(self, topic, kind):
         """Return a publisher of a recorded topic, None where its type is not installed."""
-        package, _, name = kind.split('/')
         try:
-            message = getattr(importlib.import_module(f'{package}.msg'), name)
-        except (ModuleNotFoundError, AttributeError):
-            self.get_logger().warning(f'{topic} is left out: {kind} is not installed here.')
+            message = message_type(kind)
+        except RosInterfaceError as error:
+            self.get_logger().warning(f'{topic} is left out: {error}')
             return None
         latched = topic in self._run.latched
         return self.create_publisher(message, topic, QoSProfile(depth=100, durability=(
@@ -136,11 +138,10 @@ class PlayerNode(Node):
     def _refuse_goals(self):
         own = f'{self._run.controller}/'
         for topic, kind in self._run.hears.items():
-            package, _, name = kind.split('/')
             if topic.startswith(own):
-                self.create_subscription(
-                    getattr(importlib.import_module(f'{package}.msg'), name), topic,
-                    self._on_goal, QoSProfile(depth=10), raw=True)
+                with contextlib.suppress(RosInterfaceError):  # nobody else here can say it either
+                    self.create_subscription(message_type(kind), topic, self._on_goal,
+                                             QoSProfile(depth=10), raw=True)
         for service, kind in self._run.services.items():
             if kind in _SERVICES and service.startswith(own):
                 self.create_service(_SERVICES[kind], service, _refuse)

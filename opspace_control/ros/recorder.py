@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node that records a controller: it listens to all that is said around it, and takes notes."""
 
-import importlib
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.message_types import message_type
 from opspace_control.ros.qos import LATCHED
 from opspace_control.ros.remote_parameters import RemoteParameters
 from opspace_control.runs.layout import PARAMETERS, ROBOT
@@ -152,11 +152,11 @@ class RecorderNode(Node):
         if subscription:
             self.destroy_subscription(subscription)
         try:
-            track = self._tracks.setdefault(topic, _Track(self._writer, topic, kind))
+            track = self._tracks.setdefault(topic, _Track(
+                self._writer, topic, kind, lambda: _profile(self._quality(topic))))
             self._followed[topic] = quality, self.create_subscription(
-                _message_type(kind), topic,
-                lambda data, info: track.take(data, info, self._quality(topic)),
-                _profile(quality), raw=True, event_callbacks=SubscriptionEventCallbacks(
+                message_type(kind), topic,
+                track.take, _profile(quality), raw=True, event_callbacks=SubscriptionEventCallbacks(
                     message_lost=lambda event: self.lost.update({topic: event.total_count_change})))
         except RosInterfaceError as error:
             self._leave_out(topic, str(error))
@@ -207,31 +207,21 @@ class RecorderNode(Node):
 class _Track:
     """A topic on its way into the file."""
 
-    def __init__(self, writer, topic, kind):
+    def __init__(self, writer, topic, kind, offered):
         definition(kind)  # or it is left out
-        self._writer, self._topic, self._kind = writer, topic, kind
+        self._writer, self._topic, self._kind, self._offered = writer, topic, kind, offered
         self._channel = self._last = None
 
-    def take(self, data, info, quality):
+    def take(self, data, info):
         """Write a message; one that a new subscription brings again, being latched, is known."""
         sent = info['source_timestamp']
         if (sent, data) == self._last:
             return
         self._last = sent, data
         if self._channel is None:
-            self._channel = self._writer.channel(self._topic, self._kind, _profile(quality))
+            self._channel = self._writer.channel(self._topic, self._kind, self._offered())
         self._writer.write(self._channel, data, info['received_timestamp'], sent)
 
 
 def _profile(quality):
     return QoSProfile(depth=_DEPTH, reliability=quality[0], durability=quality[1])
-
-
-def _message_type(kind):
-    """Return the class of ``package/msg/Name``."""
-    package, _, name = kind.split('/')
-    try:
-        return getattr(importlib.import_module(f'{package}.msg'), name)
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise RosInterfaceError(f'{kind} is not installed here.',
-                                cure=f'Install {package} and source its workspace.') from error

@@ -37,7 +37,7 @@ def paths(tasks, skeletons):
     """
     with _figure(1, 2, 5.0) as (svg, panels):
         for panel, across, side in zip(panels, (0, 1), ('the right', 'the front'), strict=True):
-            for lines, grey in zip(skeletons, _GREYS[-len(skeletons):], strict=True):
+            for lines, grey in zip(skeletons, _GREYS[len(_GREYS) - len(skeletons):], strict=True):
                 for line in lines:
                     panel.plot(line[:, across], line[:, 2], color=grey, lw=2.5,
                                solid_capstyle='round', zorder=1)

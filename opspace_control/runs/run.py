@@ -4,6 +4,7 @@
 
 import json
 import struct
+from pathlib import Path
 
 import numpy as np
 from mcap.exceptions import McapError
@@ -60,7 +61,7 @@ class Run:
     """
 
     def __init__(self, path):
-        self.path = path
+        self.path = path = Path(path)
         self.controller, self.robot = '', ''
         self.parameters, self.machine, self.lost = {}, {}, {}
         self.says, self.hears, self.services = {}, {}, {}
@@ -68,7 +69,7 @@ class Run:
         self.complete = archive.complete
         for note in archive.notes:
             self._take(note)
-        if not self.controller:
+        if not (self.controller and len(archive.received)):
             raise RunError(f'{path} has no controller in it.', path=str(path),
                            cure='It was not made by opspace record, or there was none.')
         # In the order of time; each topic's messages come in it anyhow.

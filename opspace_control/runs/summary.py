@@ -139,6 +139,7 @@ class Summary:
                       for name in parameters.get('tasks', ())]
         self.joints, self.efforts, self.bases = (), None, Series(7)
         self.health, self.said, self.states = [], [], []
+        self._newest = None
         times = run.times(run.commands)
         if not len(times):
             raise RunError(f'{run.path} has no effort command.', path=str(run.path),
@@ -161,7 +162,7 @@ class Summary:
             self.run.states, self.run.commands))
         self.period = 1e-9 * np.diff(commands)
         last = np.searchsorted(states, commands, side='right') - 1
-        self.latency = 1e-9 * (commands - states[last])[last >= 0]
+        self.latency = 1e-9 * (commands[last >= 0] - states[last[last >= 0]])
         during = np.count_nonzero((states >= commands[0]) & (states < commands[-1]))
         self.unanswered = (0 if self.run.parameters.get('update_rate')
                            else max(during - len(commands), 0))
@@ -189,7 +190,7 @@ class Summary:
             break
         for topic, time, message in run.messages(readers):
             readers[topic](time, message)
-        while self._due:  # the last state may come a moment before the last command
+        while self._due and self._newest:  # the last may come a moment before the last command
             self.states.append(self._newest)
             self._due.pop()
 
