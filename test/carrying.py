@@ -90,6 +90,10 @@ class Carriers:
         for k, effector in enumerate(self.effectors):
             self.robot.grip(effector, self.object, rigid=k == 0 or kind == 'rigid')
         self._held = True
+        self.engage()
+
+    def engage(self):
+        """Tell the controller that the effectors hold the object."""
         self.state.update(self.robot.positions, self.robot.velocities)
         with self.ramps.smoothly():
             self.grasp.engage(self.state)

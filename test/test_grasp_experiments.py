@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots carry, turn, squeeze and set down a box, in lock-step with MuJoCo's welds."""
 
+import mujoco
 import numpy as np
 import pytest
 from carrying import Carriers
+from robots import joint, link, robot
 from test_grasp import three_arms
 
 from opspace_control import Payload, PostureTask
@@ -127,17 +129,17 @@ def shift(grip, *along):
     ('tiago_dual', (((0.0, 0.0, 0.15), 0.0), ((0.05, 0.0, 0.0), 0.3))),
     ('pr2', (((0.05, 0.0, 0.05), 0.0), ((0.05, 0.0, 0.03), 0.15)))])
 def test_real_robots_lift_a_box(name, moves):
-    robot = demo_robot(name)
-    tree = RobotModel.from_urdf_file(robot.path())
-    locked = [joint for joint in tree.joint_names if joint not in robot.driven]
-    bare = SimulatedRobot(robot.path().read_text(), locked_joints=locked)
-    bare.reset(robot.start)
-    left, right = (bare.frame_pose(hand)[:3] for hand in robot.hands)
+    known = demo_robot(name)
+    tree = RobotModel.from_urdf_file(known.path())
+    locked = [other for other in tree.joint_names if other not in known.driven]
+    bare = SimulatedRobot(known.path().read_text(), locked_joints=locked)
+    bare.reset(known.start)
+    left, right = (bare.frame_pose(hand)[:3] for hand in known.hands)
     middle, gap = 0.5 * (left + right), np.linalg.norm(left - right)
     half = 0.5 * np.arctan2(right[0] - left[0], left[1] - right[1])
     size = (0.2, gap - 0.02, 0.2)
     box = Box('box', size, MASS, (*middle, 0, 0, np.sin(half), np.cos(half)))
-    scene = Carriers(robot.path(), robot.hands, [box], Payload.of_box(MASS, size), robot.start,
+    scene = Carriers(known.path(), known.hands, [box], Payload.of_box(MASS, size), known.start,
                      squeeze=20.0, locked_joints=locked, joint_friction=False, ramp_time=0.0)
     scene.hold()
     seen = carry(scene, *moves, seconds=1.5)
@@ -198,3 +200,62 @@ def test_free_flyer_slews_an_object_while_its_base_goes_elsewhere():
     np.testing.assert_allclose(seen.positions[-1, :3], list(base.values()), atol=0.01)
     # No internal forces were wanted, and hardly any are there.
     assert abs(seen.tensions).max() < 0.1
+
+
+class TestFriction:
+    """No weld: two flat pads on slides press a box of 2 kg, friction alone carries it."""
+
+    @staticmethod
+    def pads():
+        """Return the URDF of two pads, each on three slides, that face each other along y."""
+        pad = '<collision><geometry><box size="0.08 0.02 0.08"/></geometry></collision></link>'
+        parts = [link('base', 5.0)]
+        for side, place in (('l', 0.15), ('r', -0.15)):
+            parent = 'base'
+            for axis, direction in (('x', '1 0 0'), ('y', '0 1 0'), ('z', '0 0 1')):
+                child = f'{side}_{axis}'
+                body = link(child, 0.5)
+                parts += [body.replace('</link>', pad) if axis == 'z' else body, joint(
+                    f'j{child}', parent, child, 'prismatic',
+                    (f'<origin xyz="0 {place} 1"/>' if axis == 'x' else '')
+                    + f'<axis xyz="{direction}"/>'
+                    '<limit lower="-1" upper="1" effort="500" velocity="5"/>')]
+                parent = child
+        return robot(*parts)
+
+    def lift(self, tmp_path, **grasp):
+        """Lift the box by 0.1 m; return how far it came up, and slid on the pads, m."""
+        path = tmp_path / 'pads.urdf'
+        path.write_text(self.pads())
+        size = (0.2, 0.28, 0.1)
+        box = Box('box', size, 2.0, (0, 0, 1.0, 0, 0, 0, 1))
+        table = Box('table', (1, 1, 0.1), pose=(0, 0, 0.9, 0, 0, 0, 1), fixed=True)
+        scene = Carriers(path, ('l_z', 'r_z'), [box, table], Payload.of_box(2.0, size), {},
+                         contacts=True, axes='x y z', **grasp)
+        # The engine's friction creeps by 10 mm/s otherwise.
+        scene.robot.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        scene.robot.model.opt.impratio = 100.0
+        scene.engage()
+        scene.run(1.0)
+        start = scene.robot.frame_pose(scene.effectors[1])[2]
+        way = scene.way(((0.0, 0.0, 0.1), 0.0), ((0.1, 0.0, 0.0), 0.0), seconds=1.0)
+        seen = scene.run(1.5 + way.duration, way)
+        raised = seen.objects[-1, 2] - 1.0
+        slid = abs(scene.robot.frame_pose(scene.effectors[1])[2] - start - raised)
+        return raised, slid, scene.grasp
+
+    def test_the_squeeze_that_friction_wants_is_found(self, tmp_path):
+        """Half of the weight each, over μ / margin, where 1 N is asked for."""
+        raised, slid, grasp = self.lift(tmp_path, friction=0.8, squeeze=1.0)
+        assert raised == pytest.approx(0.1, abs=2e-3)
+        assert slid < 2e-3
+        assert grasp.squeezed == pytest.approx(9.81 / (0.8 / 1.5), rel=0.02)
+        assert not grasp.slips
+
+    def test_without_it_the_box_stays_where_it_is(self, tmp_path):
+        raised, _, _ = self.lift(tmp_path, squeeze=1.0)
+        assert abs(raised) < 1e-3
+
+    def test_what_no_squeeze_holds_is_told(self, tmp_path):
+        _, _, grasp = self.lift(tmp_path, friction=0.8, squeeze=1.0, max_squeeze=5.0)
+        assert grasp.slips

@@ -159,7 +159,8 @@ def exert_grips(grasp, grips, R, held, reaction, exerted):
     Write what the constraints of a grasp are to exert, ``λ + h``, in base axes.
 
     A constraint acts on the effector and its reaction on who carries the object; so h is its
-    opposite, and what is exerted on top of λ makes the two equal.
+    opposite, and what is exerted on top of λ makes the two equal. On its way in, ``held`` is ahead
+    of the object's weight: what only friction carries is squeezed before it is lifted.
     """
     for k in range(grasp.first, grasp.end):
         if grips[k].constraint < 0:
@@ -169,7 +170,7 @@ def exert_grips(grasp, grips, R, held, reaction, exerted):
             for r in range(3):
                 i = first + part + r
                 h_r = R[r, 0] * h[part] + R[r, 1] * h[part + 1] + R[r, 2] * h[part + 2]
-                exerted[i] = grasp.activation * held[i] * (reaction[i] + h_r)
+                exerted[i] = held[i] * (reaction[i] + h_r)
 
 
 @inlined
