@@ -62,7 +62,7 @@ class TestControllerEnds:
         """Damped, then released, in that order and without a jump; a clean exit."""
         first = moving(robot)
         robot.process.send_signal(number)
-        assert robot.live(10.0, lambda message: message,
+        assert robot.live(30.0, lambda message: message,
                           until=lambda: robot.process.exit_code() is not None)
         assert robot.process.exit_code() == 0
         robot.network.expect(lambda: robot.resting)
@@ -73,7 +73,7 @@ class TestControllerEnds:
         """The same, told by a traceback and an exit code."""
         with robot_under_control(hold=False, kind=Faulty) as robot:
             robot.lock_step(0.4)
-            assert robot.live(10.0, lambda message: message,
+            assert robot.live(30.0, lambda message: message,
                               until=lambda: robot.process.exit_code() is not None)
             assert robot.process.exit_code() == 1
             robot.network.expect(lambda: robot.resting)

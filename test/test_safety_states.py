@@ -64,7 +64,7 @@ class TestStateStops:
         """The robot is damped, then released; when states are back it is held where it is."""
         robot.send_goal('left', AHEAD)
         robot.live(1.0)
-        assert robot.live(10.0, until=lambda: robot.resting)
+        assert robot.live(30.0, until=lambda: robot.resting)
         assert count(robot, 'state_timeout: No new joint state') == 1
         assert 'damped, then released' in robot.process.said()
         assert 'with the present pose as goal' in robot.recover()
@@ -74,7 +74,7 @@ class TestStateStops:
     def test_for_ever(self, robot):
         """No effort is commanded, and nothing more is said; the node can still be ended."""
         robot.send_goal('left', AHEAD)
-        assert robot.live(10.0, until=lambda: robot.resting)
+        assert robot.live(30.0, until=lambda: robot.resting)
         lines = robot.process.said()
         robot.live(1.0)
         assert robot.resting
@@ -85,7 +85,7 @@ class TestStateStops:
     def test_but_is_sent_again_and_again(self, robot):
         """A frozen publisher is as good as none."""
         message = robot.state()
-        assert robot.live(10.0, lambda _: message, until=lambda: robot.resting)
+        assert robot.live(30.0, lambda _: message, until=lambda: robot.resting)
         assert count(robot, 'state_timeout') == 1
         robot.recover()
         assert comes_to_rest(robot)
@@ -136,7 +136,7 @@ class TestStateCannotBeUsed:
         assert 'control goes on with its goals' in robot.recover()
         robot.arrive('left', goal)
         assert robot.fastest < 0.5
-        assert robot.live(10.0, change, until=lambda: robot.resting)
+        assert robot.live(30.0, change, until=lambda: robot.resting)
         assert count(robot, 'state_invalid: ') == 2
         assert 'with the present pose as goal' in robot.recover()
         assert comes_to_rest(robot)
@@ -182,7 +182,7 @@ class TestTime:
             message.header.stamp.sec += 100 * (next(turns) % 2)
             return message
 
-        assert robot.live(10.0, other_clock, until=lambda: robot.resting)
+        assert robot.live(30.0, other_clock, until=lambda: robot.resting)
         assert count(robot, 'time_backwards') == 1
         assert 'with the present pose as goal' in robot.recover()
         assert comes_to_rest(robot)
@@ -215,7 +215,7 @@ class TestTime:
         goal = robot.send_goal('left', AHEAD)
         robot.lock_step(0.1, tick)
         robot.arrive('left', goal)
-        assert robot.live(10.0, until=lambda: robot.resting)
+        assert robot.live(30.0, until=lambda: robot.resting)
         assert count(robot, 'state_timeout') == 1
         robot.recover()
         assert comes_to_rest(robot)
@@ -254,7 +254,7 @@ class TestPositionJumps:
 
     def test_for_good(self, robot):
         """Released; controlled again only when somebody says that the new reading is right."""
-        assert robot.live(10.0, jumped, until=lambda: robot.resting)
+        assert robot.live(30.0, jumped, until=lambda: robot.resting)
         robot.live(3.0 * RELEASE, jumped)
         assert robot.resting
         assert count(robot, 'control goes on') == 0
@@ -265,7 +265,7 @@ class TestPositionJumps:
 
     def test_and_returns_too_late(self, robot):
         """Nor is a reading believed by itself that was wrong until the robot was released."""
-        assert robot.live(10.0, jumped, until=lambda: robot.resting)
+        assert robot.live(30.0, jumped, until=lambda: robot.resting)
         robot.live(0.1, lambda message: message)
         assert count(robot, 'control goes on') == 0
         robot.hold()
@@ -291,7 +291,7 @@ def test_too_fast(robot):
 def test_first_state_is_bad(parameters):
     """No effort is commanded before anything is known of the robot."""
     with robot_under_control(parameters, hold=False) as robot:
-        assert robot.live(10.0, empty, until=lambda: robot.commands)
+        assert robot.live(30.0, empty, until=lambda: robot.commands)
         assert robot.resting
         robot.recover()
         assert comes_to_rest(robot)

@@ -58,6 +58,7 @@ class CommandWatchdogNode(Node):
         self._alarm = None      # when the commands stopped
         self._release = None    # when the robot began to be released
         self._last = 0.0        # when the last command came
+        self._leaving = False
         self._manager = connect(self, *(self.parameters[name] for name in (
             'controller_manager', 'effort_controller', 'controller_manager_timeout')))
         self._description = RobotDescription(
@@ -133,30 +134,36 @@ class CommandWatchdogNode(Node):
     def _carries(self, now):
         """Return whether the robot is to be carried, and can be: by where it is now."""
         seen = min(self._intake.last_good, self._intake.clock.last_new)
-        return (self._release is None and self._intake.known
+        return (not self._leaving and self._intake.known and self._damping_left(now) > 0.0
                 and now - self._alarm < self.parameters['carry_time']
                 and now - seen < self.parameters['deadline'])
+
+    def _damping_left(self, now):
+        """Return how much of the damping is left of a robot that is being released."""
+        if self._release is None:
+            return 1.0
+        elapsed, release_time = now - self._release, self.parameters['release_time']
+        return max(0.0, 1.0 - elapsed / release_time) if release_time else 0.0
 
     def _brake(self, now):
         """Carry the robot, or command what is left of its damping and at last zero for a while."""
         if self._carries(now):
+            self._release = None
             self._output.carry(now)
             return
         if self._release is None:
             self._release = now
-        elapsed, release_time = now - self._release, self.parameters['release_time']
-        left = max(0.0, 1.0 - elapsed / release_time) if release_time else 0.0
-        self._output.coast(left, now)
-        self._loose = self._output.torque.any() or elapsed < release_time + _REST_TIME
+        self._output.coast(self._damping_left(now), now)
+        rested = now - self._release - self.parameters['release_time']
+        self._loose = self._output.torque.any() or rested < _REST_TIME
         if not self._loose:
             self.get_logger().info('The robot is released: zero effort is commanded.')
 
     def leave(self):
         """Do not leave the robot under the last command."""
-        now = time.perf_counter()
+        self._leaving = True
         if self._loose and self._alarm is None:
-            self._begin_alarm(now)
-        self._release = self._release or now
+            self._begin_alarm(time.perf_counter())
         while self._loose:
             self._brake(time.perf_counter())
             time.sleep(_PERIOD)
