@@ -175,6 +175,7 @@ def test_list():
 @pytest.mark.parametrize(('arguments', 'complaint'), [
     (['--robot', 'dual_amr'], 'dual_arm'),
     (['--experiment', 'torsos'], 'torso'),
+    (['--experiment', 'damping', '--view'], 'Leave out --view'),
     (['--urdf', 'x.urdf'], 'belong together'),
     (['--seconds', '1'], '--seconds'),
     (['--urdf', '/no/such.urdf', '--frames', 'a'], 'cannot be read'),
@@ -227,6 +228,14 @@ class TestRun:
         out, _ = process.communicate(timeout=200)
         assert process.returncode == (1 if 'NOT MET' in out else 0), out
         assert 'the box is lifted' in out
+
+    def test_a_study_needs_no_ros(self, tmp_path):
+        picture = tmp_path / 'damping.png'
+        process = run('--experiment', 'damping', '--output', picture)
+        out, _ = process.communicate(timeout=200)
+        assert process.returncode == 0, out
+        assert 'they still move' in out
+        assert self.size(picture)
 
     def test_view_shows_it_and_the_robot_is_left_to_the_viewers(self, tmp_path):
         pytest.importorskip('viser', reason='viser is not installed')

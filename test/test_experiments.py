@@ -12,6 +12,7 @@ from lockstep import LockStep
 from opspace_control import PoseTask, PostureTask
 from opspace_control.cli.showcase.carry import CARRIED
 from opspace_control.cli.showcase.experiments import EXPERIMENTS, experiment
+from opspace_control.cli.showcase.studies import STUDIES
 from opspace_control.errors import OpspaceError
 from opspace_control.share import share_directory
 
@@ -110,6 +111,14 @@ def test_null_space_damping_stops_a_redundant_arm():
         settled = course.times > 1.0
         assert np.linalg.norm(course.errors[settled, 0][:, [0, 2]], axis=1).max() < 1e-4
     np.testing.assert_allclose(damped.paths[:, 0], free.paths[:, 0], atol=5e-4)
+
+
+@pytest.mark.parametrize('study', STUDIES, ids=lambda study: study.name)
+def test_studies_find_what_the_papers_say(study):
+    """And the other way round they do not: each case is judged for what it is."""
+    cases = study.perform()
+    assert all(finding.met for finding in study.judge(*cases)), study.judge(*cases)
+    assert not all(finding.met for finding in study.judge(*cases[::-1]))
 
 
 def test_experiments_by_name():

@@ -42,6 +42,11 @@ def main(arguments):
         asked = _experiment(options.experiment)
         robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
         output = options.output or Path(f'opspace_demo_{asked.name if asked else robot.name}.png')
+        if hasattr(asked, 'run'):  # a study, which needs no ROS
+            if options.view or options.record:
+                raise OpspaceError(f'{asked.name} does not go over ROS 2.',
+                                   cure='Leave out --view and --record.')
+            return 0 if asked.run(output) else 1
         return 0 if _demo(asked.robot if asked else robot, options, output, asked) else 1
     except KeyboardInterrupt:
         print('\nStopped.')
@@ -57,7 +62,7 @@ def _parse(arguments):
     parser.add_argument('--frames', metavar='A,B', help='the links of its hands')
     parser.add_argument('--experiment', metavar='NAME',
                         help='torso, floor, step or carry: an experiment of the papers, with its '
-                             'robot')
+                             'robot; damping or passive: a study of one, without ROS')
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')
     parser.add_argument('--view', action='store_true',
                         help='show it in a browser; when the goals are done, the robot is yours')

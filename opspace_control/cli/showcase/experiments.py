@@ -136,13 +136,14 @@ class Experiment:
 
 
 def all_experiments():
-    """Return every `Experiment` that there is."""
+    """Return every `Experiment` and `Study` that there is."""
     from opspace_control.cli.showcase.carry import CARRIED
-    return (*EXPERIMENTS, *CARRIED)
+    from opspace_control.cli.showcase.studies import STUDIES
+    return (*EXPERIMENTS, *CARRIED, *STUDIES)
 
 
 def experiment(name):
-    """Return the `Experiment` of this name; an OpspaceError names the nearest ones otherwise."""
+    """Return the one of this name; an OpspaceError names the nearest ones otherwise."""
     known = all_experiments()
     for one in known:
         if one.name == name:

@@ -19,15 +19,16 @@ _WIDTH = 100
 _HEAD = """\
 # Gallery
 
-The experiments of the papers, repeated by this code over ROS 2 with a simulated robot, judged, and
-drawn. Each picture is made by the one command above it, which also prints what was measured and
-fails where a bound is not met. With `--view` they can be watched in a browser, with
-`--record run.mcap` kept.
+The experiments of the papers, repeated by this code with a simulated robot, judged, and drawn.
+Each picture is made by the one command above it, which also prints what was measured and fails
+where a bound is not met.
 
-In every picture, on the left the robot at its start in grey, the paths of the hands in colour,
+Most go over ROS 2: with `--view` they can be watched in a browser, with `--record run.mcap` kept.
+In their pictures, on the left the robot at its start in grey, the paths of the hands in colour,
 their goals as numbered circles and the straight lines to them dashed; on the right the errors of
 the hands, the posture that was asked for and the one that came, and the efforts of the joints as
-parts of their limits.
+parts of their limits. Others compare two controllers on one robot, in lock-step and without ROS:
+one in blue, the other in red.
 
 <!-- Made from the tables in opspace_control/cli/showcase: make gallery -->
 """

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 _HANDS = ('tab:blue', 'tab:red', 'tab:green', 'tab:purple')
-_STYLE = {'font.size': 9, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
+STYLE = {'font.size': 9, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
           'axes.spines.right': False, 'legend.frameon': False, 'axes.titlesize': 10,
           'axes.titleweight': 'bold', 'axes.titlelocation': 'left'}
 # Plots of errors begin here: below is numerical noise.
@@ -33,7 +33,7 @@ def draw(record, title, skeleton, path):
         File to write.
 
     """
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(13, 7.5), layout='constrained')
         figure.suptitle(title, fontsize=13, fontweight='bold', x=0.01, ha='left')
         grid = figure.add_gridspec(4, 2, width_ratios=[1, 1.35])

@@ -1,0 +1,172 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Experiments of the papers that compare two controllers on one robot, in lock-step, without ROS.
+
+Each is done twice, once as the paper says it and once without what the paper is about.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.cli.robots import demo_robot
+from opspace_control.cli.showcase.experiments import Finding
+
+_SHOWN = 0.01  # s, between two rows of a case
+_SETTLED = 1.0  # s
+
+
+@dataclass(frozen=True)
+class Case:
+    """
+    One of the two runs of a study, in rows.
+
+    Attributes
+    ----------
+    label : str
+    times : (k,) array
+        s
+    positions, velocities : (k, n) array
+        Of the joints, rad and rad/s.
+    paths : (k, 3) array
+        Of the task's frame, m.
+    errors : (k,) array
+        Distance from the goal along the axes that are controlled, mm.
+    skeletons : (2, lines, 2, 3) array
+        The robot at the start and at the end, m.
+
+    """
+
+    label: str
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    paths: np.ndarray
+    errors: np.ndarray
+    skeletons: np.ndarray
+
+
+@dataclass(frozen=True)
+class Study:
+    """
+    An experiment that needs no ROS.
+
+    Attributes
+    ----------
+    name, summary, title, figure : str
+        As of an `Experiment`.
+    perform : callable
+        Returns both cases.
+    judge : callable
+        Takes them, and returns Findings.
+
+    """
+
+    name: str
+    summary: str
+    title: str
+    figure: str
+    perform: Callable
+    judge: Callable
+
+    def run(self, output):
+        """Do it, print what was found, and draw it; return whether every bound was met."""
+        from opspace_control.cli.showcase.study_picture import draw
+
+        cases = self.perform()
+        findings = self.judge(*cases)
+        draw(self, cases, output)
+        print(self.summary, *findings, sep='\n  ')
+        print(f'\nPicture: {output}')
+        return all(finding.met for finding in findings)
+
+
+def _follow(label, task, posture, *, start, velocities=None, shift=(0.0, 0.0, 0.0), seconds,
+            model_passive=(), passive=()):
+    """Return the Case of the planar arm whose hand is sent away by ``shift``, m."""
+    from opspace_control import OperationalSpaceController, RobotModel, RobotState
+    from opspace_control.cli.showcase.kinematics import Reach
+    from opspace_control.simulation import SimulatedRobot
+
+    path = demo_robot('planar_3r').path()
+    model = RobotModel.from_urdf_file(path, passive_joints=model_passive)
+    robot = SimulatedRobot(path.read_text())
+    robot.reset(positions=start, velocities=velocities)
+    robot.set_status(passive=passive)
+    controller = OperationalSpaceController(model, task, posture)
+    state = RobotState(model, robot.positions, robot.velocities)
+    controller.compute_torque(state)
+    goal = task.pose
+    goal[:3] += shift
+    task.set_target(goal)
+    rows = []
+    every = round(_SHOWN / robot.timestep)
+    for step in range(round(seconds / robot.timestep) + 1):
+        state.update(robot.positions, robot.velocities)
+        robot.set_effort(controller.compute_torque(state))
+        if step % every == 0:
+            rows.append((robot.time, state.q.copy(), state.v.copy(), task.pose[:3],
+                         1e3 * np.linalg.norm(task.error[[0, 2]])))
+        robot.step()
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    reach = Reach(robot, (task.frame,), 'x z')
+    return Case(label, *columns, np.array([reach.skeleton(columns[1][row]) for row in (0, -1)]))
+
+
+def _damping():
+    from opspace_control import PoseTask, PostureTask
+
+    start = {'shoulder': 0.3, 'elbow': 1.0, 'wrist': 0.9}
+    return [_follow(label, PoseTask('hand', axes='x z', kp=400.0), PostureTask(kp=0.0, kd=kd),
+                    start=start, velocities=dict.fromkeys(start, 0.5), seconds=8.0)
+            for label, kd in (('with damping in the null space', 3.0), ('without', 0.0))]
+
+
+def _judge_damping(damped, free):
+    late, settled = damped.times > 4.0, damped.times > _SETTLED
+    return [
+        Finding('with damping, joints at rest after 4 s', abs(damped.velocities[late]).max(), 1e-3,
+                'rad/s'),
+        Finding('without, they still move', abs(free.velocities[late]).max(), 0.3, 'rad/s', True),
+        Finding('the hand is away from its goal', max(
+            damped.errors[settled].max(), free.errors[settled].max()), 0.1, 'mm')]
+
+
+def _passive():
+    from opspace_control import PoseTask
+
+    start = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
+    return [_follow(label, PoseTask('palm', axes='x z', max_linear_velocity=0.3), None, start=start,
+                    shift=(0.1, 0.0, 0.1), seconds=5.0, model_passive=known, passive=('wrist',))
+            for label, known in (('by the generalized Jacobian', ('wrist',)),
+                                 ('as if the wrist had a drive', ()))]
+
+
+def _judge_passive(knowing, believing):
+    late = knowing.times > 2.0
+    return [
+        Finding('the palm is away from its goal', knowing.errors[late].max(), 1.0, 'mm'),
+        Finding('where the wrist is believed to be driven', believing.errors[late].max(), 10.0,
+                'mm', True)]
+
+
+STUDIES = (
+    Study('damping', 'a redundant arm comes to rest by damping in the null space, [K87] Fig. 4',
+          'A redundant arm that comes to rest',
+          '[K87] Fig. 4 shows an arm of three joints in the plane whose effector is at its goal '
+          'while its joints are set moving: dissipation in operational space alone leaves the '
+          'joints moving about the goal for ever, further dissipation in the null space (7.6) '
+          'stops them. Here the joints start at 0.5 rad/s; with damping they are at rest after 4 '
+          's, without it they go on at more than 0.3 rad/s, and the hand is within 0.1 mm of its '
+          'goal in both cases.', _damping, _judge_damping),
+    Study('passive', 'the palm of an arm whose wrist has no drive goes to its goal, [JR94] Fig. 8',
+          'A joint without a drive',
+          '[JR94] Fig. 8a is a block diagram, not a course: how the generalized Jacobian, which '
+          'counts in what the passive joints are induced to do, takes a frame of an under-actuated '
+          'arm along. Here the wrist of the planar arm hangs freely, and the palm at its axis is '
+          'sent 0.14 m away. It arrives within 1 mm and stays there while the hand swings; a '
+          'controller that believes in a drive at the wrist misses by more than 10 mm.', _passive,
+          _judge_passive),
+)
