@@ -299,6 +299,35 @@ opspace_simulator:
         failed = failures(PLANAR, parameters('opspace_controler:\n  ros__parameters: {tasks: []}'))
         assert "'opspace_controler'" in failed
 
+    def test_grasps_and_contacts_are_looked_at(self, tmp_path, parameters, failures):
+        good = """
+opspace_controller:
+  ros__parameters:
+    tasks: [left, right]
+    left: {frame: l_hand}
+    right: {frame: r_hand}
+    grasps: [carry]
+    carry: {effectors: [r_hand, l_hand], mass: 3.0, squeeze: 20.0}
+    contacts: [elbow]
+    elbow: {frame: l_forearm}
+opspace_simulator:
+  ros__parameters:
+    objects: [box]
+    box: {size: [0.2, 0.5, 0.2]}
+    grasps: [carry]
+    carry: {effectors: [r_hand, l_hand], object: box}
+"""
+        path = tmp_path / 'good.yaml'
+        path.write_text(good)
+        assert facts(DUAL_ARM, str(path))['verdict'] != 'FAIL'
+        bad = good
+        for right, wrong in (('l_hand], mass', 'l_hnad], mass'), ('squeeze:', 'sqeeze:'),
+                             ('l_forearm', 'l_foreram'), ('size:', 'sise:')):
+            bad = bad.replace(right, wrong)
+        failed = failures(DUAL_ARM, parameters(bad))
+        for cure in ("'carry.squeeze'", "'l_hand'", "'l_forearm'", "'box.size'"):
+            assert cure in failed
+
     @pytest.mark.parametrize('text', ['', '- a\n- b', 'a: [', 'opspace_controller: {tasks: [a]}'])
     def test_what_is_no_parameter_file_fails(self, parameters, text, failures):
         assert 'parameter file' in failures(PLANAR, parameters(text))

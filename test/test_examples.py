@@ -103,3 +103,11 @@ def test_10_passive_joint(capsys):
     values, _ = run('10', capsys)
     assert values['knowing'] < 0.1
     assert values['believing'] > 10.0
+
+
+def test_11_grasp(capsys):
+    values, text = run('11', capsys)
+    assert abs(values['grasp'].task.error).max() < 0.5e-3
+    np.testing.assert_allclose([values['right'][1], values['left'][1]], [20.0, -20.0], atol=0.1)
+    np.testing.assert_allclose([values['right'][2], values['left'][2]], 9.81 * 1.5, atol=0.1)
+    assert 'press with 20.0 N' in text

@@ -381,3 +381,24 @@ class TestErrors:
         with pytest.raises(ControlError, match="called 'carry'"):
             OperationalSpaceController(model, PoseTask('l_hand', name='carry'),
                                        grasps=Grasp(('l_hand', 'r_hand'), name='carry'))
+
+
+def test_force_control_of_the_object_is_shared_too():
+    """[K87] (5.4): what it takes to accelerate the object, and what the environment balances."""
+    model = RobotModel.from_urdf(CASES['dual_arm'][0]())
+    task = PoseTask('r_hand', name='carry', axes='x y rx ry rz', force_axes='z')
+    grasp = Grasp(('r_hand', 'l_hand'), name='carry', payload=BOX, task=task)
+    controller = OperationalSpaceController(model, grasps=grasp, effort_limits=np.inf)
+    state = random_state(model, 9, 0.0)
+    controller.compute_torque(state)
+    grasp.engage(state)
+    resultants, expected = [], []
+    task.force.set_target([0.0, 0.0, -10.0, 0.0, 0.0, 0.0])
+    for _ in range(1000):  # an approach that is held up is a contact
+        controller.compute_torque(state)
+        acceleration, press = task._record['acceleration'], task._record['press']
+        resultants.append(grasp.resultant[2])
+        expected.append(BOX.mass * (acceleration[2] + 9.81) + press[2])
+    np.testing.assert_allclose(resultants, expected, atol=1e-6)
+    assert press[2] == pytest.approx(-10.0, rel=1e-3)
+    assert grasp.wrenches[:, 2].sum() == pytest.approx(resultants[-1])

@@ -28,6 +28,7 @@ from opspace_control.model.nodes import PRISMATIC
 from opspace_control.model.urdf import read_urdf
 from opspace_control.model.xacro import expand, read_bytes, uses_xacro
 from opspace_control.ros.controller_parameters import table_of
+from opspace_control.ros.grasp_blocks import make_contact, make_grasp
 from opspace_control.ros.parameter_file import ParameterFile, refusals
 from opspace_control.ros.robot import make_controller, make_model, make_task
 from opspace_control.ros.simulator_parameters import simulator_table
@@ -83,7 +84,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report['joints'] = _joints(model, joints, state.q)
     tasks = _tasks(model, values, findings)
     _add_tasks(report, model, state, tasks)
-    values = {**values, 'tasks': [task.name for task in tasks]}
+    values = {**values, 'tasks': [task.name for task in tasks], **_holds(model, values, findings)}
     report['cycle'] = _cycle(text, values, floating_base, state, findings)
     return verdict.judge(report)
 
@@ -103,7 +104,10 @@ def _read_parameters(path, frames, findings):
     start, rest = {}, {}
     for name, value in simulated.items():
         block, _, joint = name.partition('.')
-        (start if block == 'initial_positions' and joint else rest)[joint or name] = value
+        if block == 'initial_positions' and joint:
+            start[joint] = value
+        else:
+            rest[name] = value
     refused += refusals(rest, simulator_table(rest))
     findings += map(verdict.failure, refused)
     if file:
@@ -225,6 +229,21 @@ def _tasks(model, values, findings):
         except OpspaceError as error:
             findings.append(verdict.failure(error, f"task '{name}'"))
     return tasks
+
+
+def _holds(model, values, findings):
+    """Return the names of grasps and contacts that can be made, by kind; likewise."""
+    good = {'grasps': [], 'contacts': []}
+    for kind, make in (('grasps', make_grasp), ('contacts', make_contact)):
+        for name in values[kind]:
+            try:
+                made = make(name, values)
+                for link in getattr(made, 'effectors', None) or (made.frame,):
+                    model.frame_index(link)
+                good[kind].append(name)
+            except OpspaceError as error:
+                findings.append(verdict.failure(error, f"{kind[:-1]} '{name}'"))
+    return good
 
 
 def _add_tasks(report, model, state, tasks):
