@@ -225,6 +225,11 @@ def test_snippets_of_python_work(page, monkeypatch):
         exec(compile(text, str(page), 'exec'), values)
 
 
+def test_every_command_is_there_for_ros2_run():
+    """As doc/ros_reference.md says."""
+    assert {path.name for path in (ROOT / 'scripts').iterdir()} == set(VERBS)
+
+
 def test_no_page_has_commands_that_look_otherwise():
     """Fences of other names would not be tested."""
     for page in PAGES:
