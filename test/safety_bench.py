@@ -48,11 +48,18 @@ class Robot:
     A simulated robot between a controller node and its commands.
 
     In lock-step it makes a step for each command; live, time goes on without waiting.
+
+    Parameters
+    ----------
+    network : Network
+    **options
+        Of the SimulatedRobot.
+
     """
 
-    def __init__(self, network):
+    def __init__(self, network, **options):
         self.network = network
-        self.physics = SimulatedRobot(ROBOT, timestep=STEP)
+        self.physics = SimulatedRobot(ROBOT, timestep=STEP, **options)
         self.physics.reset(START)
         names = list(self.physics.joint_names)
         self._speeds = MODEL.velocity_limits[[MODEL.dof_index(name) for name in names]]
@@ -211,14 +218,14 @@ def check_commands(commands, step=LONGEST_STEP):
 
 
 @contextlib.contextmanager
-def robot_under_control(parameters=(), hold=True, kind=Process):
+def robot_under_control(parameters=(), hold=True, kind=Process, make=Robot):
     """
     Open a domain with a robot and its controller, which holds it when all ramps are over.
 
     Whatever happens then, commands stay bounded.
     """
     with ros_nodes.network() as network:
-        robot = Robot(network)
+        robot = make(network)
         robot.start(parameters, kind)
         if hold:
             robot.lock_step(RAMP + 0.05)

@@ -111,3 +111,19 @@ def test_11_grasp(capsys):
     np.testing.assert_allclose([values['right'][1], values['left'][1]], [20.0, -20.0], atol=0.1)
     np.testing.assert_allclose([values['right'][2], values['left'][2]], 9.81 * 1.5, atol=0.1)
     assert 'press with 20.0 N' in text
+
+
+def test_12_force(capsys):
+    values, text = run('12', capsys)
+    assert values['stages'] == ['none', 'impact', 'contact']
+    assert values['pressed'] == pytest.approx(20.0, rel=0.01)
+    assert abs(values['forces'] - 20.0).max() < 0.5
+    assert abs(values['hand'].error[1]) < 1e-3
+    assert len(text.splitlines()) == 2
+
+
+def test_13_impedance(capsys):
+    values, _ = run('13', capsys)
+    assert values['yielded'] == pytest.approx(20.0, rel=0.01)
+    overshoots = values['overshoots']
+    assert overshoots[1.0] < 0.01 < overshoots[0.7] < 0.1 < overshoots[0.3] < 0.4

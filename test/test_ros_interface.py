@@ -29,20 +29,24 @@ BEST_EFFORT = (ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE)
 SUBSCRIBED = {
     f'{NAMESPACE}/joint_states': ('sensor_msgs/msg/JointState', BEST_EFFORT),
     f'{OWN}/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
+    f'{OWN}/wrist/wrench': ('geometry_msgs/msg/WrenchStamped', BEST_EFFORT),
 }
 PUBLISHED = {
     f'{NAMESPACE}/effort_controller/commands': ('std_msgs/msg/Float64MultiArray', RELIABLE),
     f'{OWN}/controller_state': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/markers': ('visualization_msgs/msg/MarkerArray', RELIABLE),
     '/diagnostics': ('diagnostic_msgs/msg/DiagnosticArray', RELIABLE),
+    f'{OWN}/left/measured_wrench': ('geometry_msgs/msg/WrenchStamped', RELIABLE),
 }
-SERVICES = {f'{OWN}/hold': 'std_srvs/srv/Trigger'}
-for _source in ('task', 'posture', 'gravity', 'limits'):
+SERVICES = {f'{OWN}/hold': 'std_srvs/srv/Trigger', f'{OWN}/wrist/zero': 'std_srvs/srv/Trigger'}
+WITH_SENSOR = PARAMETERS | {'sensors': ['wrist'], 'wrist.frame': 'l_palm', 'left.sensor': 'wrist'}
+for _source in ('task', 'posture', 'gravity', 'grasp', 'limits'):
     PUBLISHED[f'{OWN}/controller_state/{_source}'] = ('sensor_msgs/msg/JointState', RELIABLE)
 for _task in ('left', 'right'):
     for _topic, _kind in (('target_pose', 'geometry_msgs/msg/PoseStamped'),
                           ('target_twist', 'geometry_msgs/msg/TwistStamped'),
                           ('target_accel', 'geometry_msgs/msg/AccelStamped'),
+                          ('target_wrench', 'geometry_msgs/msg/WrenchStamped'),
                           ('target_trajectory', 'trajectory_msgs/msg/MultiDOFJointTrajectory')):
         SUBSCRIBED[f'{OWN}/{_task}/{_topic}'] = (_kind, RELIABLE)
     for _topic, _kind in (('current_pose', 'geometry_msgs/msg/PoseStamped'),
@@ -60,7 +64,7 @@ COMMON = {'/parameter_events', '/rosout', '/tf', '/tf_static', '/clock',
 def running():
     """Return a network with an active controller in a namespace."""
     with ros_nodes.network() as network:
-        network.start('controller', PARAMETERS, ['--remap', f'__ns:={NAMESPACE}'])
+        network.start('controller', WITH_SENSOR, ['--remap', f'__ns:={NAMESPACE}'])
         network.publisher(JointState, f'{NAMESPACE}/joint_states', ros_nodes.LATCHED)
         # The interface is complete: discovery tells of everything in order.
         # Endpoints may be known before the node that they belong to.
@@ -128,7 +132,7 @@ def test_readme_tells_of_every_topic_and_service():
     told = set(re.findall(r'`([\w~/<>]+)`', table))
     for name in (*SUBSCRIBED, *PUBLISHED, *SERVICES):
         short = name.replace(f'{OWN}/', '~/').replace(f'{NAMESPACE}/', '')
-        short = re.sub('/(left|right)/', '/<task>/', short)
+        short = re.sub('/(left|right)/', '/<task>/', short).replace('/wrist/', '/<sensor>/')
         short = re.sub('controller_state/.*', 'controller_state/<source>', short)
         assert short in told, short
 

@@ -143,7 +143,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize(('name', 'cure'), [
         ('updaterate', "'update_rate'"), ('hand.kpp', "'hand.kp'"), ('kp', "'hand.kp'"),
-        ('left.kp', "If 'left' is a task, name it in tasks."), ('Tasks', "'tasks'")])
+        ('left.kp', "If 'left' is one, name it in tasks"), ('Tasks', "'tasks'")])
     def test_unknown_names(self, name, cure):
         refusal, = self.of(**{name: 1.0})
         assert f'There is no parameter {name}.' in refusal

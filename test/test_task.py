@@ -205,6 +205,32 @@ class TestForceControl:
         OperationalSpaceController(model, [task]).hold()
         assert not task.force.target.any() and task.target is None
 
+    def test_what_is_pressed_with_fades_when_told_to_hold(self):
+        task = PoseTask('tip', force_axes='z', force=ForceControl(
+            approach_velocity=0.0, approach_rate=0.0))
+        task.force.set_target([0, 0, 5, 0, 0, 0])
+        bench = LawBench(task)
+        assert bench.cycle()['press'][2] == 5.0
+        task.clear_target()
+        presses = [float(bench.cycle()['press'][2]) for _ in range(1000)]
+        assert abs(np.diff([5.0, *presses])).max() < 0.051
+        assert presses[300] < 0.3 and presses[-1] == 0.0 and not task.force.target.any()
+        task.force.set_target([0, 0, 4, 0, 0, 0])
+        assert bench.cycle()['press'][2] == 4.0
+
+    def test_it_begins_anew_when_told_to(self):
+        task = PoseTask('tip', force_axes='z', force=ForceControl(ForceSensor('wrist')))
+        bench = LawBench(task)
+        bench.sensors['gravity'] = 0.0
+        task.force.set_target([0, 0, 5, 0, 0, 0])
+        for _ in range(300):
+            task.force.sensor.update([0, 0, -3, 0, 0, 0])
+            bench.cycle()
+        assert task.force.contact == 'contact' and bench.tasks['force']['integral'].any()
+        task.force.restart()
+        assert task.force.contact == 'none' and not bench.tasks['force']['integral'].any()
+        assert not task.force.target.any()
+
     def test_parts_belong_to_one_task(self):
         force, impedance = ForceControl(), Impedance()
         PoseTask('a', force=force, impedance=impedance)

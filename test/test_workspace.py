@@ -31,7 +31,7 @@ from opspace_control.model.nodes import WORLD
 # What a cycle writes before it reads it: whole arguments, and fields of the others.
 SCRATCH = {
     'states': NODE_STATE.names,
-    'points': [name for name in POINT.names if name not in ('frame', 'other', 'axes')],
+    'points': [name for name in POINT.names if POINT[name].base.kind == 'f' and name != 'axes'],
     'tasks': ['R', 'p', 'lag', 'rate', 'asked', 'acceleration', 'push', 'compliant', 'press',
               'wrench'],
     'cycles': ['least_eigenvalue', 'R'], 'a_null': None, 'a_task': None, 'passive_torque': None,

@@ -12,6 +12,7 @@ from opspace_control.ros import watchdog_parameters as watchdog
 from opspace_control.ros.documentation import markdown, yaml_block
 from opspace_control.ros.grasp_parameters import CONTACT, GRASP
 from opspace_control.ros.parameter_table import Parameter
+from opspace_control.ros.task_parameters import SENSOR, TASK
 
 # Given by the launch file or the demo, which know where the robot's file is.
 _GIVEN_ELSEWHERE = {'robot_description': None}
@@ -34,8 +35,10 @@ def main(arguments):
 
 def tables():
     """Return the parameters of all nodes as Markdown."""
-    blocks = [parameter.named(f'<{kind}>.{parameter.name}') for kind, table in (
-        ('task', controller.TASK), ('grasp', GRASP), ('contact', CONTACT)) for parameter in table]
+    blocks = [parameter.named(f'<{kind}>.{parameter.name}')
+              for kind, table in (('task', TASK), ('grasp', GRASP), ('contact', CONTACT),
+                                  ('sensor', SENSOR))
+              for parameter in table]
     return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *blocks])}\n'
             f'**`opspace_command_watchdog`**\n\n{markdown(watchdog.NODE)}\n'
             f'**`opspace_simulator`**\n\n{markdown(_simulator_documentation())}')

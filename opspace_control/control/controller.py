@@ -39,6 +39,7 @@ from opspace_control.tasks import PostureTask
 from opspace_control.tasks.binding import bind_tasks
 from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.posture import bind_posture
+from opspace_control.tasks.task import OperationalTask
 
 # Of pure damping: a robot left to it loses two thirds of its speed in a tenth of a second.
 DAMPING_RATE = 10.0  # 1/s
@@ -266,6 +267,12 @@ class OperationalSpaceController(ControllerState):
         for task in self.tasks.values():
             task.clear_target()
         self.posture.clear_target()
+
+    def forget_forces(self):
+        """Let all tasks begin anew with force control: no contact, no wrench that is wanted."""
+        for task in self.tasks.values():
+            if isinstance(task, OperationalTask):
+                task.force.restart()
 
     def _checked(self, state, out):
         """Return where a result goes, having checked whose state this is."""

@@ -74,7 +74,7 @@ def nearly_lost(axes, threshold=SINGULARITY_THRESHOLD):
 
 def task_freedom(model, state, tasks, below=None):
     """
-    Return the `Freedom` that all ``tasks`` (PoseTask, at least one) have together.
+    Return the `Freedom` that all ``tasks`` (at least one) have together.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def task_freedom(model, state, tasks, below=None):
         The robot; passive and locked joints accelerate nothing of their own.
     state : RobotState
         Made for this model.
-    tasks : sequence of PoseTask
-        Their frames and axes count, not their goals.
+    tasks : sequence of OperationalTask
+        Their frames and controlled axes count, not their goals.
     below : float, optional
         Scaled eigenvalue below which a direction is told of; what is `nearly_lost` where these are
         all tasks if not given.
@@ -95,9 +95,10 @@ def task_freedom(model, state, tasks, below=None):
 
     """
     frames, mass = [task.frame for task in tasks], model.nodes['mass'].sum()
-    inverse_inertia = operational_space(model, state, frames).inverse_inertia
+    S = _specification(model, state, tasks)
+    inverse_inertia = S @ operational_space(model, state, frames).inverse_inertia @ S.T
     # Active joints alone are measured by what all joints that are free can do.
-    whole = free_responses(model, state, frames)[0]
+    whole = S @ free_responses(model, state, frames)[0] @ S.T
     return scaled_freedom(
         inverse_inertia, tasks, _scale(whole.diagonal(), 1.0 / mass), below)
 
@@ -105,7 +106,7 @@ def task_freedom(model, state, tasks, below=None):
 def scaled_freedom(inverse_inertia, tasks, scale, below=None):
     """Return the `Freedom` of ``tasks`` with this Λ⁻¹ (6m, 6m), its rows scaled by (6m,)."""
     chosen = [(6 * e + r, (task.name, axis)) for e, task in enumerate(tasks)
-              for r, axis in enumerate(AXES) if axis in task.axes]
+              for r, axis in enumerate(AXES) if axis in task.controlled_axes]
     index, rows = [i for i, _ in chosen], [row for _, row in chosen]
     scaled = (scale[:, None] * inverse_inertia * scale)[np.ix_(index, index)]
     eigenvalues, vectors = np.linalg.eigh(scaled)
@@ -119,6 +120,16 @@ def scaled_freedom(inverse_inertia, tasks, scale, below=None):
         immovable=tuple(row for row, yes in zip(rows, fixed, strict=True) if yes),
         weak=tuple(Direction(float(value), dict(zip(rows, _normalised(vector), strict=True)))
                    for value, vector in zip(values, directions, strict=True)))
+
+
+def _specification(model, state, tasks):
+    """Return what turns base axes into the axes of all tasks, S_f and S_τ of [K87] (2.3)."""
+    names = [name or model.root_link for task in tasks for name in task.axes_frame]
+    poses = model.forward_kinematics(state, names)
+    S = np.zeros((6 * len(tasks), 6 * len(tasks)))
+    for k, name in enumerate(frame for task in tasks for frame in task.axes_frame):
+        S[3 * k:3 * k + 3, 3 * k:3 * k + 3] = poses[name][:3, :3].T if name else np.eye(3)
+    return S
 
 
 def gravity_forces(model, q):

@@ -15,6 +15,7 @@ from opspace_control.ros.interface import Interface
 from opspace_control.ros.joints import joint_status
 from opspace_control.ros.odometry import BaseOdometry
 from opspace_control.ros.robot import apply_gains, make_controller
+from opspace_control.ros.task_blocks import check_frames
 from opspace_control.ros.warm_up import warm_up
 
 # Which joints are active: changed as a whole, at once.
@@ -95,9 +96,12 @@ class Configuration:
                or 'none')
             + f'; passive: {self._named(model.passive)}; locked: {self._named(model.locked)}.')
 
-    def check(self, values):
-        """Raise an OpspaceError if the joints cannot have the status that parameters give them."""
-        self._controller.check_status(*self._status(values))
+    def check(self, values, names):
+        """Raise an OpspaceError if changes of these names to these values do not fit the robot."""
+        if not STATUS_PARAMETERS.isdisjoint(names):
+            self._controller.check_status(*self._status(values))
+        check_frames([task for task in values['tasks'] if f'{task}.axes_frame' in names],
+                     self._controller.model, values)
 
     def apply_soon(self, names):
         """Take over the present values of these parameters when the control cycle has time."""

@@ -79,6 +79,7 @@ class ControlCycle:
         self.envelope.restart()
         self.supervisor.restart()
         self.ramps.start_from_zero(*_PULLS)
+        self._controller.forget_forces()
         self.statistics.restart()
         self._released = False
         self.recovered = False      # set after a trip, for who has to look after it
@@ -145,7 +146,7 @@ class ControlCycle:
             dt = min(self._intake.spend(), LONGEST_STEP)
             self.ramps.advance(dt)
             self.move_goals(self.time)
-            self._controller.compute_torque(self.state, out=self.commanded)
+            self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
             self._output.send(dt, now)
         except SafetyError as error:
             self._trip(error, now)
@@ -242,6 +243,7 @@ class ControlCycle:
         goals = 'its goals'
         if self.supervisor.resume():
             self.hold_goals()
+            self._controller.forget_forces()
             goals = 'the present pose as goal; send others again'
         self.ramps.start_from_zero(*_PULLS)
         self.recovered = True

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.command_path import command_order, when_there
-from opspace_control.ros.configuration import STATUS_PARAMETERS, Configuration
+from opspace_control.ros.configuration import Configuration
 from opspace_control.ros.controller_manager import connect
 from opspace_control.ros.controller_parameters import NODE, table_of
 from opspace_control.ros.description import RobotDescription
@@ -22,7 +22,7 @@ from opspace_control.ros.grasp_blocks import make_grasp
 from opspace_control.ros.handover import Handover
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST
-from opspace_control.ros.robot import check_gains
+from opspace_control.ros.task_blocks import check_task
 
 _WATCH_PERIOD = 0.01  # s
 _REST_TIME = 0.05  # s, of zero effort, for who keeps to the last command
@@ -208,7 +208,7 @@ class ControllerNode(LifecycleNode):
     def _check_parameters(self, values, names):
         for task in values['tasks']:
             if any(name.startswith(f'{task}.') for name in names):
-                check_gains(task, values)
+                check_task(task, values, names)
         for grasp in values['grasps']:
             if any(name.startswith(f'{grasp}.') for name in names):
                 make_grasp(grasp, values)
@@ -217,8 +217,8 @@ class ControllerNode(LifecycleNode):
             if lower > upper:
                 raise RosInterfaceError(
                     f'limits.workspace_lower: {lower:g} is above workspace_upper, {upper:g}')
-        if self._configuration and not STATUS_PARAMETERS.isdisjoint(names):
-            self._configuration.check(values)
+        if self._configuration:
+            self._configuration.check(values, names)
 
     def _on_change(self, names):
         if self._active:

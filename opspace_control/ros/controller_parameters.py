@@ -9,6 +9,7 @@ from dataclasses import replace
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.grasp_parameters import CONTACT, GRASP
 from opspace_control.ros.parameter_table import Parameter, names_in
+from opspace_control.ros.task_parameters import SENSOR, TASK
 
 COMMAND_TOPIC = Parameter(
     'command_topic', 'string', 'effort_controller/commands',
@@ -58,6 +59,8 @@ NODE = (
               'Configure and activate without being asked, as soon as the robot is known.'),
     Parameter('tasks', 'string_array', [],
               'Names of the tasks; each has a block of parameters and topics of its own.'),
+    Parameter('sensors', 'string_array', [],
+              'Names of the force-torque sensors; each has a block of parameters and a topic.'),
     Parameter('grasps', 'string_array', [],
               'Names of common grasps of objects; each has a block of parameters, and a task and '
               'topics of its own.'),
@@ -142,32 +145,13 @@ NODE = (
               read_only=False),
 )
 
-# Of each task, in a block of the task's name.
-TASK = (
-    Parameter('type', 'string', 'pose', 'Kind of task.', choices=('pose',)),
-    Parameter('frame', 'string', '',
-              'Link that the task moves. Empty: the link of the same name as the task.'),
-    # One string, since YAML takes a bare y in a list for yes.
-    Parameter('axes', 'string', 'x y z rx ry rz',
-              'Controlled axes, of the base: which of x, y, z, and of the rotations about them.'),
-    Parameter('kp', 'gain', 100.0, 'Stiffness, of all six axes or of each (linear first).',
-              '1/s²', 0.0, 1e6, length=6, read_only=False),
-    Parameter('kd', 'gain', -1.0, 'Damping, of all six axes or of each. -1: critical.',
-              '1/s', -1.0, 1e4, length=6, read_only=False),
-    Parameter('max_linear_velocity', 'double', 0.5, 'Highest speed on the way to a goal.',
-              'm/s', 1e-3, math.inf, read_only=False),
-    Parameter('max_angular_velocity', 'double', 1.5, 'Highest rate of turn on the way to a goal.',
-              'rad/s', 1e-3, math.inf, read_only=False),
-)
-
-
 # Parameters or topics of the node itself are called so.
 _TAKEN = ('goals', 'limits', 'posture', 'safety')
 
 
-def controller_table(tasks, grasps=(), contacts=()):
+def controller_table(tasks, grasps=(), contacts=(), sensors=()):
     """
-    Return the parameters of a controller with these tasks, grasps and contacts.
+    Return the parameters of a controller with these tasks, grasps, contacts and sensors.
 
     Raises
     ------
@@ -178,7 +162,7 @@ def controller_table(tasks, grasps=(), contacts=()):
     taken = list(_TAKEN)
     table = list(NODE)
     for kind, names, rows in (('task', tasks, TASK), ('grasp', grasps, GRASP),
-                              ('contact', contacts, CONTACT)):
+                              ('contact', contacts, CONTACT), ('sensor', sensors, SENSOR)):
         for name in names:
             if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in taken:
                 raise RosInterfaceError(
@@ -191,4 +175,5 @@ def controller_table(tasks, grasps=(), contacts=()):
 
 def table_of(values):
     """Return the `controller_table` of a node with these values, of which some may be missing."""
-    return controller_table(*(names_in(values, kind) for kind in ('tasks', 'grasps', 'contacts')))
+    return controller_table(*(names_in(values, kind) for kind in (
+        'tasks', 'grasps', 'contacts', 'sensors')))

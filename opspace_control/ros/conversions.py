@@ -215,6 +215,24 @@ def six_from_message(message):
     return values
 
 
+def wrench_from_message(message):
+    """
+    Return a geometry_msgs/Wrench as (6,), force first.
+
+    Raises
+    ------
+    RosInterfaceError
+        A number is not finite.
+
+    """
+    a, b = message.force, message.torque
+    values = np.array([a.x, a.y, a.z, b.x, b.y, b.z])
+    if not np.isfinite(values).all():
+        raise RosInterfaceError('The wrench is not finite.', cure='Give six finite numbers.',
+                                value=values)
+    return values
+
+
 def fill_pose(message, pose):
     """Write (7,) ``[x y z qx qy qz qw]`` into a geometry_msgs/Pose."""
     p, o = message.position, message.orientation

@@ -9,6 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
 from opspace_control.control.preflight import nearly_lost, scaled_freedom
+from opspace_control.ros import sensors
 from opspace_control.ros.grasps import facts as facts_of_grasps
 from opspace_control.ros.qos import RELIABLE
 
@@ -82,6 +83,7 @@ class Diagnostics:
             warnings.append(f'{facts["missed"]} joint states had no cycle.')
         if facts['limited']:
             warnings.append('Effort limits are reached.')
+        warnings += sensors.facts(self._controller)[1]
         warnings += facts_of_grasps(self._controller)[1]
         if facts['released']:
             lost = values.get(_LOST, 'none')
@@ -105,6 +107,7 @@ class Diagnostics:
             'cycles with lost directions': str(facts['released']),
             'passive joints': self._named(self._controller.passive),
             'locked joints': self._named(self._controller.locked),
+            **sensors.facts(self._controller)[0],
             **facts_of_grasps(self._controller)[0]}
         acting = [(e, task) for e, task in enumerate(self._controller.tasks.values())
                   if task.enabled]

@@ -4,11 +4,13 @@
 
 from functools import partial
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 
 from opspace_control.ros.conversions import fill_pose, fill_twist, fill_wrench
 from opspace_control.ros.qos import RELIABLE
 from opspace_control.spatial.rotations import matrix_from_quaternion
+from opspace_control.tasks import PoseTask
 
 
 class Feedback:
@@ -26,15 +28,18 @@ class Feedback:
         self._outlets = []
 
     def add(self, topic, message, fill, qos=RELIABLE):
-        """Add a topic: ``fill(stamp)`` brings its one message up to date with the last cycle."""
+        """
+        Add a topic: ``fill(stamp)`` brings its one message up to date with the last cycle.
+
+        Where it returns False there is nothing to say.
+        """
         publisher = self._node.create_publisher(type(message), topic, qos)
         self._outlets.append((publisher, message, fill))
 
     def publish(self, stamp):
         """Publish what the last cycle found, for a joint state of this time stamp."""
         for publisher, message, fill in self._outlets:
-            if publisher.get_subscription_count():
-                fill(stamp)
+            if publisher.get_subscription_count() and fill(stamp) is not False:
                 publisher.publish(message)
 
     def destroy(self):
@@ -45,10 +50,11 @@ class Feedback:
 
 def add_task_topics(feedback, controller, frames):
     """
-    Add each task's ``current_pose``, ``error`` and ``wrench``.
+    Add each task's ``current_pose``, ``error``, ``wrench`` and ``measured_wrench``.
 
     Pose and error are in the base frame; ``error`` is goal minus pose: metres, and the rotation
-    vector in radians. ``wrench`` is what the task commands, at its frame's origin and in its axes.
+    vector in radians. ``wrench`` is what the task commands, at its frame's origin and in its axes;
+    ``measured_wrench``, only of tasks with a sensor that is heard, what the robot applies there.
 
     Parameters
     ----------
@@ -61,10 +67,14 @@ def add_task_topics(feedback, controller, frames):
 
     """
     for task in controller.tasks.values():
-        for topic, kind, frame, fill in (
-                ('current_pose', PoseStamped, frames.base, _fill_current_pose),
-                ('error', TwistStamped, frames.base, _fill_error),
-                ('wrench', WrenchStamped, frames.named(task.frame), _fill_task_wrench)):
+        own = frames.named(task.frame)
+        for topic, kind, frame, fill, there in (
+                ('current_pose', PoseStamped, frames.base, _fill_current_pose, True),
+                ('error', TwistStamped, frames.base, _fill_error, isinstance(task, PoseTask)),
+                ('wrench', WrenchStamped, own, _fill_task_wrench, True),
+                ('measured_wrench', WrenchStamped, own, _fill_measured_wrench, task.force.sensor)):
+            if not there:
+                continue
             message = kind()
             message.header.frame_id = frame
             feedback.add(f'~/{task.name}/{topic}', message, partial(fill, task, message))
@@ -81,6 +91,20 @@ def _fill_error(task, message, stamp):
 
 
 def _fill_task_wrench(task, message, stamp):
+    _fill_own_axes(task, message, stamp, task.wrench.reshape(2, 3))
+
+
+def _fill_measured_wrench(task, message, stamp):
+    measured = task.force.measured
+    if measured is None:
+        return False
+    _fill_own_axes(task, message, stamp,
+                   np.einsum('kbt,kt->kb', task.axes_in_base, measured.reshape(2, 3)))
+    return True
+
+
+def _fill_own_axes(task, message, stamp, wrench):
+    """Write a wrench (2, 3) in base axes along those of the task's frame."""
     message.header.stamp = stamp
     R = matrix_from_quaternion(task.pose[3:])
-    fill_wrench(message.wrench, (task.wrench.reshape(2, 3) @ R).reshape(6))
+    fill_wrench(message.wrench, (wrench @ R).reshape(6))

@@ -1,12 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Goals that arrive on topics: poses of the tasks and how they move, positions of the joints."""
+"""Goals that arrive on topics: poses and wrenches of the tasks, positions of the joints."""
 
 import time
 from functools import partial
 
 import numpy as np
-from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped
+from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import MultiDOFJointTrajectory
@@ -18,10 +18,12 @@ from opspace_control.ros.conversions import (
     nanoseconds,
     pose_from_message,
     six_from_message,
+    wrench_from_message,
 )
 from opspace_control.ros.moving_goals import MovingGoals
 from opspace_control.ros.qos import RELIABLE
 from opspace_control.ros.trajectories import check_speed, read_trajectory
+from opspace_control.tasks import PoseTask
 
 _COMPLAIN_EVERY = 1.0  # s
 _COMPLAIN_RARELY = 10.0  # s
@@ -67,11 +69,7 @@ class Goals:
         self._services = []
         self._subscriptions = []
         for task in controller.tasks.values():
-            for name, kind, take in (
-                    ('target_pose', PoseStamped, self._on_pose),
-                    ('target_twist', TwistStamped, self._on_twist),
-                    ('target_accel', AccelStamped, self._on_acceleration),
-                    ('target_trajectory', MultiDOFJointTrajectory, self._on_trajectory)):
+            for name, kind, take in self._kinds_of_goals(task):
                 self._listen(kind, f'~/{task.name}', name, take, task)
             if task.name not in controller.grasps:  # those are engaged instead
                 self._services.append(node.create_service(
@@ -95,6 +93,15 @@ class Goals:
         """Take goals that had to wait; to be called every now and then."""
         for take in self.pace.due(time.perf_counter()):
             take()
+
+    def _kinds_of_goals(self, task):
+        """Yield topic, message type and callback of each goal that a task understands."""
+        if isinstance(task, PoseTask):
+            yield 'target_pose', PoseStamped, self._on_pose
+            yield 'target_twist', TwistStamped, self._on_twist
+            yield 'target_accel', AccelStamped, self._on_acceleration
+            yield 'target_trajectory', MultiDOFJointTrajectory, self._on_trajectory
+        yield 'target_wrench', WrenchStamped, self._on_wrench
 
     def _listen(self, kind, owner, name, take, task):
         topic, superseded = f'{owner}/{name}', _SUPERSEDED.get(name)
@@ -147,6 +154,24 @@ class Goals:
         for position in trajectory.positions:
             self.limits.check_position(task, position)
         self.moving.follow(task, trajectory, self._start(message.header.stamp, trajectory.duration))
+
+    def _on_wrench(self, message, task):
+        """Take the wrench that a task is to apply, in any axes, to be kept along the task's own."""
+        if not task.force_axes:
+            raise RosInterfaceError(f"No axis of '{task.name}' controls force.", task=task.name,
+                                    cure=f'Name some in {task.name}.force_axes.')
+        self._need_state()
+        wrench = wrench_from_message(message.wrench).reshape(2, 3)
+        frame = message.header.frame_id
+        if frame:
+            R = self._frames.in_base(frame)[:3, :3]
+            wrench = np.einsum('kbt,bf,kf->kt', self._axes_of(task), R, wrench)
+        task.force.set_target(wrench.reshape(6))
+
+    def _axes_of(self, task):
+        """Return the axes of a task where the robot is now, by column, in the base, (2, 3, 3)."""
+        return np.array([self._frames.in_base(self._frames.named(link))[:3, :3] if link
+                         else np.eye(3) for link in task.axes_frame])
 
     def _start(self, stamp, duration):
         """Return when a trajectory with this time stamp begins, ns: now, if it has none."""

@@ -15,6 +15,7 @@ from opspace_control.ros.grasps import Grasps
 from opspace_control.ros.joint_efforts import JointEfforts
 from opspace_control.ros.markers import GoalTransforms, TaskMarkers
 from opspace_control.ros.qos import TF
+from opspace_control.ros.sensors import Sensors
 from opspace_control.ros.transforms import Transforms
 
 
@@ -53,6 +54,8 @@ class Interface:
                               parameters['frame_prefix'], parameters['odom_frame'])
         self._goals = Goals(node, controller, cycle, self._frames)
         undo.callback(self._goals.destroy)
+        self._sensors = Sensors(node, controller, self._frames)
+        undo.callback(self._sensors.destroy)
         self._feedback = Feedback(node)
         undo.callback(self._feedback.destroy)
         add_task_topics(self._feedback, controller, self._frames)
@@ -80,6 +83,7 @@ class Interface:
     def watch(self):
         """Do what does not wait for the next message; to be called every now and then."""
         self._goals.take_due()
+        self._sensors.watch()
 
     def hold(self):
         """Make the present pose every goal, and hold what is held where it is."""

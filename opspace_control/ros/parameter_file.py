@@ -15,6 +15,7 @@ _KINDS = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
 _ALLOWED = {
     'bool': {'bool'},
     'double': {'double'},
+    'integer': {'integer'},
     'string': {'string'},
     'string_array': {'string_array'},
     'double_array': {'double_array'},

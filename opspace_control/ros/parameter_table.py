@@ -9,7 +9,7 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 
 # Parameters that list what has a block of its own.
-_LISTS = ('tasks', 'grasps', 'contacts', 'objects')
+_LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'objects')
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Parameter:
             return ''
         if self.type == 'gain':
             return self._gain_refusal(value)
-        if self.type == 'double':
+        if self.type in ('double', 'integer'):
             return self._number_refusal(value)
         if self.choices and value not in self.choices:
             return f'{self.name} must be one of {", ".join(self.choices)}, not {value!r}'
@@ -95,8 +95,9 @@ def unknown_parameter(name, known):
         cure = nearest(name, [other for other in known if other.endswith(f'.{name}')] or known)
     else:
         lists = [kind for kind in _LISTS if kind in known]
-        cure = nearest(name, known) + ''.join(
-            f" If '{block}' is a {kind[:-1]}, name it in {kind}." for kind in lists)
+        *most, last = lists or ['']
+        choice = f'{", ".join(most)} or {last}' if most else last
+        cure = nearest(name, known) + (f" If '{block}' is one, name it in {choice}." * bool(lists))
     return RosInterfaceError(f'There is no parameter {name}.', cure=cure, parameter=name)
 
 

@@ -6,7 +6,12 @@ import math
 from collections import ChainMap
 from collections.abc import Mapping
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.parameter import Parameter as RosParameter
 
@@ -16,6 +21,7 @@ from opspace_control.ros.parameter_table import unknown_parameter
 _TYPES = {
     'bool': RosParameter.Type.BOOL,
     'double': RosParameter.Type.DOUBLE,
+    'integer': RosParameter.Type.INTEGER,
     'string': RosParameter.Type.STRING,
     'string_array': RosParameter.Type.STRING_ARRAY,
     'double_array': RosParameter.Type.DOUBLE_ARRAY,
@@ -143,4 +149,7 @@ def _descriptor(parameter):
     if math.isfinite(parameter.minimum) and parameter.type in ('double', 'gain'):
         descriptor.floating_point_range = [
             FloatingPointRange(from_value=parameter.minimum, to_value=parameter.maximum)]
+    if parameter.type == 'integer':
+        descriptor.integer_range = [
+            IntegerRange(from_value=parameter.minimum, to_value=parameter.maximum, step=1)]
     return descriptor

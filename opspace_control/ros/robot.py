@@ -2,15 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller that a set of parameters describes."""
 
-import numpy as np
-
 from opspace_control.control import OperationalSpaceController
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import KinematicTree
 from opspace_control.ros.grasp_blocks import apply_grasps, make_contact, make_grasp
 from opspace_control.ros.joints import command_joints, joint_status
-from opspace_control.tasks import PoseTask, PostureTask
+from opspace_control.ros.task_blocks import (
+    apply_motion,
+    apply_sensor,
+    apply_task,
+    make_sensors,
+    make_task,
+)
+from opspace_control.tasks import PostureTask
 
 
 def make_model(description, parameters, *, floating_base=False):
@@ -78,8 +83,9 @@ def make_controller(description, parameters, *, floating_base=False):
 
     """
     model, joints = make_model(description, parameters, floating_base=floating_base)
+    sensors = make_sensors(parameters)
     controller = OperationalSpaceController(
-        model, [make_task(name, parameters) for name in parameters['tasks']],
+        model, [make_task(name, parameters, sensors) for name in parameters['tasks']],
         PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),
         constraints=[make_contact(name, parameters) for name in parameters['contacts']],
         grasps=[make_grasp(name, parameters) for name in parameters['grasps']],
@@ -88,22 +94,9 @@ def make_controller(description, parameters, *, floating_base=False):
     return controller, joints
 
 
-def make_task(name, parameters):
-    """Return the task of this name, or raise a TaskError if its parameters cannot be used."""
-    block = {key: parameters[f'{name}.{key}'] for key in (
-        'axes', 'kp', 'kd', 'max_linear_velocity', 'max_angular_velocity')}
-    return PoseTask(parameters[f'{name}.frame'] or name, name=name, **block)
-
-
-def check_gains(name, parameters):
-    """Raise a TaskError if gains of this task, each of them good, do not go with each other."""
-    if 0.0 in np.atleast_1d(parameters[f'{name}.kd']):  # or they do
-        make_task(name, parameters)
-
-
 def apply_gains(controller, parameters, changed):
     """
-    Give tasks and posture the gains and velocity limits of checked parameters.
+    Give tasks, sensors and posture the values of checked parameters.
 
     Parameters
     ----------
@@ -116,16 +109,10 @@ def apply_gains(controller, parameters, changed):
 
     """
     for name, task in controller.tasks.items():
-        own = {other for other in changed if other.startswith(f'{name}.')}
-        limited = own & {f'{name}.max_linear_velocity', f'{name}.max_angular_velocity'}
-        if limited:
-            # A limit needs damping: without limits, the gains can change in any order.
-            task.max_linear_velocity = task.max_angular_velocity = float('inf')
-        if own:
-            task.set_gains(parameters[f'{name}.kp'], parameters[f'{name}.kd'])
-        if limited:
-            task.max_linear_velocity = parameters[f'{name}.max_linear_velocity']
-            task.max_angular_velocity = parameters[f'{name}.max_angular_velocity']
+        apply = apply_task if name in parameters['tasks'] else apply_motion  # that of a grasp
+        apply(task, parameters, changed)
+    for sensor in controller.sensors.values():
+        apply_sensor(sensor, parameters, changed)
     apply_grasps(controller, parameters, set(changed))
     if any(name.startswith('posture.') for name in changed):
         controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])

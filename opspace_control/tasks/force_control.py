@@ -124,7 +124,20 @@ class ForceControl:
                 f'{self._owner}: target wrench {wrench} is more than max_force = '
                 f'{self.max_force:g} N or max_moment = {self.max_moment:g} N·m.',
                 cure='Want less, or allow more.', value=wrench)
-        self._record['target'] = wrench
+        self._record['target'], self._record['leaving'] = wrench, False
+
+    def release(self):
+        """Want no force any more: what is pressed with fades within some tenths of a second."""
+        if self.contact == 'none':
+            self.set_target()
+        else:
+            self._record['leaving'] = True
+
+    def restart(self):
+        """Forget contact, what was wanted and what was summed up, at once."""
+        self.set_target()
+        self._record['contact'] = self._record['held_up'] = self._record['integral'] = 0.0
+        self._record['rising'] = False
 
     def set_gains(self, kp=None, ki=None, damping=None):
         """

@@ -34,12 +34,17 @@ FORCE = np.dtype([
     ('contact', np.float64),          # 0: none; up to 1: impact; from 1 to 2: force comes in
     ('rising', np.bool_),             # whether contact is being established, or is
     ('held_up', np.float64),          # for so long the approach has been, s
+    ('leaving', np.bool_),            # whether what is wanted fades
 ], align=True)
 
 # An approach slower than half of what is wanted, for as many times 1 / k_vf, has met something ...
 _PATIENCE = 8.0
 # ... and, where nothing is felt, lost it when it has been faster for as many times longer.
 _LONGER = 4.0
+
+# In which a target that fades loses all but a third, s, and what is left of it is nothing, N.
+_FADING_TIME = 0.1
+_NOTHING = 1e-2
 
 
 @inlined
@@ -67,8 +72,14 @@ def feel_wrench(task, point, sensors):
 
 
 @inlined
-def size_wanted(force):
-    """Write the sizes of the force and of the moment that are wanted."""
+def size_wanted(force, dt):
+    """Write the sizes of the force and of the moment that are wanted; let them fade, if told to."""
+    if force.leaving:
+        left = math.exp(-dt / _FADING_TIME)
+        if max(force.wanted[0], force.wanted[1]) < _NOTHING:
+            left, force.leaving = 0.0, False
+        for r in range(6):
+            force.target[r] *= left
     for part in range(2):
         square = 0.0
         for r in range(3 * part, 3 * part + 3):
@@ -192,9 +203,9 @@ def demand_force(task, point, sensors, dt, limited):
     """
     force = task.force
     feel_wrench(task, point, sensors)
-    size_wanted(force)
+    size_wanted(force, dt)
     engaged = follow_contact(task, dt)
-    approaching = 0.0 if force.rising else max(1.0 - force.contact, 0.0)
+    approaching = 0.0 if force.rising or force.leaving else max(1.0 - force.contact, 0.0)
     for part in range(2):
         first, wanted = 3 * part, force.wanted[part]
         speed = approaching * force.approach[part] / wanted if wanted > 0.0 else 0.0

@@ -100,11 +100,19 @@ class OperationalTask(RankedTask):
         self._hold_axes([axis in self.axes and axis not in before for axis in AXES])
 
     def clear_target(self):
-        """Make the pose seen at the next cycle the goal, and no force the wrench wanted."""
+        """Make the pose seen at the next cycle the goal, and let what is pressed with fade."""
         record = self._record
         record['target_p'], record['target_R'] = np.nan, np.eye(3)
         record['target_twist'], record['target_acceleration'] = 0.0, 0.0
-        self.force.set_target()
+        self.force.release()
+
+    @property
+    def target(self):
+        """Goal; None, since there is none."""
+
+    @property
+    def error(self):
+        """Distance to the goal; None, since there is none."""
 
     @property
     def pose(self):
@@ -129,6 +137,11 @@ class OperationalTask(RankedTask):
     def force_axes(self):
         """Names of the axes along which force is controlled."""
         return self._force_axes
+
+    @property
+    def controlled_axes(self):
+        """Names of both."""
+        return tuple(axis for axis in AXES if axis in (*self.axes, *self._force_axes))
 
     @property
     def axes_frame(self):

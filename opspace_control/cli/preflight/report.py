@@ -30,8 +30,9 @@ from opspace_control.model.xacro import expand, read_bytes, uses_xacro
 from opspace_control.ros.controller_parameters import table_of
 from opspace_control.ros.grasp_blocks import make_contact, make_grasp
 from opspace_control.ros.parameter_file import ParameterFile, refusals
-from opspace_control.ros.robot import make_controller, make_model, make_task
+from opspace_control.ros.robot import make_controller, make_model
 from opspace_control.ros.simulator_parameters import simulator_table
+from opspace_control.ros.task_blocks import make_task
 
 # Control cycles timed; random postures, for the largest gravity forces and, fewer, for what a task
 # reaches away from home. Robots of more than a hundred joints get less.
@@ -270,7 +271,7 @@ def _add_tasks(report, model, state, tasks):
 
     active = ~(model.locked | model.passive)
     report['tasks'] = [{
-        'name': task.name, 'frame': task.frame, 'axes': list(task.axes),
+        'name': task.name, 'frame': task.frame, 'axes': list(task.controlled_axes),
         'joints': int(model.jacobian(state, [task.frame])[:, active].any(axis=0).sum()),
         **freedom([task])} for task in tasks]
     report['together'] = None

@@ -1,0 +1,170 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The tasks and sensors that blocks of parameters describe."""
+
+import math
+
+import numpy as np
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.model.topology import nearest
+from opspace_control.tasks import (
+    ForceControl,
+    ForceSensor,
+    ForceTask,
+    Impedance,
+    OrientationTask,
+    PoseTask,
+    PositionTask,
+)
+from opspace_control.tasks.targets import AXES
+
+TASK_TYPES = {'pose': PoseTask, 'position': PositionTask, 'orientation': OrientationTask,
+              'force': ForceTask}
+_GAINS = ('kp', 'ki', 'damping')
+_CONTACT = ('max_force', 'max_moment', 'approach_velocity', 'approach_rate', 'contact_force',
+            'contact_moment', 'impact_time')
+_AXES = ('axes', 'force_axes', 'axes_frame')
+_LIMITS = ('max_linear_velocity', 'max_angular_velocity')
+_SENSOR = ('bias', 'tool_mass', 'tool_center', 'cutoff', 'timeout')
+
+
+def make_sensors(parameters):
+    """Return the sensors by name, or raise a TaskError if their parameters cannot be used."""
+    return {name: ForceSensor(parameters[f'{name}.frame'] or name, name=name,
+                              **{key: parameters[f'{name}.{key}'] for key in _SENSOR})
+            for name in parameters['sensors']}
+
+
+def make_task(name, parameters, sensors=None):
+    """
+    Return the task of this name.
+
+    Parameters
+    ----------
+    name : str
+        Of its block.
+    parameters : mapping
+        Values of the controller node's parameters.
+    sensors : dict of str to ForceSensor, optional
+        Those that there are; if not given, they are made, to be looked at only.
+
+    Raises
+    ------
+    TaskError
+        Its parameters cannot be used.
+    RosInterfaceError
+        There is no such sensor.
+
+    """
+    def value(key):
+        return parameters[f'{name}.{key}']
+
+    kind = TASK_TYPES[value('type')]
+    sensors = make_sensors(parameters) if sensors is None else sensors
+    force = ForceControl(
+        _sensor(name, value('sensor'), sensors),
+        **{key: value(f'force.{key}') for key in (*_GAINS, *_CONTACT)})
+    options = {'name': name, 'force': force, 'priority': value('priority'),
+               **_axes_of(kind, *map(value, _AXES))}
+    if kind is ForceTask:
+        del options['axes']
+    else:
+        options |= {'kp': value('kp'), 'kd': value('kd'), 'mode': value('mode'),
+                    'impedance': Impedance(value('stiffness'), value('damping_ratio')),
+                    **{key: value(key) for key in _LIMITS}}
+    return kind(value('frame') or name, **options)
+
+
+def check_task(name, parameters, changed):
+    """Raise an OpspaceError if values of this task, each of them good, do not go together."""
+    doubtful = {f'{name}.{key}' for key in _AXES}
+    if not doubtful.isdisjoint(changed) or 0.0 in np.atleast_1d(parameters[f'{name}.kd']):
+        make_task(name, parameters)
+
+
+def check_frames(tasks, model, parameters):
+    """Raise a ModelError if parameters name axes of an unknown link for one of these tasks."""
+    for task in tasks:
+        for link in parameters[f'{task}.axes_frame'].split():
+            model.frame_index(link)
+
+
+def apply_task(task, parameters, changed):
+    """
+    Give a task the values of checked parameters.
+
+    Parameters
+    ----------
+    task : OperationalTask
+        Of the same name as the block.
+    parameters : mapping
+        Values of the controller node's parameters.
+    changed : collection of str
+        Those that have changed; what is not named stays as it is.
+
+    """
+    own = _changed_values(task, parameters, changed)
+    if not own.keys().isdisjoint(_AXES):
+        axes = _axes_of(type(task), *(parameters[f'{task.name}.{key}'] for key in _AXES))
+        task.set_axes(axes['axes'], axes['force_axes'], frame=axes['axes_frame'])
+    task.force.set_gains(**{key: own[f'force.{key}'] for key in _GAINS if f'force.{key}' in own})
+    for key in _CONTACT:
+        if f'force.{key}' in own:
+            setattr(task.force, key, own[f'force.{key}'])
+    if isinstance(task, PoseTask):
+        apply_motion(task, parameters, changed)
+        task.impedance.set(own.get('stiffness'), own.get('damping_ratio'))
+        task.mode = own.get('mode', task.mode)
+
+
+def apply_motion(task, parameters, changed):
+    """Give a pose task the gains and velocity limits that have changed, likewise."""
+    own = _changed_values(task, parameters, changed)
+    limits = {key: getattr(task, key) for key in _LIMITS}
+    new_limits = {key: own[key] for key in _LIMITS if key in own}
+    if new_limits:
+        # A limit needs damping: without limits, the gains can change in any order.
+        task.max_linear_velocity = task.max_angular_velocity = math.inf
+    task.set_gains(own.get('kp'), own.get('kd'))
+    if new_limits:
+        for key, value in (limits | new_limits).items():
+            setattr(task, key, value)
+
+
+def apply_sensor(sensor, parameters, changed):
+    """Give a sensor the values of checked parameters that have changed, likewise."""
+    own = {key for key in _SENSOR if f'{sensor.name}.{key}' in changed}
+    values = {key: parameters[f'{sensor.name}.{key}'] for key in _SENSOR}
+    if 'bias' in own:
+        sensor.set_bias(values['bias'])
+    if own & {'tool_mass', 'tool_center'}:
+        sensor.set_tool(values['tool_mass'], values['tool_center'])
+    for key in own & {'cutoff', 'timeout'}:
+        setattr(sensor, key, values[key])
+
+
+def _changed_values(task, parameters, changed):
+    """Return the values of a task's block that have changed, by their names in the block."""
+    prefix = f'{task.name}.'
+    return {name.removeprefix(prefix): parameters[name] for name in changed
+            if name.startswith(prefix)}
+
+
+def _axes_of(kind, axes, force_axes, axes_frame):
+    """Return what a kind of task understands of three parameters."""
+    foreign = AXES if kind is ForceTask else set(AXES) - set(kind.possible_axes)
+    frames = axes_frame.split()
+    return {'axes': ' '.join(axis for axis in axes.split() if axis not in foreign),
+            'force_axes': force_axes,
+            'axes_frame': frames if len(frames) > 1 else axes_frame.strip()}
+
+
+def _sensor(task, name, sensors):
+    if not name:
+        return None
+    if name not in sensors:
+        raise RosInterfaceError(
+            f"{task}.sensor: there is no sensor '{name}'.", sensor=name,
+            cure=nearest(name, sensors) if sensors else 'Name it in sensors.')
+    return sensors[name]
