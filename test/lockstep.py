@@ -9,15 +9,19 @@ import numpy as np
 from opspace_control import OperationalSpaceController, RobotModel, RobotState
 from opspace_control.simulation import SimulatedRobot
 
+# Momentum is looked at once in so many cycles: it takes longer than they do.
+_RARELY = 20
+
 
 @dataclass(frozen=True)
 class Course:
     """What was seen, a row for each cycle; poses and errors of each task, in order."""
 
     times: np.ndarray       # (k,) s
-    positions: np.ndarray   # (k, nv) of the joints, rad or m
-    velocities: np.ndarray  # (k, nv)
-    efforts: np.ndarray     # (k, nv) N·m or N
+    positions: np.ndarray   # (k, n) of the joints, rad or m
+    velocities: np.ndarray  # (k, n)
+    efforts: np.ndarray     # (k, n) N·m or N
+    momentum: np.ndarray    # (k, 2, 6) of everything and of the body, if one is named
     paths: np.ndarray       # (k, tasks, 3) m
     errors: np.ndarray      # (k, tasks, 6) m and rad
     limited: int            # how many efforts the limits cut in all that time
@@ -30,26 +34,43 @@ class LockStep:
     Parameters
     ----------
     path : path
-        URDF file, of a fixed base.
+        URDF file.
     tasks : sequence of PoseTask
     posture : PostureTask, optional
     start, velocities : dict of str to float, optional
         As in `SimulatedRobot.reset`.
     delay : int
         Cycles from a state to the effort that follows from it.
+    passive_joints : sequence of str
+        Joints without a drive; the base of a floating robot is one in any case.
+    twist : (6,) array_like, optional
+        Of a floating base at the start.
+    world : dict, optional
+        Further arguments of the SimulatedRobot.
+    body : str, optional
+        A link whose momentum is to be looked at.
     **options
         Of the controller.
 
     """
 
     def __init__(self, path, tasks, posture=None, *, start=None, velocities=None, delay=0,
-                 locked_joints=(), **options):
-        self.model = RobotModel.from_urdf_file(path, locked_joints=locked_joints)
-        self.robot = SimulatedRobot(path.read_text(), locked_joints=locked_joints)
-        assert self.robot.joint_names == self.model.dof_names
-        self.robot.reset(positions=start, velocities=velocities)
+                 locked_joints=(), passive_joints=(), twist=None, world=None, body=None,
+                 **options):
+        self.robot = SimulatedRobot(path.read_text(), locked_joints=locked_joints, **(world or {}))
+        floating = self.robot.floating_base
+        self.model = RobotModel.from_urdf_file(
+            path, locked_joints=locked_joints, floating_base=floating,
+            passive_joints=[*passive_joints, *(['base'] if floating else [])])
+        self._first = 6 * floating  # of the joints among the degrees of freedom
+        assert self.robot.joint_names == self.model.dof_names[self._first:]
+        self.robot.reset(positions=start, velocities=velocities,
+                         **({'base_twist': twist} if floating else {}))
+        self.robot.set_status(passive=passive_joints)
+        self._body = body
         self.controller = OperationalSpaceController(self.model, tasks, posture, **options)
-        self.state = RobotState(self.model, self.robot.positions, self.robot.velocities)
+        self.state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
+        self._see()
         # The first cycle: tasks without a goal hold what they see.
         self._coming = [self.controller.compute_torque(self.state)] * delay
 
@@ -74,12 +95,28 @@ class LockStep:
         for _ in range(round(seconds / self.robot.timestep)):
             if before_cycle is not None:
                 before_cycle(self.robot.time)
-            self.state.update(self.robot.positions, self.robot.velocities)
+            self._see()
             self._coming.append(self.controller.compute_torque(self.state))
-            self.robot.set_effort(self._coming.pop(0))
+            assert not self._coming[-1][self.controller.passive | self.controller.locked].any()
+            self.robot.set_effort(self._coming.pop(0)[self._first:])
             limited += self.controller.limited_joints
-            rows.append((self.robot.time, self.state.q.copy(), self.state.v.copy(),
-                         self.robot.efforts, np.array([task.pose[:3] for task in tasks]),
+            rows.append((self.robot.time, self.robot.positions, self.robot.velocities,
+                         self.robot.efforts,
+                         rows[-1][4] if len(rows) % _RARELY else self._momentum(),
+                         np.array([task.pose[:3] for task in tasks]),
                          np.array([task.error for task in tasks])))
             self.robot.step()
         return Course(*(np.array(column) for column in zip(*rows, strict=True)), limited)
+
+    def _see(self):
+        robot = self.robot
+        if robot.floating_base:
+            self.state.update(np.concatenate([robot.base_pose, robot.positions]),
+                              np.concatenate([robot.base_twist, robot.velocities]))
+        else:
+            self.state.update(robot.positions, robot.velocities)
+
+    def _momentum(self):
+        if self._body is None:
+            return np.zeros((2, 6))
+        return np.array([self.robot.momentum(), self.robot.momentum(link=self._body)])

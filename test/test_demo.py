@@ -21,6 +21,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 from opspace_control.cli.environment import own_domain, private_environment
 from opspace_control.cli.robots import ROBOTS
+from opspace_control.cli.showcase.client import Sight
 from opspace_control.cli.showcase.kinematics import Reach
 from opspace_control.cli.showcase.plan import make_plan
 from opspace_control.cli.showcase.record import Record
@@ -92,6 +93,12 @@ def test_plan_suits_the_robot(known):
     assert steps.max() > 0.05
 
 
+def sight(reach, time, posture, effort):
+    """Return what is seen of a robot at rest."""
+    return Sight(time, dict(zip(reach.joints, posture, strict=True)),
+                 dict.fromkeys(reach.joints, 0.0), dict.fromkeys(reach.joints, effort))
+
+
 class TestRecord:
 
     @pytest.fixture
@@ -110,8 +117,7 @@ class TestRecord:
             goal = record.plan.goal_at(now)
             goals = record.plan.goals[goal] if goal >= 0 else record.plan.home
             posture = reach.posture_at(goals, start)[0] if goal < reached else start + 0.1
-            record.add(now, dict(zip(reach.joints, posture, strict=True)),
-                       dict.fromkeys(reach.joints, 5.0))
+            record.add(now, sight(reach, now, posture, 5.0))
 
     def test_success(self, record):
         record, reach, start = record
@@ -127,8 +133,7 @@ class TestRecord:
 
     def test_an_unfinished_demo_is_no_success(self, record):
         record, reach, start = record
-        record.add(0.0, dict(zip(reach.joints, start, strict=True)),
-                   dict.fromkeys(reach.joints, 0.0))
+        record.add(0.0, sight(reach, 0.0, start, 0.0))
         assert not record.reached()
 
 

@@ -131,6 +131,8 @@ class TestMomentum:
         expected = np.concatenate([
             about_center.linear, about_center.angular + np.cross(arm, about_center.linear)])
         np.testing.assert_allclose(robot.momentum(point), expected, rtol=1e-9)
+        parts = sum(robot.momentum(point, link) for link in robot.link_names)
+        np.testing.assert_allclose(parts, expected, rtol=1e-9)
 
     def test_is_conserved_without_gravity_about_a_point_that_stays(self):
         robot = SimulatedRobot(frictionless(DUAL_ARM), floating_base=True, gravity=np.zeros(3))

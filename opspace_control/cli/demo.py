@@ -10,6 +10,8 @@ experiment of the papers is repeated and judged.
 
 import argparse
 import contextlib
+import dataclasses
+import math
 import os
 import sys
 import tempfile
@@ -39,7 +41,7 @@ def main(arguments):
     if options.list:
         return _list()
     try:
-        asked = _experiment(options.experiment)
+        asked = _experiment(options.experiment, not options.untold)
         robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
         output = options.output or Path(f'opspace_demo_{asked.name if asked else robot.name}.png')
         if hasattr(asked, 'run'):  # a study, which needs no ROS
@@ -61,8 +63,11 @@ def _parse(arguments):
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='a robot of your own')
     parser.add_argument('--frames', metavar='A,B', help='the links of its hands')
     parser.add_argument('--experiment', metavar='NAME',
-                        help='torso, floor, step or carry: an experiment of the papers, with its '
-                             'robot; damping or passive: a study of one, without ROS')
+                        help='an experiment of the papers, with its robot: torso, floor, step, '
+                             'carry, slew, coasting, space, hinge, motor or stuck; damping or '
+                             'passive: a study of one, without ROS')
+    parser.add_argument('--untold', action='store_true',
+                        help='leave the controller in the dark about a drive that fails')
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')
     parser.add_argument('--view', action='store_true',
                         help='show it in a browser; when the goals are done, the robot is yours')
@@ -88,12 +93,13 @@ def _list():
     return 0
 
 
-def _experiment(name):
-    """Return the experiment of this name, or None."""
+def _experiment(name, told):
+    """Return the experiment of this name, its controller told of what fails or not; or None."""
     if name is None:
         return None
     from opspace_control.cli.showcase.experiments import experiment
-    return experiment(name)
+    asked = experiment(name)
+    return asked if told else dataclasses.replace(asked, told=False)
 
 
 def _custom_robot(options):
@@ -133,25 +139,24 @@ def _demo(robot, options, output, asked):
         summary = asked.summary if asked else robot.summary
         print(f'{robot.name}: {summary}\n'
               f'ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST (to look on)')
-        record, skeleton = _run(robot, options.seconds, description, nodes, status, began, asked)
+        record = _run(robot, options.seconds, description, nodes, status, began, asked)
         for line in nodes.complaints():
             print(line)
-        succeeded = _report(record, f'opspace demo: {robot.name}, {summary}', skeleton, output,
-                            asked)
+        succeeded = _report(record, f'opspace demo: {robot.name}, {summary}', output, asked)
         if options.view:
             _hand_over(nodes)
     return succeeded
 
 
-def _report(record, title, skeleton, output, asked):
+def _report(record, title, output, asked):
     """Print and draw what was seen; return whether it is a success."""
     from opspace_control.cli.showcase.picture import draw
 
     print(record.table())
-    draw(record, title, skeleton, output)
+    draw(record, title, record.skeletons(2 if asked else 1), output)
     print(f'\nPicture: {output}')
     if asked:
-        findings = asked.findings(record)
+        findings = asked.findings(record.course())
         print('', *findings, sep='\n  ')
         return all(finding.met for finding in findings)
     if not record.reached():
@@ -175,7 +180,7 @@ def _speeds(robot):
 
 
 def _run(robot, seconds, description, nodes, status, began, asked):
-    """Send the goals and look on; return the record and the robot as lines."""
+    """Send the goals and look on; return the record."""
     os.environ.update(nodes.environment)  # DDS reads it
     from opspace_control.cli.showcase.client import Client
     from opspace_control.cli.showcase.kinematics import Reach
@@ -184,7 +189,8 @@ def _run(robot, seconds, description, nodes, status, began, asked):
     from opspace_control.simulation import SimulatedRobot
 
     tasks = task_names(robot)
-    client = (asked.client if asked else Client)(tasks, COMMAND_TOPIC.default)
+    client = (asked.client(tasks, COMMAND_TOPIC.default) if asked else
+              Client(tasks, COMMAND_TOPIC.default, robot.floating_base))
     try:
         compiled = began
         while not client.controlled():
@@ -201,29 +207,30 @@ def _run(robot, seconds, description, nodes, status, began, asked):
         status.line(f'first effort command after {time.monotonic() - began:.1f} s')
         if page := nodes.page():
             status.line(f'Look: {page}')
-        model = SimulatedRobot(description)
+        model = SimulatedRobot(description, floating_base=robot.floating_base)
         model.reset(robot.start)
         start = model.positions
         reach = Reach(model, robot.hands, asked.axes if asked else robot.axes, robot.driven)
         plan = asked.plan(reach.poses(start)) if asked else make_plan(reach, start, seconds)
         limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
-        record = Record(plan, reach, tasks, limits)
-        _follow(plan, client, nodes, record, status)
-        return record, reach.skeleton(start)
+        record = Record(plan, reach, tasks, limits, robot.body)
+        _follow(plan, client, nodes, record, status, asked)
+        return record
     finally:
         client.close()
 
 
-def _follow(plan, client, nodes, record, status):
+def _follow(plan, client, nodes, record, status, asked):
     """Send each goal when it is due, and write down what is seen, by the time of the robot."""
     sent, zero, posture_due = -1, None, 0.0
+    failing = plan.starts[0] + asked.failing_at if asked and asked.fails else math.inf
     while True:
         nodes.check()
         time.sleep(_LOOK_PERIOD)
-        time_now, positions, efforts = client.look()
-        zero = time_now if zero is None else zero
-        nodes.check_progress(time_now)
-        now = time_now - zero
+        sight = client.look()
+        zero = sight.time if zero is None else zero
+        nodes.check_progress(sight.time)
+        now = sight.time - zero
         if now > plan.length:
             return
         if plan.goal_at(now) > sent:
@@ -232,5 +239,8 @@ def _follow(plan, client, nodes, record, status):
         if now >= posture_due:
             posture_due = now + _POSTURE_PERIOD
             client.send_posture(plan.posture_at(now))
-        record.add(now, positions, efforts)
+        if now >= failing:
+            failing = math.inf
+            client.fail((*asked.robot.passive, *asked.dead), asked.braked, asked.told)
+        record.add(now, sight)
         status.show(record.now())

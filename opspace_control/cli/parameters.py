@@ -60,7 +60,9 @@ def task_names(robot):
 def controller_values(robot):
     """Return the parameters of the controller that differ from their defaults."""
     tasks = task_names(robot)
-    values = {'tasks': tasks, 'command_joints': list(robot.driven)}
+    values = {'tasks': tasks, 'command_joints': list(robot.driven), **_status(robot)}
+    if robot.weightless:
+        values['gravity_compensation'] = False
     for task, hand in zip(tasks, robot.hands, strict=True):
         values |= {f'{task}.frame': hand, f'{task}.axes': robot.axes}
     return values
@@ -68,8 +70,19 @@ def controller_values(robot):
 
 def simulator_values(robot):
     """Return the parameters of the simulator that differ from their defaults."""
-    return {'command_joints': list(robot.driven), 'joint_friction': robot.joint_friction,
-            **{f'initial_positions.{joint}': value for joint, value in robot.start.items()}}
+    values = {'command_joints': list(robot.driven), 'joint_friction': robot.joint_friction,
+              **_status(robot)}
+    if robot.weightless:
+        values['gravity'] = [0.0, 0.0, 0.0]
+    if robot.floating_base:
+        values['initial_base_twist'] = list(robot.drift)
+    return values | {f'initial_positions.{joint}': value for joint, value in robot.start.items()}
+
+
+def _status(robot):
+    """Return what both nodes have to know of a robot's base, its drives and its brakes."""
+    return {'floating_base': robot.floating_base, 'passive_joints': list(robot.passive),
+            'locked_joints': list(robot.locked)}
 
 
 def parameter_file(robot):

@@ -48,6 +48,18 @@ class DemoRobot:
         How fast the hands may go in the demo, 1 being fast; slow wrists want less.
     ours : bool
         Whether the file is in our ``urdf/``.
+    floating_base : bool
+        Whether the root link moves freely.
+    weightless : bool
+        Whether there is no gravity.
+    drift : tuple
+        Twist of a floating base at the start, ``[v; ω]``, m/s and rad/s.
+    passive : tuple of str
+        Joints whose drive is dead.
+    locked : tuple of str
+        Joints whose brake is on.
+    body : str
+        The link that arms push off from, for robots whose momentum is looked at.
 
     """
 
@@ -61,6 +73,12 @@ class DemoRobot:
     joint_friction: bool = True
     speed: float = 1.0
     ours: bool = False
+    floating_base: bool = False
+    weightless: bool = False
+    drift: tuple = (0.0,) * 6
+    passive: tuple = ()
+    locked: tuple = ()
+    body: str = ''
 
     def path(self):
         """
@@ -140,6 +158,11 @@ _BAXTER_ARMS = _arms('left_{}', 'right_{}', {
     's0': -0.08, 's1': -1.0, 'e0': -1.19, 'e1': 1.94, 'w0': 0.67, 'w1': 1.03, 'w2': -0.5},
     '-+-+-++')
 
+_PLANAR_ARMS = _arms('l_{}', 'r_{}', {'shoulder': 1.1, 'elbow': -1.8, 'wrist': 0.4}, '---')
+_SPACE_ARMS = _arms('l_{}', 'r_{}', {
+    'shoulder_pitch': -0.4, 'shoulder_roll': 0.35, 'shoulder_yaw': 0.0, 'elbow': -1.5,
+    'wrist_yaw': 0.0, 'wrist_pitch': 0.2, 'wrist_roll': 0.0}, '+--+-+-')
+
 ROBOTS = (
     DemoRobot(
         'dual_arm', 'upper body of human size: two 7-joint arms on a 3-joint torso',
@@ -153,6 +176,18 @@ ROBOTS = (
         'planar_3r', 'three joints in the vertical plane, after [K87] Fig. 4',
         'planar_3r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6},
         axes='x z', ours=True),
+    DemoRobot(
+        'arm_7r', 'seven joints with gears that rub; one of its motors may fail',
+        'arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8},
+        joint_friction=False, ours=True),
+    DemoRobot(
+        'free_flyer', 'two arms on a body that floats over a table, after [RKR95] Fig. 4',
+        'free_flyer.urdf', ('l_hand', 'r_hand'), _PLANAR_ARMS, axes='x y rz', weightless=True,
+        body='base_link', ours=True),
+    DemoRobot(
+        'free_flyer_3d', 'two 7-joint arms on a body that nothing holds, in space',
+        'free_flyer_3d.urdf', ('l_hand', 'r_hand'), _SPACE_ARMS, floating_base=True,
+        weightless=True, body='base_link', ours=True),
     DemoRobot(
         'talos', 'PAL Robotics Talos, 30 joints, held at the pelvis',
         'talos_data/robots/talos_reduced.urdf',

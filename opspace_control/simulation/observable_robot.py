@@ -118,14 +118,21 @@ class ObservableRobot:
         mujoco.mj_energyVel(self.model, self.data)
         return float(self.data.energy.sum())
 
-    def momentum(self, point=(0.0, 0.0, 0.0)):
+    def momentum(self, point=(0.0, 0.0, 0.0), link=None):
         """
-        Return the momentum (6,) ``[p; L]`` of everything that moves, kg m/s and kg m²/s.
+        Return the momentum (6,) ``[p; L]`` of everything, or of one link, kg m/s and kg m²/s.
 
         World axes; the angular part about a point (3,) that is fixed in the world, m: about one
         that moves it would not be conserved.
+
+        Raises
+        ------
+        SimulationError
+            There is no such link.
+
         """
-        return momentum(self.model, self.data, np.asarray(point, float))
+        bodies = range(1, self.model.nbody) if link is None else [self._body(link)]
+        return momentum(self.model, self.data, np.asarray(point, float), bodies)
 
     def wrench(self, link):
         """

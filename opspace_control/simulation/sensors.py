@@ -66,10 +66,19 @@ def contact_wrench(model, data, body):
     return np.concatenate([force @ R, moment @ R])
 
 
-def momentum(model, data, point):
-    """Return the momentum (6,) of all bodies about a point, as `SimulatedRobot.momentum`."""
-    for update in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel, mujoco.mj_subtreeVel):
+def momentum(model, data, point, bodies):
+    """Return the momentum (6,) of bodies about a point, as `SimulatedRobot.momentum`."""
+    for update in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel):
         update(model, data)
-    linear = model.body_subtreemass[0] * data.subtree_linvel[0]
-    about_center = data.subtree_angmom[0]
-    return np.concatenate([linear, about_center + np.cross(data.subtree_com[0] - point, linear)])
+    total = np.zeros(6)
+    for body in bodies:
+        # MuJoCo has angular velocities first, and linear ones of the whole tree's centre of mass.
+        w, v = data.cvel[body].reshape(2, 3)
+        center = data.xipos[body]
+        v = v + np.cross(w, center - data.subtree_com[model.body_rootid[body]])
+        axes = data.ximat[body].reshape(3, 3)
+        linear = model.body_mass[body] * v
+        total[:3] += linear
+        total[3:] += axes @ (model.body_inertia[body] * (w @ axes))
+        total[3:] += np.cross(center - point, linear)
+    return total

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.experiments import Experiment, Finding
+from opspace_control.cli.showcase.experiment import Experiment, Finding
 from opspace_control.cli.showcase.plan import SETTLING, Plan
 from opspace_control.spatial.quaternions import turned
 
@@ -79,8 +79,9 @@ class Carry(Experiment):
         return np.array([robot.frame_pose(hand) for hand in self.robot.hands])
 
 
-def _judge(asked, times, paths, errors, _posture):
+def _judge(asked, course):
     """Judge hands that hold a box: at its goals, and as far apart as they were, all the time."""
+    times, paths, errors = course.times, course.paths, course.errors
     stops = SETTLING + asked.seconds * np.arange(2, len(_MOVES) + 2)
     rows = np.minimum(np.searchsorted(times, stops), len(times)) - 1
     away = 1e3 * np.linalg.norm(errors[rows, :, :3], axis=-1)

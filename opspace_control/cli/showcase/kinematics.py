@@ -49,20 +49,36 @@ class Reach:
         span = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
         self.lower, self.upper = lower + _MARGIN * span, upper - _MARGIN * span
 
-    def poses(self, positions):
-        """Return where the hands are, (hands, 7) ``[x y z qx qy qz qw]``, at positions (n,)."""
-        self._robot.reset(np.clip(positions, self._robot.lower_position_limits,
-                                  self._robot.upper_position_limits))
+    def poses(self, positions, base=None):
+        """
+        Return where the hands are, (hands, 7) ``[x y z qx qy qz qw]``, in the world.
+
+        ``positions`` (n,) are those of the joints, ``base`` (7,) the pose of a floating base, which
+        is at the origin if not given.
+        """
+        self._place(positions, base)
         return np.array([self._robot.frame_pose(hand) for hand in self._hands])
 
-    def skeleton(self, positions):
+    def momentum(self, link, positions, velocities, base=None, twist=None):
+        """Return the momentum (2, 6) about the world's origin: of everything, and of a link."""
+        self._place(positions, base, velocities=velocities,
+                    **({} if twist is None else {'base_twist': twist}))
+        return np.array([self._robot.momentum(), self._robot.momentum(link=link)])
+
+    def skeleton(self, positions, base=None):
         """Return lines (k, 2, 3), m, from each link to the one that carries it."""
-        self._robot.reset(positions)
+        self._place(positions, base)
         links = self._robot.link_names
         places = [self._robot.frame_pose(link)[:3] for link in links]
         carriers = self._robot.model.body_parentid[1:] - 1
         return np.array([(places[carrier], place)
                          for carrier, place in zip(carriers, places, strict=True) if carrier >= 0])
+
+    def _place(self, positions, base=None, **motion):
+        if base is not None:
+            motion['base_pose'] = base
+        self._robot.reset(np.clip(positions, self._robot.lower_position_limits,
+                                  self._robot.upper_position_limits), **motion)
 
     def errors(self, goals, poses):
         """Return goal minus pose (hands, 6), m and rad, zero in axes that do not count."""

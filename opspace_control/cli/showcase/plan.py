@@ -3,7 +3,7 @@
 """What the demo asks for: goals of the hands, one after the other, and a posture that rocks."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Plan:
         Middle of the posture, rad or m.
     swing : dict of str to float
         How far each joint goes to either side; at the start this moves no hand.
+    moved : dict of str to float
+        Where the middle is for some joints from the first goal on, rad or m.
 
     """
 
@@ -57,6 +59,7 @@ class Plan:
     unit: str
     center: dict
     swing: dict
+    moved: dict = field(default_factory=dict)
 
     @property
     def starts(self):
@@ -80,7 +83,9 @@ class Plan:
     def posture_at(self, time):
         """Return where the joints are wanted, by name."""
         phase = math.sin(2.0 * math.pi * time / ROCKING_PERIOD)
-        return {joint: self.center[joint] + phase * reach for joint, reach in self.swing.items()}
+        center = self.center | (self.moved if time >= SETTLING else {})
+        return {joint: center[joint] + phase * self.swing.get(joint, 0.0)
+                for joint in {**self.swing, **self.moved}}
 
 
 def make_plan(reach, start, seconds):

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from opspace_control.cli.showcase.experiment import Course
+
 # A goal within this is reached.
 _REACHED = (2.0, 1.0)  # mm, degrees
 
@@ -27,30 +29,36 @@ class Record:
         Names of the tasks.
     limits : dict of str to float
         Effort limits of the joints, N·m or N.
+    body : str
+        Link whose momentum is looked at, '' for none.
 
     """
 
-    def __init__(self, plan, reach, hands, limits):
+    def __init__(self, plan, reach, hands, limits, body=''):
         self.plan, self.hands = plan, hands
         self._reach = reach
         self._limits = {joint: limit for joint, limit in limits.items() if limit < math.inf}
-        self._times, self._positions, self._efforts = [], [], []
-        self._paths, self._errors = [], []
+        self._body = body
+        self._times, self._sights, self._paths, self._errors = [], [], [], []
+        self._momentum = []
 
-    def add(self, time, positions, efforts):
-        """Add joint positions and efforts by name, at a time of the plan, s."""
-        poses = self._reach.poses(np.array([positions[joint] for joint in self._reach.joints]))
+    def add(self, time, sight):
+        """Add what is seen, a `Sight`, at a time of the plan, s."""
+        positions = self._in_order(sight.positions)
+        poses = self._reach.poses(positions, sight.base)
         goal = self.plan.goal_at(time)
         goals = self.plan.goals[goal] if goal >= 0 else self.plan.home
         self._times.append(time)
-        self._positions.append(positions)
-        self._efforts.append(efforts)
+        self._sights.append(sight)
         self._paths.append(poses[:, :3])
         self._errors.append(self._reach.errors(goals, poses))
+        if self._body:
+            self._momentum.append(self._reach.momentum(
+                self._body, positions, self._in_order(sight.velocities), sight.base, sight.twist))
 
     def now(self):
         """Return the newest row as a line of text."""
-        time, positions = self._times[-1], self._positions[-1]
+        time, positions = self._times[-1], self._sights[-1].positions
         hands = '   '.join(f'{hand} {size[0]:7.2f} mm {size[1]:6.2f} deg'
                            for hand, size in zip(self.hands, _sizes(self._errors[-1]), strict=True))
         goal = self.plan.goal_at(time) + 1
@@ -75,13 +83,32 @@ class Record:
     @property
     def posture(self):
         """Where the rocking joint was (k,), rad or m."""
-        return np.array([positions[self.plan.joint] for positions in self._positions])
+        return np.array([sight.positions[self.plan.joint] for sight in self._sights])
+
+    @property
+    def momentum(self):
+        """Momentum (k, 2, 6) about the world's origin, of everything and of the body; or None."""
+        return np.array(self._momentum) if self._body else None
+
+    def course(self):
+        """Return the `Course`."""
+        velocities = np.array([self._in_order(sight.velocities) for sight in self._sights])
+        return Course(
+            times=self.times, paths=self.paths, errors=self.errors, posture=self.posture,
+            positions=np.array([self._in_order(sight.positions) for sight in self._sights]),
+            speed=abs(velocities).max(axis=1), momentum=self.momentum)
+
+    def skeletons(self, count=2):
+        """Return the robot as lines (k, 2, 3), m, at so many moments from start to end."""
+        rows = np.linspace(0, len(self._sights) - 1, count).astype(int)
+        return [self._reach.skeleton(self._in_order(sight.positions), sight.base)
+                for sight in (self._sights[row] for row in rows)]
 
     @property
     def loads(self):
         """Efforts as parts of their limits: joint names, and (k, joints)."""
-        rows = [[efforts[joint] / limit for joint, limit in self._limits.items()]
-                for efforts in self._efforts]
+        rows = [[sight.efforts[joint] / limit for joint, limit in self._limits.items()]
+                for sight in self._sights]
         return list(self._limits), np.array(rows)
 
     def at_goals(self):
@@ -115,13 +142,18 @@ class Record:
         joints, loads = self.loads
         held = self.times > self.plan.ends[-1]
         swing = self.posture[held]
-        lines.append(f'\n  {self.plan.joint} rocked from {swing.min():+.2f} to {swing.max():+.2f} '
-                     'in the meantime')
+        if any(self.plan.swing.values()):
+            lines.append(f'\n  {self.plan.joint} rocked from {swing.min():+.2f} to '
+                         f'{swing.max():+.2f} in the meantime')
         if joints:
             most = int(abs(loads).max(axis=0).argmax())
             lines.append(f'  the largest effort was {100 * abs(loads[:, most]).max():.0f} % of its '
                          f'limit ({joints[most]})')
         return '\n'.join(lines)
+
+    def _in_order(self, values):
+        """Return values by joint as an array (n,)."""
+        return np.array([values[joint] for joint in self._reach.joints])
 
 
 def _sizes(errors):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.experiments import Finding
+from opspace_control.cli.showcase.experiment import Finding
 
 _SHOWN = 0.01  # s, between two rows of a case
 _SETTLED = 1.0  # s
