@@ -99,12 +99,12 @@ UNDERACTUATED = (
         'slew', 'both hands slew while the base goes to a new place in their null space, '
         '[RKR95] Fig. 5',
         'A base that moves while the hands do as they are told',
-        '[RKR95] Fig. 5 is a slew of a free-flying robot on an air bearing: both hands execute step '
-        'responses while the thrusters take the base, in the dynamically consistent null space, to '
-        'a new desired location. Here the hands are within 2 mm of their commanded response at any '
-        'time, arrive after two seconds and stay, while the base takes its time. In grey the robot '
-        'at the start and at the end; from a body of 40 kg to arms of 6 kg each, the thrusters '
-        'change the momentum of everything.',
+        '[RKR95] Fig. 5 is a slew of a free-flying robot on an air bearing: both hands execute '
+        'step responses while the thrusters take the base, in the dynamically consistent null '
+        'space, to a new desired location. Here the hands are within 2 mm of their commanded '
+        'response at any time, arrive after two seconds and stay, while the base takes its time. '
+        'In grey the robot at the start and at the end; from a body of 40 kg to arms of 6 kg '
+        'each, the thrusters change the momentum of everything.',
         _FREE_FLYER, ('x y rz', 'x y rz'),
         (_by(0.12, 0.10, yaw=0.3), _by(0.08, -0.15, yaw=-0.3)), 12.0, _judge_slew,
         joint='base_x', unit='m', max_linear_velocity=0.15, posture_kp=1.0,
@@ -127,21 +127,21 @@ UNDERACTUATED = (
         'space', 'both hands go to their goals in space, on a base that nothing holds, '
         '[JR94] (4.7)',
         'Two arms in space',
-        'The momentum of [JR94] (4.7) in space: a body of 70 kg that drifts and turns slowly, with '
-        'two arms of seven joints. Its state comes from odometry. Position and orientation of both '
-        'hands are commanded in the world, twelve axes in all; they are within 2 mm of their '
-        'commanded response and arrive, while the body gives way, and linear and angular momentum '
-        'about a fixed point are conserved to a thousandth of what is exchanged.',
+        'The momentum of [JR94] (4.7) in space: a body of 70 kg that drifts and turns slowly, '
+        'with two arms of seven joints. Its state comes from odometry. Position and orientation '
+        'of both hands are commanded in the world, twelve axes in all; they are within 2 mm of '
+        'their commanded response and arrive, while the body gives way, and linear and angular '
+        'momentum about a fixed point are conserved to a thousandth of what is exchanged.',
         replace(demo_robot('free_flyer_3d'), drift=(5e-3, 3e-3, -2e-3, 5e-3, -5e-3, 5e-3)),
         (_ALL, _ALL), (_by(0.10, 0.08, 0.10), _by(0.08, -0.10, -0.05)), 5.0, _judge_space,
         joint='l_elbow', max_linear_velocity=0.1),
     Experiment(
         'hinge', 'the hand reaches its goal over a joint without a drive, [JR94] (5.2)',
         'An arm with a joint that nobody drives',
-        'The recursions of [JR94] (5.2) give the forces of the active joints of an arm whose other '
-        'joints move as they must. Here the second of four joints has an encoder and some friction, '
-        'but no drive. The other three take it along: the hand goes 0.3 m on its commanded '
-        'response, and the robot comes to rest.',
+        'The recursions of [JR94] (5.2) give the forces of the active joints of an arm whose '
+        'other joints move as they must. Here the second of four joints has an encoder and some '
+        'friction, but no drive. The other three take it along: the hand goes 0.3 m on its '
+        'commanded response, and the robot comes to rest.',
         _HINGED, ('x y',), (_by(-0.15, 0.27),), 6.0, _judge_dead, joint='hinge',
         max_linear_velocity=0.25),
     Experiment(
@@ -150,8 +150,8 @@ UNDERACTUATED = (
         'Joints may change their status at run time, [JR94] (5.2). Here the third motor of a '
         'seven-joint arm fails 0.4 s after the goal was given; from then on the joint is passive, '
         'and its elbow swings to where gravity wants it. The hand neither leaves its commanded '
-        'response by 2 mm nor misses its goal by 1 mm. A controller that is not told '
-        '(`--untold`) leaves it by 20 mm and comes to rest 4 mm away from the goal.',
+        'response by 2 mm nor misses its goal by 1 mm. A controller that is not told (`--untold`) '
+        'leaves it by 20 mm and comes to rest 4 mm away from the goal.',
         replace(demo_robot('arm_7r'), start={
             'joint_1': 0.2, 'joint_2': 0.9, 'joint_3': 0.5, 'joint_4': 1.3, 'joint_5': 0.6,
             'joint_6': -0.4, 'joint_7': 0.4}),
@@ -161,11 +161,11 @@ UNDERACTUATED = (
         'stuck', 'one drive is left of three, two brakes are on: the goal is out of its power, '
         '[JR94] (6.8)',
         'A goal that is out of reach for what is left',
-        'Directions that the generalized Jacobian of [JR94] (6.8) does not reach cannot be moved by '
-        'the active joints. Here two brakes come on 0.3 s after the goal was given, and one drive is '
-        'left, that of the elbow: for a hand in the plane, one direction of two. The robot '
-        'does what it can and comes to rest, without thrashing; the diagnostics name the direction '
-        'that is lost.',
+        'Directions that the generalized Jacobian of [JR94] (6.8) does not reach cannot be moved '
+        'by the active joints. Here two brakes come on 0.3 s after the goal was given, and one '
+        'drive is left, that of the elbow: for a hand in the plane, one direction of two. The '
+        'robot does what it can and comes to rest, without thrashing; the diagnostics name the '
+        'direction that is lost.',
         _HINGED, ('x y',), (_by(-0.15, 0.27),), 10.0, _judge_stuck, joint='elbow',
         max_linear_velocity=0.25, braked=('shoulder', 'wrist'), failing_at=0.3),
 )
