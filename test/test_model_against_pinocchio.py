@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import joint_of_frame
 from random_robots import robots
 from robots import robot_files, robot_id
 
@@ -101,7 +102,7 @@ def test_frames_and_inertias_agree(path, floating_base):
         np.testing.assert_allclose(pose.homogeneous, theirs.homogeneous, atol=1e-12, err_msg=name)
 
     # Bodies: Pinocchio lumps fixed links too, so body by body, and none left over.
-    carried = {tree.frames[tree.frame_index(frame.name)]['node']: frame.parentJoint
+    carried = {tree.frames[tree.frame_index(frame.name)]['node']: joint_of_frame(frame)
                for frame in model.frames if frame.type == pin.BODY}
     for i, node in enumerate(tree.nodes):
         if i not in carried:

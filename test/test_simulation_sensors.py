@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio
 import pytest
 import robots
+from oracles import joint_of_frame
 from test_simulation_robot import DUAL_ARM, GRAVITY, HUMANOID, Oracle, frictionless, random_state
 
 from opspace_control.errors import SimulationError
@@ -38,10 +39,10 @@ class TestWrench:
         rotation = oracle.data.oMf[oracle.model.getFrameId('l_hand')].rotation
         forces = pinocchio.StdVec_Force(
             [pinocchio.Force.Zero() for _ in range(oracle.model.njoints)])
-        forces[hand.parentJoint] = hand.placement.act(
+        forces[joint_of_frame(hand)] = hand.placement.act(
             pinocchio.Force(rotation.T @ PUSH[:3], rotation.T @ PUSH[3:]))
         pinocchio.rnea(oracle.model, oracle.data, q, v, a, forces)
-        joint = oracle.model.frames[oracle.model.getBodyId(link)].parentJoint
+        joint = joint_of_frame(oracle.model.frames[oracle.model.getBodyId(link)])
         expected = -oracle.data.f[joint].vector
         np.testing.assert_allclose(robot.wrench(link), expected, rtol=0.0,
                                    atol=1e-8 * abs(expected).max())
