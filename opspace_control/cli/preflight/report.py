@@ -55,7 +55,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     home : dict of str to float, optional
         Home posture, rad or m, over that of the file.
     floating_base : bool
-        Whether the root link moves freely; nothing drives it then.
+        Whether the root link moves freely, whatever the file says; nothing drives it then.
     progress : callable
         Told in a sentence what takes long.
 
@@ -72,6 +72,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     findings = report['findings']
     try:
         values, start = _read_parameters(parameters, frames, findings)
+        floating_base = floating_base or values['floating_base']
         text, description = _read_description(urdf)
         model, joints, values = _build_model(text, values, floating_base, findings)
     except OpspaceError as error:
