@@ -105,8 +105,15 @@ def inverse_trace(factor, scale, column):
     return trace
 
 
+@inlined
+def handed(t):
+    """Return ``φ = t² (3 − 2 t)``, t held to 0 to 1: how much of a direction the task has."""
+    t = min(max(t, 0.0), 1.0)
+    return t * t * (3.0 - 2.0 * t)
+
+
 @called
-def release(L, scale, threshold, matrix, vectors, gains, off):
+def release(L, scale, threshold, matrix, vectors, values, gains, off):
     """
     Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_released` makes of its eigenvalues.
 
@@ -118,40 +125,56 @@ def release(L, scale, threshold, matrix, vectors, gains, off):
     for r in range(n):
         for c in range(r + 1):
             matrix[r, c] = scale[r] * L[r, c] * scale[c]
-    tridiagonalise(matrix, gains, off)
-    diagonalise(gains, off, vectors)
+        if scale[r] == 0.0:
+            matrix[r, r] += 1.0
+    tridiagonalise(matrix, values, off)
+    diagonalise(values, off, vectors)
     for k in range(n):
-        t = gains[k] / threshold
+        t = values[k] / threshold
         if t <= 0.0:
             gains[k] = 0.0
         elif t < 1.0:
             gains[k] = t * (3.0 - 2.0 * t) / threshold
         else:
-            gains[k] = 1.0 / gains[k]
+            gains[k] = 1.0 / values[k]
 
 
 @called
-def solve_released(matrix, vectors, gains, scale, x, spare):
-    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
+def project_modes(matrix, vectors, scale, x, parts):
+    """Write the parts of ``S x`` along the eigenvectors that `release` found; x is lost."""
     n = x.size
     for r in range(n):
         x[r] *= scale[r]
     for k in range(n - 2):
         reflect(matrix, k, x)
     for k in range(n):
-        projection = 0.0
+        parts[k] = 0.0
         for r in range(n):
-            projection += vectors[k, r] * x[r]
-        spare[k] = gains[k] * projection
+            parts[k] += vectors[k, r] * x[r]
+
+
+@called
+def assemble_modes(matrix, vectors, scale, parts, x):
+    """Write ``S u`` to x, u being the sum of these parts of the eigenvectors."""
+    n = x.size
     for r in range(n):
         x[r] = 0.0
     for k in range(n):
         for r in range(n):
-            x[r] += spare[k] * vectors[k, r]
+            x[r] += parts[k] * vectors[k, r]
     for k in range(n - 3, -1, -1):
         reflect(matrix, k, x)
     for r in range(n):
         x[r] *= scale[r]
+
+
+@called
+def solve_released(matrix, vectors, gains, scale, x, spare):
+    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
+    project_modes(matrix, vectors, scale, x, spare)
+    for k in range(x.size):
+        spare[k] *= gains[k]
+    assemble_modes(matrix, vectors, scale, spare, x)
 
 
 @inlined
@@ -172,19 +195,41 @@ def solve_factorised(factor, scale, x):
 
 
 @called
-def decompose_level(L, scale, threshold, matrix, vectors, gains, spare):
+def decompose_level(L, scale, threshold, near, matrix, vectors, values, gains, spare):
     """
-    Prepare `solve_level`; return a lower bound of the smallest eigenvalue of ``M = S Λ⁻¹ S``.
+    Prepare `solve_level`: by Cholesky's factor or, with a small eigenvalue, by all of them.
 
-    It is tight within the number of rows. If it is below the threshold, directions may be released,
-    and 0 is returned.
+    Parameters
+    ----------
+    L, scale : (n, n), (n,) arrays
+        Λ⁻¹, lower triangle, and `scale_rows` of it.
+    threshold : float
+        Of eigenvalues of ``M = S Λ⁻¹ S``; directions below it are released.
+    near : float
+        At least the threshold; with an eigenvalue below it M is decomposed.
+    matrix, vectors : (n, n) arrays
+        Receive the factor, or reflections and eigenvectors.
+    values, gains, spare : (n,) arrays
+        Receive the eigenvalues and what is made of them; scratch.
+
+    Returns
+    -------
+    least : float
+        Lower bound of the smallest eigenvalue, tight within the number of rows; 0 where directions
+        may be released.
+    exactly : bool
+        Whether it is by Cholesky's factor.
+
     """
     if factorise(L, scale, matrix):
         least = 1.0 / inverse_trace(matrix, scale, spare)
-        if least >= threshold:
-            return least
-    release(L, scale, threshold, matrix, vectors, gains, spare)
-    return 0.0
+        if least >= near:
+            return least, True
+    release(L, scale, threshold, matrix, vectors, values, gains, spare)
+    least = values[0]
+    for k in range(1, scale.size):
+        least = min(least, values[k])
+    return (least if least >= threshold else 0.0), False
 
 
 @called
