@@ -52,7 +52,8 @@ class OperationalSpaceController(ControllerState):
 
     ``τ = Jᵀ f' + τ_null``, [CK00] (11)-(13): the posture acts in the null space of all tasks. Where
     the tasks cannot all be met (a singular posture, too many axes), the directions that are lost
-    are handed smoothly to the posture, and every force stays bounded. Effort limits come last.
+    are led along the joints that move them, [K87] VIII, or handed smoothly to the posture, and
+    every force stays bounded. Effort limits come last.
 
     Tasks of lower priority act in the null space of those above. Passive joints, which have no
     drive, are taken along by the others ([JR94] 5); constraints, such as a grasp or the ground,
