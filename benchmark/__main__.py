@@ -22,7 +22,6 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 _SECTIONS = {
     'talos': 'a control cycle of Talos, 32 joints, beside Pinocchio and MuJoCo',
     'modes': 'Talos without a drive of its base, and with both hands on one object',
-    'singularity': 'peak speeds near singularities, beside damped and truncated inverses',
     'growth': 'serial chains of 25 to 400 joints',
     'allocation': 'memory, and crossings into compiled code',
     'first_torque': 'from the start of the demo to the first torque, compiling and compiled',

@@ -16,23 +16,12 @@ LEAST_MOBILITY = 1e-2  # 1/kg
 
 
 @njit
-def _at_the_threshold(robot, first, last, threshold):
-    return threshold
-
-
-@njit
-def _leave(robot, L, levels, level, threshold, scale, matrix, vectors, values, gains, parts, x):
-    return False
-
-
-@njit
 def _resolve(L, levels, asked, push, moving, compliant, least_mobility, threshold, scale, factor,
              vectors, spare, x):
     scale_rows(L, asked, np.zeros_like(asked), least_mobility, 1e-3, scale)
     soften_rows(L, L, 0, asked)
     return resolve_forces(
-        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x,
-        _at_the_threshold, _leave, ())
+        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x)
 
 
 def resolve(L, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY, levels=None,
@@ -41,7 +30,7 @@ def resolve(L, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY
     n = len(b)
     below = np.where(np.tri(n, dtype=bool), L, np.nan)
     factor, vectors = np.full((2, n, n), np.nan)
-    scale, *_ = spare = np.full((5, n), np.nan)
+    scale, *_ = spare = np.full((4, n), np.nan)
     x = np.array(b, dtype=float)
     asked, push, moving, compliant = (
         np.full(n, default) if given is None else np.array(given, dtype=float)
@@ -120,7 +109,7 @@ def test_branches_agree_at_the_threshold():
         assert least > 0.0
         above, below = (resolve(L, b, threshold=least * 6 * points * factor)
                         for factor in (0.999999, 1.000001))
-        assert above[1] == least <= below[1]  # a bound, and the eigenvalue itself
+        assert above[1] == least and below[1] == 0.0
         np.testing.assert_array_equal(above[0], exact)
         np.testing.assert_allclose(below[0], exact, atol=1e-11 * abs(exact).max())
 

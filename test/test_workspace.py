@@ -35,8 +35,7 @@ SCRATCH = {
     'tasks': ['R', 'p', 'lag', 'rate', 'asked', 'acceleration', 'push', 'compliant', 'press',
               'wrench'],
     'cycles': ['least_eigenvalue', 'R'], 'a_null': None, 'a_task': None, 'passive_torque': None,
-    'Lambda_inverse': None, 'rows': None, 'leads': None,
-    'squares': None, 'small': None,
+    'Lambda_inverse': None, 'rows': None, 'squares': None, 'small': None,
 }
 
 
@@ -86,7 +85,6 @@ def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q):
             part[...] = np.nan
     if floating_base:
         controller._arguments[names.index('cycles')]['origin'] = np.nan
-    controller._arguments[names.index('cycles')]['stuck'] = False
     again = controller.compute_torque(state, out=np.full(model.nv, np.nan), dt=0.0)
     np.testing.assert_array_equal(again, torque)
 

@@ -23,7 +23,6 @@ from opspace_control.control.cycle import control_cycle, make_cycle
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasp_binding import bind_grasps
 from opspace_control.control.joint_status import JointStatus
-from opspace_control.control.modes import LEADS
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.stack import ROWS, SCALE, SQUARES
 from opspace_control.dynamics import GRAVITY
@@ -52,8 +51,7 @@ class OperationalSpaceController(ControllerState):
 
     ``τ = Jᵀ f' + τ_null``, [CK00] (11)-(13): the posture acts in the null space of all tasks. Where
     the tasks cannot all be met (a singular posture, too many axes), the directions that are lost
-    are led along the joints that move them, [K87] VIII, or handed smoothly to the posture, and
-    every force stays bounded. Effort limits come last.
+    are handed smoothly to the posture, and every force stays bounded. Effort limits come last.
 
     Tasks of lower priority act in the null space of those above. Passive joints, which have no
     drive, are taken along by the others ([JR94] 5); constraints, such as a grasp or the ground,
@@ -150,10 +148,8 @@ class OperationalSpaceController(ControllerState):
             self._status.yields, points, supports, bound, records, sensor_records, joint_records,
             level_rows(tasks, held), holds, grips, dofs, goal, self.passive_forces.dofs,
             self._posture_acceleration, *poisoned((3, model.nv)),
-            self._inverse_inertia, stack, poisoned((LEADS, rows)), poisoned((SQUARES, rows, rows)),
-            np.zeros((2, rows), np.int64), poisoned((3, 6, 6)),
-            np.where(model.velocity_limits > 0.0, model.velocity_limits, np.inf),
-            self._effort_limits)
+            self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
+            np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
         self._compute = None
 
     def compute_torque(self, state, out=None, *, dt=1e-3):

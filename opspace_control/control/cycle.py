@@ -10,9 +10,7 @@ import numpy as np
 
 from opspace_control.compiled import called, kernel
 from opspace_control.control.limits import limit_efforts
-from opspace_control.control.singularity import nudge
 from opspace_control.control.stack import (
-    SCALE,
     L,
     Q,
     apply_forces,
@@ -44,8 +42,6 @@ CYCLE = np.dtype([
     ('gravity', np.float64, (3,)),       # m/s², zero where the hardware compensates it
     ('floating_base', np.bool_),
     ('yields', np.bool_),                # whether any joint is passive
-    ('leads', np.bool_),                 # whether directions near singularities are led
-    ('stuck', np.bool_),                 # whether a direction was all but lost at the last cycle
     ('singularity_threshold', np.float64),  # of the scaled Λ⁻¹, without unit
     ('least_mobility', np.float64),      # of a point, 1/kg: of the robot moved as one body
     ('least_turning', np.float64),       # 1/(kg m²), the same for turning it
@@ -139,8 +135,8 @@ def control_cycle(
         points, supports, constraints, tasks, sensors, joint_tasks,  # what is asked of it
         levels, grasps, grips, dofs, posture,
         passive_dofs, a_null, a_task, passive_torque, joint_force,  # scratch from here on
-        Lambda_inverse, rows, leads, squares, orders, small,
-        velocity_limits, effort_limits, q, v, tau):
+        Lambda_inverse, rows, squares, orders, small,
+        effort_limits, q, v, tau):
     """
     Write the joint forces of all that is asked for: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
 
@@ -156,21 +152,15 @@ def control_cycle(
         for r in range(3):
             cycle.origin[r] = q[r]
     demand_posture(nodes, dofs, posture, q, v, a_null)
-    if cycle.stuck:
-        nudge(nodes, a_null)
-    cycle.stuck = False
-    cycle.leads = constraints.size == 0 and not cycle.yields
     move_outward(nodes, states, felt, yields, gravity, q, v, a_null)
     passive_forces(nodes, passive_dofs, q, v, passive_torque)
     if cycle.yields:
         let_go(nodes, states, yields, passive_torque, a_null)
     stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, joint_tasks,
-                 q, v, a_null, rows, leads)
+                 q, v, a_null, rows)
     sum_mobility(cycle, nodes, states, felt, points, supports, squares)
-    robot = (cycle, leads, rows[SCALE], nodes, states, felt, points, dofs, velocity_limits, v,
-             a_null, a_task, small[0, 0])
     resolve_stack(cycle, 6 * constraints.size, points, tasks, levels, rows, squares, orders, small,
-                  Lambda_inverse, robot)
+                  Lambda_inverse)
     if grasps.size > 0:
         share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
     apply_forces(states, points, constraints, tasks, joint_tasks, joint_force, rows)

@@ -105,15 +105,8 @@ def inverse_trace(factor, scale, column):
     return trace
 
 
-@inlined
-def handed(t):
-    """Return ``φ = t² (3 − 2 t)``, t held to 0 to 1: how much of a direction the task has."""
-    t = min(max(t, 0.0), 1.0)
-    return t * t * (3.0 - 2.0 * t)
-
-
 @called
-def release(L, scale, threshold, matrix, vectors, values, gains, off):
+def release(L, scale, threshold, matrix, vectors, gains, off):
     """
     Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_released` makes of its eigenvalues.
 
@@ -125,56 +118,40 @@ def release(L, scale, threshold, matrix, vectors, values, gains, off):
     for r in range(n):
         for c in range(r + 1):
             matrix[r, c] = scale[r] * L[r, c] * scale[c]
-        if scale[r] == 0.0:
-            matrix[r, r] += 1.0
-    tridiagonalise(matrix, values, off)
-    diagonalise(values, off, vectors)
+    tridiagonalise(matrix, gains, off)
+    diagonalise(gains, off, vectors)
     for k in range(n):
-        t = values[k] / threshold
+        t = gains[k] / threshold
         if t <= 0.0:
             gains[k] = 0.0
         elif t < 1.0:
             gains[k] = t * (3.0 - 2.0 * t) / threshold
         else:
-            gains[k] = 1.0 / values[k]
+            gains[k] = 1.0 / gains[k]
 
 
 @called
-def project_modes(matrix, vectors, scale, x, parts):
-    """Write the parts of ``S x`` along the eigenvectors that `release` found; x is lost."""
+def solve_released(matrix, vectors, gains, scale, x, spare):
+    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
     n = x.size
     for r in range(n):
         x[r] *= scale[r]
     for k in range(n - 2):
         reflect(matrix, k, x)
     for k in range(n):
-        parts[k] = 0.0
+        projection = 0.0
         for r in range(n):
-            parts[k] += vectors[k, r] * x[r]
-
-
-@called
-def assemble_modes(matrix, vectors, scale, parts, x):
-    """Write ``S u`` to x, u being the sum of these parts of the eigenvectors."""
-    n = x.size
+            projection += vectors[k, r] * x[r]
+        spare[k] = gains[k] * projection
     for r in range(n):
         x[r] = 0.0
     for k in range(n):
         for r in range(n):
-            x[r] += parts[k] * vectors[k, r]
+            x[r] += spare[k] * vectors[k, r]
     for k in range(n - 3, -1, -1):
         reflect(matrix, k, x)
     for r in range(n):
         x[r] *= scale[r]
-
-
-@called
-def solve_released(matrix, vectors, gains, scale, x, spare):
-    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
-    project_modes(matrix, vectors, scale, x, spare)
-    for k in range(x.size):
-        spare[k] *= gains[k]
-    assemble_modes(matrix, vectors, scale, spare, x)
 
 
 @inlined
@@ -195,41 +172,19 @@ def solve_factorised(factor, scale, x):
 
 
 @called
-def decompose_level(L, scale, threshold, near, matrix, vectors, values, gains, spare):
+def decompose_level(L, scale, threshold, matrix, vectors, gains, spare):
     """
-    Prepare `solve_level`: by Cholesky's factor or, with a small eigenvalue, by all of them.
+    Prepare `solve_level`; return a lower bound of the smallest eigenvalue of ``M = S Λ⁻¹ S``.
 
-    Parameters
-    ----------
-    L, scale : (n, n), (n,) arrays
-        Λ⁻¹, lower triangle, and `scale_rows` of it.
-    threshold : float
-        Of eigenvalues of ``M = S Λ⁻¹ S``; directions below it are released.
-    near : float
-        At least the threshold; with an eigenvalue below it M is decomposed.
-    matrix, vectors : (n, n) arrays
-        Receive the factor, or reflections and eigenvectors.
-    values, gains, spare : (n,) arrays
-        Receive the eigenvalues and what is made of them; scratch.
-
-    Returns
-    -------
-    least : float
-        Lower bound of the smallest eigenvalue, tight within the number of rows; 0 where directions
-        may be released.
-    exactly : bool
-        Whether it is by Cholesky's factor.
-
+    It is tight within the number of rows. If it is below the threshold, directions may be released,
+    and 0 is returned.
     """
     if factorise(L, scale, matrix):
         least = 1.0 / inverse_trace(matrix, scale, spare)
-        if least >= near:
-            return least, True
-    release(L, scale, threshold, matrix, vectors, values, gains, spare)
-    least = values[0]
-    for k in range(1, scale.size):
-        least = min(least, values[k])
-    return (least if least >= threshold else 0.0), False
+        if least >= threshold:
+            return least
+    release(L, scale, threshold, matrix, vectors, gains, spare)
+    return 0.0
 
 
 @called

@@ -63,19 +63,17 @@ def pass_on(L, first, last, exactly, matrix, vectors, gains, scale, x, column, s
             L[r, j] = column[r]
 
 
-@inlined
+@called
 def resolve_forces(
-        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x,
-        near_from, lead, robot):
+        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x):
     """
     Replace the accelerations that the tasks ask for by the forces that give them, ``x = Λ b``.
 
     [CK00] (13), bounded and continuous through singularities. No level disturbs one above; it uses
     all that they leave it. Exact wherever no eigenvalue of a level's scaled Schur complement is
-    below the threshold divided by the number of the level's axes; what is below is led by itself,
-    or handed to the levels below, and in the end to the null space. The scaling is that of the
-    unprojected Λ⁻¹, so a level in full conflict, which leaves nothing but rounding errors, releases
-    everything.
+    below the threshold divided by the number of the level's axes; what is below is handed to the
+    levels below, and in the end to the null space. The scaling is that of the unprojected Λ⁻¹, so a
+    level in full conflict, which leaves nothing but rounding errors, releases everything.
 
     Parameters
     ----------
@@ -99,18 +97,10 @@ def resolve_forces(
         From `scale_rows`.
     factor, vectors : (k, k) arrays
         Scratch.
-    spare : (4, k) array
+    spare : (3, k) array
         Scratch.
     x : (k,) array
         ``a* − a_null``, m/s² and rad/s²; becomes the forces, N and N m.
-    near_from : compiled function
-        ``(robot, first, last, threshold)``, from which scaled eigenvalue on a level's directions
-        may have to be led; at least its threshold.
-    lead : compiled function
-        ``(robot, L, levels, level, threshold, scale, matrix, vectors, values, gains, parts, x)``,
-        may write the forces of a level with such directions; returns whether it has.
-    robot : tuple
-        For these two.
 
     Returns
     -------
@@ -124,16 +114,14 @@ def resolve_forces(
         first, last = levels[level], levels[level + 1]
         matrix, rotation = factor[first:last, first:last], vectors[first:last, first:last]
         gains, off = spare[0, first:last], spare[1, first:last]
-        own, values = scale[first:last], spare[3, first:last]
+        own = scale[first:last]
         account_for_pushes(L, first, last, moving, compliant, x)
-        released = released_at(asked[first:last], threshold)
-        least, exactly = decompose_level(
-            L[first:last, first:last], own, released, near_from(robot, first, last, released),
-            matrix, rotation, values, gains, off)
+        least = decompose_level(
+            L[first:last, first:last], own, released_at(asked[first:last], threshold), matrix,
+            rotation, gains, off)
         smallest = min(smallest, least)
-        if exactly or not lead(robot, L, levels, level, released, own, matrix, rotation, values,
-                               gains, off, x[first:last]):
-            solve_level(exactly, matrix, rotation, gains, own, x[first:last], off)
+        exactly = least > 0.0
+        solve_level(exactly, matrix, rotation, gains, own, x[first:last], off)
         if last < rows:
             pass_on(L, first, last, exactly, matrix, rotation, gains, scale, x, spare[2], off)
     for level in range(levels.size - 2, -1, -1):

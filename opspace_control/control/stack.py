@@ -16,10 +16,8 @@ from opspace_control.control.grasp_law import (
     plan_grips,
     read_acceleration,
 )
-from opspace_control.control.modes import stack_joint_motion, stack_motion
 from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
-from opspace_control.control.singularity import lead_modes, near_from
 from opspace_control.dynamics.kinematics import move_point, place_point
 from opspace_control.dynamics.operational_space_inertia import (
     is_group,
@@ -35,7 +33,7 @@ from opspace_control.tasks.specification_law import insistence
 
 # What there is of each row.
 ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, FORCE, SPARE = range(11)
-SPARES = 4
+SPARES = 3
 ROWS = SPARE + SPARES
 # What there is of each pair of rows.
 SQUARES = 6
@@ -60,7 +58,7 @@ def stack_constraint(constraint, points, e, cycle, states, yields, rows):
 
 
 @called
-def stack_task(task, points, e, cycle, states, sensors, rows, leads):
+def stack_task(task, points, e, cycle, states, sensors, rows):
     """Place a task's point, and write what its rows ask for beyond the motion advised."""
     point = points[e]
     demand_pose(task, point, cycle.origin, states, sensors, cycle.dt, cycle.limited, cycle.R)
@@ -78,12 +76,10 @@ def stack_task(task, points, e, cycle, states, sensors, rows, leads):
         along = axes[r // 3, :, r - part]
         rows[FORCE, k] = task.acceleration[r] - (
             along[0] * a[part] + along[1] * a[part + 1] + along[2] * a[part + 2])
-    if cycle.leads:
-        stack_motion(task, point, 6 * e, leads)
 
 
 @called
-def stack_joints(task, e, cycle, q, v, a_null, rows, leads):
+def stack_joints(task, e, q, v, a_null, rows):
     """Write what the rows of a group of joints ask for beyond the motion advised."""
     demand_joints(task, q, v)
     weight = insistence(task.activation)
@@ -93,27 +89,25 @@ def stack_joints(task, e, cycle, q, v, a_null, rows, leads):
         rows[ALONE, k] = 1.0
         rows[PUSH, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
         rows[FORCE, k] = task.acceleration[r] - a_null[task.dof[r]]
-    if cycle.leads:
-        stack_joint_motion(task, v, 6 * e, leads)
 
 
 @called
 def stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, joint_tasks,
-                 q, v, a_null, rows, leads):
+                 q, v, a_null, rows):
     """Place all points, and write what their rows ask for and where their unit wrenches start."""
     for i in range(sensors.size):
         measure_wrench(sensors, i, nodes, states, cycle.dt)
     for e in range(points.size):
         record = points[e].record
         if is_group(points[e]):
-            stack_joints(joint_tasks[record], e, cycle, q, v, a_null, rows, leads)
+            stack_joints(joint_tasks[record], e, q, v, a_null, rows)
         else:
             place_point(points, e, nodes, states)
             move_point(points, e, states)
             if e < constraints.size:
                 stack_constraint(constraints[record], points, e, cycle, states, yields, rows)
             else:
-                stack_task(tasks[record], points, e, cycle, states, sensors, rows, leads)
+                stack_task(tasks[record], points, e, cycle, states, sensors, rows)
         start_propagation(points, e)
         if cycle.yields:
             start_passive_propagation(points, e)
@@ -161,10 +155,9 @@ def exert(node, p, wrench, states):
         add_wrench(p, wrench, states[node].z)
 
 
-@inlined
+@called
 def resolve_stack(
-        cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse,
-        robot):
+        cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
     asked, scale, force = rows[ASKED], rows[SCALE], rows[FORCE]
     scale_rows(squares[L], asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
@@ -182,7 +175,7 @@ def resolve_stack(
     cycle.least_eigenvalue = resolve_forces(
         squares[L], levels, asked, rows[PUSH], rows[MOVING], rows[COMPLIANT],
         cycle.singularity_threshold, scale, squares[FACTOR], squares[VECTORS],
-        rows[SPARE:SPARE + SPARES], force, near_from, lead_modes, robot)
+        rows[SPARE:SPARE + SPARES], force)
     if eliminated:
         predict_reactions(
             squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR], squares[VECTORS],
