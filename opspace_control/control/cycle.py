@@ -84,13 +84,19 @@ def move_outward(nodes, states, felt, yields, gravity, q, v, a):
 
 @called
 def let_go(nodes, states, yields, passive_torque, a):
-    """Let passive joints do what the motion of the others induces: inwards, then outwards."""
+    """
+    Let passive joints do what the motion of the others induces: inwards, then outwards.
+
+    Afterwards ``z`` is zero, ready for wrenches that come later.
+    """
     for i in range(nodes.size - 1, -1, -1):
         if yields[i]:
             yield_node(nodes, i, yields, passive_torque, states)
     for i in range(nodes.size):
         if yields[i]:
             induce_node(nodes, i, yields, states, a)
+            for r in range(6):
+                states[i].z[r] = 0.0
 
 
 @called
@@ -153,8 +159,8 @@ def control_cycle(
             cycle.origin[r] = q[r]
     demand_posture(nodes, dofs, posture, q, v, a_null)
     move_outward(nodes, states, felt, yields, gravity, q, v, a_null)
-    passive_forces(nodes, passive_dofs, q, v, passive_torque)
     if cycle.yields:
+        passive_forces(nodes, passive_dofs, q, v, passive_torque)
         let_go(nodes, states, yields, passive_torque, a_null)
     stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, joint_tasks,
                  q, v, a_null, rows)
@@ -163,7 +169,7 @@ def control_cycle(
                   Lambda_inverse)
     if grasps.size > 0:
         share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
-    apply_forces(states, points, constraints, tasks, joint_tasks, joint_force, rows)
+    apply_forces(states, yields, points, constraints, tasks, joint_tasks, joint_force, rows)
     if cycle.yields:
         let_go_again(nodes, states, yields, joint_tasks, joint_force, a_task)
     gather_torques(nodes, passive_torque, states, tau)

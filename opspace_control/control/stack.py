@@ -130,7 +130,7 @@ def let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows):
 
 
 @inlined
-def apply_force(point, force, first, wrench, states):
+def apply_force(point, force, first, wrench, yields, states):
     """Write six entries of the stack's forces as a wrench in base axes; add it to the links."""
     axes = point.axes
     for part in range(0, 6, 3):
@@ -138,21 +138,22 @@ def apply_force(point, force, first, wrench, states):
         for r in range(3):
             wrench[part + r] = (
                 axes[part // 3, r, 0] * x + axes[part // 3, r, 1] * y + axes[part // 3, r, 2] * z)
-    exert(point.frame.node, point.p, wrench, states)
+    exert(point.frame.node, point.p, wrench, yields, states)
     if point.other.node >= 0:
         for r in range(6):
             wrench[r] = -wrench[r]
-        exert(point.other.node, point.p, wrench, states)
+        exert(point.other.node, point.p, wrench, yields, states)
         for r in range(6):
             wrench[r] = -wrench[r]
 
 
 @inlined
-def exert(node, p, wrench, states):
+def exert(node, p, wrench, yields, states):
     """Add a wrench to a link's forces, and to those that passive joints have to give way to."""
     if node >= 0:
         add_wrench(p, wrench, states[node].f)
-        add_wrench(p, wrench, states[node].z)
+        if yields[node]:
+            add_wrench(p, wrench, states[node].z)
 
 
 @called
@@ -229,7 +230,7 @@ def apply_joint_forces(task, first, force, joint_force):
 
 
 @called
-def apply_forces(states, points, constraints, tasks, joint_tasks, joint_force, rows):
+def apply_forces(states, yields, points, constraints, tasks, joint_tasks, joint_force, rows):
     """
     Report the forces of the stack to constraints and tasks, and add them to the links.
 
@@ -238,17 +239,14 @@ def apply_forces(states, points, constraints, tasks, joint_tasks, joint_force, r
     if joint_tasks.size > 0:
         for k in range(joint_force.size):
             joint_force[k] = 0.0
-    for i in range(states.size):
-        for r in range(6):
-            states[i].z[r] = 0.0
     for e in range(points.size):
         record = points[e].record
         if is_group(points[e]):
             apply_joint_forces(joint_tasks[record], 6 * e, rows[FORCE], joint_force)
         elif e < constraints.size:
             constraint = constraints[record]
-            apply_force(points[e], rows[FORCE], 6 * e, constraint.exerted, states)
+            apply_force(points[e], rows[FORCE], 6 * e, constraint.exerted, yields, states)
             for r in range(6):
                 constraint.force[r] = rows[REACTION, 6 * e + r]
         else:
-            apply_force(points[e], rows[FORCE], 6 * e, tasks[record].wrench, states)
+            apply_force(points[e], rows[FORCE], 6 * e, tasks[record].wrench, yields, states)

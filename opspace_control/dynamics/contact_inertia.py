@@ -12,22 +12,17 @@ import numpy as np
 
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics import kinematics
-from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
+from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.consistent_inverse import response_columns
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
 )
-from opspace_control.dynamics.operational_space_inertia import (
-    propagate_points,
-    start_propagation,
-    unit_wrenches,
-)
+from opspace_control.dynamics.operational_space_inertia import propagate_inward, unit_wrenches
 from opspace_control.dynamics.robot_model import names
 from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.errors import ModelError
-from opspace_control.model.nodes import LOCKED
 
 # Of each row that a contact holds, kg or kg m²: half of the digits go to either error.
 CONTACT_INERTIA = 1e7
@@ -70,22 +65,7 @@ def contact_inverse_inertia(nodes, q, supports, states, points, contacts, held, 
         place_point(contacts, e, nodes, states)
         if contacts[e].frame.node >= 0:
             add_contact_inertia(contacts, e, held[e], nodes, states)
-    for e in range(points.size):
-        place_point(points, e, nodes, states)
-        start_propagation(points, e)
-    K[:] = 0.0
-    Lambda_inverse[:] = 0.0
-    for i in range(n - 1, -1, -1):
-        eliminate_node(nodes, i, states)
-        propagate_points(nodes, i, supports, states, points, Lambda_inverse)
-        if nodes[i].status != LOCKED:
-            for e in range(points.size):
-                if supports[i, e]:
-                    for r in range(6):
-                        K[i, 6 * e + r] = points[e].K[r]
-    for r in range(6 * points.size):
-        for c in range(r + 1, 6 * points.size):
-            Lambda_inverse[r, c] = Lambda_inverse[c, r]
+    propagate_inward(nodes, supports, states, points, K, Lambda_inverse)
 
 
 def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTIA):

@@ -156,24 +156,19 @@ def propagate_points_passive(nodes, i, supports, states, points, passive_yield):
             add_yield(i, e, supports, points, inverse_DP, passive_yield)
 
 
-@kernel
-def inverse_inertia(nodes, q, supports, states, points, K, Lambda_inverse):
+@inlined
+def propagate_inward(nodes, supports, states, points, K, Lambda_inverse):
     """
-    Write Λ⁻¹ of [CK00] (30) and ``K`` (n, 6m): what each joint feels of the points' unit wrenches.
+    Inward recursion over placed bodies with their inertias set: write Λ⁻¹, both halves, and ``K``.
 
     Every node is eliminated, which the recursion for J̄ relies on.
     """
-    n = nodes.size
-    for i in range(n):
-        place_node(nodes, i, q, states)
-        weigh_node(nodes, i, states)
-        set_inertia(nodes, i, states)
     for e in range(points.size):
         place_point(points, e, nodes, states)
         start_propagation(points, e)
     K[:] = 0.0
     Lambda_inverse[:] = 0.0
-    for i in range(n - 1, -1, -1):
+    for i in range(nodes.size - 1, -1, -1):
         eliminate_node(nodes, i, states)
         propagate_points(nodes, i, supports, states, points, Lambda_inverse)
         if nodes[i].status != LOCKED:
@@ -184,3 +179,14 @@ def inverse_inertia(nodes, q, supports, states, points, K, Lambda_inverse):
     for r in range(6 * points.size):
         for c in range(r + 1, 6 * points.size):
             Lambda_inverse[r, c] = Lambda_inverse[c, r]
+
+
+@kernel
+def inverse_inertia(nodes, q, supports, states, points, K, Lambda_inverse):
+    """Write Λ⁻¹ of [CK00] (30) and ``K`` (n, 6m), what each joint feels of the unit wrenches."""
+    n = nodes.size
+    for i in range(n):
+        place_node(nodes, i, q, states)
+        weigh_node(nodes, i, states)
+        set_inertia(nodes, i, states)
+    propagate_inward(nodes, supports, states, points, K, Lambda_inverse)

@@ -207,12 +207,7 @@ def six_from_message(message):
         A number is not finite.
 
     """
-    a, b = message.linear, message.angular
-    values = np.array([a.x, a.y, a.z, b.x, b.y, b.z])
-    if not np.isfinite(values).all():
-        raise RosInterfaceError('The motion is not finite.', cure='Give six finite numbers.',
-                                value=values)
-    return values
+    return _finite_six(message.linear, message.angular, 'motion')
 
 
 def wrench_from_message(message):
@@ -225,10 +220,14 @@ def wrench_from_message(message):
         A number is not finite.
 
     """
-    a, b = message.force, message.torque
+    return _finite_six(message.force, message.torque, 'wrench')
+
+
+def _finite_six(a, b, what):
+    """Return two Vector3 as (6,), or raise a RosInterfaceError that says what is not finite."""
     values = np.array([a.x, a.y, a.z, b.x, b.y, b.z])
     if not np.isfinite(values).all():
-        raise RosInterfaceError('The wrench is not finite.', cure='Give six finite numbers.',
+        raise RosInterfaceError(f'The {what} is not finite.', cure='Give six finite numbers.',
                                 value=values)
     return values
 
