@@ -80,6 +80,13 @@ def parameters(tmp_path):
     return write_file
 
 
+def pinocchio_model(robot):
+    path = str(robot.path())
+    if robot.floating_base:
+        return pinocchio.buildModelFromUrdf(path, pinocchio.JointModelFreeFlyer())
+    return pinocchio.buildModelFromUrdf(path)
+
+
 class TestDemoRobots:
 
     @pytest.fixture(params=ROBOTS, ids=lambda robot: robot.name)
@@ -96,7 +103,7 @@ class TestDemoRobots:
 
     def test_gravity_is_that_of_pinocchio(self, robot):
         report = facts(str(robot.path()), str(ROOT / 'config' / f'{robot.name}.yaml'))
-        model = pinocchio.buildModelFromUrdf(str(robot.path()))
+        model = pinocchio_model(robot)
         q = pinocchio.neutral(model)
         expected = {}
         at_home = report['home']['positions']
@@ -111,6 +118,9 @@ class TestDemoRobots:
         for name, joint in zip(model.names, model.joints, strict=True):
             if joint.nv == 1:
                 expected[name] = gravity[joint.idx_v]
+            elif name == 'root_joint':
+                # Along its own axes, which are the world's at home.
+                expected |= dict(zip(('base/x', 'base/y', 'base/z'), gravity[:3], strict=True))
         for joint in report['joints']:
             assert joint['gravity'] == pytest.approx(expected[joint['name']], abs=1e-9)
             assert joint['largest_gravity'] >= abs(joint['gravity'])
