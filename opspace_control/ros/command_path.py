@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the efforts go, and in which order: as the parameters say, or the controller manager."""
 
-from rclpy.clock import Clock, ClockType
-
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.endpoints import Endpoints
 
 _LOOK_PERIOD = 0.2  # s
 
@@ -58,7 +57,8 @@ def when_there(node, manager, then):
 
     def look():
         if manager.is_there:
-            timer.cancel()
+            endpoints.withdraw()
             then()
-    timer = node.create_timer(_LOOK_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    endpoints = Endpoints(node)
+    endpoints.repeat(_LOOK_PERIOD, look)
     node.get_logger().info(f'Waiting for the controller manager {manager.name}.')

@@ -7,7 +7,6 @@ import gc
 import time
 import traceback
 
-from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 
@@ -17,6 +16,7 @@ from opspace_control.ros.configuration import Configuration
 from opspace_control.ros.controller_manager import connect
 from opspace_control.ros.controller_parameters import NODE, table_of
 from opspace_control.ros.description import RobotDescription
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.executor import run
 from opspace_control.ros.grasp_blocks import make_grasp
 from opspace_control.ros.handover import Handover
@@ -115,10 +115,10 @@ class ControllerNode(LifecycleNode):
         gc.freeze()
         if made.odometry:
             made.odometry.listen(self)
-        self._states = self.create_subscription(
+        self._endpoints = Endpoints(self)
+        self._states = self._endpoints.listen(
             JointState, 'joint_states', made.cycle.on_joint_state, NEWEST)
-        self._watch = self.create_timer(
-            _WATCH_PERIOD, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._endpoints.repeat(_WATCH_PERIOD, self._on_watch)
         self._active = True
         if self._handover:
             try:
@@ -180,7 +180,6 @@ class ControllerNode(LifecycleNode):
         if not self._active:
             return
         self._active = False
-        self.destroy_timer(self._watch)
         cycle, route = self._configuration.cycle, self._configuration.route
         route.direct = True
         release = cycle.end(self._newest_state)
@@ -189,7 +188,7 @@ class ControllerNode(LifecycleNode):
         else:
             release.let_go(heir=False, rest_time=_REST_TIME)
         route.flush()
-        self.destroy_subscription(self._states)
+        self._endpoints.withdraw()
         if self._configuration.odometry:
             self._configuration.odometry.ignore()
         self.get_logger().info('The robot is released: zero effort is commanded.')

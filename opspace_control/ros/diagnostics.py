@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 
 from opspace_control.control.preflight import nearly_lost, scaled_freedom
 from opspace_control.ros import sensors
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.grasps import facts as facts_of_grasps
 from opspace_control.ros.qos import RELIABLE
 
@@ -42,13 +42,12 @@ class Diagnostics:
         self._name = f'{node.get_fully_qualified_name().lstrip("/")}: control cycle'
         self._taken = time.perf_counter()
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', RELIABLE)
-        # A simulation's clock may stop, and that must show.
-        self._timer = node.create_timer(
-            _PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._endpoints = Endpoints(node)
+        self._endpoints.repeat(_PERIOD, self._on_timer)
 
     def destroy(self):
         """Withdraw the topic."""
-        self._node.destroy_timer(self._timer)
+        self._endpoints.withdraw()
         self._node.destroy_publisher(self._publisher)
 
     def _on_timer(self):

@@ -20,6 +20,7 @@ from opspace_control.ros.conversions import (
     six_from_message,
     wrench_from_message,
 )
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.moving_goals import MovingGoals
 from opspace_control.ros.qos import RELIABLE
 from opspace_control.ros.trajectories import check_speed, read_trajectory
@@ -66,14 +67,12 @@ class Goals:
         self.moving = MovingGoals()
         self.limits = GoalLimits(controller.model)
         self.pace = GoalPace(1000.0)
-        self._services = []
-        self._subscriptions = []
+        self._endpoints = Endpoints(node)
         for task in controller.tasks.values():
             for name, kind, take in self._kinds_of_goals(task):
                 self._listen(kind, f'~/{task.name}', name, take, task)
             if task.name not in controller.grasps:  # those are engaged instead
-                self._services.append(node.create_service(
-                    SetBool, f'~/{task.name}/enable', self._switch_of(task)))
+                self._endpoints.serve(SetBool, f'~/{task.name}/enable', self._switch_of(task))
         self._listen(JointState, '~', 'target_joint', self._on_joints, controller.posture)
 
     def hold(self):
@@ -84,10 +83,7 @@ class Goals:
 
     def destroy(self):
         """Stop listening."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        for service in self._services:
-            self._node.destroy_service(service)
+        self._endpoints.withdraw()
 
     def take_due(self):
         """Take goals that had to wait; to be called every now and then."""
@@ -122,8 +118,7 @@ class Goals:
                 self._node.get_logger().warning(
                     f'Goals on {topic} come faster than limits.goal_rate; how many publish there?',
                     throttle_duration_sec=_COMPLAIN_RARELY)
-        self._subscriptions.append(
-            self._node.create_subscription(kind, topic, callback, RELIABLE))
+        self._endpoints.listen(kind, topic, callback, RELIABLE)
 
     def _on_pose(self, message, task):
         pose = self._frames.in_base(message.header.frame_id) @ matrix_from_pose(

@@ -9,6 +9,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.grasp_blocks import contacts_of
 from opspace_control.ros.qos import RELIABLE
 
@@ -38,14 +39,12 @@ class Grasps:
         self._cycle = cycle
         self._goals = goals
         self._is_active = is_active
-        switched = [*controller.grasps.values(), *contacts_of(controller)]
-        self._services = [
-            node.create_service(SetBool, f'~/{one.name}/engage', partial(self._on_engage, one))
-            for one in switched]
-        self._subscriptions = [
-            node.create_subscription(Float64MultiArray, f'~/{grasp.name}/internal_force',
-                                     partial(self._on_internal_force, grasp), RELIABLE)
-            for grasp in controller.grasps.values()]
+        self._endpoints = Endpoints(node)
+        for one in (*controller.grasps.values(), *contacts_of(controller)):
+            self._endpoints.serve(SetBool, f'~/{one.name}/engage', partial(self._on_engage, one))
+        for grasp in controller.grasps.values():
+            self._endpoints.listen(Float64MultiArray, f'~/{grasp.name}/internal_force',
+                                   partial(self._on_internal_force, grasp), RELIABLE)
 
     def add_to(self, feedback):
         """Add ``~/<grasp>/current_internal_force`` to a Feedback."""
@@ -65,10 +64,7 @@ class Grasps:
 
     def destroy(self):
         """Withdraw services and topics."""
-        for service in self._services:
-            self._node.destroy_service(service)
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+        self._endpoints.withdraw()
 
     def _on_engage(self, switched, request, response):
         try:

@@ -8,6 +8,7 @@ from functools import partial
 from std_srvs.srv import Trigger
 
 from opspace_control.ros.diagnostics import Diagnostics
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.feedback import Feedback, add_task_topics
 from opspace_control.ros.frames import Frames
 from opspace_control.ros.goals import Goals
@@ -69,8 +70,9 @@ class Interface:
         if parameters['broadcast_targets']:
             self._broadcast_targets(node, controller)
         undo.callback(Diagnostics(node, controller, cycle, is_active).destroy)
-        undo.callback(node.destroy_service, node.create_service(
-            Trigger, '~/hold', partial(_on_hold, cycle, is_active)))
+        endpoints = Endpoints(node)
+        undo.callback(endpoints.withdraw)
+        endpoints.serve(Trigger, '~/hold', partial(_on_hold, cycle, is_active))
 
     def apply(self, parameters):
         """Take over the present values of parameters."""

@@ -17,6 +17,7 @@ from opspace_control.ros.conversions import (
     pose_from_message,
     six_from_message,
 )
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.qos import NEWEST
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
@@ -57,19 +58,19 @@ class BaseOdometry:
         self._prefix = prefix
         self._bent = RobotState(model, model.neutral(), np.zeros(model.nv))
         self.timeout = 0.1
-        self._node = self._subscription = None
+        self._endpoints = self._subscription = None
         self.forget()
 
     def listen(self, node):
         """Subscribe to ``odom``."""
-        self._node = node
-        self._subscription = node.create_subscription(
+        self._endpoints = Endpoints(node)
+        self._subscription = self._endpoints.listen(
             Odometry, 'odom', lambda message: self.take(message, time.perf_counter()), NEWEST)
 
     def ignore(self):
         """End the subscription."""
         if self._subscription is not None:
-            self._node.destroy_subscription(self._subscription)
+            self._endpoints.withdraw()
             self._subscription = None
 
     def forget(self):

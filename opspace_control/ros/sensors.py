@@ -10,6 +10,7 @@ from std_srvs.srv import Trigger
 
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.conversions import wrench_from_message
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.qos import NEWEST
 from opspace_control.tasks.task import OperationalTask
 
@@ -38,13 +39,11 @@ class Sensors:
         self._node = node
         self._controller = controller
         self._frames = frames
-        self._subscriptions = [
-            node.create_subscription(WrenchStamped, f'~/{sensor.name}/wrench',
-                                     partial(self._on_wrench, sensor), NEWEST)
-            for sensor in controller.sensors.values()]
-        self._services = [
-            node.create_service(Trigger, f'~/{sensor.name}/zero', partial(self._on_zero, sensor))
-            for sensor in controller.sensors.values()]
+        self._endpoints = Endpoints(node)
+        for sensor in controller.sensors.values():
+            self._endpoints.listen(WrenchStamped, f'~/{sensor.name}/wrench',
+                                   partial(self._on_wrench, sensor), NEWEST)
+            self._endpoints.serve(Trigger, f'~/{sensor.name}/zero', partial(self._on_zero, sensor))
 
     def watch(self):
         """Tell, every now and then, of sensors that are wanted and silent."""
@@ -56,10 +55,7 @@ class Sensors:
 
     def destroy(self):
         """Stop listening."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        for service in self._services:
-            self._node.destroy_service(service)
+        self._endpoints.withdraw()
 
     def _on_wrench(self, sensor, message):
         try:

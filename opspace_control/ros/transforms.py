@@ -9,6 +9,7 @@ import numpy as np
 from rclpy.serialization import deserialize_message
 
 from opspace_control.ros.conversions import matrix_from_pose
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.qos import TF, TF_STATIC
 
 try:
@@ -36,14 +37,12 @@ class Transforms:
     """
 
     def __init__(self, node):
-        self._node = node
         self._static = {}
         self._heard = deque(maxlen=_CAPACITY)  # [steady time, message as bytes or as a dict]
-        self._subscriptions = []
+        self._endpoints = Endpoints(node)
         if TFMessage is not None:
-            self._subscriptions = [
-                node.create_subscription(TFMessage, '/tf_static', self._on_static, TF_STATIC),
-                node.create_subscription(TFMessage, '/tf', self._on_dynamic, TF, raw=True)]
+            self._endpoints.listen(TFMessage, '/tf_static', self._on_static, TF_STATIC)
+            self._endpoints.listen(TFMessage, '/tf', self._on_dynamic, TF, raw=True)
 
     @property
     def available(self):
@@ -80,8 +79,7 @@ class Transforms:
 
     def destroy(self):
         """Stop listening."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+        self._endpoints.withdraw()
 
     def _on_static(self, message):
         self._static.update(_by_child(message))

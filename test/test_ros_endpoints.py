@@ -1,0 +1,113 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is withdrawn is silent at once, whatever the executor still has to call."""
+
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.task import Future
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from opspace_control.cli.environment import own_domain
+from opspace_control.ros.endpoints import Endpoints
+from opspace_control.ros.executor import make_executor
+from opspace_control.ros.qos import RELIABLE
+
+
+class Part:
+    """Something that hears and serves, and needs a publisher for it."""
+
+    def __init__(self, node):
+        self.node, self.calls = node, []
+        self.publisher = node.create_publisher(String, 'said', RELIABLE)
+        self.endpoints = Endpoints(node)
+        self.endpoints.repeat(0.001, self.on_timer)
+        self.endpoints.listen(String, 'heard', self.on_message, RELIABLE)
+        self.endpoints.serve(Trigger, 'asked', self.on_request)
+
+    def say(self, what):
+        self.calls.append(what)
+        self.publisher.publish(String(data=what))
+
+    def on_timer(self):
+        self.say('timer')
+
+    def on_message(self, _message):
+        self.say('message')
+
+    def on_request(self, _request, response):
+        self.say('request')
+        response.success = True
+        return response
+
+    def destroy(self):
+        self.endpoints.withdraw()
+        self.node.destroy_publisher(self.publisher)
+
+
+@pytest.fixture(params=[make_executor, SingleThreadedExecutor], ids=['ours', 'single-threaded'])
+def spin(request):
+    """Return a node, another that talks to it, and what spins the first for some seconds."""
+    with own_domain() as domain:
+        context = rclpy.Context()
+        rclpy.init(context=context, domain_id=domain)
+        executor = request.param(context=context)
+        nodes = [rclpy.create_node(name, context=context) for name in ('part', 'other')]
+        for node in nodes:
+            executor.add_node(node)
+
+        def until(condition, seconds=30.0):
+            end = time.monotonic() + seconds
+            while not condition() and time.monotonic() < end:
+                executor.spin_until_future_complete(Future(), 0.01)
+            return condition()
+        yield *nodes, until
+        for node in nodes:
+            executor.remove_node(node)
+            node.destroy_node()
+        executor.shutdown()
+        context.try_shutdown()
+
+
+def test_nothing_is_called_that_was_due(spin):
+    node, other, until = spin
+    part = Part(node)
+    publisher = other.create_publisher(String, 'heard', RELIABLE)
+    client = other.create_client(Trigger, 'asked')
+    assert until(lambda: publisher.get_subscription_count() and client.service_is_ready())
+    client.call_async(Trigger.Request())
+    publisher.publish(String())
+    assert until(lambda: {'timer', 'message', 'request'} <= set(part.calls))
+
+    def withdraw():
+        once.cancel()
+        if part.endpoints is None:
+            return
+        for _ in range(3):
+            publisher.publish(String())
+            client.call_async(Trigger.Request())
+        time.sleep(0.1)  # all of it arrives, and the timer is due
+        part.destroy()
+        part.endpoints = None
+        del part.calls[:]
+    once = node.create_timer(0.01, withdraw)
+    assert until(lambda: part.endpoints is None)
+    until(lambda: False, 0.3)
+    assert part.calls == []
+
+
+def test_a_part_may_come_and_go(spin):
+    node, _, until = spin
+    for _ in range(20):
+        part = Part(node)
+        assert until(lambda: 'timer' in part.calls)  # noqa: B023
+        part.destroy()
+    assert not {'said', 'heard', 'asked'} & {
+        endpoint.topic_name.strip('/') for endpoint in node.publishers}
+    assert list(node.timers) == []
