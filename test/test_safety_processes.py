@@ -34,10 +34,10 @@ from opspace_control.ros.controller import main
 compute = OperationalSpaceController.compute_torque
 cycles = iter(range(500))
 
-def faulty(self, state, out=None):
+def faulty(*arguments, **options):
     if next(cycles, None) is None:
         raise RuntimeError('A bug.')
-    return compute(self, state, out)
+    return compute(*arguments, **options)
 
 OperationalSpaceController.compute_torque = faulty
 sys.exit(main(sys.argv[2:]))

@@ -31,8 +31,6 @@ DEADLINE = 0.1  # s
 MODEL = RobotModel.from_urdf(ROBOT)
 
 
-
-
 @pytest.fixture
 def network():
     with ros_nodes.network() as network:
@@ -42,15 +40,16 @@ def network():
 class Moving:
     """A simulated robot that its controller moves, with a watchdog in front of it."""
 
-    def __init__(self, network):
+    def __init__(self, network, pace='real_time', deadline=DEADLINE, state_timeout=0.05):
         self.network = network
         self.states, self.commands = network.states(), network.commands()
-        network.start('simulator', {'robot_description': ROBOT} | {
+        network.start('simulator', {'robot_description': ROBOT, 'pace': pace} | {
             f'initial_positions.{name}': value for name, value in START.items()})
         self.watchdog = network.start('command_watchdog', {
-            'robot_description': ROBOT, 'deadline': DEADLINE, 'carry_time': 1000.0})
+            'robot_description': ROBOT, 'deadline': deadline, 'carry_time': 1000.0})
         self.controller = network.start('controller', {
-            'robot_description': ROBOT, 'command_topic': INPUT, 'posture.kp': 4.0})
+            'robot_description': ROBOT, 'command_topic': INPUT, 'posture.kp': 4.0,
+            'safety.state_timeout': state_timeout})
         self.given = network.listen(Float64MultiArray, INPUT, ros_nodes.NEWEST)
         posture = network.publisher(JointState, 'opspace_controller/target_joint')
         network.send(posture, JointState(name=['shoulder'], position=[0.0]),
@@ -58,6 +57,10 @@ class Moving:
 
     def speed(self):
         return abs(np.array(self.states[-1].velocity)).max()
+
+    def time(self):
+        stamp = self.states[-1].header.stamp
+        return stamp.sec + 1e-9 * stamp.nanosec
 
     def kill(self, process):
         os.kill(process.pid, signal.SIGKILL)
@@ -78,15 +81,17 @@ class Moving:
 
 def test_controller_is_killed(network):
     """Its robot is stopped and carried where it is, and released when it has been told so."""
-    robot = Moving(network)
+    # In lock-step, where nothing moves while a busy machine keeps a process waiting.
+    robot = Moving(network, pace='lock_step', deadline=0.5, state_timeout=0.0)
+    before = robot.speed()
     robot.kill(robot.controller)
     network.expect(lambda: robot.commands and 'No command for' in robot.watchdog.said())
     assert 'damped and carried' in robot.watchdog.said()
-    network.expect(lambda: robot.speed() < 0.01)
-    positions = np.array(robot.states[-1].position)
-    network.spin(1.0)
+    network.expect(lambda: robot.states and robot.speed() < 0.01)
+    positions, then = np.array(robot.states[-1].position), robot.time()
+    network.expect(lambda: robot.time() > then + 0.5)
     np.testing.assert_allclose(robot.states[-1].position, positions, atol=0.01)
-    assert (np.abs([state.velocity for state in robot.states]) < 0.6).all()
+    assert (np.abs([state.velocity for state in robot.states]) < 1.2 * before).all()
     network.call(SetParameters, '/opspace_command_watchdog/set_parameters', parameters=[
         Parameter('carry_time', value=0.0).to_parameter_msg()])
     robot.rests()
