@@ -15,12 +15,12 @@ endif
 ifneq ($(shell test -n "$$ROS_DISTRO" && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo sourced),)
 ROS2 := sourced $(ROS_DISTRO)
 VENV_OPTIONS := --system-site-packages
-RUN_EXTRAS := sim,robots,view,record
+RUN_EXTRAS := sim,robots,view,record,trajectory
 TEST_EXTRAS := $(RUN_EXTRAS),docs,test
 OLDEST_PYTHON ?= $(PYTHON)
 else
 ROS2 := wheels from PyPI
-RUN_EXTRAS := ros,sim,robots,view,record
+RUN_EXTRAS := ros,sim,robots,view,record,trajectory
 TEST_EXTRAS := $(RUN_EXTRAS),docs,test,interfaces
 # The oldest that can be had here.
 OLDEST_PYTHON ?= $(shell for p in python3.10 python3.11 $(PYTHON); do \

@@ -35,6 +35,7 @@ _HOME = {
     'ForceControl': 'tasks',
     'ForceSensor': 'tasks',
     'Impedance': 'tasks',
+    'JerkLimits': 'tasks',
     'PostureTask': 'tasks',
     'OperationalSpaceController': 'control',
     'Grasp': 'control',

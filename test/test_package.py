@@ -44,6 +44,7 @@ ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'nav_msgs', 'rcl_interfa
        'tf2_msgs', 'visualization_msgs', 'diagnostic_msgs', 'controller_manager_msgs'}
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
+    'tasks': MATHEMATICS | {'ruckig'},
     'simulation': {'numpy', 'mujoco'},
     'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},
     'ros': {'numpy', 'yaml'} | ROS,  # yaml comes with urdf_parser_py

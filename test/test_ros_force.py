@@ -20,6 +20,7 @@ from opspace_control import (
     ForceSensor,
     Impedance,
     OperationalSpaceController,
+    Payload,
     PoseTask,
     PostureTask,
 )
@@ -31,6 +32,7 @@ AT_ONCE = {'approach_velocity': 0.0, 'approach_rate': 0.0}
 FORCE_PARAMETERS = PARAMETERS | {
     'publish_rate': 1000.0, 'left.force_axes': 'x z ry', 'left.axes_frame': 'l_hand',
     **{f'left.force.{name}': value for name, value in AT_ONCE.items()},
+    'payloads': ['tool'], 'tool.frame': 'l_hand',
     'sensors': ['wrist'], 'left.sensor': 'wrist', 'wrist.frame': 'l_palm', 'wrist.cutoff': 1e6,
     **{f'wrist.{name}': value for name, value in TOOL.items()}}
 
@@ -241,6 +243,58 @@ class TestSensor:
         heard = sensing.network.listen(DiagnosticArray, '/diagnostics')
         sensing.network.expect(lambda: heard)
         return heard[-1].status[0]
+
+
+BODY = {'tool__mass': 2.0, 'tool__center_of_mass': [0.0, 0.05, -0.1],
+        'tool__inertia': [0.02, 0.03, 0.01, 0.001, 0.0, 0.0]}
+
+
+class TestPayload:
+
+    @pytest.fixture(autouse=True)
+    def _take_off(self, node):
+        yield
+        node.change(tool__mass=0.0, tool__center_of_mass=[0.0] * 3, tool__inertia=[0.0] * 6,
+                    safety__ramp_time=0.0)
+        for _ in range(20):  # until it is off
+            node.after(10)
+
+    @staticmethod
+    def loaded(positions=START):
+        controller, _ = controller_like_the_nodes()
+        controller.payloads.put('tool', 'l_hand', Payload(2.0, (0.0, 0.05, -0.1), [
+            [0.02, 0.001, 0.0], [0.001, 0.03, 0.0], [0.0, 0.0, 0.01]]))
+        return torque(controller, positions)
+
+    def test_it_is_carried_and_taken_off_live(self, node):
+        there = moved(scale=0.05)
+        bare = node.after(1, there)
+        assert node.change(**BODY).successful
+        assert close(node.after(1, there), self.loaded(there))
+        assert abs(self.loaded(there) - bare).max() > 3.0  # N m
+        assert node.change(tool__mass=0.0, tool__inertia=[0.0] * 6).successful
+        assert close(node.after(1, there), bare)
+
+    def test_it_comes_gradually(self, node):
+        assert node.change(safety__ramp_time=0.1).successful
+        before = node.after(1)
+        assert node.change(**BODY).successful
+        for _ in range(10):
+            steps = abs(node.after(10) - before).max()
+            before = node.command_at(node.now)
+            assert 0.02 < steps < 1.5
+        assert close(node.after(10), self.loaded())
+
+    @pytest.mark.parametrize('values, complaint', [
+        ({'tool__mass': -1.0}, 'tool.mass'),
+        ({'tool__mass': 1.0, 'tool__inertia': [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0]},
+         'not positive semi-definite'),
+        ({'tool__frame': 'r_hand'}, 'read-only')])
+    def test_a_body_that_cannot_be_is_refused(self, node, values, complaint):
+        before = node.after(1)
+        result = node.change(**values)
+        assert not result.successful and complaint in result.reason
+        assert close(node.after(1), before)
 
 
 class TestParameters:

@@ -29,6 +29,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
+from opspace_control import JerkLimits
 from opspace_control.ros.conversions import fill_twist
 from opspace_control.spatial.rotation_vectors import matrix_from_vector
 from opspace_control.tasks.trajectory import PoseTrajectory
@@ -371,3 +372,47 @@ def test_feed_forward_leaves_no_lag():
         off = [math.hypot(error.twist.linear.x, error.twist.linear.z) for error in errors]
         # Without feed-forward it would lag by kd / kp times its speed: 37 mm.
         assert max(off) < 3e-3
+
+
+class TestTravellingGoals:
+
+    @pytest.fixture(autouse=True)
+    def _travel(self, node):
+        pytest.importorskip('ruckig', reason='ruckig is not installed')
+        assert node.change(left__trajectory='ruckig').successful
+        yield
+        assert node.change(left__trajectory='direct').successful
+
+    def test_they_leave_without_a_jump_and_go_by_the_time_of_the_states(self, node, expected):
+        expected.tasks['left'].trajectory = JerkLimits(velocity=2.0, angular_velocity=2.0)
+        before = node.after(1)
+        node.send('target_pose', pose_message(GOAL))
+        expected.tasks['left'].set_target(GOAL)
+        for _ in range(5):
+            commanded = node.after(1)
+            assert close(commanded, torque(expected, START))
+            assert abs(commanded - before).max() < 0.05  # N m
+            before = commanded
+        assert abs(torque(reference_at(GOAL), START) - before).max() > 2.0  # at once
+
+    def test_other_limits_hold_from_then_on(self, node, expected):
+        task = expected.tasks['left']
+        task.trajectory = JerkLimits(velocity=2.0, angular_velocity=2.0)
+        node.send('target_pose', pose_message(GOAL))
+        task.set_target(GOAL)
+        assert close(node.after(1), torque(expected, START))
+        assert node.change(left__max_linear_jerk=5.0).successful
+        task.trajectory = task.trajectory.changed(jerk=5.0)
+        try:
+            for _ in range(3):
+                assert close(node.after(1), torque(expected, START))
+        finally:
+            assert node.change(left__max_linear_jerk=20.0).successful
+
+
+def reference_at(goal):
+    """Return a controller that goes to a goal at once."""
+    controller = reference(**LIMITS)
+    torque(controller, START)
+    controller.tasks['left'].set_target(goal)
+    return controller

@@ -10,7 +10,7 @@ from opspace_control.ros import controller_parameters as controller
 from opspace_control.ros import simulator_parameters as simulator
 from opspace_control.ros import watchdog_parameters as watchdog
 from opspace_control.ros.documentation import markdown, yaml_block
-from opspace_control.ros.grasp_parameters import CONTACT, GRASP
+from opspace_control.ros.grasp_parameters import CONTACT, GRASP, PAYLOAD
 from opspace_control.ros.parameter_table import Parameter
 from opspace_control.ros.task_parameters import SENSOR, TASK
 
@@ -37,7 +37,7 @@ def tables():
     """Return the parameters of all nodes as Markdown."""
     blocks = [parameter.named(f'<{kind}>.{parameter.name}')
               for kind, table in (('task', TASK), ('grasp', GRASP), ('contact', CONTACT),
-                                  ('sensor', SENSOR))
+                                  ('sensor', SENSOR), ('payload', PAYLOAD))
               for parameter in table]
     return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *blocks])}\n'
             f'**`opspace_command_watchdog`**\n\n{markdown(watchdog.NODE)}\n'

@@ -36,7 +36,7 @@ from opspace_control.dynamics.workspace import (
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
-from opspace_control.tasks.binding import bind_tasks
+from opspace_control.tasks.binding import bind_tasks, gather_travellers
 from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.posture import bind_posture
 from opspace_control.tasks.task import OperationalTask
@@ -119,6 +119,7 @@ class OperationalSpaceController(ControllerState):
         dofs, goal = bind_posture(posture, model)
         joint_records = bind_joints(groups, model)
         records, sensors, sensor_records = bind_tasks(operational, model)
+        self._travelling = gather_travellers(operational)
         self.model = model
         self.posture = posture
         self.tasks = MappingProxyType({task.name: task for task in tasks})
@@ -181,6 +182,9 @@ class OperationalSpaceController(ControllerState):
         out = self._checked(state, out)
         if self._compute is None:
             self.warm_up()
+        if self._travelling:
+            for task in tuple(self._travelling):
+                task.travel(dt)
         self._cycle['dt'] = dt
         self._compute(*self._arguments, state.q, state.v, out)
         return out

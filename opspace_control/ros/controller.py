@@ -18,7 +18,7 @@ from opspace_control.ros.controller_parameters import NODE, table_of
 from opspace_control.ros.description import RobotDescription
 from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.executor import run
-from opspace_control.ros.grasp_blocks import make_grasp
+from opspace_control.ros.grasp_blocks import make_grasp, read_payload
 from opspace_control.ros.handover import Handover
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST
@@ -211,6 +211,9 @@ class ControllerNode(LifecycleNode):
         for grasp in values['grasps']:
             if any(name.startswith(f'{grasp}.') for name in names):
                 make_grasp(grasp, values)
+        for payload in values['payloads']:
+            if any(name.startswith(f'{payload}.') for name in names):
+                read_payload(payload, values)
         for lower, upper in zip(values['limits.workspace_lower'],
                                 values['limits.workspace_upper'], strict=True):
             if lower > upper:

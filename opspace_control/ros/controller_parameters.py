@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.grasp_parameters import CONTACT, GRASP
+from opspace_control.ros.grasp_parameters import CONTACT, GRASP, PAYLOAD
 from opspace_control.ros.parameter_table import Parameter, names_in
 from opspace_control.ros.task_parameters import SENSOR, TASK
 
@@ -66,6 +66,9 @@ NODE = (
               'topics of its own.'),
     Parameter('contacts', 'string_array', [],
               'Names of contacts with the ground; each has a block of parameters.'),
+    Parameter('payloads', 'string_array', [],
+              'Names of what links carry, beyond what the URDF knows; each has a block of '
+              'parameters.'),
     CONTROLLER_MANAGER,
     CONTROLLER_MANAGER_TIMEOUT,
     EFFORT_CONTROLLER,
@@ -149,9 +152,9 @@ NODE = (
 _TAKEN = ('goals', 'limits', 'posture', 'safety')
 
 
-def controller_table(tasks, grasps=(), contacts=(), sensors=()):
+def controller_table(tasks, grasps=(), contacts=(), sensors=(), payloads=()):
     """
-    Return the parameters of a controller with these tasks, grasps, contacts and sensors.
+    Return the parameters of a controller with these tasks, grasps, contacts, sensors, payloads.
 
     Raises
     ------
@@ -162,7 +165,8 @@ def controller_table(tasks, grasps=(), contacts=(), sensors=()):
     taken = list(_TAKEN)
     table = list(NODE)
     for kind, names, rows in (('task', tasks, TASK), ('grasp', grasps, GRASP),
-                              ('contact', contacts, CONTACT), ('sensor', sensors, SENSOR)):
+                              ('contact', contacts, CONTACT), ('sensor', sensors, SENSOR),
+                              ('payload', payloads, PAYLOAD)):
         for name in names:
             if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in taken:
                 raise RosInterfaceError(
@@ -176,4 +180,4 @@ def controller_table(tasks, grasps=(), contacts=(), sensors=()):
 def table_of(values):
     """Return the `controller_table` of a node with these values, of which some may be missing."""
     return controller_table(*(names_in(values, kind) for kind in (
-        'tasks', 'grasps', 'contacts', 'sensors')))
+        'tasks', 'grasps', 'contacts', 'sensors', 'payloads')))

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The grasps and contacts that blocks of parameters describe."""
+"""The grasps, contacts and payloads that blocks of parameters describe."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def make_grasp(name, parameters):
 
 
 def read_payload(name, parameters):
-    """Return the object of a grasp."""
+    """Return the object of a grasp, or a payload, or raise a ModelError if it is impossible."""
     mass, center, (xx, yy, zz, xy, xz, yz) = (parameters[f'{name}.{key}'] for key in _PAYLOAD)
     return Payload(mass, center, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
@@ -40,6 +40,26 @@ def make_contact(name, parameters):
     """Return the contact of this name, or raise an OpspaceError, likewise."""
     return Contact(parameters[f'{name}.frame'] or name, name=name, kind=parameters[f'{name}.kind'],
                    friction=parameters[f'{name}.friction'])
+
+
+def put_payloads(controller, parameters, changed=None):
+    """
+    Let the links of a controller carry what the parameters say.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+        Whose payloads they are.
+    parameters : mapping
+        Values of the controller node's parameters.
+    changed : collection of str, optional
+        Those that have changed; if not given, all.
+
+    """
+    for name in parameters['payloads']:
+        if changed is None or not changed.isdisjoint(f'{name}.{key}' for key in _PAYLOAD):
+            controller.payloads.put(name, parameters[f'{name}.frame'] or name,
+                                    read_payload(name, parameters))
 
 
 def contacts_of(controller):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of grasps and contacts; README and example files are made from these tables."""
+"""The parameters of grasps, contacts and payloads; README and files are made from these tables."""
 
 import math
 
@@ -53,6 +53,20 @@ GRASP = (
               'm/s', 1e-3, math.inf, read_only=False),
     Parameter('max_angular_velocity', 'double', 1.0, 'Highest rate of turn on the way to a goal.',
               'rad/s', 1e-3, math.inf, read_only=False),
+)
+
+# Of each payload, in a block of its name.
+PAYLOAD = (
+    Parameter('frame', 'string', '',
+              'Link that carries it. Empty: the link of the same name as the payload.'),
+    Parameter('mass', 'double', 0.0,
+              'Its mass; 0 takes it off. It comes and goes within safety.ramp_time.', 'kg', 0.0,
+              1e6, read_only=False),
+    Parameter('center_of_mass', 'double_array', [0.0, 0.0, 0.0],
+              "Its centre of mass, in the link's frame.", 'm', length=3, read_only=False),
+    Parameter('inertia', 'double_array', [0.0] * 6,
+              'Its inertia about the centre of mass, link axes: ixx iyy izz ixy ixz iyz.',
+              'kg m²', length=6, read_only=False),
 )
 
 # Of each contact, in a block of its name.

@@ -9,7 +9,7 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 
 # Parameters that list what has a block of its own.
-_LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'objects')
+_LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'payloads', 'objects')
 
 
 @dataclass(frozen=True)

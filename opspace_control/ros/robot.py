@@ -6,7 +6,7 @@ from opspace_control.control import OperationalSpaceController
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import KinematicTree
-from opspace_control.ros.grasp_blocks import apply_grasps, make_contact, make_grasp
+from opspace_control.ros.grasp_blocks import apply_grasps, make_contact, make_grasp, put_payloads
 from opspace_control.ros.joints import command_joints, joint_status
 from opspace_control.ros.task_blocks import (
     apply_motion,
@@ -91,6 +91,7 @@ def make_controller(description, parameters, *, floating_base=False):
         grasps=[make_grasp(name, parameters) for name in parameters['grasps']],
         effort_limits=parameters['limits.effort_scale'] * model.effort_limits,
         gravity_compensation=parameters['gravity_compensation'])
+    put_payloads(controller, parameters)
     return controller, joints
 
 
@@ -114,5 +115,6 @@ def apply_gains(controller, parameters, changed):
     for sensor in controller.sensors.values():
         apply_sensor(sensor, parameters, changed)
     apply_grasps(controller, parameters, set(changed))
+    put_payloads(controller, parameters, set(changed))
     if any(name.startswith('posture.') for name in changed):
         controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])

@@ -13,6 +13,7 @@ from opspace_control.tasks import (
     ForceSensor,
     ForceTask,
     Impedance,
+    JerkLimits,
     OrientationTask,
     PoseTask,
     PositionTask,
@@ -26,6 +27,9 @@ _CONTACT = ('max_force', 'max_moment', 'approach_velocity', 'approach_rate', 'co
             'contact_moment', 'impact_time')
 _AXES = ('axes', 'force_axes', 'axes_frame')
 _LIMITS = ('max_linear_velocity', 'max_angular_velocity')
+_JERK_LIMITS = {f'{kind}{quantity}': f'max_{word}_{quantity}'
+                for kind, word in (('', 'linear'), ('angular_', 'angular'))
+                for quantity in ('velocity', 'acceleration', 'jerk')}
 _SENSOR = ('bias', 'tool_mass', 'tool_center', 'cutoff', 'timeout')
 
 
@@ -72,15 +76,23 @@ def make_task(name, parameters, sensors=None):
     else:
         options |= {'kp': value('kp'), 'kd': value('kd'), 'mode': value('mode'),
                     'impedance': Impedance(value('stiffness'), value('damping_ratio')),
+                    'trajectory': read_trajectory_limits(name, parameters),
                     **{key: value(key) for key in _LIMITS}}
     return kind(value('frame') or name, **options)
 
 
 def check_task(name, parameters, changed):
     """Raise an OpspaceError if values of this task, each of them good, do not go together."""
-    doubtful = {f'{name}.{key}' for key in _AXES}
+    doubtful = {f'{name}.{key}' for key in (*_AXES, 'trajectory')}
     if not doubtful.isdisjoint(changed) or 0.0 in np.atleast_1d(parameters[f'{name}.kd']):
         make_task(name, parameters)
+
+
+def read_trajectory_limits(name, parameters):
+    """Return the JerkLimits of a task's block; None if its goals do not travel."""
+    if parameters[f'{name}.trajectory'] != 'ruckig':
+        return None
+    return JerkLimits(**{key: parameters[f'{name}.{other}'] for key, other in _JERK_LIMITS.items()})
 
 
 def check_frames(tasks, model, parameters):
@@ -116,6 +128,8 @@ def apply_task(task, parameters, changed):
         apply_motion(task, parameters, changed)
         task.impedance.set(own.get('stiffness'), own.get('damping_ratio'))
         task.mode = own.get('mode', task.mode)
+        if not own.keys().isdisjoint(('trajectory', *_JERK_LIMITS.values())):
+            task.trajectory = read_trajectory_limits(task.name, parameters)
 
 
 def apply_motion(task, parameters, changed):

@@ -45,6 +45,19 @@ TASK = (
               'm/s', 1e-3, math.inf, read_only=False),
     Parameter('max_angular_velocity', 'double', 1.5, 'Highest rate of turn on the way to a goal.',
               'rad/s', 1e-3, math.inf, read_only=False),
+    Parameter('trajectory', 'string', 'direct',
+              'How the goal gets to where it is sent. direct: it is there at once. ruckig: it '
+              'travels, straight from rest, within highest velocity, acceleration and jerk, also '
+              'where it is sent elsewhere on the way; needs the library of that name.',
+              choices=('direct', 'ruckig'), read_only=False),
+    Parameter('max_linear_acceleration', 'double', 2.0, 'Of a goal that travels.', 'm/s²', 1e-3,
+              1e6, read_only=False),
+    Parameter('max_angular_acceleration', 'double', 6.0, 'The same for rotations.', 'rad/s²', 1e-3,
+              1e6, read_only=False),
+    Parameter('max_linear_jerk', 'double', 20.0, 'Of a goal that travels.', 'm/s³', 1e-3, 1e9,
+              read_only=False),
+    Parameter('max_angular_jerk', 'double', 60.0, 'The same for rotations.', 'rad/s³', 1e-3, 1e9,
+              read_only=False),
     Parameter('sensor', 'string', '',
               'Which of sensors measures the force that this task applies. Empty: none; force is '
               'controlled open loop.'),

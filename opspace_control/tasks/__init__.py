@@ -5,6 +5,7 @@
 from opspace_control.tasks.force import ForceTask
 from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.impedance import Impedance
+from opspace_control.tasks.jerk_limited import JerkLimits
 from opspace_control.tasks.joint import JointTask
 from opspace_control.tasks.orientation import OrientationTask
 from opspace_control.tasks.pose import PoseTask
@@ -12,5 +13,5 @@ from opspace_control.tasks.position import PositionTask
 from opspace_control.tasks.posture import PostureTask
 from opspace_control.tasks.sensor import ForceSensor
 
-__all__ = ['ForceControl', 'ForceSensor', 'ForceTask', 'Impedance', 'JointTask', 'OrientationTask',
-           'PoseTask', 'PositionTask', 'PostureTask']
+__all__ = ['ForceControl', 'ForceSensor', 'ForceTask', 'Impedance', 'JerkLimits', 'JointTask',
+           'OrientationTask', 'PoseTask', 'PositionTask', 'PostureTask']

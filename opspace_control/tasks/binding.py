@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.tasks.pose import PoseTask
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.sensor import bind_sensors
 
@@ -44,6 +45,15 @@ def bind_tasks(tasks, model):
         records[e] = task._record
         task._bind(records[e], model)
     return records, sensors, sensor_records
+
+
+def gather_travellers(tasks):
+    """Return a set that has those of a controller's tasks whose goals travel, at any time."""
+    travelling = set()
+    for task in tasks:
+        if isinstance(task, PoseTask):
+            task.travel_with(travelling)
+    return travelling
 
 
 def gradual_fields(records):

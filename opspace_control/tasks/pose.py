@@ -5,16 +5,14 @@
 import numpy as np
 
 from opspace_control.errors import TaskError
-from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
+from opspace_control.tasks.goal import GoalTask
 from opspace_control.tasks.impedance import Impedance
-from opspace_control.tasks.targets import read_pose, read_six
-from opspace_control.tasks.task import OperationalTask
 
 MODES = ('decoupled', 'impedance')
 
 
-class PoseTask(OperationalTask):
+class PoseTask(GoalTask):
     """
     Take a frame to a goal pose, and where that is asked for press instead of moving.
 
@@ -40,6 +38,8 @@ class PoseTask(OperationalTask):
         The spring of mode 'impedance'; ``Impedance()`` if not given.
     mode : str, optional
         'decoupled' or 'impedance'; the latter if an ``impedance`` is given, else the former.
+    trajectory : JerkLimits, optional
+        How the goal travels to where it is sent; if not given it is there at once.
     **specification
         Of an OperationalTask: ``name``, ``axes``, ``force_axes``, ``axes_frame``, ``force``,
         ``priority``.
@@ -52,8 +52,9 @@ class PoseTask(OperationalTask):
     """
 
     def __init__(self, frame, *, kp=100.0, kd=-1.0, max_linear_velocity=np.inf,
-                 max_angular_velocity=np.inf, impedance=None, mode=None, **specification):
-        super().__init__(frame, **specification)
+                 max_angular_velocity=np.inf, impedance=None, mode=None, trajectory=None,
+                 **specification):
+        super().__init__(frame, trajectory=trajectory, **specification)
         self.mode = MODES[impedance is not None] if mode is None else mode
         self.impedance = self._own(
             Impedance() if impedance is None else impedance, Impedance, 'spring')
@@ -85,71 +86,6 @@ class PoseTask(OperationalTask):
         self._check_limitable(new_kp, new_kd)
         self._wanted_kd = np.copy(wanted_kd)
         self._record['kp'], self._record['kd'] = new_kp, new_kd
-
-    def set_target(self, pose, twist=None, acceleration=None):
-        """
-        Set the goal, in the base frame (the world's for a floating base).
-
-        Parameters
-        ----------
-        pose : (4, 4) array, or (7,) array, or pair of (3,) and (4,) arrays
-            Homogeneous transform, or position (m) and quaternion ``[x y z w]``.
-        twist : (6,) array, optional
-            Feed-forward velocity ``[v; ω]``, m/s and rad/s; zero if not given.
-        acceleration : (6,) array, optional
-            Feed-forward acceleration, m/s² and rad/s²; zero if not given.
-
-        Raises
-        ------
-        TaskError
-            If anything is malformed or not finite; then the goal has not changed.
-
-        """
-        position, R = read_pose(pose, self._owner)
-        twist = read_six(twist, 'target twist', self._owner)
-        acceleration = read_six(acceleration, 'target acceleration', self._owner)
-        record = self._record
-        record['target_p'], record['target_R'] = position, R
-        record['target_twist'], record['target_acceleration'] = twist, acceleration
-        if self._knows('p', 'R'):
-            record['error'][:3] = position - record['p']
-            record['error'][3:] = vector_from_matrix(R @ record['R'].T)
-
-    def set_feed_forward(self, twist=None, acceleration=None):
-        """
-        Change how the goal moves, not where it is.
-
-        Parameters
-        ----------
-        twist : (6,) array, optional
-            ``[v; ω]``, m/s and rad/s; zero if not given.
-        acceleration : (6,) array, optional
-            m/s² and rad/s²; zero if not given.
-
-        Raises
-        ------
-        TaskError
-            If anything is malformed or not finite; then nothing has changed.
-
-        """
-        twist = read_six(twist, 'target twist', self._owner)
-        acceleration = read_six(acceleration, 'target acceleration', self._owner)
-        self._record['target_twist'], self._record['target_acceleration'] = twist, acceleration
-
-    @property
-    def target(self):
-        """Goal, (7,) ``[x y z qx qy qz qw]``, or None before the first cycle without one."""
-        return self._pose('target_p', 'target_R')
-
-    @property
-    def error(self):
-        """
-        Goal minus the pose of the last cycle, (6,): m, and a rotation vector in rad.
-
-        None while there is no goal, or before the first cycle.
-        """
-        known = self._knows('p', 'R') and self._knows('target_p', 'target_R')
-        return self._record['error'].copy() if known else None
 
     @property
     def kp(self):
@@ -220,16 +156,3 @@ class PoseTask(OperationalTask):
     def _parts(self):
         yield from super()._parts()
         yield self.impedance, 'spring'
-
-    def _hold_axes(self, axes):
-        """Let the goal be where the frame is, along these axes."""
-        record = self._record
-        if not (any(axes) and self._knows('p', 'R') and self._knows('target_p', 'target_R')):
-            return
-        ways = record['axes']
-        for k, first in enumerate((0, 3)):
-            error = ways[k].T @ record['error'][first:first + 3]
-            error[np.array(axes[first:first + 3])] = 0.0
-            record['error'][first:first + 3] = ways[k] @ error
-        record['target_p'] = record['p'] + record['error'][:3]
-        record['target_R'] = matrix_from_vector(record['error'][3:]) @ record['R']
