@@ -29,12 +29,12 @@ FREE = {'floating_base': True, 'passive_joints': ('base',)}
 TALOS_HANDS = ('gripper_right_base_link', 'gripper_left_base_link')
 
 
-def three_arms(joints=6):
-    """Return a robot with three arms around a column, of as many joints each."""
+def three_arms(joints=6, arms=3):
+    """Return a robot with three arms, or more, around a column, of as many joints each."""
     axes = ('0 0 1', '0 1 0', '0 1 0', '0 0 1', '0 1 0', '1 0 0', '0 0 1')
     parts = [link('base', 20.0)]
-    for k in range(3):
-        angle = 2.0 * np.pi * k / 3.0
+    for k in range(arms):
+        angle = 2.0 * np.pi * k / arms
         parent = 'base'
         for j in range(joints):
             child = f'arm{k}_{j}'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A constraint: a frame that something holds, to another link or to the world."""
 
+import math
 from numbers import Real
 
 import numpy as np
@@ -32,7 +33,7 @@ class Constraint:
         point.
     kp, kd : float
         1/s² and 1/s: how fast the model's own drift from the place that is held would end. Both 0
-        where the real constraint sees to that.
+        where the real constraint sees to that; a negative kd is critical.
 
     Raises
     ------
@@ -50,14 +51,18 @@ class Constraint:
         self._record = np.zeros(1, CONSTRAINT)[0]
         self._place = None
         self._record['selected'] = read_axes(axes, f"constraint '{self.name}'")
-        for gain, value in (('kp', kp), ('kd', kd)):
-            if not (isinstance(value, Real) and 0.0 <= value < np.inf):
-                raise ControlError(f"Constraint '{self.name}': {gain} = {value!r} is not allowed.",
-                                   cure='Give a number, zero or more.', parameter=gain, value=value)
-            self._record[gain] = value
+        self.set_gains(kp, kd)
 
     def __repr__(self):
         return f'Constraint({self.frame!r}, {self.other!r}, name={self.name!r})'
+
+    def set_gains(self, kp, kd=-1.0):
+        """Change the gains against drift, as at the start."""
+        for gain, value, least in (('kp', kp, 0.0), ('kd', kd, -np.inf)):
+            if not (isinstance(value, Real) and least <= value < np.inf):
+                raise ControlError(f"Constraint '{self.name}': {gain} = {value!r} is not allowed.",
+                                   cure='Give a number, zero or more.', parameter=gain, value=value)
+        self._record['kp'], self._record['kd'] = kp, kd if kd >= 0.0 else 2.0 * math.sqrt(kp)
 
     def close(self):
         """Hold the frame where the next cycle sees it."""

@@ -22,6 +22,7 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
             'joints.activation': joint_tasks['activation'],
             'posture.kp': dofs['kp'], 'posture.kd': dofs['kd'],
             'constraint.activation': constraints['activation'],
+            'constraint.kp': constraints['kp'], 'constraint.kd': constraints['kd'],
             'constraint.push': constraints['push'], 'grasp.activation': grasps['activation'],
             'grasp.squeeze': grasps['squeeze'], 'grip.internal': grips['internal'],
             **payloads.gradual}

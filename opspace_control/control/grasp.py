@@ -5,14 +5,13 @@
 import numpy as np
 
 from opspace_control.control.constraint import Constraint
-from opspace_control.control.contact import check_still
 from opspace_control.control.grasp_arguments import KINDS, check_grasp
 from opspace_control.control.grasp_law import GRASP, GRIP
+from opspace_control.control.grasp_places import check_together, object_pose, transform
 from opspace_control.control.grasp_state import GraspState
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 from opspace_control.errors import ControlError
 from opspace_control.model import Payload
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
 from opspace_control.tasks import PoseTask
 from opspace_control.tasks.targets import read_pose
 
@@ -51,6 +50,9 @@ class Grasp(GraspState):
         And no more than this, N.
     tolerance : (float, float)
         How far effectors may be from their grasp poses, m and rad.
+    drift_kp, drift_kd : float
+        1/s² and 1/s: how fast the effectors come back to where they took hold, should they give way
+        to each other. A negative ``drift_kd`` is critical.
     task : PoseTask, optional
         Of the object; its frame is the first effector. One with the name of the grasp if not given.
     **gains
@@ -76,7 +78,7 @@ class Grasp(GraspState):
 
     def __init__(self, effectors, *, name='grasp', payload=None, grasp_poses=None, kind='rigid',
                  friction=np.inf, friction_margin=1.5, squeeze=0.0, max_squeeze=200.0,
-                 tolerance=(0.02, 0.1), task=None, **gains):
+                 tolerance=(0.02, 0.1), drift_kp=25.0, drift_kd=-1.0, task=None, **gains):
         self.name, self.effectors = name, tuple(effectors)
         check_grasp(self, payload, grasp_poses, kind, friction, friction_margin, tolerance)
         self._payload = Payload(0.0) if payload is None else payload
@@ -87,6 +89,7 @@ class Grasp(GraspState):
         self.constraints = tuple(
             Constraint(effector, self.effectors[0], name=f'{name}/{effector}', axes=KINDS[kind])
             for effector in self.effectors[1:])
+        self.set_drift_gains(drift_kp, drift_kd)
         self.task = PoseTask(self.effectors[0], name=name, **gains) if task is None else task
         self.task.enabled = False
         self._record = np.zeros(1, GRASP)[0]
@@ -121,8 +124,9 @@ class Grasp(GraspState):
         home = self._bound()
         poses = home.model.forward_kinematics(state, self.effectors)
         poses = [poses[effector] for effector in self.effectors]
-        pose = self._object_pose(poses)
-        self._check_still(state, poses)
+        pose = object_pose(self, poses, self._poses, self._tolerance, self._turning)
+        twists = home.model.jacobian(state, self.effectors) @ state.v
+        check_together(self, twists.reshape(-1, 6), poses, self._turning)
         inverse = np.linalg.inv(pose)
         places = [inverse @ effector for effector in poses]
         self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
@@ -189,6 +193,24 @@ class Grasp(GraspState):
         if self._linkage is not None:
             self._fill_grips()
 
+    def set_drift_gains(self, kp, kd=-1.0):
+        """
+        Say how fast the effectors come back to where they took hold: ``a_c = −kp e − kd v``.
+
+        Parameters
+        ----------
+        kp, kd : float
+            1/s² and 1/s; a negative kd is critical.
+
+        Raises
+        ------
+        ControlError
+            For a gain that cannot be used.
+
+        """
+        for held in self.constraints:
+            held.set_gains(kp, kd)
+
     @property
     def squeeze(self):
         """Tension of every member inwards, at least, N."""
@@ -211,36 +233,6 @@ class Grasp(GraspState):
         self._payload = payload
         if self.engaged:
             self._load_home()
-
-    def _object_pose(self, poses):
-        """Return where the object is, (4, 4), having checked that all effectors are at it."""
-        if self._poses is None:
-            return transform(np.mean([pose[:3, 3] for pose in poses], axis=0), np.eye(3))
-        pose = poses[0] @ np.linalg.inv(self._poses[0])
-        for effector, seen, place, turns in zip(
-                self.effectors, poses, self._poses, self._turning, strict=True):
-            wanted = pose @ place
-            distance = float(np.linalg.norm(seen[:3, 3] - wanted[:3, 3]))
-            turn = vector_from_matrix(seen[:3, :3] @ wanted[:3, :3].T)
-            angle = float(np.linalg.norm(turn)) if turns else 0.0
-            if distance > self._tolerance[0] or angle > self._tolerance[1]:
-                raise ControlError(
-                    f"Grasp '{self.name}': '{effector}' is {1e3 * distance:.0f} mm and "
-                    f'{np.degrees(angle):.1f}° from where it grasps an object in '
-                    f"'{self.effectors[0]}'.", grasp=self.name, frame=effector, value=distance,
-                    cure=f'Bring it within {1e3 * self._tolerance[0]:.0f} mm and '
-                    f'{np.degrees(self._tolerance[1]):.1f}°.')
-        return pose
-
-    def _check_still(self, state, poses):
-        """Refuse effectors that move against each other."""
-        twists = self._home.model.jacobian(state, self.effectors) @ state.v
-        first, *others = twists.reshape(-1, 6)
-        for effector, pose, twist, turns in zip(
-                self.effectors[1:], poses[1:], others, self._turning[1:], strict=True):
-            carried = first.copy()
-            carried[:3] += np.cross(first[3:], pose[:3, 3] - poses[0][:3, 3])
-            check_still(self.name, effector, twist - carried, turns, f"'{self.effectors[0]}'")
 
     def _load_home(self):
         """Let the first effector carry the object."""
@@ -271,10 +263,3 @@ class Grasp(GraspState):
             raise ControlError(f"Grasp '{self.name}' belongs to no controller.",
                                cure='Give it to one: grasps=[...].', grasp=self.name)
         return self._home
-
-
-def transform(position, rotation):
-    """Return the homogeneous transform (4, 4) of a position (3,), m, and a rotation (3, 3)."""
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = rotation, position
-    return pose

@@ -9,6 +9,7 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.model import Payload
 
 _PAYLOAD = ('mass', 'center_of_mass', 'inertia')
+_DRIFT = ('drift_kp', 'drift_kd')
 
 
 def make_grasp(name, parameters):
@@ -27,7 +28,7 @@ def make_grasp(name, parameters):
         squeeze=value('squeeze'), max_squeeze=value('max_squeeze'),
         tolerance=(value('tolerance_position'), value('tolerance_angle')),
         **{key: value(key) for key in (
-            'axes', 'kp', 'kd', 'max_linear_velocity', 'max_angular_velocity')})
+            *_DRIFT, 'axes', 'kp', 'kd', 'max_linear_velocity', 'max_angular_velocity')})
 
 
 def read_payload(name, parameters):
@@ -69,7 +70,7 @@ def contacts_of(controller):
 
 def apply_grasps(controller, parameters, changed):
     """
-    Give grasps the objects and squeezes of checked parameters.
+    Give grasps the objects, squeezes and gains of checked parameters.
 
     Parameters
     ----------
@@ -84,5 +85,7 @@ def apply_grasps(controller, parameters, changed):
     for name, grasp in controller.grasps.items():
         if not changed.isdisjoint(f'{name}.{key}' for key in _PAYLOAD):
             grasp.payload = read_payload(name, parameters)
+        if not changed.isdisjoint(f'{name}.{key}' for key in _DRIFT):
+            grasp.set_drift_gains(*(parameters[f'{name}.{key}'] for key in _DRIFT))
         if f'{name}.squeeze' in changed:
             grasp.squeeze = parameters[f'{name}.squeeze']

@@ -33,6 +33,11 @@ GRASP = (
               'How far effectors may be from their grasp poses.', 'm', 1e-4, 1.0),
     Parameter('tolerance_angle', 'double', 0.1,
               'How far they may be turned from them.', 'rad', 1e-3, math.pi),
+    Parameter('drift_kp', 'double', 25.0,
+              'How fast effectors that give way to each other come back: stiffness.', '1/s²', 0.0,
+              1e6, read_only=False),
+    Parameter('drift_kd', 'double', -1.0, 'And damping. -1: critical.', '1/s', -1.0, 1e4,
+              read_only=False),
     Parameter('squeeze', 'double', 0.0,
               'Force with which the effectors squeeze the object: each member of the virtual '
               'linkage is under so much pressure, or more where friction wants it.',

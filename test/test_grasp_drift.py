@@ -1,0 +1,59 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Effectors that nothing physical holds together: the law alone does, and corrects their drift."""
+
+import numpy as np
+import pytest
+from carrying import Carriers
+
+from opspace_control import ControlError, Grasp, Payload
+from opspace_control.cli.robots import demo_robot
+from opspace_control.share import share_directory
+from opspace_control.simulation import Box
+
+PATH = share_directory() / 'urdf' / 'dual_arm.urdf'
+
+
+@pytest.fixture(scope='module')
+def scene():
+    """Return a dual_arm whose hands carry something that is only thought of."""
+    far = Box('far', (0.1, 0.1, 0.1), 1.0, (3.0, 0.0, 0.05, 0, 0, 0, 1))
+    scene = Carriers(PATH, ('r_hand', 'l_hand'), [far], Payload(0.0), demo_robot('dual_arm').start,
+                     ramp_time=0.0, joint_friction=False)
+    scene.engage()
+    return scene
+
+
+def pushed(scene, **gains):
+    """Push one hand out of its grasp; return how far it was and how far it is 2 s later, m."""
+    scene.grasp.disengage()
+    scene.engage()
+    scene.grasp.set_drift_gains(**gains)
+    scene.robot.apply_wrench('l_hand', [4.0, 2.0, 0.0, 0.0, 0.0, 0.0])
+    scene.run(0.1)
+    scene.robot.apply_wrench('l_hand', np.zeros(6))
+    seen = scene.run(2.0)
+    return seen.residuals[:, 0].max(), seen.residuals[-1, 0]
+
+
+def test_hands_come_back(scene):
+    farthest, left = pushed(scene, kp=25.0)
+    assert farthest > 5e-3
+    assert left < 1e-2 * farthest
+
+
+def test_and_drift_without_gains(scene):
+    farthest, left = pushed(scene, kp=0.0, kd=0.0)
+    assert left > 0.5 * farthest > 2e-3
+
+
+@pytest.mark.parametrize('gains', [{'drift_kp': -1.0}, {'drift_kp': np.nan}, {'drift_kd': np.inf},
+                                   {'drift_kd': 'strong'}])
+def test_gains_that_cannot_be(gains):
+    with pytest.raises(ControlError, match='is not allowed'):
+        Grasp(('l_hand', 'r_hand'), **gains)
+
+
+def test_critical_if_nothing_is_said():
+    (held,) = Grasp(('l_hand', 'r_hand'), drift_kp=49.0).constraints
+    assert held._record['kd'] == pytest.approx(14.0)
