@@ -21,6 +21,9 @@ from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 from opspace_control.tasks.trajectory import PoseTrajectory
 
+# The real tensions are looked at once in so many cycles: it takes longer than they do.
+_RARELY = 10
+
 
 @dataclass(frozen=True)
 class Carried:
@@ -68,18 +71,20 @@ class Carriers:
 
     def __init__(self, path, effectors, objects, payload, start, *, tasks=(), posture=None,
                  ramp_time=0.5, locked_joints=(), joint_friction=True, kp=100.0, contacts=False,
-                 **grasp):
+                 gravity=True, axes='x y z rx ry rz', **grasp):
         self.model = RobotModel.from_urdf_file(path, locked_joints=locked_joints)
         self.robot = SimulatedRobot(path.read_text(), objects=objects, locked_joints=locked_joints,
-                                    joint_friction=joint_friction, contacts=contacts)
+                                    joint_friction=joint_friction, contacts=contacts,
+                                    gravity=(0.0, 0.0, -9.81 * gravity))
         self.robot.reset(start)
         self.object = objects[0].name
         self.effectors = tuple(effectors)
-        self.grasp = Grasp(effectors, name='carry', payload=payload, kp=kp, **grasp)
-        own = [PoseTask(effector, kp=kp) for effector in effectors]
+        self.grasp = Grasp(effectors, name='carry', payload=payload, kp=kp, axes=axes,
+                           **grasp)
+        own = [PoseTask(effector, kp=kp, axes=axes) for effector in effectors]
         self.controller = OperationalSpaceController(
             self.model, [*own, *tasks], PostureTask() if posture is None else posture,
-            grasps=[self.grasp])
+            grasps=[self.grasp], gravity_compensation=gravity)
         self.ramps = Ramps(self.controller.gradual, ramp_time)
         self.state = RobotState(self.model, self.robot.positions, self.robot.velocities)
         self.controller.compute_torque(self.state)
@@ -102,10 +107,13 @@ class Carriers:
         self._object_in_grasp = np.linalg.inv(frame) @ as_transform(
             self.robot.frame_pose(self.object))
 
-    def let_go(self):
-        """Tell the controller, and open the grips."""
+    def disengage(self):
+        """Tell the controller that the object is let go."""
         with self.ramps.smoothly():
             self.grasp.disengage()
+
+    def release(self):
+        """Open the grips."""
         for effector in self.effectors:
             self.robot.release(effector, self.object)
         self._held = False
@@ -144,7 +152,8 @@ class Carriers:
             if self.grasp.engaged:
                 goal = as_pose(as_transform(task.target) @ self._object_in_grasp)
             rows.append((self.robot.time, efforts, self.robot.frame_pose(self.object), goal,
-                         self._tensions(), self.robot.positions, self.grasp.closure_residual))
+                         rows[-1][4] if len(rows) % _RARELY else self._tensions(),
+                         self.robot.positions, self.grasp.closure_residual))
             self.robot.set_effort(efforts)
             self.robot.step()
         return Carried(*(np.array(column) for column in zip(*rows, strict=True)))

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from carrying import Carriers
 from robots import joint, link, robot
-from test_grasp import three_arms
 
 from opspace_control import Payload, PostureTask
 from opspace_control.cli.robots import demo_robot
+from opspace_control.cli.showcase.carry import CARRIED
+from opspace_control.cli.showcase.experiment import Course
+from opspace_control.cli.showcase.kinematics import Reach
 from opspace_control.dynamics import RobotModel
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box, SimulatedRobot
@@ -106,10 +108,9 @@ def test_ten_times_without_a_jump():
         in_the_air = seen[0].objects[:, 2] > 1.102
         assert distance[in_the_air].max() < 2e-3 and np.degrees(angle[in_the_air].max()) < 0.3
         assert abs(seen[0].tensions[in_the_air] + 20.0).max() < 1.0
-        with scene.ramps.smoothly():
-            scene.grasp.disengage()
+        scene.disengage()
         seen.append(scene.run(0.6))
-        scene.let_go()
+        scene.release()
         seen += [go(0.03), go(0.0)]
         largest = max(largest, *map(steps, seen))
         assert scene.robot.frame_pose('box')[2] == pytest.approx(1.1, abs=1e-3)
@@ -126,7 +127,6 @@ def shift(grip, *along):
 
 @pytest.mark.parametrize(('name', 'moves'), [
     ('talos', (((0.0, 0.0, 0.15), 0.0), ((0.05, 0.0, 0.0), 0.15))),
-    ('tiago_dual', (((0.0, 0.0, 0.15), 0.0), ((0.05, 0.0, 0.0), 0.3))),
     ('pr2', (((0.05, 0.0, 0.05), 0.0), ((0.05, 0.0, 0.03), 0.15)))])
 def test_real_robots_lift_a_box(name, moves):
     known = demo_robot(name)
@@ -149,57 +149,60 @@ def test_real_robots_lift_a_box(name, moves):
     assert abs(seen.tensions + 20.0).max() < 0.2
 
 
-@pytest.mark.parametrize('kind', ['rigid', 'point'])
-def test_three_effectors_on_one_plate(kind, tmp_path):
-    """Lifted, moved and turned, under 15 N of pressure in each side of the triangle."""
-    path = tmp_path / 'three_arms.urdf'
-    path.write_text(three_arms(7))
-    start = {f'j{k}_{j}': value for k in range(3) for j, value in ((1, -0.5), (2, 1.3), (4, 0.7))}
-    bare = SimulatedRobot(path.read_text())
-    bare.reset(start)
-    tips = [f'arm{k}_6' for k in range(3)]
-    middle = np.mean([bare.frame_pose(tip)[:3] for tip in tips], axis=0)
-    size = (0.5, 0.5, 0.02)
-    plate = Box('plate', size, 4.0, (*middle, 0, 0, 0, 1))
-    scene = Carriers(path, tips, [plate], Payload.of_box(4.0, size), start, squeeze=15.0,
-                     ramp_time=0.0, kind=kind)
-    scene.hold(kind)
-    seen = carry(scene, ((0.05, 0.0, 0.1), 0.0), ((-0.05, 0.05, 0.0), 0.4), seconds=1.2)
-    distance, angle = seen.misses()
-    assert distance.max() < 2e-3
-    assert np.degrees(angle.max()) < 0.3
-    assert seen.tensions.shape[1] == 3
-    assert abs(seen.tensions + 15.0).max() < 0.75
-    assert scene.grasp.load_shares.sum() == pytest.approx(1.0)
+def perform(asked):
+    """Do an experiment of the showcase in lock-step; return its findings, `Carried`, scene."""
+    boxes = asked.boxes()
+    size, pose = boxes['box']['size'], boxes['box']['pose']
+    robot = asked.robot
+    tree = RobotModel.from_urdf_file(robot.path())
+    locked = [name for name in tree.joint_names if robot.driven and name not in robot.driven]
+    limits = {'max_linear_velocity': asked.max_linear_velocity, 'max_angular_velocity': 0.5}
+    scene = Carriers(
+        robot.path(), robot.hands, [Box(name, **box) for name, box in boxes.items()],
+        Payload.of_box(asked.mass, size), robot.start, squeeze=asked.squeeze, locked_joints=locked,
+        joint_friction=robot.joint_friction, posture=PostureTask(kp=asked.posture_kp),
+        gravity=not robot.weightless, axes=robot.axes, **limits)
+    plan = asked.plan(np.array([scene.controller.tasks[name].pose for name in robot.hands]))
+    reach = Reach(SimulatedRobot(robot.path().read_text()), robot.hands, asked.axes)
+    lift, still = list(asked.moves), [scene.disengage, scene.release]
+    seen = [scene.run(plan.starts[0])]
+    for number in range(len(plan.goals)):
+        if number == 0:
+            scene.hold()
+        elif lift:
+            *shift, yaw = lift.pop(0)
+            place = np.add(pose[:3], shift)
+            scene.grasp.task.set_target([*place, 0.0, 0.0, np.sin(0.5 * yaw), np.cos(0.5 * yaw)])
+        else:
+            still.pop(0)()
+        scene.controller.posture.set_target(plan.posture_at(scene.robot.time + 1e-6))
+        seen.append(scene.run(plan.stop))
+    times, positions = (np.concatenate([getattr(part, name) for part in seen])
+                        for name in ('times', 'positions'))
+    rows = slice(None, None, 10)
+    paths = np.array([reach.poses(row) for row in positions[rows]])
+    goals = [plan.goals[max(plan.goal_at(time - 1e-6), 0)] for time in times[rows]]
+    course = Course(
+        times=times[rows], paths=paths[..., :3], positions=positions[rows], posture=None,
+        errors=np.array([reach.errors(*pair) for pair in zip(goals, paths, strict=True)]),
+        speed=None)
+    return asked.findings(course), seen, scene
 
 
-def test_free_flyer_slews_an_object_while_its_base_goes_elsewhere():
-    """[RKR95] 4.2, Fig. 6: the base settles long after the object, and does not disturb it."""
-    path = share_directory() / 'urdf' / 'free_flyer.urdf'
-    start = {'l_shoulder': 1.1, 'l_elbow': -1.6, 'l_wrist': 0.5,
-             'r_shoulder': -1.1, 'r_elbow': 1.6, 'r_wrist': -0.5}
-    base = {'base_x': 0.3, 'base_y': -0.2, 'base_yaw': 0.3}
-    size = (0.1, 0.547, 0.1)
-    bar = Box('bar', size, 2.0, (0.7393536, 0.0, 0.56, 0, 0, 0, 1))
-    posture = PostureTask(kp={**dict.fromkeys(base, 2.0), **dict.fromkeys(start, 0.0)},
-                          kd={**dict.fromkeys(base, 3.0), **dict.fromkeys(start, 1.0)})
-    scene = Carriers(path, ('r_hand', 'l_hand'), [bar], Payload.of_box(2.0, size), start,
-                     ramp_time=0.0, posture=posture, axes='x y rz')
-    scene.hold()
-    scene.run(0.3)
-    assert scene.controller._cycle['ranks'][0, 0] == 3  # of the six rows: a loop in a plane
-    scene.controller.posture.set_target(base)
-    way = scene.way(((0.2, -0.15, 0.0), 0.4), seconds=1.5)
-    seen = scene.run(6.0, way)
-    distance, angle = seen.misses()
-    assert distance.max() < 2e-3
-    assert np.degrees(angle.max()) < 0.5
-    there = round(way.duration / scene.robot.timestep)
-    moved = np.linalg.norm(seen.positions[-1, :2] - seen.positions[there, :2])
-    assert moved > 0.05  # m that the base has still to go when the object has arrived
-    np.testing.assert_allclose(seen.positions[-1, :3], list(base.values()), atol=0.01)
-    # No internal forces were wanted, and hardly any are there.
-    assert abs(seen.tensions).max() < 0.1
+@pytest.mark.parametrize('asked', CARRIED, ids=lambda asked: asked.name)
+def test_what_the_showcase_shows(asked):
+    """[RKR95] Fig. 6 and (17), (23): as `opspace demo` has it, but in lock-step."""
+    findings, seen, scene = perform(asked)
+    assert all(finding.met for finding in findings), '\n' + '\n'.join(map(str, findings))
+    held = np.concatenate([part.tensions for part in seen[2:len(asked.moves) + 2]])
+    assert held.shape[1] == (3 if len(asked.robot.hands) == 3 else 1)
+    assert abs(held + asked.squeeze).max() < max(0.05 * asked.squeeze, 0.1)
+    if asked.name == 'augmented':
+        assert scene.controller._cycle['ranks'][0, 0] == 3  # of the six rows: a loop in a plane
+    switches = [seen[:2], *([seen[-3:-1], seen[-2:]] if asked.let_go else [])]
+    for before, after in switches:
+        efforts = np.concatenate([before.efforts[-1:], after.efforts])
+        assert abs(np.diff(efforts, axis=0)).max() < 0.5  # N·m in a millisecond
 
 
 class TestFriction:

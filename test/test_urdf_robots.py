@@ -9,8 +9,9 @@ import pytest
 
 URDF = Path(__file__).parents[1] / 'urdf'
 JOINTS = {'planar_3r': 3, 'planar_4r': 4, 'arm_7r': 7, 'dual_arm': 17, 'humanoid': 24,
-          'free_flyer': 9, 'free_flyer_3d': 14}
+          'free_flyer': 9, 'free_flyer_3d': 14, 'three_arms': 19}
 HANDS = {'planar_3r': ['hand'], 'planar_4r': ['hand'], 'arm_7r': ['hand'],
+         'three_arms': ['a_hand', 'b_hand', 'c_hand'],
          **dict.fromkeys(['dual_arm', 'humanoid', 'free_flyer', 'free_flyer_3d'],
                          ('l_hand', 'r_hand'))}
 # The table, and what slides on it, weigh nothing.

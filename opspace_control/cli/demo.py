@@ -64,8 +64,8 @@ def _parse(arguments):
     parser.add_argument('--frames', metavar='A,B', help='the links of its hands')
     parser.add_argument('--experiment', metavar='NAME',
                         help='an experiment of the papers, with its robot: torso, floor, step, '
-                             'carry, slew, coasting, space, hinge, motor or stuck; damping or '
-                             'passive: a study of one, without ROS')
+                             'carry, augmented, lift, plate, slew, coasting, space, hinge, motor '
+                             'or stuck; damping or passive: a study of one, without ROS')
     parser.add_argument('--untold', action='store_true',
                         help='leave the controller in the dark about a drive that fails')
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')

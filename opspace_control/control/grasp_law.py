@@ -14,6 +14,7 @@ import numpy as np
 
 from opspace_control.compiled import inlined
 from opspace_control.control.semidefinite import solve_semidefinite
+from opspace_control.tasks.specification_law import insistence
 
 # An object held by several effectors. The first carries it, its inertia included.
 GRASP = np.dtype([
@@ -135,21 +136,34 @@ def least_squeeze(grip, strongest):
 
 
 @inlined
+def load_grip(grip, resultant, share, rest):
+    """Write so much of a grip's share of the resultant, and so much of the internal forces."""
+    for r in range(6):
+        t = 0.0
+        for c in range(6):
+            t += grip.share[r, c] * resultant[c]
+        grip.wrench[r] = share * t + rest * grip.internal[r]
+
+
+@inlined
 def plan_grips(grasp, grips):
-    """Write the wrenches h of a grasp's grips, squeezed until none of them slips."""
-    squeeze = grasp.squeeze
+    """
+    Write the wrenches h of a grasp's grips, squeezed until none of them slips.
+
+    On its way in, the squeeze is ahead of the object's weight, which comes in evenly like the
+    payload of who carries it: what only friction holds is squeezed before it is lifted.
+    """
+    held, squeeze = insistence(grasp.activation), grasp.squeeze
     for k in range(grasp.first, grasp.end):
         grip = grips[k]
-        for r in range(6):
-            t = grip.internal[r]
-            for c in range(6):
-                t += grip.share[r, c] * grasp.resultant[c]
-            grip.wrench[r] = t
         if grip.friction < math.inf:
+            load_grip(grip, grasp.resultant, 1.0, 1.0)
             squeeze = max(squeeze, least_squeeze(grip, grasp.strongest))
     for k in range(grasp.first, grasp.end):
+        grip = grips[k]
+        load_grip(grip, grasp.resultant, grasp.activation, held)
         for r in range(6):
-            grips[k].wrench[r] += squeeze * grips[k].pattern[r]
+            grip.wrench[r] += held * squeeze * grip.pattern[r]
     grasp.squeezed = squeeze
 
 
@@ -159,8 +173,7 @@ def exert_grips(grasp, grips, R, held, reaction, exerted):
     Write what the constraints of a grasp are to exert, ``λ + h``, in base axes.
 
     A constraint acts on the effector and its reaction on who carries the object; so h is its
-    opposite, and what is exerted on top of λ makes the two equal. On its way in, ``held`` is ahead
-    of the object's weight: what only friction carries is squeezed before it is lifted.
+    opposite, and what is exerted on top of λ makes the two equal.
     """
     for k in range(grasp.first, grasp.end):
         if grips[k].constraint < 0:
@@ -170,7 +183,7 @@ def exert_grips(grasp, grips, R, held, reaction, exerted):
             for r in range(3):
                 i = first + part + r
                 h_r = R[r, 0] * h[part] + R[r, 1] * h[part + 1] + R[r, 2] * h[part + 2]
-                exerted[i] = held[i] * (reaction[i] + h_r)
+                exerted[i] = held[i] * reaction[i] + (h_r if held[i] > 0.0 else 0.0)
 
 
 @inlined

@@ -47,7 +47,9 @@ class Plan:
     swing : dict of str to float
         How far each joint goes to either side; at the start this moves no hand.
     moved : dict of str to float
-        Where the middle is for some joints from the first goal on, rad or m.
+        Where the middle is for some joints later on, rad or m.
+    moved_from : float
+        From when on, s; if not given, with the first goal.
 
     """
 
@@ -60,6 +62,7 @@ class Plan:
     center: dict
     swing: dict
     moved: dict = field(default_factory=dict)
+    moved_from: float = SETTLING
 
     @property
     def starts(self):
@@ -83,7 +86,7 @@ class Plan:
     def posture_at(self, time):
         """Return where the joints are wanted, by name."""
         phase = math.sin(2.0 * math.pi * time / ROCKING_PERIOD)
-        center = self.center | (self.moved if time >= SETTLING else {})
+        center = self.center | (self.moved if time >= self.moved_from else {})
         return {joint: center[joint] + phase * self.swing.get(joint, 0.0)
                 for joint in {**self.swing, **self.moved}}
 
