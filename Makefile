@@ -52,10 +52,10 @@ demo: $(RUN_READY)
 	@$(BIN)/opspace demo $(ARGS)
 
 test: $(TEST_READY)
-	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-oldest: $(OLDEST)/ready
-	@$(OLDEST)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(OLDEST)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: $(TEST_READY)
 	@$(BIN)/opspace bench $(ARGS)

@@ -31,6 +31,7 @@ from opspace_control.cli.environment import own_domain, private_environment
 from opspace_control.cli.main import VERBS
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.robots import demo_robot
+from opspace_control.cli.showcase.experiments import all_experiments
 
 ROOT = Path(__file__).parents[1]
 DOC = ROOT / 'doc'
@@ -117,6 +118,7 @@ class Yard:
         parameters, = blocks(DOC / 'your_robot.md', 'yaml')
         (folder / 'my_robot.yaml').write_text(parameters)
         self._done = set()
+        self._shown = False
 
     def bring_robot(self, network):
         """Start controller and robot on a network."""
@@ -135,8 +137,12 @@ class Yard:
         if tuple(words) in self._done:
             return
         match words:
+            case ['opspace', 'demo', '--experiment', name] if self._shown:
+                # One was shown; test_experiments.py and others do them all, in lock-step.
+                assert name in {each.name for each in all_experiments()}
             case ['opspace', *rest] | ['ros2', 'run', 'opspace_control', *rest]:
                 self._opspace(rest)
+                self._shown |= '--experiment' in rest
             case ['ros2', 'launch', 'opspace_control', file, *arguments]:
                 _has_arguments(ROOT / 'launch' / file, arguments)  # test_launch.py starts it
             case ['ros2', *rest]:

@@ -75,7 +75,7 @@ def _given(values):
     return {name: value for name, value in values.items() if value != []}
 
 
-@pytest.fixture
+@pytest.fixture(scope='module')
 def scene():
     with ros_nodes.network() as network:
         yield Scene(network)

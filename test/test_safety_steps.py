@@ -23,15 +23,25 @@ from opspace_control import RobotState
 AHEAD = (0.1, 0.0, 0.1)  # m
 
 
-@pytest.fixture
-def parameters():
-    return {}
+@pytest.fixture(scope='module')
+def moved():
+    """A robot that every test sends somewhere."""
+    with robot_under_control() as robot:
+        home = robot.hand('left')
+        yield robot, home[:3]
 
 
 @pytest.fixture
-def robot(parameters):
-    with robot_under_control(parameters) as robot:
-        yield robot
+def robot(moved):
+    """The same robot, holding still where it was at first."""
+    robot, home = moved
+    robot.hold()
+    robot.lock_step(RAMP)
+    if np.linalg.norm(robot.hand('left')[:3] - home) > 1e-3:
+        robot.arrive('left', robot.send_goal('left', home - robot.hand('left')[:3]))
+        robot.hold()
+        robot.lock_step(0.5)
+    return robot
 
 
 class Steps:
@@ -91,14 +101,19 @@ def test_at_a_new_goal(robot):
         assert steps.largest() > 0.1
 
 
-@pytest.mark.parametrize('parameters', [
-    {'left.max_linear_velocity': 1e3, 'left.kp': 1000.0, 'limits.velocity_scale': 1e6}])
 def test_at_a_new_goal_without_restraint(robot):
     """Where only the rate limit is left, it limits."""
+    usual = {'left.max_linear_velocity': 0.5, 'left.kp': 100.0, 'limits.velocity_scale': 1.0}
+    robot.change(**{'left.max_linear_velocity': 1e3, 'left.kp': 1000.0,
+                    'limits.velocity_scale': 1e6})
+    robot.lock_step(2.0 * RAMP)
     with Steps(robot) as steps:
         robot.send_goal('left', AHEAD)
         robot.lock_step(0.1)
         assert steps.largest() == pytest.approx(1.0)
+    robot.lock_step(1.0)
+    robot.change(**usual)
+    robot.lock_step(2.0 * RAMP)
 
 
 def test_at_a_switch_of_tasks_off_and_on(robot):
@@ -110,13 +125,14 @@ def test_at_a_switch_of_tasks_off_and_on(robot):
             robot.lock_step(seconds)
 
 
-@pytest.mark.parametrize('robot_gains', [
+@pytest.mark.parametrize('gains', [
     {'left.kp': 1000.0}, {'left.kp': 0.0, 'left.kd': 50.0}, {'posture.kp': 400.0}])
-def test_at_a_change_of_gains(robot, robot_gains):
+def test_at_a_change_of_gains_and_back(robot, gains):
     with Steps(robot):
         robot.send_goal('left', AHEAD)
-        robot.change(**robot_gains)
-        robot.lock_step(0.3)
+        for changed in (gains, {'left.kp': 100.0, 'left.kd': -1.0, 'posture.kp': 25.0}):
+            robot.change(**changed)
+            robot.lock_step(0.3)
 
 
 def test_at_hold(robot):
@@ -156,9 +172,9 @@ def test_at_recovery_from_blindness(robot):
     robot.check(first)
 
 
-@pytest.mark.parametrize('parameters', [{'limits.effort_scale': 0.02}])
-def test_within_a_part_of_the_limits(robot):
+def test_within_a_part_of_the_limits():
     """Too little to carry the arms: they sink, but no effort is beyond what may be used."""
-    robot.lock_step(0.5)
-    used = (abs(np.array(robot.commands)) / LIMITS).max()
-    assert used == pytest.approx(0.02)
+    with robot_under_control({'limits.effort_scale': 0.02}) as robot:
+        robot.lock_step(0.5)
+        used = (abs(np.array(robot.commands)) / LIMITS).max()
+        assert used == pytest.approx(0.02)

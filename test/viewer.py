@@ -32,7 +32,8 @@ class Viewer:
         self.nodes, self.controls, self.notices = {}, {}, []
         # A test that looks elsewhere for a while answers no pings.
         self._socket = connect(url.replace('http', 'ws', 1), proxy=None, max_size=None,
-                               ping_interval=None, subprotocols=[f'viser-v{viser.__version__}'])
+                               ping_interval=None, close_timeout=0.5,
+                               subprotocols=[f'viser-v{viser.__version__}'])
         # It counts as a viewer when it says where it looks from.
         self._send('ViewerCameraMessage', wxyz=(1, 0, 0, 0), position=(1, 0, 0), image_width=640,
                    image_height=480, fov=1.0, near=0.01, far=100.0, look_at=(0, 0, 0),
