@@ -127,7 +127,7 @@ def test_at_a_switch_of_tasks_off_and_on(robot):
 
 @pytest.mark.parametrize('gains', [
     {'left.kp': 1000.0}, {'left.kp': 0.0, 'left.kd': 50.0}, {'posture.kp': 400.0}])
-def test_at_a_change_of_gains_and_back(robot, gains):
+def test_at_a_change_of_gains(robot, gains):
     with Steps(robot):
         robot.send_goal('left', AHEAD)
         for changed in (gains, {'left.kp': 100.0, 'left.kd': -1.0, 'posture.kp': 25.0}):
