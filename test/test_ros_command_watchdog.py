@@ -3,6 +3,7 @@
 """The command watchdog between a publisher of commands and a forward controller."""
 
 import array
+import math
 import signal
 import time
 
@@ -12,6 +13,9 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import ros_nodes
+from nav_msgs.msg import Odometry
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from ros_nodes import joint_state, robot_text
 from sensor_msgs.msg import JointState
@@ -19,6 +23,7 @@ from std_msgs.msg import Float64MultiArray
 
 from opspace_control import OperationalSpaceController, RobotModel, RobotState
 from opspace_control.control.envelope import LONGEST_STEP
+from opspace_control.ros.conversions import fill_pose
 
 ROBOT = robot_text('planar_3r')
 MODEL = RobotModel.from_urdf(ROBOT)
@@ -74,6 +79,13 @@ class Bench:
         assert not any(self.received[-1][1])
         return np.array([efforts for _, efforts in self.received])
 
+    def set(self, name, value):
+        """Change a parameter."""
+        result, = self.network.call(
+            SetParameters, '/opspace_command_watchdog/set_parameters',
+            parameters=[Parameter(name, value=value).to_parameter_msg()]).results
+        assert result.successful, result.reason
+
     def says(self, text):
         self.network.expect(lambda: text in self.process.said())
 
@@ -83,9 +95,11 @@ MOVING = RobotState(MODEL, [START[name] for name in MODEL.dof_names],
                     [VELOCITY[name] for name in MODEL.dof_names])
 
 
-def damping():
+def damping(**status):
     """Return the damping torque of the moving robot, in the order of the command."""
-    return OperationalSpaceController(MODEL).damping_torque(MOVING)[INDEX]
+    controller = OperationalSpaceController(MODEL)
+    controller.set_status(**status)
+    return controller.damping_torque(MOVING)[INDEX]
 
 
 def weight():
@@ -207,6 +221,53 @@ def test_its_own_efforts_change_no_faster_than_they_may(network):
     steps = abs(np.diff(bench.rest(), axis=0)[1:]) / limits
     assert steps.max() <= 20.0 * LONGEST_STEP * (1.0 + 1e-9)
     assert steps.max() > 0.0
+
+
+def test_a_dead_drive_gets_no_effort(network):
+    """Others are damped by the inertia that they feel; it may fail, and be repaired, at work."""
+    bench = seen(Bench(network, carry_time=1000.0, passive_joints=['wrist']))
+    others = [0.0, *(damping(passive_joints=['wrist']) + weight())[1:]]
+    network.expect(lambda: np.allclose(bench.received[-1][1], others, atol=1e-9))
+    bench.set('passive_joints', [''])
+    network.expect(lambda: np.allclose(bench.received[-1][1], damping() + weight(), atol=1e-9))
+    bench.set('locked_joints', ['wrist'])
+    network.expect(lambda: np.allclose(bench.received[-1][1], others, atol=1e-9))
+
+
+def test_a_floating_base_is_carried_as_it_lies_and_released_without_odometry(network):
+    text = robot_text('free_flyer_3d')
+    model = RobotModel.from_urdf(text, floating_base=True)
+    joints = list(model.joint_names)
+    q = model.neutral()
+    q[3:7] = math.sin(0.4), 0.0, 0.0, math.cos(0.4)  # it lies on its side
+    names = [model.dof_names[k] for k in range(6, model.nv)]
+    positions = dict.fromkeys(names, 0.0) | {'l_elbow': -1.5, 'r_shoulder_pitch': -0.7}
+    q[7:] = list(positions.values())
+    expected = model.gravity(RobotState(model, q, np.zeros(model.nv)))[
+        [model.dof_index(name) for name in joints]]
+    assert abs(expected).max() > 5.0
+    received = network.listen(Float64MultiArray, ros_nodes.COMMANDS, QoSProfile(depth=1000))
+    process = network.start('command_watchdog', {
+        'robot_description': text, 'floating_base': True, 'command_joints': joints,
+        'carry_time': 1000.0, 'deadline': 0.2, 'effort_rate': 1e6})
+    commands = network.publisher(Float64MultiArray, INPUT)
+    states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+    odom = network.publisher(Odometry, 'odom', ros_nodes.LATCHED)
+    odometry = Odometry(child_frame_id='base_link')
+    odometry.header.frame_id = 'odom'
+    fill_pose(odometry.pose.pose, q[:7])
+
+    def see():
+        odom.publish(odometry)
+        states.publish(joint_state(positions))
+    timer = network.node.create_timer(0.002, see)
+    network.send(commands, Float64MultiArray(data=array.array('d', [1.0] * len(joints))),
+                 lambda: received)
+    network.expect(lambda: np.allclose(received[-1].data, expected, atol=1e-9))
+    timer.cancel()
+    timer = network.node.create_timer(0.002, lambda: states.publish(joint_state(positions)))
+    network.expect(lambda: 'zero effort is commanded' in process.said())
+    assert not any(received[-1].data)
 
 
 class TestNamedEfforts:

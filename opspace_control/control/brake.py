@@ -27,10 +27,15 @@ class Brake:
         self._coasting = RobotState(model, model.neutral(), np.zeros(model.nv))
 
     def weight(self, state, out):
-        """Write the efforts (nv,) that carry the robot; zero where its hardware does so."""
+        """
+        Write the efforts (nv,) that carry the robot; zero where its hardware does so.
+
+        Passive joints count as if they stood still, which they do where they hang.
+        """
         out[:] = 0.0
         if self._controller.gravity_compensation:
             out[:] = self._controller.model.gravity(state)
+            out[self._controller.passive | self._controller.locked] = 0.0
 
     def carry(self, state, out):
         """Write the efforts (nv,) that damp the motion of a robot and carry it."""

@@ -12,7 +12,6 @@ import contextlib
 import time
 from collections import ChainMap
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -24,7 +23,10 @@ from opspace_control.ros.command_path import command_order, command_topic, when_
 from opspace_control.ros.controller_manager import connect
 from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand, EffortReader
 from opspace_control.ros.description import RobotDescription
+from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.executor import run
+from opspace_control.ros.joints import joint_status
+from opspace_control.ros.odometry import BaseOdometry
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST, RELIABLE
 from opspace_control.ros.robot import make_model
@@ -48,12 +50,13 @@ class CommandWatchdogNode(Node):
 
     def __init__(self, stop=None, **options):
         super().__init__('opspace_command_watchdog', **options)
-        self.parameters = NodeParameters(self, changed=lambda _: self._apply_limits())
+        self.parameters = NodeParameters(
+            self, self._check_status, lambda _: self._apply_parameters())
         self.parameters.declare(NODE)
         self.parameters.check_names()
         self.parameters.accept_changes()
         self._heed_stop = stop.heed if stop else lambda: None
-        self._envelope = None
+        self._controller = None
         self._loose = False     # whether the robot is under a command that is not zero
         self._alarm = None      # when the commands stopped
         self._release = None    # when the robot began to be released
@@ -72,7 +75,7 @@ class CommandWatchdogNode(Node):
     def _begin(self):
         model, joints = make_model(self._description.text, ChainMap({
             'command_joints': command_order(self.parameters, self._manager, self._heed_stop),
-            'passive_joints': []}, self.parameters))
+            }, self.parameters), floating_base=self.parameters['floating_base'])
         controller = OperationalSpaceController(
             model, gravity_compensation=self.parameters['gravity_compensation'])
         warm_up(controller, self.get_logger())
@@ -80,20 +83,38 @@ class CommandWatchdogNode(Node):
         self._efforts = EffortReader(joints, kind)
         self._onward = self.create_publisher(kind, command_topic(self.parameters), RELIABLE)
         self._envelope = Envelope(model, controller.effort_limits)
-        self._intake = StateIntake(model, self._envelope)
+        self._odometry = BaseOdometry(
+            model, self.parameters['odom_frame'], self.parameters['frame_prefix'],
+            ) if model.floating_base else None
+        self._intake = StateIntake(model, self._envelope, self._odometry)
         self._output = CommandOutput(
             controller, self._envelope, self._intake, EffortCommand(model, joints, kind),
             self._onward.publish)
-        self._apply_limits()
-        self.create_subscription(JointState, 'joint_states', self._on_joint_state, NEWEST)
-        self._commands = self.create_subscription(kind, '~/commands', self._on_command, NEWEST)
-        self.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._controller, self._joints = controller, joints
+        self._apply_parameters()
+        if self._odometry:
+            self._odometry.listen(self)
+        endpoints = Endpoints(self)
+        endpoints.listen(JointState, 'joint_states', self._on_joint_state, NEWEST)
+        self._commands = endpoints.listen(kind, '~/commands', self._on_command, NEWEST)
+        endpoints.repeat(_PERIOD, self._look)
         self.get_logger().info(f'{model.name}: {len(joints)} joints, from '
                                f'{self._commands.topic_name} to {self._onward.topic_name}.')
 
-    def _apply_limits(self):
-        if self._envelope:
+    def _status(self, values):
+        return joint_status(self._controller.model, self._joints, values['passive_joints'],
+                            values['locked_joints'])
+
+    def _check_status(self, values, _names):
+        if self._controller:
+            self._controller.check_status(*self._status(values))
+
+    def _apply_parameters(self):
+        if self._controller:
             self._envelope.set_limits(effort_rate=self.parameters['effort_rate'])
+            self._controller.set_status(*self._status(self.parameters))
+            if self._odometry:
+                self._odometry.timeout = self.parameters['deadline']
 
     def _on_command(self, message):
         try:

@@ -46,9 +46,29 @@ EFFORT_RATE = Parameter(
     "Fastest change of a joint's effort, in multiples of its limit: at 20 it takes 50 ms from zero "
     'to the limit. A joint without an effort limit has none of this either.',
     '1/s', 1.0, 1e6, read_only=False)
+FLOATING_BASE = Parameter(
+    'floating_base', 'bool', False,
+    'Whether the root link moves freely, as odom tells. Goals are then in the frame odom_frame '
+    'where they name none.')
+FRAME_PREFIX = Parameter(
+    'frame_prefix', 'string', '',
+    "What the robot's links begin with in messages, as robot_state_publisher's parameter of that "
+    'name.')
 GRAVITY_COMPENSATION = Parameter(
     'gravity_compensation', 'bool', True,
     'Carry the weight of the robot. Off for hardware that does so itself.')
+LOCKED_JOINTS = Parameter(
+    'locked_joints', 'string_array', [],
+    'Joints held by a brake, whether they have a drive or not. Moving joints that are neither '
+    'commanded nor passive are taken to be held by something else.', read_only=False)
+ODOM_FRAME = Parameter(
+    'odom_frame', 'string', 'odom',
+    "The world's frame, z up: header.frame_id of odom. With a floating base.")
+PASSIVE_JOINTS = Parameter(
+    'passive_joints', 'string_array', [],
+    'Joints without a drive, or whose drive is dead: they get no effort, and the others take them '
+    'along. Joints in a <ros2_control> block of the URDF without any command interface are passive '
+    "unless they are commanded; [''] stands for none.", read_only=False)
 ROBOT_DESCRIPTION = Parameter(
     'robot_description', 'string', '',
     'The robot as URDF text. Empty: wait for the topic robot_description.')
@@ -75,29 +95,17 @@ NODE = (
     DERIVED_COMMAND_TOPIC,
     COMMAND_TYPE,
     DERIVED_COMMAND_JOINTS,
-    Parameter('floating_base', 'bool', False,
-              'Whether the root link moves freely, as odom tells. Goals are then in the frame '
-              'odom_frame where they name none.'),
-    Parameter('odom_frame', 'string', 'odom',
-              "The world's frame, z up: header.frame_id of odom. With a floating base."),
-    Parameter('passive_joints', 'string_array', [],
-              'Joints without a drive, or whose drive is dead: they get no effort, and the others '
-              'take them along. Joints in a <ros2_control> block of the URDF without any command '
-              "interface are passive unless they are commanded; [''] stands for none.",
-              read_only=False),
-    Parameter('locked_joints', 'string_array', [],
-              'Joints held by a brake, whether they have a drive or not. Moving joints that are '
-              'neither commanded nor passive are taken to be held by something else.',
-              read_only=False),
+    FLOATING_BASE,
+    ODOM_FRAME,
+    PASSIVE_JOINTS,
+    LOCKED_JOINTS,
     GRAVITY_COMPENSATION,
     Parameter('update_rate', 'double', 0.0,
               'Highest rate of the control cycle, which runs on each joint state. 0: on every one.',
               'Hz', 0.0, 1e4, read_only=False),
     Parameter('publish_rate', 'double', 50.0,
               "Rate of the tasks' feedback topics. 0: none.", 'Hz', 0.0, 1e3, read_only=False),
-    Parameter('frame_prefix', 'string', '',
-              "What the robot's links begin with in messages, as robot_state_publisher's parameter "
-              'of that name.'),
+    FRAME_PREFIX,
     Parameter('broadcast_targets', 'bool', False,
               'Broadcast the goals on TF, as frames <task>_target below the base frame.'),
     Parameter('goals.feed_forward_timeout', 'double', 0.1,
