@@ -6,6 +6,7 @@ import array
 import contextlib
 import json
 import os
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -51,6 +52,7 @@ class Network:
         # It holds callbacks that may hold it: participants would pile up until none finds another.
         stack.callback(self._executor.shutdown)
         stack.callback(self._executor.remove_node, self.node)
+        stack.callback(self.end)
 
     def start(self, verb, parameters=(), arguments=(), kind=Process):
         """Start a node with a dict of parameters; return its process."""
@@ -60,8 +62,14 @@ class Network:
         process = kind(verb, ['--ros-args', '--params-file', str(file), *arguments],
                           self.environment, self._folder / f'{name}.log')
         self.processes[name] = process
-        self._stack.callback(process.end)
         return process
+
+    def end(self):
+        """End every process; all of them are asked first, since each takes its time to leave."""
+        for process in self.processes.values():
+            process.send_signal(signal.SIGINT)
+        for process in self.processes.values():
+            process.end()
 
     def add(self, node):
         """Spin a further node of this process."""

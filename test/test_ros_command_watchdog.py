@@ -205,7 +205,7 @@ def test_carries_the_robot_for_so_long(network):
 
 
 def test_goes_on_carrying_when_states_come_back_in_time(network):
-    bench = seen(Bench(network, carry_time=1000.0, release_time=5.0))
+    bench = seen(Bench(network, carry_time=1000.0, release_time=2.0))
     expected = damping() + weight()
     for _ in range(3):
         network.expect(lambda: np.allclose(bench.received[-1][1], expected, atol=1e-9))
