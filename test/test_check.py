@@ -155,6 +155,18 @@ class TestTasks:
         warning, = said(report, 'WARN')
         assert "'x z ry'" in warning
 
+    def test_a_task_of_joints_is_looked_at_too(self, parameters):
+        file = parameters("""\
+opspace_controller:
+  ros__parameters:
+    tasks: [arm]
+    arm: {type: joint, joints: [shoulder, wrist]}
+""")
+        report = facts(PLANAR, file)
+        assert report['joint_tasks'] == [{'name': 'arm', 'joints': ['shoulder', 'wrist']}]
+        assert report['cycle']['median'] > 0.0
+        assert 'arm: shoulder, wrist' in check(PLANAR, file).stdout
+
     def test_a_straight_arm_is_singular_along_itself(self):
         home = f'shoulder={np.pi / 4},elbow=0,wrist=0'
         report = facts(PLANAR, '--frames', 'hand', '--home', home)

@@ -19,6 +19,8 @@ from ros_nodes import joint_state, robot_text
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from opspace_control.control.split import SOURCES
+
 NODE, NAMESPACE = 'opspace_controller', '/robot_1'
 OWN = f'{NAMESPACE}/{NODE}'
 README = (Path(__file__).parents[1] / 'README.md').read_text()
@@ -40,7 +42,7 @@ PUBLISHED = {
 }
 SERVICES = {f'{OWN}/hold': 'std_srvs/srv/Trigger', f'{OWN}/wrist/zero': 'std_srvs/srv/Trigger'}
 WITH_SENSOR = PARAMETERS | {'sensors': ['wrist'], 'wrist.frame': 'l_palm', 'left.sensor': 'wrist'}
-for _source in ('task', 'posture', 'gravity', 'grasp', 'limits'):
+for _source in SOURCES:
     PUBLISHED[f'{OWN}/controller_state/{_source}'] = ('sensor_msgs/msg/JointState', RELIABLE)
 for _task in ('left', 'right'):
     for _topic, _kind in (('target_pose', 'geometry_msgs/msg/PoseStamped'),
@@ -130,6 +132,12 @@ def test_readme_tells_of_every_topic_and_service():
     table = README[README.index('### Topics and services'):]
     table = table[:table.index('\n\n', table.index('|---'))]
     told = set(re.findall(r'`([\w~/<>]+)`', table))
+    row, = (line for line in table.splitlines() if '`~/controller_state/<source>`' in line)
+    assert all(f'`{source}`' in row for source in SOURCES)
+    assert told >= {
+        'odom', 'robot_description', '/tf', '~/<task>/target_joint', '~/<task>/joint_error',
+        '~/<grasp>/internal_force', '~/<grasp>/current_internal_force', '~/<grasp>/engage',
+        '~/<contact>/engage'}
     for name in (*SUBSCRIBED, *PUBLISHED, *SERVICES):
         short = name.replace(f'{OWN}/', '~/').replace(f'{NAMESPACE}/', '')
         short = re.sub('/(left|right)/', '/<task>/', short).replace('/wrist/', '/<sensor>/')

@@ -17,6 +17,7 @@ from opspace_control.ros.odometry import BaseOdometry
 from opspace_control.ros.robot import apply_gains, make_controller
 from opspace_control.ros.task_blocks import check_frames
 from opspace_control.ros.warm_up import warm_up
+from opspace_control.tasks import JointTask
 
 # Which joints are active: changed as a whole, at once.
 STATUS_PARAMETERS = frozenset({'passive_joints', 'locked_joints'})
@@ -92,8 +93,8 @@ class Configuration:
         self.apply(parameters)
         self._logger.info(
             f'{model.name}: {len(joints)} joints commanded on {self.route.topic}, tasks '
-            + (', '.join(f'{task.name} ({task.frame})' for task in self._controller.tasks.values())
-               or 'none')
+            + (', '.join(f'{task.name} ({_moved_by(task)})'
+                         for task in self._controller.tasks.values()) or 'none')
             + f'; passive: {self._named(model.passive)}; locked: {self._named(model.locked)}.')
 
     def check(self, values, names):
@@ -140,3 +141,8 @@ class Configuration:
             self._logger.info(f'Passive: {self._named(self._controller.passive)}; locked: '
                               f'{self._named(self._controller.locked)}.')
         self._changed.clear()
+
+
+def _moved_by(task):
+    """Return what a task moves."""
+    return ' '.join(task.joints) if isinstance(task, JointTask) else task.frame

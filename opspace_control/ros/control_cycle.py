@@ -17,7 +17,7 @@ from opspace_control.ros.state_intake import StateIntake
 from opspace_control.ros.statistics import CycleStatistics
 
 # What draws the robot somewhere, of `controller.gradual`: it comes in by and by, damping at once.
-_PULLS = ('activation', 'posture.kp')
+_PULLS = ('activation', 'joints.activation', 'posture.kp')
 
 
 class ControlCycle:

@@ -12,6 +12,7 @@ from opspace_control.ros import sensors
 from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.grasps import facts as facts_of_grasps
 from opspace_control.ros.qos import RELIABLE
+from opspace_control.tasks import JointTask
 
 _PERIOD = 1.0  # s
 _LOST = 'lost or nearly lost directions'
@@ -108,9 +109,11 @@ class Diagnostics:
             'locked joints': self._named(self._controller.locked),
             **sensors.facts(self._controller)[0],
             **facts_of_grasps(self._controller)[0]}
-        acting = [(e, task) for e, task in enumerate(self._controller.tasks.values())
-                  if task.enabled]
-        values['tasks that act'] = ', '.join(task.name for _, task in acting) or 'none'
+        tasks = self._controller.tasks.values()
+        values['tasks that act'] = ', '.join(task.name for task in tasks if task.enabled) or 'none'
+        first = np.cumsum([0, *(task.points for task in tasks)])
+        acting = [(e, task) for e, task in zip(first, tasks, strict=False)
+                  if task.enabled and not isinstance(task, JointTask)]
         inverse_inertia = self._controller.inverse_inertia
         if acting and np.isfinite(inverse_inertia).all():
             values |= self._freedom(inverse_inertia, acting)
@@ -127,7 +130,7 @@ class Diagnostics:
         return ', '.join(names[k] for k in np.flatnonzero(dofs)) or 'none'
 
     def _freedom(self, inverse_inertia, acting):
-        """Return how well the robot can move the acting tasks' frames at the last cycle."""
+        """Return how well the robot can move acting tasks' frames at the last cycle."""
         index = np.concatenate([np.arange(6 * e, 6 * e + 6) for e, _ in acting])
         below = nearly_lost(sum(len(task.axes) for _, task in acting),
                             self._controller.singularity_threshold)

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tasks do, on topics; computed only for who listens."""
 
+import array
 from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from sensor_msgs.msg import JointState
 
 from opspace_control.ros.conversions import fill_pose, fill_twist, fill_wrench
 from opspace_control.ros.qos import RELIABLE
 from opspace_control.spatial.rotations import matrix_from_quaternion
-from opspace_control.tasks import PoseTask
+from opspace_control.tasks import JointTask, PoseTask
 
 
 class Feedback:
@@ -55,6 +57,7 @@ def add_task_topics(feedback, controller, frames):
     Pose and error are in the base frame; ``error`` is goal minus pose: metres, and the rotation
     vector in radians. ``wrench`` is what the task commands, at its frame's origin and in its axes;
     ``measured_wrench``, only of tasks with a sensor that is heard, what the robot applies there.
+    A task of joints has ``joint_error`` instead: goal minus position, and its efforts.
 
     Parameters
     ----------
@@ -67,6 +70,12 @@ def add_task_topics(feedback, controller, frames):
 
     """
     for task in controller.tasks.values():
+        if isinstance(task, JointTask):
+            zeros = [array.array('d', bytes(8 * len(task.joints))) for _ in range(2)]
+            message = JointState(name=list(task.joints), position=zeros[0], effort=zeros[1])
+            feedback.add(f'~/{task.name}/joint_error', message,
+                         partial(_fill_joint_error, task, message))
+            continue
         own = frames.named(task.frame)
         for topic, kind, frame, fill, there in (
                 ('current_pose', PoseStamped, frames.base, _fill_current_pose, True),
@@ -101,6 +110,12 @@ def _fill_measured_wrench(task, message, stamp):
     _fill_own_axes(task, message, stamp,
                    np.einsum('kbt,kt->kb', task.axes_in_base, measured.reshape(2, 3)))
     return True
+
+
+def _fill_joint_error(task, message, stamp):
+    message.header.stamp = stamp
+    np.frombuffer(message.position)[:] = task.error
+    np.frombuffer(message.effort)[:] = task.force
 
 
 def _fill_own_axes(task, message, stamp, wrench):

@@ -24,7 +24,7 @@ from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.moving_goals import MovingGoals
 from opspace_control.ros.qos import RELIABLE
 from opspace_control.ros.trajectories import check_speed, read_trajectory
-from opspace_control.tasks import PoseTask
+from opspace_control.tasks import JointTask, PoseTask
 
 _COMPLAIN_EVERY = 1.0  # s
 _COMPLAIN_RARELY = 10.0  # s
@@ -92,6 +92,9 @@ class Goals:
 
     def _kinds_of_goals(self, task):
         """Yield topic, message type and callback of each goal that a task understands."""
+        if isinstance(task, JointTask):
+            yield 'target_joint', JointState, self._on_joints
+            return
         if isinstance(task, PoseTask):
             yield 'target_pose', PoseStamped, self._on_pose
             yield 'target_twist', TwistStamped, self._on_twist
@@ -185,14 +188,15 @@ class Goals:
         raise RosInterfaceError(reason, cure='Leave the time stamp empty to start it at once.',
                                 value=ahead)
 
-    def _on_joints(self, message, posture):
+    def _on_joints(self, message, task):
+        """Take positions by name, for a task of joints or the posture."""
         if not message.name or len(message.name) != len(message.position):
             raise RosInterfaceError(
                 f'It names {len(message.name)} joints and gives {len(message.position)} positions.',
                 cure='Give one position for each name.')
         positions = dict(zip(message.name, message.position.tolist(), strict=True))
         self.limits.check_posture(positions)
-        posture.set_target(positions)
+        task.set_target(positions)
 
     def _switch_of(self, task):
         def callback(request, response):

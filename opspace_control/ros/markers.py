@@ -10,6 +10,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control.ros.conversions import fill_pose
 from opspace_control.ros.transforms import TFMessage
+from opspace_control.tasks import JointTask
 
 _AXIS = 0.1            # m, of a goal's axes
 _LINE = 0.006          # m, thickness
@@ -38,7 +39,7 @@ class TaskMarkers:
     def __init__(self, controller, frame):
         self.message = MarkerArray()
         self._sets = []
-        for task in controller.tasks.values():
+        for task in _with_a_place(controller):
             goal = _marker(frame, task, 0, Marker.LINE_LIST, _LINE)
             for color, tip in ((_RED, (_AXIS, 0.0, 0.0)), (_GREEN, (0.0, _AXIS, 0.0)),
                                (_BLUE, (0.0, 0.0, _AXIS))):
@@ -81,7 +82,7 @@ class GoalTransforms:
     def __init__(self, controller, frames):
         self.message = TFMessage()
         self._pairs = []
-        for task in controller.tasks.values():
+        for task in _with_a_place(controller):
             stamped = TransformStamped(child_frame_id=frames.named(f'{task.name}_target'))
             stamped.header.frame_id = frames.base
             self._pairs.append((task, stamped))
@@ -96,6 +97,11 @@ class GoalTransforms:
             p, o = stamped.transform.translation, stamped.transform.rotation
             p.x, p.y, p.z, o.x, o.y, o.z, o.w = task.target.tolist()
             self.message.transforms.append(stamped)
+
+
+def _with_a_place(controller):
+    """Return the tasks that move a link."""
+    return [task for task in controller.tasks.values() if not isinstance(task, JointTask)]
 
 
 def _marker(frame, task, number, kind, *scale):

@@ -14,6 +14,7 @@ from opspace_control.tasks import (
     ForceTask,
     Impedance,
     JerkLimits,
+    JointTask,
     OrientationTask,
     PoseTask,
     PositionTask,
@@ -21,7 +22,7 @@ from opspace_control.tasks import (
 from opspace_control.tasks.targets import AXES
 
 TASK_TYPES = {'pose': PoseTask, 'position': PositionTask, 'orientation': OrientationTask,
-              'force': ForceTask}
+              'force': ForceTask, 'joint': JointTask}
 _GAINS = ('kp', 'ki', 'damping')
 _CONTACT = ('max_force', 'max_moment', 'approach_velocity', 'approach_rate', 'contact_force',
             'contact_moment', 'impact_time')
@@ -65,6 +66,12 @@ def make_task(name, parameters, sensors=None):
         return parameters[f'{name}.{key}']
 
     kind = TASK_TYPES[value('type')]
+    if kind is JointTask:
+        return JointTask(value('joints'), name=name, kp=value('kp'), kd=value('kd'),
+                         max_velocity=value('max_velocity'), priority=value('priority'))
+    if value('joints'):
+        raise RosInterfaceError(f"{name}.joints: a task of type {value('type')} moves a link.",
+                                task=name, cure=f'Set {name}.type to joint, or leave joints out.')
     sensors = make_sensors(parameters) if sensors is None else sensors
     force = ForceControl(
         _sensor(name, value('sensor'), sensors),
@@ -108,7 +115,7 @@ def apply_task(task, parameters, changed):
 
     Parameters
     ----------
-    task : OperationalTask
+    task : OperationalTask or JointTask
         Of the same name as the block.
     parameters : mapping
         Values of the controller node's parameters.
@@ -117,6 +124,9 @@ def apply_task(task, parameters, changed):
 
     """
     own = _changed_values(task, parameters, changed)
+    if isinstance(task, JointTask):
+        _apply_joint_motion(task, own)
+        return
     if not own.keys().isdisjoint(_AXES):
         axes = _axes_of(type(task), *(parameters[f'{task.name}.{key}'] for key in _AXES))
         task.set_axes(axes['axes'], axes['force_axes'], frame=axes['axes_frame'])
@@ -144,6 +154,13 @@ def apply_motion(task, parameters, changed):
     if new_limits:
         for key, value in (limits | new_limits).items():
             setattr(task, key, value)
+
+
+def _apply_joint_motion(task, own):
+    limit = own.get('max_velocity', task.max_velocity)
+    task.max_velocity = math.inf  # as above
+    task.set_gains(own.get('kp'), own.get('kd'))
+    task.max_velocity = limit
 
 
 def apply_sensor(sensor, parameters, changed):

@@ -11,8 +11,14 @@ from opspace_control.tasks.pose import MODES
 TASK = (
     Parameter('type', 'string', 'pose',
               'Kind of task. position and orientation have three axes each; force presses along '
-              'its force_axes and leaves the others free.',
-              choices=('pose', 'position', 'orientation', 'force')),
+              'its force_axes and leaves the others free; joint takes joints to their goal.',
+              choices=('pose', 'position', 'orientation', 'force', 'joint')),
+    Parameter('joints', 'string_array', [],
+              'Joints of a task of type joint, for which of the rest only priority, kp and kd, one '
+              'number for all of them, and max_velocity count.'),
+    Parameter('max_velocity', 'double', 1.0,
+              'Highest speed of a joint on the way to a goal, type joint.', 'rad/s or m/s', 1e-3,
+              math.inf, read_only=False),
     Parameter('frame', 'string', '',
               'Link that the task moves. Empty: the link of the same name as the task.'),
     Parameter('priority', 'integer', 0,

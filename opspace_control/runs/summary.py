@@ -136,7 +136,8 @@ class Summary:
         self.model = _model(run)
         self.tasks = [TaskCourse(name, parameters.get(f'{name}.frame') or name, Series(6),
                                  Series(7), Series(6), [], _counts(parameters, name))
-                      for name in parameters.get('tasks', ())]
+                      for name in parameters.get('tasks', ())
+                      if parameters.get(f'{name}.type') != 'joint']
         self.joints, self.efforts, self.bases = (), None, Series(7)
         self.health, self.said, self.states = [], [], []
         self._newest = None

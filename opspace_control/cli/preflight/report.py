@@ -33,6 +33,7 @@ from opspace_control.ros.parameter_file import ParameterFile, refusals
 from opspace_control.ros.robot import make_controller, make_model
 from opspace_control.ros.simulator_parameters import simulator_table
 from opspace_control.ros.task_blocks import make_task
+from opspace_control.tasks.joint import JointTask, joint_dofs
 
 # Control cycles timed; random postures, for the largest gravity forces and, fewer, for what a task
 # reaches away from home. Robots of more than a hundred joints get less.
@@ -64,8 +65,8 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     dict
         ``findings`` is a list of dicts ``level`` (OK, WARN, FAIL), ``what``, ``cure``; ``verdict``
         the worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``, ``tasks``,
-        ``together`` and ``cycle``, as far as the robot could be read. It never raises because of
-        what is in the files.
+        ``joint_tasks``, ``together`` and ``cycle``, as far as the robot could be read. It never
+        raises because of what is in the files.
 
     """
     report = {'file': str(urdf), 'parameter_file': parameters and str(parameters), 'findings': []}
@@ -85,7 +86,9 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report['tree'] = moving_bodies(description)
     report['joints'] = _joints(model, joints, state.q)
     tasks = _tasks(model, values, findings)
-    _add_tasks(report, model, state, tasks)
+    _add_tasks(report, model, state, [task for task in tasks if not isinstance(task, JointTask)])
+    report['joint_tasks'] = [{'name': task.name, 'joints': list(task.joints)} for task in tasks
+                             if isinstance(task, JointTask)]
     values = {**values, 'tasks': [task.name for task in tasks], **_holds(model, values, findings)}
     report['cycle'] = _cycle(text, values, floating_base, state, findings)
     return verdict.judge(report)
@@ -226,7 +229,10 @@ def _tasks(model, values, findings):
     for name in values['tasks']:
         try:
             task = make_task(name, values)
-            model.frame_index(task.frame)
+            if isinstance(task, JointTask):
+                joint_dofs(task, model)
+            else:
+                model.frame_index(task.frame)
             tasks.append(task)
         except OpspaceError as error:
             findings.append(verdict.failure(error, f"task '{name}'"))

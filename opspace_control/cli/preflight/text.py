@@ -112,8 +112,10 @@ def _links(links, room):
 
 def _tasks(report, paint):
     tasks, together = report['tasks'], report['together']
+    groups = [f'  {group["name"]}: {", ".join(group["joints"])}'
+              for group in report['joint_tasks']]
     if not tasks:
-        return []
+        return groups
     rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition', '')]
     styles = ['faint']
     for task in tasks:
@@ -127,7 +129,7 @@ def _tasks(report, paint):
         rows.append(('together', '', '', '', *_freedom(together),
                      f'{together["redundancy"]} redundant'))
         styles.append(None)
-    return _table(rows, styles, '<<<>>>>><', paint, flexible=(0, 1))
+    return [*_table(rows, styles, '<<<>>>>><', paint, flexible=(0, 1)), *groups]
 
 
 def _freedom(task):

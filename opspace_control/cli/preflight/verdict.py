@@ -128,13 +128,13 @@ def _at_tasks(report):
     for task in report['tasks']:
         yield from _at_task(task, axes_of(report))
     together = report['together']
-    if together is None:
+    if together is None and not report['joint_tasks']:
         carrying = {body['parent'] for body in report['tree']}
         ends = [body['links'][-1] for i, body in enumerate(report['tree']) if i not in carrying]
         yield warning('There is no task to look at.',
                       'Name frames with --frames A,B or tasks in a parameter file; the outermost '
                       f'links are {_list(ends)}.')
-    elif len(report['tasks']) > 1:
+    elif together and len(report['tasks']) > 1:
         apart = sum(task['rank'] for task in report['tasks'])
         if together['rank'] < apart:
             lost = '; '.join(in_words(weak['wrench'], names=True) for weak in together['weak']
