@@ -31,6 +31,12 @@ COMMANDS = 'effort_controller/commands'
 URDF = Path(__file__).parents[1] / 'urdf'
 
 
+class Node(Process):
+    """A node that gets the time to leave that it needs on a busy machine."""
+
+    patience = PATIENCE
+
+
 class Network:
     """A ROS 2 domain of its own with a client node, and processes on it."""
 
@@ -54,7 +60,7 @@ class Network:
         stack.callback(self._executor.remove_node, self.node)
         stack.callback(self.end)
 
-    def start(self, verb, parameters=(), arguments=(), kind=Process):
+    def start(self, verb, parameters=(), arguments=(), kind=Node):
         """Start a node with a dict of parameters; return its process."""
         name = verb if verb not in self.processes else f'{verb}_{len(self.processes)}'
         file = self._folder / f'{name}.yaml'

@@ -19,7 +19,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from opspace_control.cli.processes import Process
 from opspace_control.control.envelope import LONGEST_STEP
 from opspace_control.ros.joints import command_joints
 from opspace_control.simulation import SimulatedRobot
@@ -71,7 +70,7 @@ class Robot:
         network.node.create_subscription(
             Float64MultiArray, COMMANDS, self._on_command, QoSProfile(depth=1000))
 
-    def start(self, parameters=(), kind=Process):
+    def start(self, parameters=(), kind=ros_nodes.Node):
         """Start the controller node; return when it waits for joint states."""
         self.process = self.network.start('controller', PARAMETERS | dict(parameters), kind=kind)
         self.states = self.network.publisher(JointState, 'joint_states', LATCHED)
@@ -218,7 +217,7 @@ def check_commands(commands, step=LONGEST_STEP):
 
 
 @contextlib.contextmanager
-def robot_under_control(parameters=(), hold=True, kind=Process, make=Robot):
+def robot_under_control(parameters=(), hold=True, kind=ros_nodes.Node, make=Robot):
     """
     Open a domain with a robot and its controller, which holds it when all ramps are over.
 

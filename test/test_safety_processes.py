@@ -13,8 +13,6 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 import ros_nodes
 from safety_bench import PARAMETERS, START, check_commands, robot_under_control
 
-from opspace_control.cli.processes import Process
-
 AHEAD = (0.1, 0.0, 0.1)  # m
 TIMEOUT = 0.25  # s
 
@@ -44,7 +42,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
-class Faulty(Process):
+class Faulty(ros_nodes.Node):
     program = ('-c', FAULTY)
 
 

@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
-_PATIENCE = 3.0  # s, for a node to leave
 
 
 class Process:
@@ -37,6 +36,7 @@ class Process:
     """
 
     program = ('-m', 'opspace_control.cli.main')
+    patience = 3.0  # s, for a node to leave
 
     def __init__(self, verb, arguments, environment, log):
         self.verb = verb
@@ -69,7 +69,7 @@ class Process:
         """Ask the process to leave; kill it if it does not. Return its exit code."""
         self.send_signal(number)
         try:
-            return self._process.wait(_PATIENCE)
+            return self._process.wait(self.patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
