@@ -26,6 +26,8 @@ from controller_bench import (
     torque,
 )
 from geometry_msgs.msg import PoseStamped, TransformStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile
 from ros_nodes import CONTROLLER, joint_state
 
 from opspace_control import OpspaceError, RobotModel, RobotState
@@ -178,6 +180,36 @@ def near(seed):
     transform = pose(seed)
     transform[:3, 3] *= 0.1
     return transform
+
+
+@pytest.mark.parametrize('broadcast', [True, False])
+def test_the_simulator_tells_where_a_floating_base_is(tf_message, broadcast):
+    with ros_nodes.network() as network:
+        told = network.listen(tf_message, '/tf', TF)
+        odometry = network.listen(Odometry, 'odom', QoSProfile(depth=1000))
+        network.start('simulator', {
+            'robot_description': ros_nodes.robot_text('free_flyer_3d'), 'floating_base': True,
+            'wait_for_command': False, 'gravity': [0.0, 0.0, 0.0], 'odom_frame': 'map',
+            'initial_base_pose': [1.0, 2.0, 3.0, 0.6, 0.0, 0.0, 0.8], 'broadcast_base': broadcast,
+            'initial_base_twist': [0.1, 0.0, 0.0, 0.0, 0.0, 0.2]})
+        if not broadcast:
+            network.expect(lambda: odometry)
+            assert not network.node.count_publishers('/tf')
+            return
+
+        def same_time():
+            stamps = {(each.header.stamp.sec, each.header.stamp.nanosec): each
+                      for each in odometry}
+            return [(message.transforms[0], odom) for message in told[2:]
+                    if (odom := stamps.get((message.transforms[0].header.stamp.sec,
+                                            message.transforms[0].header.stamp.nanosec)))]
+        network.expect(same_time)
+        transform, odom = same_time()[0]
+        assert (transform.header.frame_id, transform.child_frame_id) == ('map', 'base_link')
+        assert transform.transform.rotation == odom.pose.pose.orientation
+        moved, p = transform.transform.translation, odom.pose.pose.position
+        assert (moved.x, moved.y, moved.z) == (p.x, p.y, p.z)
+        assert moved.x > 1.0
 
 
 class TestFloatingBase:

@@ -38,6 +38,8 @@ NODE = (
               'Whether the root link moves freely; odom tells where it is.'),
     Parameter('odom_frame', 'string', 'odom',
               "Name of the world's frame, which odom is given in. With a floating base."),
+    Parameter('broadcast_base', 'bool', True,
+              'Broadcast where a floating base is on TF, 50 times a second.'),
     Parameter('initial_base_pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
               'Where a floating base starts: x y z, and its quaternion x y z w.', 'm', length=7),
     Parameter('initial_base_twist', 'double_array', [0.0] * 6,
