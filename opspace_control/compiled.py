@@ -9,7 +9,7 @@ from pathlib import Path
 
 from numba import config, njit, typeof
 
-from opspace_control.parts import PartCompiler
+from opspace_control.compilers import KernelCompiler, PartCompiler
 
 # Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
 FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
@@ -49,7 +49,7 @@ def kernel(function):
     before = config.CACHE_DIR
     config.CACHE_DIR = cache_directory()
     try:
-        return njit(cache=True, **_OPTIONS)(function)
+        return njit(cache=True, pipeline_class=KernelCompiler, **_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
 

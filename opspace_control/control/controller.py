@@ -185,15 +185,14 @@ class OperationalSpaceController(ControllerState):
         if self._travelling:
             for task in tuple(self._travelling):
                 task.travel(dt)
-        self._cycle['dt'] = dt
-        self._compute(*self._arguments, state.q, state.v, out)
+        self._compute(*self._arguments, dt, state.q, state.v, out)
         return out
 
     def warm_up(self):
         """Compile the cycle, or load it from the cache, so that no cycle waits for that."""
         state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
         self._compute = entry_point(
-            control_cycle, *self._arguments, state.q, state.v, np.empty(self.model.nv))
+            control_cycle, *self._arguments, 0.0, state.q, state.v, np.empty(self.model.nv))
 
     def damping_torque(self, state, out=None, *, rate=DAMPING_RATE):
         """

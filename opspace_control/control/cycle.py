@@ -142,7 +142,7 @@ def control_cycle(
         levels, grasps, grips, dofs, posture,
         passive_dofs, a_null, a_task, passive_torque, joint_force,  # scratch from here on
         Lambda_inverse, rows, squares, orders, small,
-        effort_limits, q, v, tau):
+        effort_limits, dt, q, v, tau):
     """
     Write the joint forces of all that is asked for: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
 
@@ -153,6 +153,7 @@ def control_cycle(
     ``τ = A q̈_null + b + g + Jᵀ f``.
     """
     cycle = cycles[0]
+    cycle.dt = dt
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     if cycle.floating_base:
         for r in range(3):

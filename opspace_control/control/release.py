@@ -3,8 +3,9 @@
 """
 The inverse of one level's Λ⁻¹, bounded also where its tasks cannot all be met.
 
-A level is some consecutive rows of the stack. Arrays that belong to it are given as their parts of
-these rows.
+A level is some consecutive rows of the stack, the first of which is ``first``. Arrays of one number
+a row are given as their parts of these rows; ``factor`` and ``vectors`` are scratch for the largest
+level, of which each uses the upper left corner.
 """
 
 import math
@@ -59,16 +60,16 @@ def soften_rows(L, Q, constrained, asked):
 
 
 @inlined
-def factorise(L, scale, factor):
+def factorise(L, first, scale, factor):
     """
-    Write the Cholesky factor of the scaled Λ⁻¹.
+    Write the Cholesky factor of the level's scaled Λ⁻¹.
 
     Its diagonal is inverted. A row of scale zero becomes a row of the identity. Returns whether
     all pivots are positive.
     """
     for r in range(scale.size):
         for c in range(r + 1):
-            t = scale[r] * L[r, c] * scale[c]
+            t = scale[r] * L[first + r, first + c] * scale[c]
             if r == c and scale[r] == 0.0:
                 t += 1.0
             for k in range(c):
@@ -106,7 +107,7 @@ def inverse_trace(factor, scale, column):
 
 
 @called
-def release(L, scale, threshold, matrix, vectors, gains, off):
+def release(L, first, scale, threshold, matrix, vectors, gains, off):
     """
     Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_released` makes of its eigenvalues.
 
@@ -117,7 +118,7 @@ def release(L, scale, threshold, matrix, vectors, gains, off):
     n = scale.size
     for r in range(n):
         for c in range(r + 1):
-            matrix[r, c] = scale[r] * L[r, c] * scale[c]
+            matrix[r, c] = scale[r] * L[first + r, first + c] * scale[c]
     tridiagonalise(matrix, gains, off)
     diagonalise(gains, off, vectors)
     for k in range(n):
@@ -172,18 +173,18 @@ def solve_factorised(factor, scale, x):
 
 
 @called
-def decompose_level(L, scale, threshold, matrix, vectors, gains, spare):
+def decompose_level(L, first, scale, threshold, matrix, vectors, gains, spare):
     """
     Prepare `solve_level`; return a lower bound of the smallest eigenvalue of ``M = S Λ⁻¹ S``.
 
     It is tight within the number of rows. If it is below the threshold, directions may be released,
     and 0 is returned.
     """
-    if factorise(L, scale, matrix):
+    if factorise(L, first, scale, matrix):
         least = 1.0 / inverse_trace(matrix, scale, spare)
         if least >= threshold:
             return least
-    release(L, scale, threshold, matrix, vectors, gains, spare)
+    release(L, first, scale, threshold, matrix, vectors, gains, spare)
     return 0.0
 
 

@@ -40,7 +40,7 @@ def account_for_pushes(L, first, last, moving, compliant, x):
 
 
 @called
-def pass_on(L, first, last, exactly, matrix, vectors, gains, scale, x, column, spare):
+def pass_on(L, first, last, exactly, factor, vectors, gains, own, x, column, spare):
     """
     Write to the rows below what this level leaves them, of motion and of mobility.
 
@@ -51,16 +51,16 @@ def pass_on(L, first, last, exactly, matrix, vectors, gains, scale, x, column, s
         t = 0.0
         for r in range(first, last):
             t += L[j, r] * x[r]
-            column[r] = L[j, r]
+            column[r - first] = L[j, r]
         x[j] -= t
-        solve_level(exactly, matrix, vectors, gains, scale[first:last], column[first:last], spare)
+        solve_level(exactly, factor, vectors, gains, own, column, spare)
         for i in range(last, j + 1):
             t = 0.0
             for r in range(first, last):
-                t += L[i, r] * column[r]
+                t += L[i, r] * column[r - first]
             L[j, i] -= t
         for r in range(first, last):
-            L[r, j] = column[r]
+            L[r, j] = column[r - first]
 
 
 @called
@@ -112,18 +112,16 @@ def resolve_forces(
     smallest = math.inf
     for level in range(levels.size - 1):
         first, last = levels[level], levels[level + 1]
-        matrix, rotation = factor[first:last, first:last], vectors[first:last, first:last]
-        gains, off = spare[0, first:last], spare[1, first:last]
-        own = scale[first:last]
+        own, gains, off = scale[first:last], spare[0, first:last], spare[1, first:last]
         account_for_pushes(L, first, last, moving, compliant, x)
-        least = decompose_level(
-            L[first:last, first:last], own, released_at(asked[first:last], threshold), matrix,
-            rotation, gains, off)
+        least = decompose_level(L, first, own, released_at(asked[first:last], threshold), factor,
+                                vectors, gains, off)
         smallest = min(smallest, least)
         exactly = least > 0.0
-        solve_level(exactly, matrix, rotation, gains, own, x[first:last], off)
+        solve_level(exactly, factor, vectors, gains, own, x[first:last], off)
         if last < rows:
-            pass_on(L, first, last, exactly, matrix, rotation, gains, scale, x, spare[2], off)
+            pass_on(L, first, last, exactly, factor, vectors, gains, own, x, spare[2, first:last],
+                    off)
     for level in range(levels.size - 2, -1, -1):
         first, last = levels[level], levels[level + 1]
         for r in range(first, last):

@@ -156,7 +156,7 @@ def exert(node, p, wrench, yields, states):
             add_wrench(p, wrench, states[node].z)
 
 
-@called
+@inlined
 def resolve_stack(
         cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""

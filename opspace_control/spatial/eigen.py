@@ -15,11 +15,11 @@ def tridiagonalise(A, diagonal, off):
     """
     Reduce the lower half of A (n, n) to tridiagonal form by reflections ``1 − v vᵀ``.
 
-    The two diagonals go to ``diagonal`` (n,) and ``off`` (n,), whose last entry is spare. Below its
-    diagonal, column k of A keeps the vector v of reflection k, of length √2. Householder's method,
-    Golub and Van Loan, Matrix Computations, 8.3.1.
+    The two diagonals go to ``diagonal`` (n,) and ``off`` (n,), whose last entry is spare; A may be
+    larger than that. Below its diagonal, column k of A keeps the vector v of reflection k, of
+    length √2. Householder's method, Golub and Van Loan, Matrix Computations, 8.3.1.
     """
-    n = A.shape[0]
+    n = diagonal.size
     for k in range(n - 2):
         norm = 0.0
         for i in range(k + 1, n):
@@ -57,8 +57,9 @@ def diagonalise(diagonal, off, vectors):
     """
     Turn a tridiagonal matrix into its eigenvalues, unordered, in ``diagonal`` (n,).
 
-    ``vectors`` (n, n) receives the eigenvectors as rows. Implicit QR steps with Wilkinson's shift,
-    Golub and Van Loan, Matrix Computations, 8.3.3. NaN ends them at once and stays.
+    ``vectors`` (n, n), or larger, receives the eigenvectors as rows. Implicit QR steps with
+    Wilkinson's shift, Golub and Van Loan, Matrix Computations, 8.3.3. NaN ends them at once and
+    stays.
     """
     n = diagonal.size
     total = 0.0

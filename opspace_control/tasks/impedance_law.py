@@ -88,9 +88,8 @@ def damp_modes(spring, L, first, x, small):
     Their ω² are the eigenvalues of M. A direction that is lost has no mode: what moves along it is
     nothing, and so is its damping. ``small[2, 3]`` has the diagonal of K^½.
     """
-    # As parts of arrays, as singular levels are: the solver of eigenvalues is compiled once.
-    matrix, vectors = small[0, 0:6, 0:6], small[1, 0:6, 0:6]
-    squares, along, root = small[2, 0, 0:6], small[2, 1, 0:6], small[2, 3]
+    matrix, vectors = small[0], small[1]
+    squares, along, root = small[2, 0], small[2, 1], small[2, 3]
     for r in range(6):
         for c in range(r + 1):
             matrix[r, c] = root[r] * L[first + r, first + c] * root[c]

@@ -1,0 +1,96 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+How compilation is kept short.
+
+Functions that only compiled functions call get no machine code of their own. Numba optimises each
+function with all that it calls and makes machine code of that, then does the same again in whatever
+calls it. For a kernel of many small steps that is most of the time. A part's code is only handed
+on; the kernel at the end is optimised as a whole, once.
+"""
+
+import gc
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
+
+# Steps for what parts do not do: closures, overloads to be copied in, array expressions, branches
+# on None, `with` blocks, exceptions with arguments, literal arguments.
+_NEEDLESS = {
+    'WithLift', 'InlineClosureLikes', 'RewriteSemanticConstants', 'DeadBranchPrune',
+    'RewriteDynamicRaises', 'MakeFunctionToJitFunction', 'InlineInlinables', 'FindLiterally',
+    'LiteralPropagation', 'LiteralUnroll', 'InlineOverloads', 'NopythonRewrites', 'AnnotateTypes'}
+
+# Objects made before Python looks for garbage, and how often it looks at older ones; its usual
+# thresholds cost a fifth of the time of compilation.
+_COLLECTION = 100_000, 1000, 1000
+
+
+class PartLibrary(JITCodeLibrary):
+    """Code to be linked into other code; there is nothing to be run."""
+
+    def _optimize_final_module(self):
+        pass
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name):
+        """Return no address: there is no machine code."""
+        return 0
+
+    @property
+    def codegen(self):
+        """What made this library, as far as it needs to know."""
+        return self
+
+    def set_env(self, name, env):
+        """Put no environment anywhere: it is for messages of exceptions, and parts raise none."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(NativeLowering):
+    """The last step of compilation, into a `PartLibrary`."""
+
+    _name = 'part_lowering'
+
+    def run_pass(self, state):
+        """Make the code of one function."""
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().run_pass(state)
+
+
+class KernelCompiler(CompilerBase):
+    """
+    Numba's compiler, which makes garbage by the million and keeps most of it for long.
+
+    Python would look through all of it time and again; here it mostly looks at what is new.
+    """
+
+    def define_pipelines(self):
+        """Return the usual steps."""
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+    def _compile_bytecode(self):
+        usual = gc.get_threshold()
+        gc.set_threshold(*_COLLECTION)
+        try:
+            return super()._compile_bytecode()
+        finally:
+            gc.set_threshold(*usual)
+
+
+class PartCompiler(CompilerBase):
+    """Numba's compiler for functions that only compiled functions call."""
+
+    def define_pipelines(self):
+        """Return the usual steps, but for the last."""
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [(PartLowering if step is NativeLowering else step, description)
+                         for step, description in passes.passes
+                         if step.__name__ not in _NEEDLESS]
+        passes.finalize()
+        return [passes]
