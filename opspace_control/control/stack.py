@@ -36,8 +36,8 @@ ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, FORCE, SP
 SPARES = 3
 ROWS = SPARE + SPARES
 # What there is of each pair of rows.
-SQUARES = 6
-L, Q, FACTOR, VECTORS, FACTOR_Q, GRAM_Q = range(SQUARES)
+SQUARES = 8
+L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
 
 
 @called
@@ -167,7 +167,7 @@ def resolve_stack(
     if eliminated:
         eliminate_constraints(
             squares[L], squares[Q], constrained, cycle.yields, rows[YIELDED], scale,
-            squares[FACTOR], squares[VECTORS], squares[FACTOR_Q], squares[GRAM_Q], orders,
+            squares[FACTOR_L], squares[GRAM_L], squares[FACTOR_Q], squares[GRAM_Q], orders,
             cycle.ranks, rows[HELD], rows[SPARE:SPARE + 2], force)
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):
@@ -179,7 +179,7 @@ def resolve_stack(
         rows[SPARE:SPARE + SPARES], force)
     if eliminated:
         predict_reactions(
-            squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR], squares[VECTORS],
+            squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR_L], squares[GRAM_L],
             orders, cycle.ranks, rows[HELD], scale, rows[PUSH], rows[MOVING],
             rows[SPARE:SPARE + 2], force, rows[REACTION])
 
