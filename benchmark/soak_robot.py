@@ -4,7 +4,7 @@
 A simulated robot in real time at 1 kHz, which checks every command and counts what it misses.
 
 A bare echo is sent the same states, half a period apart from the controller: what the echo misses
-too is the machine's fault. Neither is sent a state before it has answered the last one.
+too is the machine's fault, or rclpy's. Neither is sent a state before it has answered the last one.
 """
 
 import array

@@ -3,6 +3,7 @@
 """Somebody who cannot make up his mind: random goals, gains and switches of tasks."""
 
 import array
+from itertools import chain
 
 import numpy as np
 import rclpy
@@ -21,7 +22,7 @@ from opspace_control.ros.qos import RELIABLE
 from opspace_control.spatial.rotation_vectors import matrix_from_vector
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
-_NODE = '/controller/opspace_controller'
+_NODES = ('/controller/opspace_controller', '/echo/echo')  # the echo is to be as busy as we are
 _PERIOD = 0.2     # s between two actions
 _PATIENCE = 30.0  # s
 _FAR = 0.12       # m about where the hands begin: within the reach of the arms, whatever they do
@@ -61,21 +62,19 @@ class User:
         self._posture = {name: robot.start.get(name, 0.0) for name in model.dof_names}
         state = RobotState(model, list(self._posture.values()), np.zeros(model.nv))
         self._hands = model.forward_kinematics(state, robot.hands)
-        self._goals = {hand: self._node.create_publisher(
-            PoseStamped, f'{_NODE}/{hand}/target_pose', RELIABLE) for hand in robot.hands}
-        self._joints = self._node.create_publisher(JointState, f'{_NODE}/target_joint', RELIABLE)
-        self._switches = {hand: self._node.create_client(SetBool, f'{_NODE}/{hand}/enable')
-                          for hand in robot.hands}
-        self._set = self._node.create_client(
-            SetParametersAtomically, f'{_NODE}/set_parameters_atomically')
-        self._hold = self._node.create_client(Trigger, f'{_NODE}/hold')
+        self._goals = {hand: self._publishers(PoseStamped, f'{hand}/target_pose')
+                       for hand in robot.hands}
+        self._joints = self._publishers(JointState, 'target_joint')
+        self._switches = {hand: self._clients(SetBool, f'{hand}/enable') for hand in robot.hands}
+        self._set = self._clients(SetParametersAtomically, 'set_parameters_atomically')
+        self._hold = self._clients(Trigger, 'hold')
         self._acts = (*[self._send_goal] * 3, self._send_posture, self._change_gains,
                       self._switch_task, self._call_hold)
         self.actions = 0
 
     def get_ready(self):
         """Wait until everything that is to be called is there."""
-        clients = [*self._switches.values(), self._set, self._hold]
+        clients = [*chain(*self._switches.values()), *self._set, *self._hold]
         for _ in range(round(_PATIENCE / _PERIOD)):
             if all(client.service_is_ready() for client in clients):
                 return
@@ -92,6 +91,12 @@ class User:
         """Let messages in."""
         self._executor.spin_until_future_complete(Future(), seconds)
 
+    def _publishers(self, kind, topic):
+        return [self._node.create_publisher(kind, f'{node}/{topic}', RELIABLE) for node in _NODES]
+
+    def _clients(self, kind, service):
+        return [self._node.create_client(kind, f'{node}/{service}') for node in _NODES]
+
     def _hand(self):
         return str(self._random.choice(list(self._goals)))
 
@@ -102,23 +107,33 @@ class User:
         message = PoseStamped()
         fill_pose(message.pose, np.concatenate([
             pose[:3, 3] + self._random.uniform(-_FAR, _FAR, 3), quaternion_from_matrix(R)]))
-        self._goals[hand].publish(message)
+        _publish(self._goals[hand], message)
 
     def _send_posture(self):
         name = str(self._random.choice(list(self._posture)))
         position = self._posture[name] + self._random.uniform(-_SWAY, _SWAY)
-        self._joints.publish(JointState(name=[name], position=array.array('d', [position])))
+        _publish(self._joints, JointState(name=[name], position=array.array('d', [position])))
 
     def _change_gains(self):
         gains = {f'{self._hand()}.kp': self._random.uniform(50.0, 200.0),
                  'posture.kp': self._random.uniform(10.0, 50.0)}
-        self._set.call_async(SetParametersAtomically.Request(parameters=[
+        _call(self._set, SetParametersAtomically.Request(parameters=[
             Parameter(name, value=float(value)).to_parameter_msg()
             for name, value in gains.items()]))
 
     def _switch_task(self):
         on = bool(self._random.random() < 0.7)
-        self._switches[self._hand()].call_async(SetBool.Request(data=on))
+        _call(self._switches[self._hand()], SetBool.Request(data=on))
 
     def _call_hold(self):
-        self._hold.call_async(Trigger.Request())
+        _call(self._hold, Trigger.Request())
+
+
+def _publish(publishers, message):
+    for publisher in publishers:
+        publisher.publish(message)
+
+
+def _call(clients, request):
+    for client in clients:
+        client.call_async(request)
