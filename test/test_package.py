@@ -6,6 +6,7 @@ import ast
 import configparser
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -182,6 +183,23 @@ class TestDescriptions:
         assert {'numba', 'numpy', 'mujoco'} <= bounds.keys()
         for name, bound in bounds.items():
             assert f'{oldest[name]}.0'.startswith(f'{bound}.'), name
+
+
+@pytest.mark.skipif(shutil.which('make') is None, reason='make is not installed')
+@pytest.mark.parametrize('sourced', [True, False])
+def test_make_uses_a_sourced_ros(tmp_path, sourced):
+    """It is used as it is, and no wheels are installed; anywhere else they are."""
+    python = tmp_path / 'python'
+    python.write_text(f'#!/bin/sh\ncase "$*" in *rclpy*) exit {0 if sourced else 1};; esac\n'
+                      f'exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    environment = {**os.environ, 'ROS_DISTRO': 'jazzy'}
+    out = subprocess.run(
+        ['make', '--dry-run', 'test', f'PYTHON={python}', f'VENV={tmp_path / "venv"}'], cwd=ROOT,
+        env=environment, check=True, capture_output=True, text=True).stdout
+    assert ('ROS 2: sourced jazzy' in out) == sourced
+    assert ('--system-site-packages' in out) == sourced
+    assert ("'.[ros," in out) != sourced
 
 
 @pytest.fixture(scope='module')

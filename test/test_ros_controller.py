@@ -389,6 +389,42 @@ class TestLifecycle:
         assert len(bench.command(joint_state(START))) == MODEL.nv
 
 
+class Older(ros_nodes.Node):
+    """As with an rclpy that has no events executor."""
+
+    program = ('-c', 'import sys; sys.modules["rclpy.experimental"] = None\n'
+               'from opspace_control.cli.main import main\nsys.exit(main())')
+
+
+def test_goes_without_the_events_executor(network):
+    bench = Bench(network)
+    bench.process = network.start('controller', PARAMETERS, kind=Older)
+    bench.states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+    np.testing.assert_allclose(
+        bench.command(joint_state(START)), torque(reference(), START), atol=1e-9)
+    assert network.call(Trigger, f'{ros_nodes.CONTROLLER}/hold').success
+    assert bench.process.end() == 0
+
+
+def test_hardware_that_carries_the_weight_itself(network):
+    bench = Bench(network)
+    bench.start(PARAMETERS | {'gravity_compensation': False})
+    expected = reference()
+    expected.gravity_compensation = False
+    assert abs(torque(reference(), START)).max() > 1.0
+    np.testing.assert_allclose(
+        bench.command(joint_state(START)), torque(expected, START), atol=1e-9)
+
+
+def test_the_parameter_of_the_description_wins_over_the_topic(network):
+    network.node.create_publisher(String, 'robot_description', ros_nodes.LATCHED).publish(
+        String(data=ros_nodes.robot_text('planar_3r')))
+    bench = Bench(network)
+    bench.start(PARAMETERS)
+    bench.log(f'{MODEL.name}: {MODEL.nv} joints commanded')
+    assert len(bench.command(joint_state(START))) == MODEL.nv
+
+
 def test_names_follow_the_namespace(network):
     heard = network.listen(
         ros_nodes.Float64MultiArray, '/robot_1/effort_controller/commands', ros_nodes.NEWEST)

@@ -26,8 +26,23 @@ from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control.control.split import SOURCES, split_efforts
+from opspace_control.ros.feedback import Feedback
 
 EFFORT_SCALE = 0.5
+
+
+def test_nothing_is_worked_out_for_nobody():
+    filled = []
+    with ros_nodes.network() as network:
+        feedback = Feedback(network.node)
+        feedback.add('told', JointState(), filled.append)
+        for stamp in range(3):
+            feedback.publish(stamp)
+        assert not filled
+        heard = network.listen(JointState, 'told')
+        network.expect(lambda: feedback.publish('now') or heard)
+        assert set(filled) == {'now'}
+        feedback.destroy()
 
 
 class FeedbackBench(Bench):
