@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots carry, turn, squeeze and set down a box, in lock-step with MuJoCo's welds."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
 from carrying import Carriers
 from robots import joint, link, robot
 
-from opspace_control import Payload, PostureTask
+from opspace_control import Impedance, Payload, PoseTask, PostureTask
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.carry import CARRIED
 from opspace_control.cli.showcase.experiment import Course
@@ -28,10 +30,11 @@ DANCE = (((0.08, 0.0, 0.12), 0.0), ((0.0, 0.0, 0.0), 0.4), ((0.0, 0.05, 0.05), -
          ((0.02, -0.05, -0.05), 0.4), ((-0.1, 0.0, -0.1), 0.0))
 
 
-def carriers(mass=MASS, **options):
+def carriers(mass=MASS, friction_of_table=1.0, **options):
     """Return a dual_arm with its hands at a box of 3 kg, which the controller knows of."""
-    box = Box('box', SIZE, mass, (*MIDDLE, 0, 0, 0, 1))
-    return Carriers(DUAL_ARM, ('r_hand', 'l_hand'), [box, TABLE], Payload.of_box(MASS, SIZE), START,
+    box = Box('box', SIZE, mass, (*MIDDLE, 0, 0, 0, 1), friction=friction_of_table)
+    table = replace(TABLE, friction=friction_of_table)
+    return Carriers(DUAL_ARM, ('r_hand', 'l_hand'), [box, table], Payload.of_box(MASS, SIZE), START,
                     squeeze=20.0, **options)
 
 
@@ -203,6 +206,46 @@ def test_what_the_showcase_shows(asked):
     for before, after in switches:
         efforts = np.concatenate([before.efforts[-1:], after.efforts])
         assert abs(np.diff(efforts, axis=0)).max() < 0.5  # N·m in a millisecond
+
+
+class TestObjectAgainstTheWorld:
+    """[K87] V for an object in two hands: where the environment ends, force is controlled."""
+
+    def total(self, scene):
+        """Return what the hands do to the box together, (3,) N, in the simulator."""
+        return sum(scene.robot.grip_wrench(hand, 'box')[:3] for hand in scene.effectors)
+
+    def test_it_is_pressed_on_a_table_and_slid_along_it(self):
+        task = PoseTask('r_hand', name='carry', axes='x y rx ry rz', force_axes='z')
+        scene = carriers(task=task, friction_of_table=0.05)
+        scene.hold()
+        scene.run(0.7)
+        task.force.set_target([0.0, 0.0, -15.0, 0.0, 0.0, 0.0])
+        scene.run(1.0)
+        way = scene.way(((0.1, 0.05, 0.0), 0.2), seconds=1.0)
+        seen = scene.run(1.5, way)
+        assert self.total(scene)[2] == pytest.approx(9.81 * MASS - 15.0, abs=0.5)
+        assert abs(seen.objects[:, 2] - 1.1).max() < 1e-3
+        assert np.linalg.norm((seen.objects - seen.goals)[:, :2], axis=1).max() < 3e-3
+        assert np.ptp(seen.objects[:, 0]) == pytest.approx(0.1, abs=3e-3)
+        assert abs(seen.tensions + 20.0).max() < 1.0
+
+    def test_it_yields_like_a_spring(self):
+        """A push of 12 N moves it by F / K, as if the arms had no inertia to speak of."""
+        task = PoseTask('r_hand', name='carry', mode='impedance',
+                        impedance=Impedance([600.0] * 3 + [80.0] * 3))
+        scene = carriers(task=task)
+        scene.hold()
+        scene.run(0.7)
+        scene.run(0.8, scene.way(((0.0, 0.0, 0.1), 0.0), seconds=0.6))
+        before = scene.run(0.8).objects[-1]
+        scene.robot.apply_wrench('box', [0.0, 12.0, 0.0, 0.0, 0.0, 0.0])
+        after = scene.run(1.5)
+        np.testing.assert_allclose((after.objects[-1] - before)[:3], [0.0, 0.02, 0.0], atol=5e-4)
+        assert abs(after.tensions[-1] + 20.0) < 7.0  # half of the push goes through the box
+        scene.robot.apply_wrench('box', np.zeros(6))
+        back = scene.run(1.5)
+        np.testing.assert_allclose(back.objects[-1, :3], before[:3], atol=5e-4)
 
 
 class TestFriction:

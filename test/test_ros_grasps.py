@@ -11,10 +11,11 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 import ros_nodes
 from controller_bench import Bench, pose_message
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.qos import QoSProfile
 from ros_nodes import CONTROLLER
-from std_msgs.msg import Float64MultiArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from opspace_control.cli.robots import demo_robot
@@ -115,6 +116,57 @@ def test_lifts_and_squeezes_a_box_and_sets_it_down(network):
     assert scene.engage(False, 'opspace_simulator').success
     scene.run(0.5)
     assert position(scene.box[-1])[2] == pytest.approx(start[2], abs=2e-3)
+
+
+def test_grips_follow_the_controller(network):
+    """One service does it: the box is held at once, and let go when nobody squeezes any more."""
+    scene = Scene(network, **{'carry.squeeze': 40.0, 'safety.ramp_time': 0.4})
+    targets = network.publisher(PoseStamped, f'{CONTROLLER}/carry/target_pose')
+    wrenches = network.publisher(WrenchStamped, f'{CONTROLLER}/carry/target_wrench')
+    pressed = network.listen(WrenchStamped, f'{CONTROLLER}/carry/wrench', ALL)
+    states = network.listen(JointState, 'joint_states', ALL)
+    scene.run(0.3)
+    start = position(scene.box[-1])
+    assert scene.engage(True).success
+    network.expect(lambda: scene.forces[-1].data[0] == pytest.approx(-40.0, rel=0.01), 60.0)
+    # Pressed on the table, which bears it: [K87] (5.4), for an object.
+    wrench = WrenchStamped()
+    wrench.wrench.force.z = -12.0
+    wrenches.publish(wrench)
+    network.expect(lambda: 'No axis' in scene.controller.said())
+    bench = Bench.__new__(Bench)
+    bench.network = network
+    assert bench.change(carry__force_axes='z').successful
+    assert not bench.change(carry__axes_frame='nowhere').successful
+    wrenches.publish(wrench)
+    network.expect(lambda: pressed[-1].wrench.force.z == pytest.approx(-12.0, abs=0.2), 120.0)
+    assert position(scene.box[-1])[2] == pytest.approx(start[2], abs=1e-3)
+    assert bench.change(carry__force_axes='').successful
+    raised = np.array([*position(scene.poses[-1]), 0.0, 0.0, 0.0, 1.0])
+    raised[2] += 0.1
+    targets.publish(pose_message(raised))
+    network.expect(lambda: position(scene.box[-1])[2] > start[2] + 0.098, 60.0)
+    raised[2] -= 0.1
+    targets.publish(pose_message(raised))
+    network.expect(lambda: position(scene.box[-1])[2] < start[2] + 5e-4, 60.0)
+    scene.run(0.5)
+    # The grips open when the squeeze is out: at once, 40 N would throw the hands aside.
+    held = network.listen(Bool, f'{CONTROLLER}/carry/engaged', ros_nodes.LATCHED)
+    network.expect(lambda: held and held[-1].data)
+    del states[:]
+    assert scene.engage(False).success
+    network.expect(lambda: not held[-1].data, 60.0)
+    scene.run(0.3)
+    assert max(max(map(abs, state.velocity)) for state in states) < 0.1  # rad/s
+    away = network.publisher(PoseStamped, f'{CONTROLLER}/left/target_pose')
+    hand = network.listen(PoseStamped, f'{CONTROLLER}/left/current_pose', ALL)
+    network.expect(lambda: hand)
+    goal = np.array([*position(hand[-1]), 0.0, 0.0, 0.0, 1.0])
+    goal[3:] = [getattr(hand[-1].pose.orientation, axis) for axis in 'xyzw']
+    goal[1] += 0.1
+    away.publish(pose_message(goal))
+    network.expect(lambda: position(hand[-1])[1] > goal[1] - 2e-3, 60.0)
+    np.testing.assert_allclose(position(scene.box[-1]), start, atol=5e-3)  # it stays behind
 
 
 def test_refusals_have_reasons(network):

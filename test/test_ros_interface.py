@@ -137,6 +137,7 @@ def test_readme_tells_of_every_topic_and_service():
     assert told >= {
         'odom', 'robot_description', '/tf', '~/<task>/target_joint', '~/<task>/joint_error',
         '~/<grasp>/internal_force', '~/<grasp>/current_internal_force', '~/<grasp>/engage',
+        '~/<grasp>/engaged',
         '~/<contact>/engage'}
     for name in (*SUBSCRIBED, *PUBLISHED, *SERVICES):
         short = name.replace(f'{OWN}/', '~/').replace(f'{NAMESPACE}/', '')

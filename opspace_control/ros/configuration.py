@@ -101,8 +101,8 @@ class Configuration:
         """Raise an OpspaceError if changes of these names to these values do not fit the robot."""
         if not STATUS_PARAMETERS.isdisjoint(names):
             self._controller.check_status(*self._status(values))
-        check_frames([task for task in values['tasks'] if f'{task}.axes_frame' in names],
-                     self._controller.model, values)
+        check_frames([task for task in (*values['tasks'], *values['grasps'])
+                      if f'{task}.axes_frame' in names], self._controller.model, values)
 
     def apply_soon(self, names):
         """Take over the present values of these parameters when the control cycle has time."""

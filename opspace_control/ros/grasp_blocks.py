@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The grasps, contacts and payloads that blocks of parameters describe."""
 
+from collections import ChainMap
+
 import numpy as np
 
 from opspace_control.control import Contact, Grasp
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import Payload
+from opspace_control.ros.task_blocks import make_task
 
 _PAYLOAD = ('mass', 'center_of_mass', 'inertia')
 _DRIFT = ('drift_kp', 'drift_kd')
@@ -27,8 +30,15 @@ def make_grasp(name, parameters):
         friction=value('friction') or np.inf, friction_margin=value('friction_margin'),
         squeeze=value('squeeze'), max_squeeze=value('max_squeeze'),
         tolerance=(value('tolerance_position'), value('tolerance_angle')),
-        **{key: value(key) for key in (
-            *_DRIFT, 'axes', 'kp', 'kd', 'max_linear_velocity', 'max_angular_velocity')})
+        **{key: value(key) for key in _DRIFT}, task=_make_object_task(name, parameters))
+
+
+def _make_object_task(name, parameters):
+    """Return the task of a grasp's object: of its first effector, with the grasp's parameters."""
+    given = {'type': 'pose', 'frame': (parameters[f'{name}.effectors'] or [''])[0], 'joints': [],
+             'sensor': '', 'priority': 0}
+    return make_task(name, ChainMap(
+        {f'{name}.{key}': value for key, value in given.items()}, parameters), {})
 
 
 def read_payload(name, parameters):

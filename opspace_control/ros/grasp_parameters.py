@@ -5,6 +5,7 @@
 import math
 
 from opspace_control.ros.parameter_table import Parameter
+from opspace_control.ros.task_parameters import TASK
 
 _EFFECTORS = Parameter(
     'effectors', 'string_array', [],
@@ -13,6 +14,11 @@ _KIND = Parameter(
     'kind', 'string', 'rigid',
     'What the other grips hold: rigid, the object cannot turn in them; point, only their place.',
     choices=('rigid', 'point'))
+
+# What the object's task does not have in common with any other, or not with the same values. Forces
+# are controlled open loop: a sensor at a wrist feels the internal ones too.
+_OWN = ('type', 'joints', 'frame', 'priority', 'sensor', 'max_velocity', 'kp', 'kd',
+        'max_linear_velocity', 'max_angular_velocity')
 
 # Of each grasp, in a block of its name.
 GRASP = (
@@ -48,8 +54,6 @@ GRASP = (
               'grippers that enclose it.', '', 0.0, 1e2),
     Parameter('friction_margin', 'double', 1.5,
               'The squeeze relies on the friction divided by this.', '', 1.0, 1e2),
-    Parameter('axes', 'string', 'x y z rx ry rz',
-              'Axes along and about which the object is moved, of the base.'),
     Parameter('kp', 'gain', 100.0, 'Stiffness of the object, of all six axes or of each.',
               '1/s²', 0.0, 1e6, length=6, read_only=False),
     Parameter('kd', 'gain', -1.0, 'Its damping, of all six axes or of each. -1: critical.',
@@ -58,6 +62,7 @@ GRASP = (
               'm/s', 1e-3, math.inf, read_only=False),
     Parameter('max_angular_velocity', 'double', 1.0, 'Highest rate of turn on the way to a goal.',
               'rad/s', 1e-3, math.inf, read_only=False),
+    *(row for row in TASK if row.name not in _OWN),
 )
 
 # Of each payload, in a block of its name.

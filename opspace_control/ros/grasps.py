@@ -5,13 +5,13 @@
 from functools import partial
 
 import numpy as np
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.grasp_blocks import contacts_of
-from opspace_control.ros.qos import RELIABLE
+from opspace_control.ros.qos import LATCHED, RELIABLE
 
 _COMPLAIN_EVERY = 1.0  # s
 
@@ -19,6 +19,8 @@ _COMPLAIN_EVERY = 1.0  # s
 class Grasps:
     """
     The services ``~/<grasp>/engage``, ``~/<contact>/engage``; the topics ``internal_force``.
+
+    And ``~/<grasp>/engaged``, which grippers may go by.
 
     Parameters
     ----------
@@ -45,6 +47,18 @@ class Grasps:
         for grasp in controller.grasps.values():
             self._endpoints.listen(Float64MultiArray, f'~/{grasp.name}/internal_force',
                                    partial(self._on_internal_force, grasp), RELIABLE)
+        self._wanted = set()
+        self._engaged = [(grasp, node.create_publisher(Bool, f'~/{grasp.name}/engaged', LATCHED),
+                          Bool(data=not grasp.engaged)) for grasp in controller.grasps.values()]
+        self.tell()
+
+    def tell(self):
+        """Say which grasps are engaged, and when that is over: not before the ramp is."""
+        for grasp, publisher, message in self._engaged:
+            engaged = grasp.engaged or grasp in self._wanted  # on its way in, from zero on
+            if engaged != message.data:
+                message.data = engaged
+                publisher.publish(message)
 
     def add_to(self, feedback):
         """Add ``~/<grasp>/current_internal_force`` to a Feedback."""
@@ -65,6 +79,8 @@ class Grasps:
     def destroy(self):
         """Withdraw services and topics."""
         self._endpoints.withdraw()
+        for _, publisher, _ in self._engaged:
+            self._node.destroy_publisher(publisher)
 
     def _on_engage(self, switched, request, response):
         try:
@@ -86,6 +102,8 @@ class Grasps:
                 switched.engage(self._cycle.state)
             else:
                 switched.disengage()
+        (self._wanted.add if on else self._wanted.discard)(switched)
+        self.tell()
         for task in self._controller.tasks.values():
             if task.target is None:  # what has just changed hands
                 self._goals.pace.forget(task)

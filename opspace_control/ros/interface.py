@@ -86,6 +86,7 @@ class Interface:
         """Do what does not wait for the next message; to be called every now and then."""
         self._goals.take_due()
         self._sensors.watch()
+        self._grasps.tell()
 
     def hold(self):
         """Make the present pose every goal, and hold what is held where it is."""

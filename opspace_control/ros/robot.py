@@ -9,7 +9,6 @@ from opspace_control.model import KinematicTree
 from opspace_control.ros.grasp_blocks import apply_grasps, make_contact, make_grasp, put_payloads
 from opspace_control.ros.joints import command_joints, joint_status
 from opspace_control.ros.task_blocks import (
-    apply_motion,
     apply_sensor,
     apply_task,
     make_sensors,
@@ -109,9 +108,8 @@ def apply_gains(controller, parameters, changed):
         Those that have changed; what is not named stays as it is.
 
     """
-    for name, task in controller.tasks.items():
-        apply = apply_task if name in parameters['tasks'] else apply_motion  # that of a grasp
-        apply(task, parameters, changed)
+    for task in controller.tasks.values():
+        apply_task(task, parameters, changed)
     for sensor in controller.sensors.values():
         apply_sensor(sensor, parameters, changed)
     apply_grasps(controller, parameters, set(changed))

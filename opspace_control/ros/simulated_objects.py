@@ -5,17 +5,19 @@
 from functools import partial
 
 from geometry_msgs.msg import PoseStamped
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model.topology import nearest
 from opspace_control.ros.conversions import fill_pose
-from opspace_control.ros.qos import RELIABLE
+from opspace_control.ros.qos import LATCHED, RELIABLE
 from opspace_control.ros.simulator_parameters import GRASP, OBJECT, blocks
 from opspace_control.simulation import Box
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
 _WORLD = 'world'
+_CONTROLLER = 'opspace_controller'
 
 
 def read_objects(parameters):
@@ -42,6 +44,9 @@ class SimulatedObjects:
     """
     The services ``~/<grasp>/engage`` and the topics ``~/<object>/pose``.
 
+    A grip also closes when the controller of that grasp engages, and opens once that has let go:
+    not before, or hands that still squeeze would jump.
+
     Parameters
     ----------
     node : rclpy.node.Node
@@ -59,16 +64,24 @@ class SimulatedObjects:
 
     def __init__(self, node, robot, parameters):
         self._robot = robot
+        self._logger = node.get_logger()
         self._closed = {}
+        self._engaged = {}
         self._outlets = []
         for name in robot.objects:
             message = PoseStamped()
             message.header.frame_id = _WORLD
             self._outlets.append(
                 (node.create_publisher(PoseStamped, f'~/{name}/pose', RELIABLE), message, name))
-        self._services = [
-            node.create_service(SetBool, f'~/{grasp}/engage', self._switch(grasp, parameters))
-            for grasp in parameters['grasps']]
+        self._connections = []
+        for grasp in parameters['grasps']:
+            switch = self._switch(grasp, parameters)
+            self._connections.append(node.create_service(
+                SetBool, f'~/{grasp}/engage', partial(self._on_engage, grasp, switch)))
+            if parameters[f'{grasp}.follow_controller']:
+                self._connections.append(node.create_subscription(
+                    Bool, f'{_CONTROLLER}/{grasp}/engaged',
+                    partial(self._on_engaged, grasp, switch), LATCHED))
 
     def publish(self, stamp):
         """Publish where the objects are, at this time stamp, if anybody listens."""
@@ -94,24 +107,37 @@ class SimulatedObjects:
             raise RosInterfaceError(f'{grasp}: no link grasps.', name=grasp,
                                     cure=f'Name the links in {grasp}.effectors.')
         rigid = parameters[f'{grasp}.kind'] == 'rigid'
-        return partial(self._on_switch, grasp, [(link, held) for link in links], rigid,
+        return partial(self._set, grasp, [(link, held) for link in links], rigid,
                        parameters[f'{grasp}.reach'])
 
-    def _on_switch(self, grasp, pairs, rigid, reach, request, response):
+    def _on_engage(self, grasp, switch, request, response):
         try:
-            if request.data and grasp not in self._closed:
-                self._check_reach(pairs, reach)
-                for link, held in pairs:
-                    self._robot.grip(link, held, rigid=rigid)
-                self._closed[grasp] = pairs
-            elif not request.data:
-                for link, held in self._closed.pop(grasp, ()):
-                    self._robot.release(link, held)
+            switch(request.data)
             response.success = True
             response.message = f"'{grasp}' is {'closed' if request.data else 'open'}."
         except OpspaceError as error:
             response.success, response.message = False, str(error)
         return response
+
+    def _on_engaged(self, grasp, switch, message):
+        """Do what the controller has just done."""
+        before, self._engaged[grasp] = self._engaged.get(grasp, False), message.data
+        if message.data != before:
+            try:
+                switch(message.data)
+            except OpspaceError as error:
+                self._logger.warning(f"'{grasp}' does not close: {error}")
+
+    def _set(self, grasp, pairs, rigid, reach, on):
+        """Close or open the grips of a grasp, if they are not so."""
+        if on and grasp not in self._closed:
+            self._check_reach(pairs, reach)
+            for link, held in pairs:
+                self._robot.grip(link, held, rigid=rigid)
+            self._closed[grasp] = pairs
+        elif not on:
+            for link, held in self._closed.pop(grasp, ()):
+                self._robot.release(link, held)
 
     def _check_reach(self, pairs, reach):
         """Refuse to grip a box from afar."""

@@ -99,6 +99,10 @@ GRASP = (
               'what the others grasp.'),
     Parameter('reach', 'double', 0.03,
               'Distance from a box up to which a grip closes.', 'm', 0.0, math.inf),
+    Parameter('follow_controller', 'bool', True,
+              'Whether it closes when the controller engages the grasp of this name, and opens '
+              'once that has let go, by the topic opspace_controller/<grasp>/engaged. The service '
+              'does so at any time.'),
 )
 
 # Services of the node itself are called so.

@@ -135,14 +135,14 @@ def apply_task(task, parameters, changed):
         if f'force.{key}' in own:
             setattr(task.force, key, own[f'force.{key}'])
     if isinstance(task, PoseTask):
-        apply_motion(task, parameters, changed)
+        _apply_motion(task, parameters, changed)
         task.impedance.set(own.get('stiffness'), own.get('damping_ratio'))
         task.mode = own.get('mode', task.mode)
         if not own.keys().isdisjoint(('trajectory', *_JERK_LIMITS.values())):
             task.trajectory = read_trajectory_limits(task.name, parameters)
 
 
-def apply_motion(task, parameters, changed):
+def _apply_motion(task, parameters, changed):
     """Give a pose task the gains and velocity limits that have changed, likewise."""
     own = _changed_values(task, parameters, changed)
     limits = {key: getattr(task, key) for key in _LIMITS}
