@@ -126,14 +126,20 @@ class Network:
         Publish a message until a condition holds: the other side's first match may come late.
 
         A publisher sees its subscriber before the subscriber sees it, and takes best effort.
+        Returns how often it was published.
         """
+        count = 0
+
         def sent_and_true():
+            nonlocal count
             if condition():
                 return True
             publisher.publish(message)
+            count += 1
             self.until(condition, 0.02)
             return condition()
         self.expect(sent_and_true)
+        return count
 
     def call(self, kind, name, **fields):
         """Call a service and return its response."""
