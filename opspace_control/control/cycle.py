@@ -91,7 +91,7 @@ def let_go(nodes, states, yields, passive_torque, a):
     """
     for i in range(nodes.size - 1, -1, -1):
         if yields[i]:
-            yield_node(nodes, i, yields, passive_torque, states)
+            yield_node(nodes, i, yields, passive_torque, a, states)
     for i in range(nodes.size):
         if yields[i]:
             induce_node(nodes, i, yields, states, a)
@@ -173,7 +173,7 @@ def control_cycle(
     apply_forces(states, yields, points, constraints, tasks, joint_tasks, joint_force, rows)
     if cycle.yields:
         let_go_again(nodes, states, yields, joint_tasks, joint_force, a_task)
-    gather_torques(nodes, passive_torque, states, tau)
+    gather_torques(nodes, passive_torque, a_null, states, tau)
     if joint_tasks.size > 0:
         for k in range(tau.size):
             tau[k] += joint_force[k]

@@ -67,8 +67,9 @@ def eliminate_node(nodes, i, states):
     """
     Project joint i out of its articulated inertia and hand the rest to the parent.
 
-    ``U = IA S``, ``D = Sᵀ U``, ``IA_parent += IA − U Uᵀ / D``. A locked joint is no freedom: its
-    whole inertia is handed on.
+    ``U = IA S``, ``D = Sᵀ U``, ``IA_parent += IA − U Uᵀ / D``. The inertia of the joint's motor is
+    felt by the joint alone: it adds to D. A locked joint is no freedom: its whole inertia is handed
+    on.
     """
     node, s = nodes[i], states[i]
     U = s.U
@@ -77,7 +78,7 @@ def eliminate_node(nodes, i, states):
         for r in range(6):
             U[r] = 0.0
     else:
-        s.D = joint_inertia(s.IA, s.S, U)
+        s.D = joint_inertia(s.IA, s.S, U) + node.armature
         inverse_D = 1.0 / s.D
     if node.parent >= 0:
         hand_on(s.IA, U, inverse_D, states[node.parent].IA)

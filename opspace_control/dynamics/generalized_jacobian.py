@@ -70,7 +70,7 @@ def respond(nodes, k, states, answer):
             answer[i] = x
         else:
             x = 1.0 if i == k else 0.0
-            answer[i] = dot(s.z, s.S)
+            answer[i] = dot(s.z, s.S) + node.armature * x
             for r in range(6):
                 answer[i] += s.S[r] * dot(s.IP[r], B)
         for r in range(6):

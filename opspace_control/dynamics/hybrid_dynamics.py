@@ -61,7 +61,7 @@ def free_joint(nodes, i, states):
     """
     s = states[i]
     if nodes[i].status == PASSIVE:
-        s.DP = joint_inertia(s.IP, s.S, s.UP)
+        s.DP = joint_inertia(s.IP, s.S, s.UP) + nodes[i].armature
         return 1.0 / s.DP
     for r in range(6):
         s.UP[r] = 0.0
@@ -69,7 +69,7 @@ def free_joint(nodes, i, states):
 
 
 @inlined
-def yield_node(nodes, i, yields, passive_torque, states):
+def yield_node(nodes, i, yields, passive_torque, a, states):
     """
     Inward step of [JR94] (4.8), (5.2a): let joint i give way if it is passive, for node i yields.
 
@@ -83,7 +83,7 @@ def yield_node(nodes, i, yields, passive_torque, states):
         s.z[r] += s.f[r]
     inverse_DP = free_joint(nodes, i, states)
     if node.status == PASSIVE:
-        torque = passive_torque[node.v_index]
+        torque = passive_torque[node.v_index] - node.armature * a[node.v_index]
     if node.parent >= 0 and yields[node.parent]:
         hand_on(s.IP, s.UP, inverse_DP, states[node.parent].IP)
     give_way(nodes, i, yields, torque, states)
@@ -133,11 +133,12 @@ def induce_node(nodes, i, yields, states, a):
 
 
 @inlined
-def gather_torques(nodes, passive_torque, states, tau):
+def gather_torques(nodes, passive_torque, a, states, tau):
     """
     Inward recursion over all nodes: write the joint forces of the links' forces ``f``.
 
-    Each joint takes its force's component along S and hands the force to its parent. At a passive
+    Each joint takes its force's component along S, and what its acceleration ``a`` takes of its
+    motor, and hands the force to its parent. At a passive
     joint, which has given way, that is ``passive_torque`` but for rounding.
     """
     for i in range(nodes.size - 1, -1, -1):
@@ -146,7 +147,7 @@ def gather_torques(nodes, passive_torque, states, tau):
             if node.status == PASSIVE:
                 tau[node.v_index] = passive_torque[node.v_index]
             else:
-                tau[node.v_index] = dot(s.f, s.S)
+                tau[node.v_index] = dot(s.f, s.S) + node.armature * a[node.v_index]
         if node.parent >= 0:
             outer = states[node.parent].f
             for r in range(6):
@@ -201,13 +202,13 @@ def solve_hybrid(
     # Pass 2: the inertia and the force that passive joints feel.
     for i in range(n - 1, -1, -1):
         if yields[i]:
-            yield_node(nodes, i, yields, passive_torque, states)
+            yield_node(nodes, i, yields, passive_torque, a, states)
     # Pass 3: the motion that they are induced to make.
     for i in range(n):
         if yields[i]:
             induce_node(nodes, i, yields, states, a)
     # Pass 4: the joint forces of it all.
-    gather_torques(nodes, passive_torque, states, tau)
+    gather_torques(nodes, passive_torque, a, states, tau)
 
 
 class HybridMotion(NamedTuple):

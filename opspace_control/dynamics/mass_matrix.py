@@ -31,6 +31,7 @@ def mass_matrix(nodes, q, states, A):
                     A[row, column] = dot(U, states[k].S)
                     A[column, row] = A[row, column]
                 k = nodes[k].parent
+            A[column, column] += nodes[i].armature
         parent = nodes[i].parent
         if parent >= 0:
             outer = states[parent].IA

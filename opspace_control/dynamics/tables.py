@@ -50,6 +50,7 @@ class Link:
     I_c: np.ndarray          # (6, 6) about the centre of mass, (14)
     I_i: np.ndarray          # (6, 6) about the link's origin, (16)
     orientation: np.ndarray  # (3, 3) its axes in those of the world
+    armature: float          # of the joint's motor, which the tables do not have
 
 
 def hat(a):
@@ -102,7 +103,8 @@ def read_links(model, state):
         number[i] = len(links)
         links.append(Link(
             h, S, dofs, node['status'] == LOCKED, transform(R, r), X_c, I_c, X_c @ I_c @ X_c.T,
-            orientation=(links[h].orientation if h != ROOT else np.eye(3)) @ R))
+            orientation=(links[h].orientation if h != ROOT else np.eye(3)) @ R,
+            armature=node['armature']))
     return links, number
 
 
@@ -215,12 +217,15 @@ def force_propagators(links):
     L, yielding = [None] * len(links), [None] * len(links)
     for i, link in reversed(list(enumerate(links))):
         S = link.S[:, :0] if link.locked else link.S
-        D = S.T @ IA[i] @ S                                         # (21)
+        D = S.T @ IA[i] @ S + link.armature * np.eye(S.shape[1])    # (21)
         S_bar = np.linalg.inv(D) @ S.T @ IA[i]
         L[i] = link.X @ (np.eye(6) - S @ S_bar).T
         yielding[i] = S @ np.linalg.inv(D) @ S.T
         if link.h != ROOT:
             IA[link.h] = IA[link.h] + L[i] @ IA[i] @ L[i].T         # (20)
+            if link.armature:
+                T = link.X @ S_bar.T
+                IA[link.h] = IA[link.h] + link.armature * T @ T.T
     return L, yielding
 
 
@@ -281,7 +286,7 @@ def newton_euler(model, state, acceleration, gravity=GRAVITY):
         weight = link.I_c @ np.concatenate([link.orientation.T @ gravity, np.zeros(3)])
         f[i] = f_net - link.X_c @ weight                            # f_net − f_ext
     for i, link in reversed(list(enumerate(links))):
-        tau[link.dofs] = link.S.T @ f[i]
+        tau[link.dofs] = link.S.T @ f[i] + link.armature * acceleration[link.dofs]
         if link.h != ROOT:
             f[link.h] += link.X @ f[i]
     return tau

@@ -76,8 +76,12 @@ class Assembly:
             return self._add_node(_SCALAR_KINDS[joint.type], joint.axis, node, rotation, position)
         limits, warnings = usable_limits(joint)
         self.warnings += warnings
-        return self._add_chain(joint.name, _chain(joint), node, rotation, position,
-                               (*limits, joint.damping, joint.friction))
+        chain = _chain(joint)
+        place = self._add_chain(joint.name, chain, node, rotation, position,
+                                (*limits, joint.damping, joint.friction))
+        if len(chain) == 1:
+            self._nodes[-1]['armature'] = joint.armature
+        return place
 
     def _add_chain(self, name, chain, node, rotation, position, limits=(*UNLIMITED, 0.0, 0.0)):
         """Add the nodes of a moving joint, one a degree of freedom; return its body's place."""

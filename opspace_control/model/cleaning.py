@@ -44,7 +44,7 @@ _ELEMENTS = {
     'limit': _Element(optional={'lower': _LIMIT, 'upper': _LIMIT,
                                 'velocity': _LIMIT, 'effort': _LIMIT},
                       assumed={'velocity': 'inf', 'effort': 'inf'}),
-    'dynamics': _Element(optional={'damping': 1, 'friction': 1}),
+    'dynamics': _Element(optional={'damping': 1, 'friction': 1, 'armature': 1}),
     'mimic': _Element({'joint': _TEXT}, {'multiplier': 1, 'offset': 1}),
 }
 

@@ -52,13 +52,14 @@ def immovable_nodes(nodes, q):
     # Row 0: articulated; row 1: the same links frozen.
     inertia = np.repeat(_spatial_inertias(nodes)[:, None], 2, axis=1)
     immovable = []
+    armature = nodes['armature'].tolist()
     parents, free = nodes['parent'].tolist(), (nodes['status'] != LOCKED).tolist()
     for i in reversed(range(len(nodes))):
         S = motion[i]
         if free[i]:
             U = inertia[i, 0] @ S
-            D = S @ U
-            frozen = S @ inertia[i, 1] @ S
+            D = S @ U + armature[i]
+            frozen = S @ inertia[i, 1] @ S + armature[i]
             if _NOTHING * frozen >= D:
                 immovable.append(i)
             else:

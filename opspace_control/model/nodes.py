@@ -36,6 +36,7 @@ NODE = np.dtype([
     ('mass', np.float64),              # kg, links welded on included; 0 inside a chain
     ('center_of_mass', np.float64, (3,)),  # in the body frame, m
     ('inertia', np.float64, (3, 3)),       # about the centre of mass, body axes, kg m^2
+    ('armature', np.float64),              # of the motor, seen through the gear, kg m^2 or kg
 ], align=True)
 
 FRAME = np.dtype([

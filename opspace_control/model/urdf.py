@@ -34,7 +34,8 @@ class Joint:
 
     ``rotation`` (3, 3) and ``position`` (3,), in m, place the joint frame in the parent link;
     ``axis`` (3,) is a unit vector in the joint frame; ``limit`` is (lower, upper, velocity,
-    effort) or None; ``mimic`` is (leader, multiplier, offset) or None.
+    effort) or None; ``armature`` is the inertia of the motor, seen through the gear, kg m² or kg;
+    ``mimic`` is (leader, multiplier, offset) or None.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Joint:
     limit: tuple | None
     damping: float
     friction: float
+    armature: float
     mimic: tuple | None
 
 
@@ -100,7 +102,7 @@ def read_urdf(text, path=None):
         name=robot.get('name', ''),
         links={name: _link(parser.Link.from_xml(node, Path('link')))
                for name, node in named_elements(robot, 'link').items()},
-        joints={name: _joint(parser.Joint.from_xml(node, Path('joint')))
+        joints={name: _joint(node)
                 for name, node in named_elements(robot, 'joint').items()},
         hardware=read_hardware(robot))
 
@@ -118,11 +120,16 @@ def _link(parsed):
     return Link(parsed.name, mass, center_of_mass, rotation @ inertia @ rotation.T)
 
 
-def _joint(parsed):
+def _joint(node):
+    # The parser complains of what the URDF's specification does not have.
+    dynamics = node.find('dynamics')
+    armature = 0.0 if dynamics is None else float(dynamics.attrib.pop('armature', 0.0))
+    parsed = parser.Joint.from_xml(node, Path('joint'))
     rotation, position = _placement(parsed.origin)
     return Joint(parsed.name, parsed.type, parsed.parent, parsed.child, rotation, position,
                  _axis(parsed), _limit(parsed), _dynamics(parsed, 'damping'),
-                 _dynamics(parsed, 'friction'), _mimic(parsed))
+                 _dynamics(parsed, 'friction'), _not_negative(parsed, 'armature', armature),
+                 _mimic(parsed))
 
 
 def _placement(origin):
@@ -169,7 +176,11 @@ def _limit(parsed):
 
 def _dynamics(parsed, name):
     """Return the damping or friction, 0 where not given."""
-    value = getattr(parsed.dynamics, name, None) or 0.0
+    return _not_negative(parsed, name, getattr(parsed.dynamics, name, None) or 0.0)
+
+
+def _not_negative(parsed, name, value):
+    """Return the value, or raise a ModelError if it is negative."""
     if value < 0.0:
         raise ModelError(f"The joint '{parsed.name}' has a negative {name}, {value:g}.",
                          cure=f'Make its {name} ≥ 0.', element=parsed.name, value=value)

@@ -62,6 +62,9 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floo
         reason = ' '.join(str(error).removeprefix('Error: ').split())
         raise SimulationError(f'MuJoCo refuses the robot: {reason}.', cure='Correct the URDF.',
                               reason=reason) from None
+    for joint in joints.values():
+        if len(joint.parts) == 1 and joint.mimic is None and joint.name not in welds:
+            model.dof_armature[model.joint(joint.parts[0]).dofadr[0]] = joint.armature
     _set_inertias(model, inertials)
     return model, joints, welds
 

@@ -50,6 +50,7 @@ class Joint(NamedTuple):
     lower: float      # -inf where there is none
     upper: float
     effort: float     # inf where there is none
+    armature: float   # kg m² or kg
     mimic: tuple      # (leader, multiplier, offset), or None
 
 
@@ -187,8 +188,10 @@ def _copy_joint(name, element, kept):
     if np.isfinite([lower, upper]).any() and mimic is None:
         ET.SubElement(copy, 'limit', lower=str(max(lower, -_FAR)), upper=str(min(upper, _FAR)))
     dofs, parts = _DOFS[kind]
+    dynamics = element.find('dynamics')
+    armature = 0.0 if dynamics is None else _numbers(dynamics.get('armature', '0'), 1, where)[0]
     return Joint(name, child, tuple(name + dof for dof in dofs),
-                 tuple(name + part for part in parts), lower, upper, effort, mimic)
+                 tuple(name + part for part in parts), lower, upper, effort, armature, mimic)
 
 
 def _copy_numbers(joint, copy, tag, sizes):

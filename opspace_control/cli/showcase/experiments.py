@@ -23,9 +23,10 @@ _WINDOW = 0.1  # s
 def all_experiments():
     """Return every `Experiment` and `Study` that there is."""
     from opspace_control.cli.showcase.carry import CARRIED
+    from opspace_control.cli.showcase.contact import CONTACTS
     from opspace_control.cli.showcase.studies import STUDIES
     from opspace_control.cli.showcase.underactuated import UNDERACTUATED
-    return (*EXPERIMENTS, *CARRIED, *UNDERACTUATED, *STUDIES)
+    return (*EXPERIMENTS, *CARRIED, *UNDERACTUATED, *STUDIES, *CONTACTS)
 
 
 def experiment(name):

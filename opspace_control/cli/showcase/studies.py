@@ -73,14 +73,17 @@ class Study:
 
     def run(self, output):
         """Do it, print what was found, and draw it; return whether every bound was met."""
-        from opspace_control.cli.showcase.study_picture import draw
-
         cases = self.perform()
         findings = self.judge(*cases)
-        draw(self, cases, output)
+        self.draw(cases, output)
         print(self.summary, *findings, sep='\n  ')
         print(f'\nPicture: {output}')
         return all(finding.met for finding in findings)
+
+    def draw(self, cases, output):
+        """Write the picture."""
+        from opspace_control.cli.showcase.study_picture import draw
+        draw(self, cases, output)
 
 
 def _follow(label, task, posture, *, start, velocities=None, shift=(0.0, 0.0, 0.0), seconds,

@@ -1,0 +1,213 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The PUMA 560 of [K87] IX with a wrist sensor and a finger, before something stiff; lock-step."""
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.cli.robots import demo_robot
+
+REACH = 0.1       # m, from the sensor, at the flange, to the tip
+RADIUS = 0.01     # m, of ball and peg
+PEG = 0.06        # m
+MASS, CENTER = 0.2, (0.0, 0.0, 0.05)  # kg, m: of the finger
+# MuJoCo's contacts with this time constant, s, critically damped, are as stiff before this arm as
+# 2.5e5 N/m.
+STIFF = 0.005
+# Steps of the simulation to a cycle of the controller, at 1 kHz.
+_STEPS, _CYCLE = 4, 1e-3
+
+_FINGER = """
+  <link name="finger">
+    <inertial><origin xyz="0 0 {center}"/><mass value="{mass}"/>
+      <inertia ixx="2e-4" iyy="2e-4" izz="4e-5" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 {z}"/><geometry>{shape}</geometry></collision>
+  </link>
+  <joint name="sensor" type="fixed"><parent link="hand"/><child link="finger"/></joint>
+  <link name="tip"/>
+  <joint name="fingertip" type="fixed">
+    <parent link="finger"/><child link="tip"/><origin xyz="0 0 {reach}"/>
+  </joint>
+</robot>"""
+
+_BURDEN = """<link name="hand"><inertial><mass value="{}"/>
+    <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """
+    What was seen, a row for each cycle.
+
+    Attributes
+    ----------
+    label : str
+    times : (k,) array
+        s
+    forces : (k, 3) array
+        Of the finger on what it touches, base axes, mean of the cycle, N.
+    wanted : (k,) array
+        Of the force downwards, N.
+    positions : (k, 3) array
+        Of the tip, m.
+    limited : int
+        How many efforts the limits cut in all that time.
+
+    """
+
+    label: str
+    times: np.ndarray
+    forces: np.ndarray
+    wanted: np.ndarray
+    positions: np.ndarray
+    limited: int
+
+    def since(self, time):
+        """Return the trial from a time on, s."""
+        late = self.times >= time
+        return Trial(self.label, *(column[late] for column in (
+            self.times, self.forces, self.wanted, self.positions)), self.limited)
+
+    @property
+    def pressed(self):
+        """The force downwards, (k,), N."""
+        return -self.forces[:, 2]
+
+    @property
+    def touches(self):
+        """How often contact was made."""
+        return int(np.count_nonzero(np.diff((self.pressed > 0.0).astype(int)) == 1))
+
+
+class ContactScene:
+    """
+    The robot under control, before boxes that stay where they are.
+
+    Parameters
+    ----------
+    make_task : callable
+        Takes the sensor; returns the task of the tip.
+    boxes : callable
+        Takes where the tip is at the start, (3,) m; returns what is around.
+    peg : bool
+        Whether the finger is a peg; else it ends in a ball, whose middle is the tip.
+    joint_friction : bool
+        Whether the joints rub as those of the real robot, which the controller does not know.
+    burden : float
+        Mass at the hand that the controller does not know, kg.
+    softness : float
+        Time constant of the contacts, s.
+    friction : float
+        Coefficient, of contacts; 0 for none.
+
+    Attributes
+    ----------
+    task : OperationalTask
+    start : (3,) array
+        Of the tip, m.
+
+    """
+
+    def __init__(self, make_task, boxes, *, peg=False, joint_friction=False, burden=0.0,
+                 softness=STIFF, friction=0.0):
+        from opspace_control import ForceSensor, OperationalSpaceController, RobotModel, RobotState
+        from opspace_control.simulation import SimulatedRobot
+
+        robot = demo_robot('puma560')  # starts with its hand downwards
+        text = _with_finger(robot.path().read_text(), peg)
+        model = RobotModel.from_urdf(text)
+        q = [robot.start.get(name, 0.0) for name in model.dof_names]
+        self._state = RobotState(model, q, np.zeros(model.nv))
+        self.start = model.forward_kinematics(self._state, ['tip'])['tip'][:3, 3]
+        self._robot = SimulatedRobot(
+            text.replace('<link name="hand"/>', _BURDEN.format(burden)), contacts=True,
+            objects=boxes(self.start), wrench_sensors=('finger',), joint_friction=joint_friction,
+            timestep=_CYCLE / _STEPS)
+        geometry = self._robot.model
+        geometry.geom_condim[:] = 3 if friction else 1
+        geometry.geom_friction[:, 0] = friction
+        geometry.geom_solref[:] = softness, 1.0
+        self._robot.reset(positions=robot.start)
+        self.task = make_task(ForceSensor('finger', tool_mass=MASS, tool_center=CENTER))
+        self._controller = OperationalSpaceController(model, self.task)
+        self._controller.compute_torque(self._state)
+
+    def press(self, force):
+        """Want this force downwards, N."""
+        self.task.force.set_target([0.0, 0.0, -force, 0.0, 0.0, 0.0])
+
+    def run(self, label, seconds, before_cycle=None):
+        """Go on for some time; ``before_cycle(t)`` may set goals. Returns a Trial."""
+        robot, rows, limited = self._robot, [], 0
+        for k in range(round(seconds / _CYCLE)):
+            if before_cycle is not None:
+                before_cycle(k * _CYCLE)
+            self._state.update(robot.positions, robot.velocities)
+            for sensor in self._controller.sensors.values():
+                sensor.update(robot.wrench('finger'))
+            robot.set_effort(self._controller.compute_torque(self._state, dt=_CYCLE))
+            limited += self._controller.limited_joints
+            force = np.zeros(3)
+            for _ in range(_STEPS):
+                robot.step()
+                force -= self._touch() / _STEPS
+            rows.append((k * _CYCLE, force, -self.task.force.target[2],
+                         robot.frame_pose('tip')[:3]))
+        return Trial(label, *(np.array(column) for column in zip(*rows, strict=True)), limited)
+
+    def _touch(self):
+        """Return the force on the finger, base axes, N."""
+        R = self._robot.data.body('finger').xmat.reshape(3, 3)
+        return R @ self._robot.contact_wrench('finger')[:3]
+
+
+def plate(start, gap, tilt=0.0):
+    """Return a plate ``gap`` below a ball at ``start``, its right side up by ``tilt``, rad."""
+    from opspace_control.simulation import Box
+
+    x, y, z = start
+    depth = RADIUS + gap + 0.05 / math.cos(tilt)
+    return [Box('plate', (1.0, 1.0, 0.1), fixed=True,
+                pose=(x, y, z - depth, *_turned(0, tilt)))]
+
+
+def hole(x, y, top, width, depth):
+    """Return boxes around a square hole with a chamfer of 6 mm, its rim at the height ``top``."""
+    from opspace_control.simulation import Box
+
+    chamfer, wall, thickness = 0.006, 0.03, 0.004
+    half, length, low = 0.5 * width, math.sqrt(2.0) * chamfer, top - chamfer
+    boxes = [Box('bottom', (0.1, 0.1, 0.02), fixed=True,
+                 pose=(x, y, low - depth - 0.01, 0.0, 0.0, 0.0, 1.0))]
+    # The middle of the slope's back, outwards and upwards of its lower edge.
+    out, up = (0.5 * (length + sign * thickness) / math.sqrt(2.0) for sign in (1.0, -1.0))
+    for number, (a, b) in enumerate(((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))):
+        def across(size, other, height, along_x=a):
+            return (size, other, height) if along_x else (other, size, height)
+        far = half + 0.5 * wall
+        boxes.append(Box(f'wall_{number}', across(wall, 3.0 * wall, depth), fixed=True,
+                         pose=(x + a * far, y + b * far, low - 0.5 * depth, 0.0, 0.0, 0.0, 1.0)))
+        turn = _turned(1, -0.25 * math.pi * a) if a else _turned(0, 0.25 * math.pi * b)
+        boxes.append(Box(f'slope_{number}', across(length, 3.0 * wall, thickness), fixed=True,
+                         pose=(x + a * (half + out), y + b * (half + out), low + up, *turn)))
+    return boxes
+
+
+def _turned(axis, angle):
+    """Return the quaternion of a turn about x (0) or y (1), rad."""
+    quaternion = [0.0, 0.0, 0.0, math.cos(0.5 * angle)]
+    quaternion[axis] = math.sin(0.5 * angle)
+    return quaternion
+
+
+def _with_finger(text, peg):
+    """Return the robot with a finger at its flange, which alone can touch anything."""
+    shape = (f'<cylinder radius="{RADIUS}" length="{PEG}"/>' if peg
+             else f'<sphere radius="{RADIUS}"/>')
+    finger = _FINGER.format(center=CENTER[2], mass=MASS, z=REACH - 0.5 * PEG * peg, shape=shape,
+                            reach=REACH)
+    bare = re.sub(' *<collision>.*?</collision>\n', '', text, flags=re.DOTALL)
+    return bare.replace('</robot>', finger)
