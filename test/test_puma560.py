@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The PUMA 560 against the paper that its numbers come from, [AKB86]: Armstrong, Khatib, Burdick.
+The PUMA 560 against the paper that its numbers come from, by Armstrong, Khatib and Burdick.
 
 Its abbreviated equations give mass matrix and gravity within a few percent, signs as there.
 """
@@ -18,7 +18,7 @@ MOTORS = (1.14, 4.71, 0.827, 0.200, 0.179, 0.193)  # kg m², effective, Table 6
 
 
 def printed(q):
-    """Return the abbreviated A (kg m²), lower triangle, and g (N m) of [AKB86]."""
+    """Return the abbreviated A (kg m²), lower triangle, and g (N m) of the paper."""
     _, c2, c3, c4, c5, _ = np.cos(q)
     _, s2, s3, s4, s5, _ = np.sin(q)
     c23, s23 = np.cos(q[1] + q[2]), np.sin(q[1] + q[2])

@@ -217,32 +217,36 @@ CONTACTS = (
     ContactStudy(
         'impact', 'a finger hits a stiff plate at 0.5 m/s and does not bounce, [K87] (5.7), IX',
         'An impact without a bounce',
-        '[K87] IX tells of impacts of a PUMA 560 on a highly stiff surface, at up to 4 inches (0.1 '
-        'm) a second, that the transition of (5.7), pure damping, keeps from bouncing. Here the '
-        'finger comes at 0.5 m/s, five times as fast, touches a plate of 2.5e5 N/m once, and '
-        'presses with the 20 N that it is to press with; with the force switched on from the '
-        'beginning it bounces.', _touch, _judge_touch, panels=(_FORCE, _HEIGHT)),
+        '[K87] (5.7) and IX tell of impacts of a PUMA 560 on a highly stiff surface, at up to 4 '
+        'inches (0.1 m) a second, that the transition of (5.7), pure damping, keeps from '
+        'bouncing. Here the finger comes at 0.5 m/s, five times as fast, touches a plate of '
+        '2.5e5 N/m once, and presses with the 20 N that it is to press with; with the force '
+        'switched on from the beginning it bounces.',
+        _touch, _judge_touch, panels=(_FORCE, _HEIGHT)),
     ContactStudy(
-        'square', 'square waves of force: rise below 20 ms, error below 2 %, [K87] IX',
+        'square', 'square waves of force: rise below 20 ms, error below 2 %, [K87] (5.5), IX',
         'Square waves of force',
-        '[K87] IX tells of square waves of force with rise times below 20 ms and steady errors '
-        'below 12 %. Here all joints rub as the real ones do, up to 6 N·m, and half a kilogram '
-        'hangs at the wrist; nobody has told the controller. By its wrist sensor the force rises '
-        'within 20 ms and is within 2 %; open loop it is wrong by more than 12 %.', _square,
-        _judge_square, panels=(_FORCE,)),
+        '[K87] (5.5) has the force in its command, and IX tells of square waves of force with '
+        'rise times below 20 ms and steady errors below 12 %. Here all joints rub as the real '
+        'ones do, up to 6 N·m, and half a kilogram hangs at the wrist; nobody has told the '
+        'controller. By its wrist sensor the force rises within 20 ms and is within 2 %; open '
+        'loop it is wrong by more than 12 %.',
+        _square, _judge_square, panels=(_FORCE,)),
     ContactStudy(
-        'slide', 'a finger slides along a plate that is not where it is said to be, [K87] IX',
+        'slide', 'a finger slides on a plate that is not where it is said to be, [K87] (5.4), IX',
         'Sliding while pressing',
-        'Contact and slide of [K87] IX: force is controlled downwards, motion along the other '
-        'axes. The plate leans by 3°, which nobody has told the controller. The finger slides by '
-        '0.17 m and presses with 15 N, within 1.5 N; one that keeps its height instead loses the '
-        'plate, or is wrong by more than 10 N.', _slide, _judge_slide, panels=(_FORCE, _HEIGHT)),
+        'Contact and slide of [K87] IX, by the command of [K87] (5.4): force is controlled '
+        'downwards, motion along the other axes. The plate leans by 3°, which nobody has told '
+        'the controller. The finger slides by 0.17 m and presses with 15 N, within 1.5 N; one '
+        'that keeps its height instead loses the plate, or is wrong by more than 10 N.',
+        _slide, _judge_slide, panels=(_FORCE, _HEIGHT)),
     ContactStudy(
-        'insert', 'a peg finds its way into a hole by its chamfer, [K87] IX',
+        'insert', 'a peg finds its way into a hole by its chamfer, [K87] (5.4), IX',
         'An insertion',
-        'Insertion of [K87] IX: the peg comes down 3.6 mm beside the middle of a hole that is 1 mm '
-        'wider than itself. With no force to the sides it slides down the chamfer, finds the '
-        'middle and goes to the bottom, where the sides feel next to nothing. One that holds its '
-        'place to the sides is pushed aside by force, and gets stuck half way.', _insert,
-        _judge_insert, panels=(_FORCE, _HEIGHT, _SIDES)),
+        'Insertion of [K87] IX, by the command of [K87] (5.4): the peg comes down 3.6 mm beside '
+        'the middle of a hole that is 1 mm wider than itself. With no force to the sides it '
+        'slides down the chamfer, finds the middle and goes to the bottom, where the sides feel '
+        'next to nothing. One that holds its place to the sides is pushed aside by force, and '
+        'gets stuck half way.',
+        _insert, _judge_insert, panels=(_FORCE, _HEIGHT, _SIDES)),
 )
