@@ -30,6 +30,7 @@ _HOME = {
     'PoseTask': 'tasks',
     'PositionTask': 'tasks',
     'OrientationTask': 'tasks',
+    'RelativeTask': 'tasks',
     'ForceTask': 'tasks',
     'JointTask': 'tasks',
     'ForceControl': 'tasks',

@@ -110,7 +110,7 @@ def make_stack(model, constraints, tasks):
     for task in tasks:
         in_group = isinstance(task, JointTask)
         points = (make_joint_points(model.nodes, joint_dofs(task, model)) if in_group
-                  else make_points(model, [task.frame])[0])
+                  else make_points(model, [task.frame], [task.reference])[0])
         points['record'] = counts[in_group] + np.arange(points.size)
         counts[in_group] += points.size
         parts.append(points)

@@ -18,7 +18,7 @@ from opspace_control.control.grasp_law import (
 )
 from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
-from opspace_control.dynamics.kinematics import move_point, place_point
+from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
 from opspace_control.dynamics.operational_space_inertia import (
     is_group,
     start_passive_propagation,
@@ -63,7 +63,7 @@ def stack_task(task, points, e, cycle, states, sensors, rows):
     point = points[e]
     demand_pose(task, point, cycle.origin, states, sensors, cycle.dt, cycle.limited, cycle.R)
     axes, a = point.axes, point.a
-    if task.turned:
+    if task.turned or task.relative:
         for k in range(2):
             for r in range(3):
                 for c in range(3):
@@ -107,6 +107,8 @@ def stack_points(cycle, nodes, states, yields, points, constraints, tasks, senso
             if e < constraints.size:
                 stack_constraint(constraints[record], points, e, cycle, states, yields, rows)
             else:
+                if tasks[record].relative:
+                    move_in_other(points, e, states)
                 stack_task(tasks[record], points, e, cycle, states, sensors, rows)
         start_propagation(points, e)
         if cycle.yields:

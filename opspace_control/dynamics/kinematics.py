@@ -163,6 +163,27 @@ def move_relatively(points, e, states):
         point.a[r] -= point.other_a[r]
 
 
+@inlined
+def move_in_other(points, e, states):
+    """
+    Write how operational point e moves in the frame of the other link, which turns: ``R ẋ, R ẍ``.
+
+    In world axes. ``R ẍ`` is the relative acceleration without that of Coriolis, ``2 ω × R ẋ``; of
+    the rotation, without ``ω × R ω_rel``.
+    """
+    move_relatively(points, e, states)
+    point = points[e]
+    if point.other.node < 0:
+        return
+    w, v, a = states[point.other.node].V, point.v, point.a
+    for first in range(0, 6, 3):
+        twice = 2.0 if first == 0 else 1.0
+        x, y, z = twice * v[first], twice * v[first + 1], twice * v[first + 2]
+        a[first] -= w[4] * z - w[5] * y
+        a[first + 1] -= w[5] * x - w[3] * z
+        a[first + 2] -= w[3] * y - w[4] * x
+
+
 @kernel
 def place(nodes, q, states, points):
     """Outward recursion: the poses of all bodies and points."""

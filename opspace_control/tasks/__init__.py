@@ -11,7 +11,8 @@ from opspace_control.tasks.orientation import OrientationTask
 from opspace_control.tasks.pose import PoseTask
 from opspace_control.tasks.position import PositionTask
 from opspace_control.tasks.posture import PostureTask
+from opspace_control.tasks.relative import RelativeTask
 from opspace_control.tasks.sensor import ForceSensor
 
 __all__ = ['ForceControl', 'ForceSensor', 'ForceTask', 'Impedance', 'JerkLimits', 'JointTask',
-           'OrientationTask', 'PoseTask', 'PositionTask', 'PostureTask']
+           'OrientationTask', 'PoseTask', 'PositionTask', 'PostureTask', 'RelativeTask']

@@ -66,7 +66,7 @@ def feel_wrench(task, point, sensors):
     measured[3] = -(sensor.wrench[3] + y * f2 - z * f1)
     measured[4] = -(sensor.wrench[4] + z * f0 - x * f2)
     measured[5] = -(sensor.wrench[5] + x * f1 - y * f0)
-    if task.turned:
+    if task.turned or task.relative:
         take_components(task, measured)
     force.trust = sensor.trust
 

@@ -170,9 +170,14 @@ class GoalTask(OperationalTask):
 
     def _held(self, axes, error):
         """Return an error (6,) without what is along these axes."""
-        ways, held = self._record['axes'], np.array(axes).reshape(2, 3)
+        ways, held = self._ways, np.array(axes).reshape(2, 3)
         return np.concatenate([way @ np.where(off, 0.0, way.T @ part) for way, off, part in zip(
             ways, held, error.reshape(2, 3), strict=True)])
+
+    @property
+    def _ways(self):
+        """The task's axes, by column, in the frame in which its error is, (2, 3, 3)."""
+        return self._record['axes']
 
     def _beyond(self, error):
         """Return the position and the rotation that are away from the frame by an error (6,)."""

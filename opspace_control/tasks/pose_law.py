@@ -13,9 +13,12 @@ from opspace_control.tasks.force_law import FORCE, demand_force, forget_force
 from opspace_control.tasks.impedance_law import SPRING, lead_spring
 from opspace_control.tasks.specification_law import insistence, place_axes, take_components
 
-# One task. Poses are in the base frame (the world's for a floating base). Vectors are in its axes,
-# or, where the row says so, along the task's axes: those of its specification frames.
+# One task. Poses are in the base frame (the world's for a floating base), of a relative task in that
+# of its other link. Vectors are in its axes, or, where the row says so, along the task's axes: of
+# its specification frames.
 POSE_TASK = np.dtype([
+    ('relative', np.bool_),              # in the frame of the point's other link, which moves, and
+                                         # along its axes, instead of the base's
     ('axes_node', np.int64, (2,)),       # that carries the axes of translation, of rotation
     ('axes_rotation', np.float64, (2, 3, 3)),  # of the axes in that body's frame
     ('turned', np.bool_),                # whether they may differ from those of the base
@@ -109,12 +112,29 @@ def demand_motion(task, first, limit):
 
 
 @inlined
+def see_relatively(task, point):
+    """Write where the frame is in that of the other link, whose axes are those of the task."""
+    S = point.other_R
+    x, y, z = (point.p[0] - point.other_p[0], point.p[1] - point.other_p[1],
+               point.p[2] - point.other_p[2])
+    for r in range(3):
+        task.p[r] = S[0, r] * x + S[1, r] * y + S[2, r] * z
+        for c in range(3):
+            task.R[r, c] = (S[0, r] * point.R[0, c] + S[1, r] * point.R[1, c]
+                            + S[2, r] * point.R[2, c])
+            task.axes[0, r, c] = task.axes[1, r, c] = S[r, c]
+
+
+@inlined
 def see_pose(task, point, origin):
     """Write where the frame is; without a goal, this is the goal."""
-    for r in range(3):
-        task.p[r] = origin[r] + point.p[r]
-        for c in range(3):
-            task.R[r, c] = point.R[r, c]
+    if task.relative:
+        see_relatively(task, point)
+    else:
+        for r in range(3):
+            task.p[r] = origin[r] + point.p[r]
+            for c in range(3):
+                task.R[r, c] = point.R[r, c]
     if math.isnan(task.target_p[0]):
         for r in range(3):
             task.target_p[r] = task.p[r]
@@ -151,9 +171,13 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
     measure_error(task, R_error)
     for r in range(6):
         task.lag[r] = task.error[r]
-        task.rate[r] = task.target_twist[r] - point.v[r]
+        task.rate[r] = -point.v[r]
         task.acceleration[r] = task.target_acceleration[r]
         task.push[r] = task.compliant[r] = 0.0
+    if task.relative:
+        take_components(task, task.rate)
+    for r in range(6):
+        task.rate[r] += task.target_twist[r]
     if task.turned:
         place_axes(task, states, dt, R_error)
         take_components(task, task.lag)

@@ -47,6 +47,7 @@ class OperationalTask(RankedTask):
 
     possible_axes = AXES
     points = 1  # of the stack
+    reference = None  # link in whose frame the task is, None for the base
 
     def __init__(self, frame, *, name=None, axes=AXES, force_axes=(), axes_frame=None, force=None,
                  priority=0):
@@ -121,7 +122,11 @@ class OperationalTask(RankedTask):
 
     def joint_force(self, model, state):
         """Return ``Jᵀ f'``, the joint forces (nv,) of the last cycle's wrench, at its state."""
-        return model.jacobian(state, self.frame).T @ self.wrench
+        return self.jacobian(model, state).T @ self.wrench
+
+    def jacobian(self, model, state):
+        """Return the Jacobian (6, nv) of the task's point, linear rows first, base axes."""
+        return model.jacobian(state, self.frame)
 
     @property
     def wrench(self):

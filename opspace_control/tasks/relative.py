@@ -1,0 +1,65 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The relative task: a frame goes to a goal in the frame of another link, which moves itself."""
+
+import numpy as np
+
+from opspace_control.errors import TaskError
+from opspace_control.tasks.pose import PoseTask
+
+
+class RelativeTask(PoseTask):
+    """
+    Take a frame to a goal in the frame of another link, such as one hand to a place in the other.
+
+    Goal, feed-forward, error and gains are in the frame of the other link, and its axes are those
+    of the task. Both links give way: what the task commands acts on the one, and its reaction on
+    the other, so that where both are free neither is the leader. With a task of higher priority for
+    the other link, this one follows it.
+
+    Parameters
+    ----------
+    frame : str
+        Link whose frame is taken somewhere.
+    reference : str
+        The other link, in whose frame the goal is.
+    **options
+        Of a `PoseTask`, but ``axes_frame``.
+
+    Raises
+    ------
+    TaskError
+        As of a PoseTask; or if both links are the same, or other axes are named.
+
+    """
+
+    def __init__(self, frame, reference, **options):
+        if not isinstance(reference, str) or reference == frame:
+            raise TaskError(f"task '{options.get('name', frame)}': '{frame}' cannot be taken "
+                            f'somewhere in the frame of {reference!r}.', value=reference,
+                            cure='Name another link as reference.', parameter='reference')
+        super().__init__(frame, **options)
+        self.reference = reference
+        self._record['relative'] = True
+
+    def __repr__(self):
+        return f'{type(self).__name__}({self.frame!r}, {self.reference!r}, name={self.name!r})'
+
+    def jacobian(self, model, state):
+        """Return the rows of the relative motion, (6, nv), base axes: those of [K87] 3 apart."""
+        poses = model.forward_kinematics(state, [self.frame, self.reference])
+        x, y, z = (poses[self.frame] - poses[self.reference])[:3, 3]
+        other = model.jacobian(state, self.reference)
+        arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        other[:3] -= arm @ other[3:]  # where the frame is: ω × r
+        return model.jacobian(state, self.frame) - other
+
+    def _place_axes(self, frame):
+        if frame not in (None, '', (None, None)):
+            raise TaskError(f'{self._owner}: axes_frame = {frame!r} is not allowed.',
+                            cure='The axes of a relative task are those of its reference.',
+                            parameter='axes_frame', value=frame)
+
+    @property
+    def _ways(self):
+        return np.array([np.eye(3), np.eye(3)])
