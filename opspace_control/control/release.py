@@ -25,12 +25,16 @@ def scale_rows(L, asked, alone, least_mobility, least_turning, scale):
     It is ``1 / sqrt`` of the mean diagonal of the point's linear block, or of its angular one, so a
     turned base frame changes nothing. A point that hardly anything can move, such as one on the
     axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
-    errors would count as freedoms. Rows that cannot move, or are not asked for, get zero; for those
-    that cannot turn, ``least_turning`` is the measure. A row that stands ``alone``, for a joint, is
-    measured by itself.
+    errors would count as freedoms. A point that is seen from another link, and so is moved by both,
+    counts as its own link alone moves it, ``-alone``: else a light wrist of the other, far away,
+    would make all that the own link can do look like nothing. Rows that cannot move, or are not
+    asked for, get zero; for those that cannot turn, ``least_turning`` is the measure. A row that
+    stands ``alone``, for a joint, is measured by itself.
     """
     for first in range(0, scale.size, 3):
         mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
+        if alone[first] < 0.0:
+            mobility = min(mobility, -alone[first])
         s = 0.0
         if first % 6 == 0:
             if mobility > 0.0:

@@ -163,6 +163,10 @@ def resolve_stack(
         cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
     asked, scale, force = rows[ASKED], rows[SCALE], rows[FORCE]
+    for e in range(constrained // 6, points.size):
+        if points[e].other.node >= 0:
+            for r in range(6):
+                rows[ALONE, 6 * e + r] = -points[e].alone[r // 3]
     scale_rows(squares[L], asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
     soften_rows(squares[L], squares[Q], constrained, asked)
     eliminated = constrained > 0 or cycle.yields

@@ -5,7 +5,7 @@
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
-from opspace_control.dynamics.workspace import OTHER, OWN, UNIT
+from opspace_control.dynamics.workspace import OTHER, OWN, SEEN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
 
 
@@ -43,6 +43,7 @@ def start_propagation(points, e):
     unit_wrenches(point.p, point.axes, 1.0, point.Psi)
     if point.other.node >= 0:
         unit_wrenches(point.p, point.axes, -1.0, point.Psi_other)
+        point.alone[0] = point.alone[1] = 0.0
 
 
 @inlined
@@ -87,8 +88,13 @@ def carry_torques(joints, i, Psi, S, U, inverse_D, K):
 
 
 @inlined
-def cross(i, support, joints, Psi, Psi_other, S, U, inverse_D, K, K_other):
-    """Carry the unit wrenches on both links of a point across a joint that supports them."""
+def cross(i, support, joints, Psi, Psi_other, S, U, inverse_D, K, K_other, alone):
+    """
+    Carry the unit wrenches on both links of a point across a joint that supports them.
+
+    What the joint yields to those on the point's own link adds to ``alone``, if it is seen from
+    another.
+    """
     if support & UNIT:
         carry_torques(joints, i, Psi, S, U, inverse_D, K)
     elif support & OWN:
@@ -96,6 +102,9 @@ def cross(i, support, joints, Psi, Psi_other, S, U, inverse_D, K, K_other):
     else:
         for r in range(6):
             K[r] = 0.0
+    if support & SEEN:
+        for r in range(6):
+            alone[r // 3] += K[r] * K[r] * inverse_D / 3.0
     if support & OTHER:
         carry_across(Psi_other, S, U, inverse_D, K_other)
         for r in range(6):
@@ -133,7 +142,7 @@ def propagate_points(nodes, i, supports, states, points, inverse_inertia):
         if supports[i, e]:
             point = points[e]
             cross(i, supports[i, e], point.joints, point.Psi, point.Psi_other, s.S, s.U,
-                  inverse_D, point.K, point.K_other)
+                  inverse_D, point.K, point.K_other, point.alone)
             add_yield(i, e, supports, points, inverse_D, inverse_inertia)
 
 
@@ -152,7 +161,7 @@ def propagate_points_passive(nodes, i, supports, states, points, passive_yield):
         if supports[i, e]:
             point = points[e]
             cross(i, supports[i, e], point.joints, point.PsiP, point.PsiP_other, s.S, s.UP,
-                  inverse_DP, point.K, point.K_other)
+                  inverse_DP, point.K, point.K_other, point.K_other)
             add_yield(i, e, supports, points, inverse_DP, passive_yield)
 
 

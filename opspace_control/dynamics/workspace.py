@@ -50,6 +50,8 @@ POINT = np.dtype([
     ('Psi_other', np.float64, (6, 6)),  # their reactions on the other link, likewise
     ('PsiP', np.float64, (6, 6)),       # as these two, the passive joints alone giving way
     ('PsiP_other', np.float64, (6, 6)),
+    ('alone', np.float64, (2,)),  # of a point that is seen from another link: the mobility of its
+                                  # own, linear and angular, 1/kg and 1/(kg m²)
     ('K', np.float64, (6,)),      # Ψᵀ S at the node last passed
     ('K_other', np.float64, (6,)),
 ], align=True)
@@ -66,6 +68,7 @@ def poisoned(shape, dtype=np.float64):
 OWN = 1
 OTHER = 2
 UNIT = 4  # it is one of the point's own joints
+SEEN = 8  # it moves the own link of a point that is seen from another link
 
 
 def make_points(tree, frames, others=None):
@@ -86,8 +89,8 @@ def make_points(tree, frames, others=None):
     points : (m,) array of POINT
     supports : (n, m) array of int
         Not zero where the node's joint moves the point: node i is on the path from its own link to
-        the root (bit OWN), or on that from the other link (bit OTHER), or is one of its joints
-        (bit UNIT).
+        the root (bit OWN, and SEEN if it is seen from another link), or on that from the other link
+        (bit OTHER), or is one of its joints (bit UNIT).
 
     Raises
     ------
@@ -117,6 +120,8 @@ def find_supports(nodes, points):
             while ancestor != WORLD:
                 supports[ancestor, e] |= bit
                 ancestor = nodes['parent'][ancestor]
+    seen = points['other']['node'] != WORLD
+    supports[:, seen] |= np.where(supports[:, seen] & OWN, SEEN, 0).astype(np.int8)
     for e, joints in enumerate(points['joints']):
         for node in joints[joints != WORLD]:
             supports[node, e] |= UNIT

@@ -13,9 +13,9 @@ from opspace_control.tasks.force_law import FORCE, demand_force, forget_force
 from opspace_control.tasks.impedance_law import SPRING, lead_spring
 from opspace_control.tasks.specification_law import insistence, place_axes, take_components
 
-# One task. Poses are in the base frame (the world's for a floating base), of a relative task in that
-# of its other link. Vectors are in its axes, or, where the row says so, along the task's axes: of
-# its specification frames.
+# One task. Poses are in the base frame (the world's for a floating base), those of a relative task
+# in that of its other link. Vectors are in its axes, or, where the row says so, along the task's
+# axes: those of its specification frames.
 POSE_TASK = np.dtype([
     ('relative', np.bool_),              # in the frame of the point's other link, which moves, and
                                          # along its axes, instead of the base's
