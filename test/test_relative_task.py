@@ -120,7 +120,7 @@ def test_one_hand_holds_its_place_in_the_other_that_travels():
     assert abs(course.errors[:, 1, :3]).max() < 2e-4
     assert abs(course.errors[:, 1, 3:]).max() < 1e-3
     np.testing.assert_allclose(left.pose, start, atol=1e-3)
-    left.set_target(([*start[:3], 0.0, 0.05, 0.0], start[3:]))
+    left.set_target((start[:3] + np.array([0.0, 0.05, 0.0]), start[3:]))
     course = scene.run(1.5)
     assert np.linalg.norm(course.errors[-1, 1, :3]) < 1e-4
     assert np.linalg.norm(course.errors[-1, 0, :3]) < 1e-4
