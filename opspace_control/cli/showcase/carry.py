@@ -195,10 +195,10 @@ CARRIED = (
           let_go=False),
     Carry('lift', 'a TIAGo with two arms lifts a box of 3 kg with both hands, [RKR95] (17)',
           'A real robot lifts a box',
-          '[RKR95] has experiments with a robot in the plane. Here it is a model of a robot that '
-          'can be bought, PAL Robotics TIAGo, with two arms of seven joints and a torso that '
-          'lifts; the box of 3 kg in its hands is lifted, moved ahead, turned, set down and let '
-          'go.',
+          'The operational space of [RKR95] (17) is that of any branching robot; the experiments '
+          'of the paper are with one in the plane. Here it is a model of a robot that can be '
+          'bought, PAL Robotics TIAGo, with two arms of seven joints and a torso that lifts; the '
+          'box of 3 kg in its hands is lifted, moved ahead, turned, set down and let go.',
           demo_robot('tiago_dual'), (DemoRobot.axes,) * 2, (), 3.0, _judge,
           joint='torso_lift_joint', unit='m', max_linear_velocity=0.1,
           moves=((0.0, 0.0, 0.12, 0.0), (0.05, 0.0, 0.12, 0.2), (0.0, 0.0, 0.12, 0.0),
