@@ -104,7 +104,8 @@ def weld(urdf, parent, body, pose):
         f'<origin xyz="{numbers[0]}" rpy="{numbers[1]}"/>') + '</robot>')
 
 
-def bench(name, seed=0, internal=(0.0, 0.0), frames=(), body=BOX, threshold=1e-9, **options):
+def bench(name, seed=0, internal=(None, None), frames=(), body=BOX, threshold=1e-9, weak=None,
+          **options):
     text, keywords, effectors = CASES[name]
     urdf = text()
     model = RobotModel.from_urdf(urdf, **keywords)
@@ -116,10 +117,13 @@ def bench(name, seed=0, internal=(0.0, 0.0), frames=(), body=BOX, threshold=1e-9
     state.update(state.q, consistent(model, urdf, state, closures))
     grasp = Grasp(effectors, name='carry', payload=body, **options)
     own = [PoseTask(effector) for effector in effectors]
+    limits = np.inf if weak is None else np.full(model.nv, weak[0])
+    if weak:
+        limits[::3] = weak[1]
     controller = OperationalSpaceController(
         model, [*own, *(PoseTask(frame, axes='x y z') for frame in frames)],
         PostureTask(kp=20.0, kd=3.0), grasps=[grasp], passive_forces=PassiveForces(model),
-        effort_limits=np.inf, singularity_threshold=threshold)
+        effort_limits=limits, singularity_threshold=threshold)
     controller.compute_torque(state)
     grasp.engage(state)
     grasp.set_internal_forces(*internal)

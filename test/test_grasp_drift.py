@@ -11,6 +11,7 @@ from opspace_control.cli.robots import demo_robot
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box
 
+START = demo_robot('dual_arm').start
 PATH = share_directory() / 'urdf' / 'dual_arm.urdf'
 
 
@@ -18,17 +19,23 @@ PATH = share_directory() / 'urdf' / 'dual_arm.urdf'
 def scene():
     """Return a dual_arm whose hands carry something that is only thought of."""
     far = Box('far', (0.1, 0.1, 0.1), 1.0, (3.0, 0.0, 0.05, 0, 0, 0, 1))
-    scene = Carriers(PATH, ('r_hand', 'l_hand'), [far], Payload(0.0), demo_robot('dual_arm').start,
+    scene = Carriers(PATH, ('r_hand', 'l_hand'), [far], Payload(0.0), START,
                      ramp_time=0.0, joint_friction=False)
     scene.engage()
     return scene
 
 
-def pushed(scene, **gains):
-    """Push one hand out of its grasp; return how far it was and how far it is 2 s later, m."""
+def begin(scene, **gains):
+    """Begin anew."""
     scene.grasp.disengage()
+    scene.robot.reset(START)
     scene.engage()
     scene.grasp.set_drift_gains(**gains)
+
+
+def pushed(scene, **gains):
+    """Push one hand out of its grasp; return how far it was and how far it is 2 s later, m."""
+    begin(scene, **gains)
     scene.robot.apply_wrench('l_hand', [4.0, 2.0, 0.0, 0.0, 0.0, 0.0])
     scene.run(0.1)
     scene.robot.apply_wrench('l_hand', np.zeros(6))
@@ -45,6 +52,19 @@ def test_hands_come_back(scene):
 def test_and_drift_without_gains(scene):
     farthest, left = pushed(scene, kp=0.0, kd=0.0)
     assert left > 0.5 * farthest > 2e-3
+
+
+def test_the_object_goes_where_it_is_sent_meanwhile(scene):
+    """
+    Constraint and task are both met: hands that nothing joins move as one.
+
+    That the thing weighs nothing, which makes all the mobility of the chain small beside that of a
+    hand by itself, is not taken for the loss of a direction.
+    """
+    begin(scene, kp=25.0)
+    seen = scene.run(2.0, scene.way(((0.05, 0.0, 0.1), 0.3), seconds=1.2))
+    assert abs(scene.grasp.task.error).max() < 1e-3
+    assert seen.residuals.max() < 1e-4
 
 
 @pytest.mark.parametrize('gains', [{'drift_kp': -1.0}, {'drift_kp': np.nan}, {'drift_kd': np.inf},

@@ -21,7 +21,11 @@ class ControllerState:
 
     @property
     def row_scales(self):
-        """Scaling of Λ⁻¹'s rows at the last cycle, (6m,), by all free joints; 0: not asked for."""
+        """
+        Scaling of Λ⁻¹'s rows at the last cycle, (6m,), by all free joints; 0: not asked for.
+
+        Under constraints by what these leave of it, down to a hundredth.
+        """
         return self._row_scales.copy()
 
     @property

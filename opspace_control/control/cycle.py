@@ -10,7 +10,15 @@ import numpy as np
 
 from opspace_control.compiled import called, kernel
 from opspace_control.control.limits import limit_efforts
+from opspace_control.control.relief import relieve_drives
 from opspace_control.control.stack import (
+    ASKED,
+    FACTOR,
+    FACTOR_Q,
+    GRAM_Q,
+    SCALE,
+    SPARE,
+    VECTORS,
     L,
     Q,
     apply_forces,
@@ -177,4 +185,9 @@ def control_cycle(
     if joint_tasks.size > 0:
         for k in range(tau.size):
             tau[k] += joint_force[k]
+    if grasps.size > 0:
+        relieve_drives(cycle, nodes, states, points, supports, constraints, grasps, grips,
+                       effort_limits, rows[ASKED], rows[SCALE], squares[Q], squares[FACTOR_Q],
+                       squares[GRAM_Q], orders[1], squares[FACTOR], squares[VECTORS], squares[L],
+                       rows[SPARE:], tau)
     cycle.limited = limit_efforts(nodes, effort_limits, tau)

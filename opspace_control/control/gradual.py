@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers of a controller that must not jump."""
 
+from opspace_control.control.grasp_law import WAYS
 from opspace_control.tasks.binding import gradual_fields
 
 
@@ -24,5 +25,7 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
             'constraint.activation': constraints['activation'],
             'constraint.kp': constraints['kp'], 'constraint.kd': constraints['kd'],
             'constraint.push': constraints['push'], 'grasp.activation': grasps['activation'],
-            'grasp.squeeze': grasps['squeeze'], 'grip.internal': grips['internal'],
+            'grasp.squeeze': grasps['squeeze'], 'grasp.relief': grasps['relief'],
+            'grasp.eased': grasps['eased'], 'grip.internal': grips['internal'],
+            'grip.ways': grips['ways'].reshape(-1, 6 * WAYS),
             **payloads.gradual}

@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.control.constraint import Constraint
 from opspace_control.control.grasp_arguments import KINDS, check_grasp
-from opspace_control.control.grasp_law import GRASP, GRIP
+from opspace_control.control.grasp_law import GRASP, GRIP, WAYS
 from opspace_control.control.grasp_places import check_together, object_pose, transform
 from opspace_control.control.grasp_state import GraspState
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
@@ -48,6 +48,9 @@ class Grasp(GraspState):
         Tension of every member of the virtual linkage, inwards, N, or more where friction wants it.
     max_squeeze : float
         And no more than this, N.
+    minimal_effort : bool
+        Whether internal forces that nobody has asked for spare the drives: what a closed chain has
+        more of than freedoms is used to minimise the efforts, each as a part of its limit.
     tolerance : (float, float)
         How far effectors may be from their grasp poses, m and rad.
     drift_kp, drift_kd : float
@@ -78,7 +81,8 @@ class Grasp(GraspState):
 
     def __init__(self, effectors, *, name='grasp', payload=None, grasp_poses=None, kind='rigid',
                  friction=np.inf, friction_margin=1.5, squeeze=0.0, max_squeeze=200.0,
-                 tolerance=(0.02, 0.1), drift_kp=25.0, drift_kd=-1.0, task=None, **gains):
+                 minimal_effort=False, tolerance=(0.02, 0.1), drift_kp=25.0, drift_kd=-1.0,
+                 task=None, **gains):
         self.name, self.effectors = name, tuple(effectors)
         check_grasp(self, payload, grasp_poses, kind, friction, friction_margin, tolerance)
         self._payload = Payload(0.0) if payload is None else payload
@@ -96,9 +100,10 @@ class Grasp(GraspState):
         self._grips = np.zeros(len(self.effectors), GRIP)
         self._grips['friction'] = friction / friction_margin
         self._home = self._linkage = None
-        self._internal = (0.0, 0.0)
+        self._internal = (None, None)
         self._displaced = ()
         self._set_squeeze(squeeze, max_squeeze)
+        self.minimal_effort = minimal_effort
 
     def __repr__(self):
         return f'Grasp({self.effectors!r}, name={self.name!r})'
@@ -129,6 +134,7 @@ class Grasp(GraspState):
         check_together(self, twists.reshape(-1, 6), poses, self._turning)
         inverse = np.linalg.inv(pose)
         places = [inverse @ effector for effector in poses]
+        self._record['width'] = 0
         self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
         carried = np.linalg.inv(poses[0]) @ pose
         link = home.model.frames[home.model.frame_index(self.effectors[0])]
@@ -160,16 +166,18 @@ class Grasp(GraspState):
             task.enabled = True
         self._displaced = ()
 
-    def set_internal_forces(self, tensions=0.0, moments=0.0):
+    def set_internal_forces(self, tensions=None, moments=None):
         """
         Say what the effectors shall do to each other through the object, beside the squeeze.
 
+        What is not given is zero or, with minimal effort, whatever spares the drives most.
+
         Parameters
         ----------
-        tensions : float or (members,) array_like
+        tensions : float or (members,) array_like, optional
             N, positive apart, of the members of the `VirtualLinkage`: the line between two
             effectors, the sides of the triangle of three.
-        moments : float or (N, 3) array_like
+        moments : float or (N, 3) array_like, optional
             At each effector, N m, object's axes.
 
         Raises
@@ -180,16 +188,18 @@ class Grasp(GraspState):
         """
         N = len(self.effectors)
         count = 1 if N == 2 else 3 * (N - 2)
+        asked = []
         try:
-            tensions = np.broadcast_to(np.array(tensions, float), (count,)).copy()
-            moments = np.broadcast_to(np.array(moments, float), (N, 3)).copy()
+            for given, shape in ((tensions, (count,)), (moments, (N, 3))):
+                asked.append(given if given is None else np.broadcast_to(
+                    np.array(given, float), shape).copy())
         except (TypeError, ValueError):
-            tensions = np.full(1, np.nan)
-        if not (np.isfinite(tensions).all() and np.isfinite(moments).all()):
+            asked = [np.nan]
+        if not all(part is None or np.isfinite(part).all() for part in asked):
             raise ControlError(
                 f"Grasp '{self.name}': these internal forces cannot be used.",
                 cure=f'Give tensions of {count} and moments ({N}, 3), finite.', grasp=self.name)
-        self._internal = tensions, moments
+        self._internal = tuple(asked)
         if self._linkage is not None:
             self._fill_grips()
 
@@ -210,6 +220,20 @@ class Grasp(GraspState):
         """
         for held in self.constraints:
             held.set_gains(kp, kd)
+
+    @property
+    def minimal_effort(self):
+        """Whether internal forces that nobody has asked for spare the drives."""
+        return self._record['relief'] > 0.0
+
+    @minimal_effort.setter
+    def minimal_effort(self, on):
+        most = 6 * len(self.effectors) - 6
+        if on and most - 1 > WAYS:
+            raise ControlError(
+                f"Grasp '{self.name}': there are {most} internal forces, and {WAYS} at most can "
+                'spare the drives.', cure='Leave minimal_effort off.', grasp=self.name)
+        self._record['relief'] = float(bool(on))
 
     @property
     def squeeze(self):
@@ -246,8 +270,15 @@ class Grasp(GraspState):
         """Write what depends on the linkage and on the internal forces."""
         linkage, grips = self._linkage, self._grips
         grips['share'] = np.array([linkage.wrenches(unit) for unit in np.eye(6)]).transpose(1, 2, 0)
-        grips['internal'] = linkage.wrenches(0.0, *self._internal)
+        tensions, moments = self._internal
+        grips['internal'] = linkage.wrenches(
+            0.0, *(0.0 if part is None else part for part in self._internal))
         grips['pattern'] = linkage.wrenches(tensions=-1.0)
+        ways = linkage.internal_basis(tensions is None, moments is None)[:WAYS]
+        grips['ways'] = 0.0
+        grips['ways'][..., :len(ways)] = np.moveaxis(ways, 0, -1)
+        self._record['width'] = max(len(ways), self._record['width'] - 1) + 1
+        self._record['eased'] = tensions is None
         inward = linkage.points.mean(axis=0) - linkage.points
         grips['inward'] = inward / np.linalg.norm(inward, axis=1)[:, None]
 

@@ -16,6 +16,9 @@ from opspace_control.compiled import inlined
 from opspace_control.control.semidefinite import solve_semidefinite
 from opspace_control.tasks.specification_law import insistence
 
+# So many internal forces can spare the drives: all but the squeeze of five effectors.
+WAYS = 24
+
 # An object held by several effectors. The first carries it, its inertia included.
 GRASP = np.dtype([
     ('task', np.int64),                # number of the object's task
@@ -29,6 +32,9 @@ GRASP = np.dtype([
     ('strongest', np.float64),         # and at most, where friction wants more
     ('resultant', np.float64, (6,)),   # of all grips, on the object, about its origin, N and N m
     ('squeezed', np.float64),          # the squeeze of the last cycle, N
+    ('relief', np.float64),            # how much internal forces spare the drives, from 0 to 1
+    ('eased', np.float64),             # how much the squeeze is among them, from 0 to 1
+    ('width', np.int64),               # how many they are, the squeeze being the last
 ], align=True)
 
 # One effector's grip. Vectors are in the object's axes.
@@ -40,6 +46,7 @@ GRIP = np.dtype([
     ('inward', np.float64, (3,)),      # normal of the object's surface there
     ('friction', np.float64),          # coefficient to rely on, inf for a grip that cannot slip
     ('wrench', np.float64, (6,)),      # h of the last cycle: on the object at the grip, N and N m
+    ('ways', np.float64, (6, WAYS)),   # its part of internal forces that spare the drives, of 1 N
 ], align=True)
 
 
@@ -111,14 +118,13 @@ def balance_object(grasp, R, gravity, a, w):
 
 
 @inlined
-def least_squeeze(grip, strongest):
+def least_squeeze(mu, n, f, p, strongest):
     """
     Return the squeeze, N, from which on a grip's force is inside its friction cone.
 
     The force is ``f + s p``; with normal and tangential parts that is
     ``|f_t + s p_t| ≤ μ (f_n + s p_n)``. ``strongest`` where no squeeze will do.
     """
-    mu, n, f, p = grip.friction, grip.inward, grip.wrench, grip.pattern
     f_n = n[0] * f[0] + n[1] * f[1] + n[2] * f[2]
     p_n = n[0] * p[0] + n[1] * p[1] + n[2] * p[2]
     ff = f[0] * f[0] + f[1] * f[1] + f[2] * f[2] - f_n * f_n
@@ -158,7 +164,8 @@ def plan_grips(grasp, grips):
         grip = grips[k]
         if grip.friction < math.inf:
             load_grip(grip, grasp.resultant, 1.0, 1.0)
-            squeeze = max(squeeze, least_squeeze(grip, grasp.strongest))
+            squeeze = max(squeeze, least_squeeze(
+                grip.friction, grip.inward, grip.wrench, grip.pattern, grasp.strongest))
     for k in range(grasp.first, grasp.end):
         grip = grips[k]
         load_grip(grip, grasp.resultant, grasp.activation, held)

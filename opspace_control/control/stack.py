@@ -6,6 +6,8 @@ The stack: what constraints and tasks ask of their points, and the forces that g
 Six rows of each constraint, then six of each task in order of priority.
 """
 
+import math
+
 from opspace_control.compiled import called, inlined
 from opspace_control.control.constraint_law import demand_constraint
 from opspace_control.control.elimination import eliminate_constraints, predict_reactions
@@ -31,9 +33,12 @@ from opspace_control.tasks.pose_law import demand_pose
 from opspace_control.tasks.sensor_law import measure_wrench
 from opspace_control.tasks.specification_law import insistence
 
+# Of the mobility that tasks have without constraints: with less, they may be in conflict with them.
+_LEFT = 1e-2
+
 # What there is of each row.
 ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, FORCE, SPARE = range(11)
-SPARES = 3
+SPARES = 5
 ROWS = SPARE + SPARES
 # What there is of each pair of rows.
 SQUARES = 8
@@ -159,6 +164,27 @@ def exert(node, p, wrench, yields, states):
 
 
 @inlined
+def rescale_rows(L, mobility, constrained, alone, scale):
+    """
+    Measure the tasks' rows by the mobility that constraints leave them, within reason.
+
+    A light thing in heavy arms: its own link could accelerate it much more than the closed chain
+    can, which is no loss of a direction. What is left with less than `_LEFT` of its ``mobility``,
+    the diagonal of L, may be in conflict with the constraints: there are but rounding errors.
+    """
+    for first in range(constrained, scale.size, 3):
+        size = 1 if alone[first] > 0.0 else 3
+        for part in range(first, first + 3, size):
+            left, all_of_it = 0.0, 0.0
+            for r in range(part, part + size):
+                left += L[r, r]
+                all_of_it += mobility[r]
+            for r in range(part, part + size):
+                if left < all_of_it:
+                    scale[r] /= math.sqrt(max(left / all_of_it, _LEFT))
+
+
+@inlined
 def resolve_stack(
         cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
@@ -171,10 +197,14 @@ def resolve_stack(
     soften_rows(squares[L], squares[Q], constrained, asked)
     eliminated = constrained > 0 or cycle.yields
     if eliminated:
+        for r in range(constrained, force.size):
+            rows[SPARE + 2, r] = squares[L, r, r]
         eliminate_constraints(
             squares[L], squares[Q], constrained, cycle.yields, rows[YIELDED], scale,
             squares[FACTOR_L], squares[GRAM_L], squares[FACTOR_Q], squares[GRAM_Q], orders,
             cycle.ranks, rows[HELD], rows[SPARE:SPARE + 2], force)
+    if constrained > 0:
+        rescale_rows(squares[L], rows[SPARE + 2], constrained, rows[ALONE], scale)
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):
             Lambda_inverse[r - constrained, c - constrained] = squares[L, r, c]

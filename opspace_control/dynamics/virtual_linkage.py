@@ -157,6 +157,33 @@ class VirtualLinkage:
             self.turning, self._about_line @ missing / self.turning.sum())
         return result
 
+    def internal_basis(self, tensions=True, moments=True):
+        """
+        Return internal wrenches, orthonormal, of which all others are made, (k, N, 6).
+
+        Moments count by the distance of the grasps from their middle, so that all are forces, N.
+
+        Parameters
+        ----------
+        tensions : bool
+            Whether tensions are among them: all but the one of all members alike, the squeeze.
+        moments : bool
+            Whether moments are.
+
+        """
+        N, k = len(self.points), len(self.members)
+        parts = [np.zeros((0, N, 6))]
+        if tensions:
+            parts.append([self.wrenches(tensions=part) for part in np.eye(k) - 1.0 / k])
+        if moments:
+            parts.append([self.wrenches(moments=part.reshape(N, 3)) for part in np.eye(3 * N)])
+        lengths = np.ones(6)
+        lengths[3:] = np.sqrt((self._arms ** 2).sum() / N)
+        _, sizes, basis = np.linalg.svd(
+            (np.concatenate(parts) / lengths).reshape(-1, 6 * N), full_matrices=False)
+        basis = basis[sizes > 1e-9 * sizes.max(initial=0.0)]
+        return basis.reshape(-1, N, 6) * lengths
+
     @property
     def grasp_matrix(self):
         """

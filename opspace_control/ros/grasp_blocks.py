@@ -29,6 +29,7 @@ def make_grasp(name, parameters):
         grasp_poses=np.reshape(poses, (-1, 7)) if poses else None,
         friction=value('friction') or np.inf, friction_margin=value('friction_margin'),
         squeeze=value('squeeze'), max_squeeze=value('max_squeeze'),
+        minimal_effort=value('minimal_effort'),
         tolerance=(value('tolerance_position'), value('tolerance_angle')),
         **{key: value(key) for key in _DRIFT}, task=_make_object_task(name, parameters))
 
@@ -97,5 +98,6 @@ def apply_grasps(controller, parameters, changed):
             grasp.payload = read_payload(name, parameters)
         if not changed.isdisjoint(f'{name}.{key}' for key in _DRIFT):
             grasp.set_drift_gains(*(parameters[f'{name}.{key}'] for key in _DRIFT))
-        if f'{name}.squeeze' in changed:
-            grasp.squeeze = parameters[f'{name}.squeeze']
+        for key in ('squeeze', 'minimal_effort'):
+            if f'{name}.{key}' in changed:
+                setattr(grasp, key, parameters[f'{name}.{key}'])

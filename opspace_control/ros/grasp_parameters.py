@@ -49,6 +49,10 @@ GRASP = (
               'linkage is under so much pressure, or more where friction wants it.',
               'N', 0.0, 1e5, read_only=False),
     Parameter('max_squeeze', 'double', 200.0, 'And no more than this.', 'N', 0.0, 1e5),
+    Parameter('minimal_effort', 'bool', False,
+              'Whether internal forces that are not asked for spare the drives: the effectors '
+              'share the load so that efforts, each as a part of its limit, are least.',
+              read_only=False),
     Parameter('friction', 'double', 0.0,
               'Coefficient of friction between effectors and object. 0: they cannot slip, as '
               'grippers that enclose it.', '', 0.0, 1e2),

@@ -111,15 +111,16 @@ class Grasps:
 
     def _on_internal_force(self, grasp, message):
         data, members = list(message.data), len(grasp.internal_forces[0])
-        tensions, moments = (data, 0.0) if len(data) == 1 else (data[:members], data[members:])
+        tensions, moments = (data, []) if len(data) == 1 else (data[:members], data[members:])
         try:
             with self._cycle.ramps.smoothly():
                 grasp.set_internal_forces(
-                    tensions, np.reshape(moments, (-1, 3)) if moments else 0.0)
+                    tensions or None, np.reshape(moments, (-1, 3)) if moments else None)
         except (OpspaceError, ValueError) as error:
             self._node.get_logger().warning(
                 f"An internal force of '{grasp.name}' is refused: {error} Send {members} tensions "
-                f'in N, a squeeze being negative, and, or not, {3 * len(grasp.effectors)} moments.',
+                f'in N, a squeeze being negative, and, or not, {3 * len(grasp.effectors)} moments; '
+                'or nothing at all.',
                 throttle_duration_sec=_COMPLAIN_EVERY)
 
 
