@@ -21,6 +21,8 @@ from rclpy.parameter import Parameter
 from ros_nodes import joint_state
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from test_ros_command_watchdog import Bench as WatchdogBench
+from test_ros_command_watchdog import seen
 
 from opspace_control import RobotModel
 
@@ -101,6 +103,24 @@ def test_controller_is_killed(network):
     assert robot.watchdog.said().count('No command for') == 1
 
 
+def test_takes_over_within_its_deadline(network):
+    """A machine that stalls is given another chance, and another."""
+    bench = seen(WatchdogBench(network))
+
+    def waited():
+        bench.command(4.0, 5.0, 6.0)
+        bench.command(1.0, 2.0, 3.0)
+        network.expect(lambda: bench.received[-1][1] != [1.0, 2.0, 3.0])
+        theirs = max(time for time, efforts in bench.received if efforts == [1.0, 2.0, 3.0])
+        return next(time for time, _ in bench.received if time > theirs) - theirs
+
+    times = [waited()]
+    while len(times) < 20 and times[-1] > DEADLINE + 0.05:
+        times.append(waited())
+    assert min(times) > 0.9 * DEADLINE
+    assert times[-1] < DEADLINE + 0.05
+
+
 def test_watchdog_is_killed(network):
     """The controller notices, goes past it, damps the robot, releases it and is inactive."""
     robot = Moving(network)
@@ -121,6 +141,7 @@ def test_nobody_listens_any_more(network):
     bench = Bench(network)
     bench.start(PARAMETERS)
     bench.command(joint_state(CROUCHED))
+    network.spin(0.2)  # it looks for listeners every 10 ms
     network.node.destroy_subscription(bench.subscription)
     network.send(bench.states, joint_state(CROUCHED),
                  lambda: 'Nobody listens to /effort_controller/commands' in bench.process.said())
