@@ -41,7 +41,7 @@ napoleon_use_rtype = False
 _GROUPS = {
     'The robot': ('RobotModel', 'RobotState', 'Payload'),
     'Dynamics': ('operational_space', 'hybrid_dynamics', 'hybrid_inertia', 'generalized_jacobian',
-                 'disturbance_jacobian', 'momentum', 'PassiveForces'),
+                 'disturbance_jacobian', 'momentum', 'center_of_mass', 'PassiveForces'),
     'Closed chains': ('Closure', 'closed_chain', 'closed_chain_dynamics', 'contact_space',
                       'VirtualLinkage'),
     'Tasks': (),

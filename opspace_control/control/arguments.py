@@ -9,10 +9,14 @@ import numpy as np
 from opspace_control.control.constraint import Constraint
 from opspace_control.control.grasp import Grasp
 from opspace_control.dynamics import RobotModel
-from opspace_control.dynamics.workspace import make_joint_points, make_points
+from opspace_control.dynamics.workspace import (
+    make_center_point,
+    make_joint_points,
+    make_points,
+)
 from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
-from opspace_control.tasks import PostureTask
+from opspace_control.tasks import CenterOfMassTask, PostureTask
 from opspace_control.tasks.joint import JointTask, joint_dofs
 from opspace_control.tasks.ranked import RankedTask
 
@@ -28,6 +32,10 @@ def check_arguments(model, tasks, posture, constraints, singularity_threshold):
                            cure='Give a RobotModel, from RobotModel.from_urdf_file(path).')
     _check_parts('task', tasks, RankedTask,
                  'a PoseTask, PositionTask, ForceTask, JointTask ...')
+    centers = [task.name for task in tasks if isinstance(task, CenterOfMassTask)]
+    if len(centers) > 1:
+        raise ControlError(f"'{centers[0]}' and '{centers[1]}' are tasks of centres of mass.",
+                           cure='Give one at most.', task=centers[1])
     _check_parts('constraint', constraints, Constraint, 'Constraint objects')
     if not isinstance(posture, PostureTask):
         raise ControlError(f'{posture!r} is not a posture.', cure='Give a PostureTask.')
@@ -110,6 +118,8 @@ def make_stack(model, constraints, tasks):
     for task in tasks:
         in_group = isinstance(task, JointTask)
         points = (make_joint_points(model.nodes, joint_dofs(task, model)) if in_group
+                  else make_center_point(model, task.frame or None)
+                  if isinstance(task, CenterOfMassTask)
                   else make_points(model, [task.frame], [task.reference])[0])
         points['record'] = counts[in_group] + np.arange(points.size)
         counts[in_group] += points.size

@@ -171,14 +171,15 @@ def control_cycle(
     if cycle.yields:
         passive_forces(nodes, passive_dofs, q, v, passive_torque)
         let_go(nodes, states, yields, passive_torque, a_null)
-    stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, joint_tasks,
-                 q, v, a_null, rows)
+    stack_points(cycle, nodes, states, yields, points, supports, constraints, tasks, sensors,
+                 joint_tasks, q, v, a_null, rows)
     sum_mobility(cycle, nodes, states, felt, points, supports, squares)
     resolve_stack(cycle, 6 * constraints.size, points, tasks, levels, rows, squares, orders, small,
                   Lambda_inverse)
     if grasps.size > 0:
         share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
-    apply_forces(states, yields, points, constraints, tasks, joint_tasks, joint_force, rows)
+    apply_forces(nodes, states, yields, points, supports, constraints, tasks, joint_tasks,
+                 joint_force, rows)
     if cycle.yields:
         let_go_again(nodes, states, yields, joint_tasks, joint_force, a_task)
     gather_torques(nodes, passive_torque, a_null, states, tau)

@@ -20,12 +20,14 @@ from opspace_control.control.grasp_law import (
 )
 from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
+from opspace_control.dynamics.center_of_mass import move_center
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
 from opspace_control.dynamics.operational_space_inertia import (
     is_group,
     start_passive_propagation,
     start_propagation,
 )
+from opspace_control.dynamics.workspace import COUNTS
 from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.joint_law import demand_joints
@@ -97,8 +99,8 @@ def stack_joints(task, e, q, v, a_null, rows):
 
 
 @called
-def stack_points(cycle, nodes, states, yields, points, constraints, tasks, sensors, joint_tasks,
-                 q, v, a_null, rows):
+def stack_points(cycle, nodes, states, yields, points, supports, constraints, tasks, sensors,
+                 joint_tasks, q, v, a_null, rows):
     """Place all points, and write what their rows ask for and where their unit wrenches start."""
     for i in range(sensors.size):
         measure_wrench(sensors, i, nodes, states, cycle.dt)
@@ -107,8 +109,11 @@ def stack_points(cycle, nodes, states, yields, points, constraints, tasks, senso
         if is_group(points[e]):
             stack_joints(joint_tasks[record], e, q, v, a_null, rows)
         else:
-            place_point(points, e, nodes, states)
-            move_point(points, e, states)
+            if points[e].whole:
+                move_center(points, e, supports, nodes, states)
+            else:
+                place_point(points, e, nodes, states)
+                move_point(points, e, states)
             if e < constraints.size:
                 stack_constraint(constraints[record], points, e, cycle, states, yields, rows)
             else:
@@ -145,6 +150,8 @@ def apply_force(point, force, first, wrench, yields, states):
         for r in range(3):
             wrench[part + r] = (
                 axes[part // 3, r, 0] * x + axes[part // 3, r, 1] * y + axes[part // 3, r, 2] * z)
+    if point.whole:
+        return
     exert(point.frame.node, point.p, wrench, yields, states)
     if point.other.node >= 0:
         for r in range(6):
@@ -152,6 +159,30 @@ def apply_force(point, force, first, wrench, yields, states):
         exert(point.other.node, point.p, wrench, yields, states)
         for r in range(6):
             wrench[r] = -wrench[r]
+
+
+@called
+def spread(points, e, supports, nodes, wrench, yields, states):
+    """Add a force at a centre of mass to those of all its bodies, by their parts of the mass."""
+    for i in range(nodes.size):
+        if supports[i, e] & COUNTS == 0:
+            continue
+        share, s = nodes[i].mass / points[e].mass, states[i]
+        x, y, z = share * wrench[0], share * wrench[1], share * wrench[2]
+        add_force(s.c, x, y, z, s.f)
+        if yields[i]:
+            add_force(s.c, x, y, z, s.z)
+
+
+@inlined
+def add_force(c, x, y, z, f):
+    """Add a force at c to a spatial force."""
+    f[0] += x
+    f[1] += y
+    f[2] += z
+    f[3] += c[1] * z - c[2] * y
+    f[4] += c[2] * x - c[0] * z
+    f[5] += c[0] * y - c[1] * x
 
 
 @inlined
@@ -266,7 +297,8 @@ def apply_joint_forces(task, first, force, joint_force):
 
 
 @called
-def apply_forces(states, yields, points, constraints, tasks, joint_tasks, joint_force, rows):
+def apply_forces(nodes, states, yields, points, supports, constraints, tasks, joint_tasks,
+                 joint_force, rows):
     """
     Report the forces of the stack to constraints and tasks, and add them to the links.
 
@@ -285,4 +317,7 @@ def apply_forces(states, yields, points, constraints, tasks, joint_tasks, joint_
             for r in range(6):
                 constraint.force[r] = rows[REACTION, 6 * e + r]
         else:
-            apply_force(points[e], rows[FORCE], 6 * e, tasks[record].wrench, yields, states)
+            wrench = tasks[record].wrench
+            apply_force(points[e], rows[FORCE], 6 * e, wrench, yields, states)
+            if points[e].whole:
+                spread(points, e, supports, nodes, wrench, yields, states)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recursive dynamics of branching robots: a compiled recursion per file, and their wrappers."""
 
+from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.dynamics.closed_chain import (
     ClosedChain,
     closed_chain,
@@ -22,7 +23,24 @@ from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.robot_model import GRAVITY, RobotModel
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 
-__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'HybridInertia', 'HybridMotion', 'OperationalSpace',
-           'PassiveForces', 'RobotModel', 'VirtualLinkage', 'closed_chain', 'closed_chain_dynamics',
-           'contact_space', 'disturbance_jacobian', 'generalized_jacobian', 'hybrid_dynamics',
-           'hybrid_inertia', 'momentum', 'operational_space']
+__all__ = [
+    'GRAVITY',
+    'ClosedChain',
+    'Closure',
+    'HybridInertia',
+    'HybridMotion',
+    'OperationalSpace',
+    'PassiveForces',
+    'RobotModel',
+    'VirtualLinkage',
+    'center_of_mass',
+    'closed_chain',
+    'closed_chain_dynamics',
+    'contact_space',
+    'disturbance_jacobian',
+    'generalized_jacobian',
+    'hybrid_dynamics',
+    'hybrid_inertia',
+    'momentum',
+    'operational_space',
+]

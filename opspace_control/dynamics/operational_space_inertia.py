@@ -5,7 +5,7 @@
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
-from opspace_control.dynamics.workspace import OTHER, OWN, SEEN, UNIT
+from opspace_control.dynamics.workspace import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
 
 
@@ -88,6 +88,63 @@ def carry_torques(joints, i, Psi, S, U, inverse_D, K):
 
 
 @inlined
+def spread_forces(share, axes, c, F):
+    """Add a body's share of the unit forces at a centre of mass, along axes, to F (6, 3)."""
+    for k in range(3):
+        x, y, z = share * axes[0, 0, k], share * axes[0, 1, k], share * axes[0, 2, k]
+        F[0, k] += x
+        F[1, k] += y
+        F[2, k] += z
+        F[3, k] += c[1] * z - c[2] * y
+        F[4, k] += c[2] * x - c[0] * z
+        F[5, k] += c[0] * y - c[1] * x
+
+
+@inlined
+def carry_forces(F, S, U, inverse_D, K):
+    """Let a joint give way to the unit forces F (6, 3) at a centre of mass: ``F − U Kᵀ / D``."""
+    for k in range(3):
+        t = 0.0
+        for r in range(6):
+            t += F[r, k] * S[r]
+        K[k], K[3 + k] = t, 0.0
+        for r in range(6):
+            F[r, k] -= U[r] * t * inverse_D
+
+
+@inlined
+def cross_center(i, support, nodes, states, point):
+    """
+    Carry the unit forces at a centre of mass, which act on all its bodies, across joint i.
+
+    Branches come together: what is carried is kept with the nodes, not with the point.
+    """
+    node, s = nodes[i], states[i]
+    if support & COUNTS:
+        spread_forces(node.mass / point.mass, point.axes, s.c, s.F)
+    if node.status != LOCKED:
+        carry_forces(s.F, s.S, s.U, 1.0 / s.D, point.K)
+    if node.parent >= 0:
+        for r in range(6):
+            for k in range(3):
+                states[node.parent].F[r, k] += s.F[r, k]
+
+
+@inlined
+def cross_center_passive(i, support, nodes, states, point):
+    """Do the same with the passive joints alone giving way."""
+    node, s = nodes[i], states[i]
+    if support & COUNTS:
+        spread_forces(node.mass / point.mass, point.axes, s.c, s.FP)
+    if node.status == PASSIVE:
+        carry_forces(s.FP, s.S, s.UP, 1.0 / s.DP, point.K)
+    if node.parent >= 0:
+        for r in range(6):
+            for k in range(3):
+                states[node.parent].FP[r, k] += s.FP[r, k]
+
+
+@inlined
 def cross(i, support, joints, Psi, Psi_other, S, U, inverse_D, K, K_other, alone):
     """
     Carry the unit wrenches on both links of a point across a joint that supports them.
@@ -136,13 +193,19 @@ def propagate_points(nodes, i, supports, states, points, inverse_inertia):
     """
     s = states[i]
     if nodes[i].status == LOCKED:
+        for e in range(points.size):
+            if supports[i, e] & CENTER:
+                cross_center(i, supports[i, e], nodes, states, points[e])
         return
     inverse_D = 1.0 / s.D
     for e in range(points.size):
         if supports[i, e]:
             point = points[e]
-            cross(i, supports[i, e], point.joints, point.Psi, point.Psi_other, s.S, s.U,
-                  inverse_D, point.K, point.K_other, point.alone)
+            if supports[i, e] & CENTER:
+                cross_center(i, supports[i, e], nodes, states, point)
+            else:
+                cross(i, supports[i, e], point.joints, point.Psi, point.Psi_other, s.S, s.U,
+                      inverse_D, point.K, point.K_other, point.alone)
             add_yield(i, e, supports, points, inverse_D, inverse_inertia)
 
 
@@ -155,13 +218,19 @@ def propagate_points_passive(nodes, i, supports, states, points, passive_yield):
     """
     s = states[i]
     if nodes[i].status != PASSIVE:
+        for e in range(points.size):
+            if supports[i, e] & CENTER:
+                cross_center_passive(i, supports[i, e], nodes, states, points[e])
         return
     inverse_DP = 1.0 / s.DP
     for e in range(points.size):
         if supports[i, e]:
             point = points[e]
-            cross(i, supports[i, e], point.joints, point.PsiP, point.PsiP_other, s.S, s.UP,
-                  inverse_DP, point.K, point.K_other, point.K_other)
+            if supports[i, e] & CENTER:
+                cross_center_passive(i, supports[i, e], nodes, states, point)
+            else:
+                cross(i, supports[i, e], point.joints, point.PsiP, point.PsiP_other, s.S, s.UP,
+                      inverse_DP, point.K, point.K_other, point.K_other)
             add_yield(i, e, supports, points, inverse_DP, passive_yield)
 
 

@@ -27,13 +27,20 @@ NODE_STATE = np.dtype([
     ('DP', np.float64),           # Sᵀ IP S, [JR94] (4.8)
     ('z', np.float64, (6,)),      # force through the joint, passive ones giving way, [JR94] (5.2a)
     ('B', np.float64, (6,)),      # spatial acceleration by induced motion, on top of the known one
+    ('F', np.float64, (6, 3)),    # unit forces at a centre of mass, by column: what is carried
+                                  # through the joint of those on all the bodies that count
+    ('FP', np.float64, (6, 3)),   # the same, the passive joints alone giving way
 ], align=True)
 
 # An operational point: a frame, and what the recursions know of it at one state. Or a group of up
 # to six joints: then its rows are these joints' motions, and its unit wrenches their unit torques.
+# Or the centre of mass of several bodies: a unit force there acts on each by its part of the mass.
 POINT = np.dtype([
     ('record', np.int64),         # of what it belongs to, in the array of its kind
     ('joints', np.int64, (6,)),   # nodes of the group, WORLD for none; all WORLD for a frame
+    ('whole', np.int64),          # 1 for a centre of mass: of the body of ``frame`` and all beyond,
+                                  # or of the whole robot for WORLD
+    ('mass', np.float64),         # of these bodies, kg
     ('frame', FRAME),
     ('other', FRAME),             # where it is seen from: motion relative to this frame's link, too
                                   # at the point; WORLD for motion as such
@@ -69,6 +76,8 @@ OWN = 1
 OTHER = 2
 UNIT = 4  # it is one of the point's own joints
 SEEN = 8  # it moves the own link of a point that is seen from another link
+CENTER = 16  # it moves a centre of mass, to which its body may count
+COUNTS = 32  # it does
 
 
 def make_points(tree, frames, others=None):
@@ -100,6 +109,7 @@ def make_points(tree, frames, others=None):
     """
     points = poisoned(len(frames), POINT)
     points['joints'] = WORLD
+    points['whole'] = 0
     points['axes'] = np.eye(3)
     points['other']['node'] = WORLD
     points['other']['rotation'], points['other']['position'] = np.eye(3), 0.0
@@ -122,6 +132,18 @@ def find_supports(nodes, points):
                 ancestor = nodes['parent'][ancestor]
     seen = points['other']['node'] != WORLD
     supports[:, seen] |= np.where(supports[:, seen] & OWN, SEEN, 0).astype(np.int8)
+    for e in np.flatnonzero(points['whole']):
+        root = points['frame']['node'][e]
+        counts = np.zeros(nodes.size, bool)
+        for i, parent in enumerate(nodes['parent']):
+            counts[i] = root in (WORLD, i) or (parent != WORLD and counts[parent])
+        moves = counts.copy()
+        for i in np.flatnonzero(counts)[::-1]:
+            parent = nodes['parent'][i]
+            while parent != WORLD and not moves[parent]:
+                moves[parent] = True
+                parent = nodes['parent'][parent]
+        supports[:, e] = np.where(counts, COUNTS, 0) + np.where(moves, OWN + CENTER, 0)
     for e, joints in enumerate(points['joints']):
         for node in joints[joints != WORLD]:
             supports[node, e] |= UNIT
@@ -130,6 +152,15 @@ def find_supports(nodes, points):
                 supports[ancestor, e] |= OWN
                 ancestor = nodes['parent'][ancestor]
     return supports
+
+
+def make_center_point(tree, frame=None):
+    """Return the POINT record, in an array of one, of a `whole` or subtree's centre of mass."""
+    points, _ = make_points(tree, [frame or tree.root_link])
+    points['whole'] = 1
+    if frame is None:
+        points['frame']['node'] = WORLD
+    return points
 
 
 def make_joint_points(nodes, dofs):
@@ -146,6 +177,7 @@ def make_joint_points(nodes, dofs):
     """
     groups = group_by_branch(nodes, dofs)
     points = poisoned(len(groups), POINT)
+    points['whole'] = 0
     points['axes'] = np.eye(3)
     points['R'], points['p'], points['v'], points['a'] = np.eye(3), 0.0, 0.0, 0.0
     for link in ('frame', 'other'):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the robot is asked to do: one file per kind of task, its compiled law beside it."""
 
+from opspace_control.tasks.center_of_mass import CenterOfMassTask
 from opspace_control.tasks.force import ForceTask
 from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.impedance import Impedance
@@ -14,5 +15,6 @@ from opspace_control.tasks.posture import PostureTask
 from opspace_control.tasks.relative import RelativeTask
 from opspace_control.tasks.sensor import ForceSensor
 
-__all__ = ['ForceControl', 'ForceSensor', 'ForceTask', 'Impedance', 'JerkLimits', 'JointTask',
-           'OrientationTask', 'PoseTask', 'PositionTask', 'PostureTask', 'RelativeTask']
+__all__ = ['CenterOfMassTask', 'ForceControl', 'ForceSensor', 'ForceTask', 'Impedance',
+           'JerkLimits', 'JointTask', 'OrientationTask', 'PoseTask', 'PositionTask', 'PostureTask',
+           'RelativeTask']

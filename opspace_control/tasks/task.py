@@ -126,7 +126,7 @@ class OperationalTask(RankedTask):
 
     def jacobian(self, model, state):
         """Return the Jacobian (6, nv) of the task's point, linear rows first, base axes."""
-        return model.jacobian(state, self.frame)
+        return model.jacobian(state, [self.frame])
 
     @property
     def wrench(self):

@@ -1,0 +1,107 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The centre of mass of a robot, or of a part of it: where it is, how it moves, what moves it."""
+
+import numpy as np
+
+from opspace_control.compiled import inlined
+from opspace_control.dynamics import kinematics
+from opspace_control.dynamics.workspace import COUNTS, find_supports, make_center_point, poisoned
+
+
+@inlined
+def weigh_center(points, e, supports, nodes):
+    """Write the mass of the bodies that count to centre of mass e."""
+    mass = 0.0
+    for i in range(nodes.size):
+        if supports[i, e] & COUNTS:
+            mass += nodes[i].mass
+    points[e].mass = mass
+
+
+@inlined
+def move_center(points, e, supports, nodes, states):
+    """
+    Write place, velocity and acceleration of centre of mass e, whose axes are those of the world.
+
+    Bodies are placed and moved; the unit forces that they are to carry become zero.
+    """
+    point = points[e]
+    p, v, a = point.p, point.v, point.a
+    for r in range(3):
+        p[r] = 0.0
+        for c in range(3):
+            point.R[r, c] = 1.0 if r == c else 0.0
+    for r in range(6):
+        v[r] = a[r] = 0.0
+    weigh_center(points, e, supports, nodes)
+    for i in range(nodes.size):
+        if not supports[i, e]:
+            continue
+        s = states[i]
+        for r in range(6):
+            for k in range(3):
+                s.F[r, k] = s.FP[r, k] = 0.0
+        if supports[i, e] & COUNTS == 0:
+            continue
+        share, c, V, A = nodes[i].mass / point.mass, s.c, s.V, s.A
+        x = V[0] + V[4] * c[2] - V[5] * c[1]
+        y = V[1] + V[5] * c[0] - V[3] * c[2]
+        z = V[2] + V[3] * c[1] - V[4] * c[0]
+        for r in range(3):
+            p[r] += share * c[r]
+        v[0] += share * x
+        v[1] += share * y
+        v[2] += share * z
+        a[0] += share * (A[0] + A[4] * c[2] - A[5] * c[1] + V[4] * z - V[5] * y)
+        a[1] += share * (A[1] + A[5] * c[0] - A[3] * c[2] + V[5] * x - V[3] * z)
+        a[2] += share * (A[2] + A[3] * c[1] - A[4] * c[0] + V[3] * y - V[4] * x)
+
+
+def center_of_mass(model, state, frame=None):
+    """
+    Return where the centre of mass is, and its Jacobian, ``J = Σ m_i J_i / Σ m_i``.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot.
+    state : RobotState
+        Made for this model.
+    frame : str, optional
+        Link with which the part begins; the whole robot if not given. What never moves counts for
+        nothing.
+
+    Returns
+    -------
+    position : (3,) array
+        m, in the frame of the base (the world's for a floating base).
+    jacobian : (3, nv) array
+        m/s for each rad/s or m/s.
+
+    Raises
+    ------
+    StateError
+        If the state is another model's.
+    ModelError
+        For an unknown frame.
+
+    """
+    point = make_center_point(model, frame)
+    counts = (find_supports(model.nodes, point)[:, 0] & COUNTS).astype(bool)
+    nodes, states, _, _ = model._placed(state, [])
+    mass = nodes['mass'] * counts
+    position, jacobian = np.zeros(3), np.zeros((3, model.nv))
+    points = poisoned(1, point.dtype)
+    for i in np.flatnonzero(mass):
+        points[:] = point
+        points['whole'] = 0
+        points['frame']['node'], points['frame']['rotation'] = i, np.eye(3)
+        points['frame']['position'] = nodes['center_of_mass'][i]
+        kinematics.place(nodes, state.q, states, points)
+        columns = poisoned((6, model.nv))
+        kinematics.fill_jacobian(nodes, states, points, find_supports(nodes, points), columns)
+        position += mass[i] * points['p'][0]
+        jacobian += mass[i] * columns[:3]
+    total = mass.sum()
+    return position / total + model.origin(state), jacobian / total
