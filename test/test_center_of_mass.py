@@ -91,7 +91,7 @@ def test_its_acceleration_is_that_of_the_law_and_that_of_the_hand_too(case):
         model, [center, hand, low], PostureTask(kp=5.0), passive_forces=PassiveForces(model),
         **OPTIONS)
     position, jacobian = center_of_mass(model, state, frame)
-    center.set_target(position + [0.03, -0.02, 0.5], [0.1, 0.2, 0.3], [0.5, 0.4, 0.3])
+    center.set_target(position + np.array([0.03, -0.02, 0.5]), [0.1, 0.2, 0.3], [0.5, 0.4, 0.3])
     tau = controller.compute_torque(state)
     assert not tau[model.passive | model.locked].any()
     np.testing.assert_allclose(center.pose[:3], position, atol=1e-12)
@@ -139,7 +139,7 @@ def test_it_moves_while_both_hands_hold():
     scene = LockStep(PATH, [*hands, center], start=robot.start)
     scene.run(scene.robot.timestep)
     goal = center.pose[:3]
-    center.set_target(goal + [0.02, 0.015, 0.0])
+    center.set_target(goal + np.array([0.02, 0.015, 0.0]))
     course = scene.run(1.5)
     assert np.linalg.norm(center.error[:2]) < 1e-4
     assert np.linalg.norm(np.ptp(course.paths[:, 2], axis=0)) > 0.02
@@ -173,7 +173,7 @@ def test_a_robot_on_its_feet_moves_its_centre_of_mass(talos):
     for contact in contacts:
         contact.engage(state)
     position, jacobian = center_of_mass(model, state)
-    center.set_target(position + [0.02, 0.03, -0.02])
+    center.set_target(position + np.array([0.02, 0.03, -0.02]))
     tau = controller.compute_torque(state)
     a, _ = dense_chain(model, text, state, feet, closures).accelerations(tau)
     expected = 25.0 * np.array([0.02, 0.03, -0.02]) - 10.0 * jacobian @ state.v

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.workspace import COUNTS, find_supports, make_center_point, poisoned
 
@@ -19,7 +19,7 @@ def weigh_center(points, e, supports, nodes):
     points[e].mass = mass
 
 
-@inlined
+@called
 def move_center(points, e, supports, nodes, states):
     """
     Write place, velocity and acceleration of centre of mass e, whose axes are those of the world.

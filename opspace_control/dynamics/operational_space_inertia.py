@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse operational-space inertia by force propagation, the recursion behind [CK00] Table 1."""
 
-from opspace_control.compiled import inlined, kernel
+from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
 from opspace_control.dynamics.workspace import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
@@ -87,7 +87,7 @@ def carry_torques(joints, i, Psi, S, U, inverse_D, K):
             Psi[k, r] -= U[k] * K[r] * inverse_D
 
 
-@inlined
+@called
 def spread_forces(share, axes, c, F):
     """Add a body's share of the unit forces at a centre of mass, along axes, to F (6, 3)."""
     for k in range(3):
@@ -100,7 +100,7 @@ def spread_forces(share, axes, c, F):
         F[5, k] += c[0] * y - c[1] * x
 
 
-@inlined
+@called
 def carry_forces(F, S, U, inverse_D, K):
     """Let a joint give way to the unit forces F (6, 3) at a centre of mass: ``F − U Kᵀ / D``."""
     for k in range(3):
@@ -112,7 +112,7 @@ def carry_forces(F, S, U, inverse_D, K):
             F[r, k] -= U[r] * t * inverse_D
 
 
-@inlined
+@called
 def cross_center(i, support, nodes, states, point):
     """
     Carry the unit forces at a centre of mass, which act on all its bodies, across joint i.
@@ -130,7 +130,7 @@ def cross_center(i, support, nodes, states, point):
                 states[node.parent].F[r, k] += s.F[r, k]
 
 
-@inlined
+@called
 def cross_center_passive(i, support, nodes, states, point):
     """Do the same with the passive joints alone giving way."""
     node, s = nodes[i], states[i]
