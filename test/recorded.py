@@ -41,6 +41,6 @@ def record(path, arguments=(), number=signal.SIGINT):
         network.call(SetParameters, f'{ros_nodes.CONTROLLER}/set_parameters', parameters=[
             Parameter('hand.kp', value=81.0).to_parameter_msg()])
         until = seconds(states[-1].header.stamp) + SECONDS
-        network.expect(lambda: seconds(states[-1].header.stamp) > until, 60.0)
+        network.expect(lambda: seconds(states[-1].header.stamp) > until, 240.0)
         recorder.end(number)
         return recorder

@@ -22,7 +22,7 @@ from opspace_control.cli.processes import Process
 from opspace_control.ros.executor import make_executor
 from opspace_control.ros.qos import LATCHED, NEWEST, RELIABLE
 
-PATIENCE = 30.0  # s, for anything that has to cross DDS; a busy machine takes its time
+PATIENCE = 120.0  # s, for anything that has to cross DDS; a busy machine takes its time
 COMPILING = 300.0  # s, for a controller that finds no compiled code on a busy machine
 
 CONTROLLER = '/opspace_controller'

@@ -188,7 +188,7 @@ class Yard:
                 assert time.monotonic() < end, log.read_text()
                 time.sleep(0.1)
             process.send_signal(signal.SIGINT)
-            assert process.wait(30.0) == 0, log.read_text()
+            assert process.wait(PATIENCE) == 0, log.read_text()
         assert said in log.read_text()
         assert 'Traceback' not in log.read_text()
 

@@ -67,7 +67,7 @@ class Scene:
     def go_on(self, seconds):
         """Wait for so long, by the time of the simulation."""
         end = self.time + seconds
-        self.network.expect(lambda: self.time > end, 60.0)
+        self.network.expect(lambda: self.time > end, 240.0)
 
 
 def _given(values):

@@ -351,7 +351,7 @@ def test_feed_forward_leaves_no_lag():
 
         def seconds():
             return errors[-1].header.stamp.sec + 1e-9 * errors[-1].header.stamp.nanosec
-        network.expect(lambda: seconds() > 2.0, 60.0)
+        network.expect(lambda: seconds() > 2.0, 240.0)
         message = MultiDOFJointTrajectory(header=Header(frame_id='hand'))
         for time, z in ((0.0, 0.0), (1.5, 0.15)):
             point = MultiDOFJointTrajectoryPoint(
@@ -366,7 +366,7 @@ def test_feed_forward_leaves_no_lag():
         start, begin = seconds(), poses[-1].pose.position
         del errors[:-1]
         goals.publish(message)
-        network.expect(lambda: seconds() > start + 2.0, 60.0)
+        network.expect(lambda: seconds() > start + 2.0, 240.0)
         end = poses[-1].pose.position
         assert math.hypot(end.x - begin.x, end.z - begin.z) == pytest.approx(0.15, abs=2e-3)
         off = [math.hypot(error.twist.linear.x, error.twist.linear.z) for error in errors]

@@ -60,7 +60,7 @@ class Bench:
         """Make steps under the same efforts."""
         self._command = Float64MultiArray(data=array.array('d', efforts))
         self._until = max(self.states) + count
-        self._network.expect(lambda: self._until in self.states, 30.0)
+        self._network.expect(lambda: self._until in self.states, 240.0)
 
     def set(self, **lists):
         """Set parameters that are lists of names; return the result."""

@@ -276,10 +276,10 @@ def test_without_a_controller_it_says_so(tmp_path):
     done = subprocess.run(
         [sys.executable, '-m', 'opspace_control.cli.main', 'record', '--seconds', '0.5',
          '--output', str(tmp_path / 'run.mcap'), '--controller', 'nobody'],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1, done.stderr
     assert 'There was no controller /nobody' in done.stderr
     done = subprocess.run(
         [sys.executable, '-m', 'opspace_control.cli.main', 'record', '--output', '/no/such/dir/x'],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1 and 'cannot be written' in done.stderr

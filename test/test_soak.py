@@ -17,7 +17,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 def test_some_seconds():
     run = subprocess.run(
         [sys.executable, str(share_directory() / 'benchmark' / 'soak.py'), '--seconds', '4'],
-        env=private_environment(0), capture_output=True, text=True, timeout=300, check=False)
+        env=private_environment(0), capture_output=True, text=True, timeout=600, check=False)
     met = [line for line in run.stdout.splitlines() if line.endswith('| met |')]
     assert run.returncode in (0, 1), run.stderr
     for what in ('largest effort', 'largest step', 'trips'):

@@ -97,7 +97,7 @@ def test_mouse_drags_a_handle_and_the_hand_arrives(stage, page):
     moved = goal - before
     # Along the arrow.
     assert moved @ arm > 0.98 * np.linalg.norm(moved) * np.linalg.norm(arm)
-    stage.network.expect(lambda: np.linalg.norm(stage.hand() - goal) < 1e-3, 120.0)
+    stage.network.expect(lambda: np.linalg.norm(stage.hand() - goal) < 1e-3, 240.0)
     viewer.close()
 
 
@@ -106,7 +106,7 @@ def test_slider_changes_the_parameter(stage, page):
     page.get_by_role('slider').first.focus()
     for _ in range(3):
         page.keyboard.press('ArrowRight')
-    stage.network.expect(lambda: stage.value('left_hand.kp') == before + 3.0, 30.0)
+    stage.network.expect(lambda: stage.value('left_hand.kp') == before + 3.0, 240.0)
 
 
 def on_screen(point):

@@ -39,18 +39,18 @@ def test_box_is_grasped_dragged_and_let_go(scene):
     viewer = scene.viewer
     viewer.expect(lambda: all(shown(viewer, hand) for hand in HANDS)
                   and viewer.has('grip carry') and viewer.has('engaged')
-                  and shown(viewer, '/objects/box'), 60.0)
+                  and shown(viewer, '/objects/box'), 240.0)
     assert not shown(viewer, CARRY)
     assert viewer.has('squeeze')
     viewer.set(viewer.control('grip carry'), True)
     viewer.set(viewer.control('engaged'), True)
     # The hands' goals give way to that of the box.
     viewer.expect(lambda: shown(viewer, CARRY) and not any(
-        shown(viewer, hand) for hand in HANDS), 60.0)
+        shown(viewer, hand) for hand in HANDS), 240.0)
     start = np.array(viewer.nodes['/objects/box']['position'])
     goal = np.array(viewer.nodes[CARRY]['position']) + np.array([0.0, 0.0, 0.08])
     viewer.drag(CARRY, goal.tolist(), viewer.nodes[CARRY]['wxyz'])
-    viewer.expect(lambda: viewer.nodes['/objects/box']['position'][2] > start[2] + 0.075, 60.0)
+    viewer.expect(lambda: viewer.nodes['/objects/box']['position'][2] > start[2] + 0.075, 240.0)
     viewer.set(viewer.control('engaged'), False)
     viewer.expect(lambda: not shown(viewer, CARRY) and all(
-        shown(viewer, hand) for hand in HANDS), 60.0)
+        shown(viewer, hand) for hand in HANDS), 240.0)

@@ -10,7 +10,7 @@ import zstandard
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-PATIENCE = 20.0  # s
+PATIENCE = 120.0  # s
 
 
 class Viewer:
