@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`opspace check`, run as a user runs it: what it says is true, and what is wrong has a cure."""
 
+import contextlib
 import functools
 import inspect
+import io
 import json
 import os
 import pty
@@ -11,6 +13,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pinocchio
@@ -39,6 +42,17 @@ sys.exit(main(['check', *sys.argv[1:]]))"""
 
 @functools.cache
 def check(*arguments):
+    """Return what a check answers, run in this process: it takes a second to start one."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(arguments)
+        except SystemExit as left:
+            code = left.code
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
+
+
+def check_without_ros(*arguments):
     return subprocess.run([sys.executable, '-c', WITHOUT_ROS, *arguments], cwd=ROOT, check=False,
                           capture_output=True, text=True)
 
@@ -142,6 +156,20 @@ class TestDemoRobots:
         for task, hand in zip(report['tasks'], robot.hands, strict=True):
             assert task['frame'] == hand
             assert task['rank'] == task['wanted'] == len(robot.axes.split())
+
+
+@pytest.mark.parametrize('arguments', [
+    (DUAL_ARM, str(ROOT / 'config' / 'dual_arm.yaml')), (PLANAR, '--home', 'ellbow=1')],
+    ids=['good', 'bad'])
+def test_a_process_without_ros_says_the_same(arguments):
+    ours, theirs = check(*arguments, '--json'), check_without_ros(*arguments, '--json')
+    assert theirs.returncode == ours.returncode, theirs.stderr
+    reports = [json.loads(answer.stdout) for answer in (ours, theirs)]
+    for report in reports:
+        report.pop('cycle', None)  # of which the times differ
+        report['findings'] = [finding for finding in report['findings']
+                              if 'cycle' not in finding['what']]
+    assert reports[0] == reports[1]
 
 
 class TestTasks:

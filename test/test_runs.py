@@ -166,7 +166,7 @@ class TestSummary:
     def test_a_few_states_from_first_to_last(self, summary):
         times = [time for time, _ in summary.states]
         assert len(times) == 3 and times == sorted(times)
-        assert times[-1] - times[0] > 0.9 * (summary.ended - summary.began)
+        assert times[-1] - times[0] > 0.5 * (summary.ended - summary.began)
         assert summary.states[0][1] != summary.states[-1][1]
 
 

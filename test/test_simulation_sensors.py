@@ -37,8 +37,9 @@ class TestWrench:
         pinocchio.framesForwardKinematics(oracle.model, oracle.data, q)
         hand = oracle.model.frames[oracle.model.getFrameId('l_hand')]
         rotation = oracle.data.oMf[oracle.model.getFrameId('l_hand')].rotation
-        forces = pinocchio.StdVec_Force(
-            [pinocchio.Force.Zero() for _ in range(oracle.model.njoints)])
+        forces = pinocchio.StdVec_Force()
+        for _ in range(oracle.model.njoints):
+            forces.append(pinocchio.Force.Zero())
         forces[joint_of_frame(hand)] = hand.placement.act(
             pinocchio.Force(rotation.T @ PUSH[:3], rotation.T @ PUSH[3:]))
         pinocchio.rnea(oracle.model, oracle.data, q, v, a, forces)
