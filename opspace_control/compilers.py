@@ -9,12 +9,14 @@ calls it. For a kernel of many small steps that is most of the time. A part's co
 on; the kernel at the end is optimised as a whole, once.
 """
 
+import contextlib
 import gc
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import BaseFunction
 
 # Steps for what parts do not do: closures, overloads to be copied in, array expressions, branches
 # on None, `with` blocks, exceptions with arguments, literal arguments.
@@ -63,24 +65,53 @@ class PartLowering(NativeLowering):
         return super().run_pass(state)
 
 
-class KernelCompiler(CompilerBase):
+@contextlib.contextmanager
+def few_collections():
     """
-    Numba's compiler, which makes garbage by the million and keeps most of it for long.
+    Have Python look less often for garbage among what it has had for long.
 
-    Python would look through all of it time and again; here it mostly looks at what is new.
+    A compiler makes objects by the million and keeps most of them until its end.
     """
+    usual = gc.get_threshold()
+    gc.set_threshold(*_COLLECTION)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+@contextlib.contextmanager
+def remembered_operators():
+    """
+    Have Numba look up only once what an operator makes of operands of some types.
+
+    For each ``a[i, j]`` and each product it would try one implementation after the other.
+    """
+    usual, known = BaseFunction.get_call_type, {}
+
+    def get_call_type(operator, context, args, kws):
+        key = operator, context, args, tuple(kws.items())
+        if key not in known:
+            known[key] = usual(operator, context, args, kws)
+        return known[key]
+
+    BaseFunction.get_call_type = get_call_type
+    try:
+        yield
+    finally:
+        BaseFunction.get_call_type = usual
+
+
+class KernelCompiler(CompilerBase):
+    """Numba's compiler for functions of many parts, in the course of which it compiles these."""
 
     def define_pipelines(self):
         """Return the usual steps."""
         return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
     def _compile_bytecode(self):
-        usual = gc.get_threshold()
-        gc.set_threshold(*_COLLECTION)
-        try:
+        with few_collections(), remembered_operators():
             return super()._compile_bytecode()
-        finally:
-            gc.set_threshold(*usual)
 
 
 class PartCompiler(CompilerBase):
