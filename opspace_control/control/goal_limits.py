@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.errors import TaskError
 from opspace_control.model.nodes import PRISMATIC, WORLD
+from opspace_control.tasks import CenterOfMassTask
 
 
 class GoalLimits:
@@ -47,6 +48,8 @@ class GoalLimits:
                     f"Goal of '{task.name}': {axis} = {value:.3f} m is outside of the workspace, "
                     f'{lower:g} to {upper:g}.', value=value,
                     cure='Give one inside, or change limits.workspace_lower and _upper.')
+        if isinstance(task, CenterOfMassTask):
+            return
         if task.frame not in self._reach:
             self._reach[task.frame] = reach(self._model, task.frame)
         distance = np.linalg.norm(position[asked])

@@ -14,6 +14,7 @@ from opspace_control.dynamics.operational_space import RANK_TOLERANCE, free_resp
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import REVOLUTE
 from opspace_control.tasks.targets import AXES
+from opspace_control.tasks.task import OperationalTask
 
 # Times the eigenvalue at which it begins to be released, a direction is nearly lost.
 _NEAR = 2.0
@@ -94,11 +95,10 @@ def task_freedom(model, state, tasks, below=None):
         For an unknown frame.
 
     """
-    frames, mass = [task.frame for task in tasks], model.nodes['mass'].sum()
+    mass = model.nodes['mass'].sum()
     S = _specification(model, state, tasks)
-    inverse_inertia = S @ operational_space(model, state, frames).inverse_inertia @ S.T
     # Active joints alone are measured by what all joints that are free can do.
-    whole = S @ free_responses(model, state, frames)[0] @ S.T
+    inverse_inertia, whole = (S @ L @ S.T for L in _mobility(model, state, tasks))
     return scaled_freedom(
         inverse_inertia, tasks, _scale(whole.diagonal(), 1.0 / mass), below)
 
@@ -122,12 +122,27 @@ def scaled_freedom(inverse_inertia, tasks, scale, below=None):
                    for value, vector in zip(values, directions, strict=True)))
 
 
+def _mobility(model, state, tasks):
+    """Return what active joints, and all free ones, can do with the tasks' points, base axes."""
+    if all(type(task).jacobian is OperationalTask.jacobian for task in tasks):
+        frames = [task.frame for task in tasks]
+        return (operational_space(model, state, frames).inverse_inertia,
+                free_responses(model, state, frames)[0])
+    A = model.mass_matrix(state)
+    J = np.vstack([task.jacobian(model, state) for task in tasks])
+    whole, passive = (
+        J[:, some] @ np.linalg.solve(A[np.ix_(some, some)], J[:, some].T)
+        for some in (~model.locked, model.passive & ~model.locked))
+    return whole - passive, whole
+
+
 def _specification(model, state, tasks):
     """Return what turns base axes into the axes of all tasks, S_f and S_τ of [K87] (2.3)."""
-    names = [name or model.root_link for task in tasks for name in task.axes_frame]
+    frames = [frame or task.reference for task in tasks for frame in task.axes_frame]
+    names = [name or model.root_link for name in frames]
     poses = model.forward_kinematics(state, names)
     S = np.zeros((6 * len(tasks), 6 * len(tasks)))
-    for k, name in enumerate(frame for task in tasks for frame in task.axes_frame):
+    for k, name in enumerate(frames):
         S[3 * k:3 * k + 3, 3 * k:3 * k + 3] = poses[name][:3, :3].T if name else np.eye(3)
     return S
 

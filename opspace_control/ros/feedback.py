@@ -11,7 +11,6 @@ from sensor_msgs.msg import JointState
 
 from opspace_control.ros.conversions import fill_pose, fill_twist, fill_wrench
 from opspace_control.ros.qos import RELIABLE
-from opspace_control.spatial.rotations import matrix_from_quaternion
 from opspace_control.tasks import JointTask, PoseTask
 
 
@@ -54,10 +53,11 @@ def add_task_topics(feedback, controller, frames):
     """
     Add each task's ``current_pose``, ``error``, ``wrench`` and ``measured_wrench``.
 
-    Pose and error are in the base frame; ``error`` is goal minus pose: metres, and the rotation
-    vector in radians. ``wrench`` is what the task commands, at its frame's origin and in its axes;
-    ``measured_wrench``, only of tasks with a sensor that is heard, what the robot applies there.
-    A task of joints has ``joint_error`` instead: goal minus position, and its efforts.
+    Pose and error are in the base frame, or in that of a relative task's reference; ``error`` is
+    goal minus pose: metres, and the rotation vector in radians. ``wrench`` is what the task
+    commands, at its frame's origin and in its axes; ``measured_wrench``, only of tasks with a
+    sensor that is heard, what the robot applies there. A task of joints has ``joint_error``
+    instead: goal minus position, and its efforts.
 
     Parameters
     ----------
@@ -76,10 +76,11 @@ def add_task_topics(feedback, controller, frames):
             feedback.add(f'~/{task.name}/joint_error', message,
                          partial(_fill_joint_error, task, message))
             continue
-        own = frames.named(task.frame)
+        own = frames.named(task.frame) if task.frame else frames.base
+        base = frames.named(task.reference) if task.reference else frames.base
         for topic, kind, frame, fill, there in (
-                ('current_pose', PoseStamped, frames.base, _fill_current_pose, True),
-                ('error', TwistStamped, frames.base, _fill_error, isinstance(task, PoseTask)),
+                ('current_pose', PoseStamped, base, _fill_current_pose, True),
+                ('error', TwistStamped, base, _fill_error, isinstance(task, PoseTask)),
                 ('wrench', WrenchStamped, own, _fill_task_wrench, True),
                 ('measured_wrench', WrenchStamped, own, _fill_measured_wrench, task.force.sensor)):
             if not there:
@@ -121,5 +122,4 @@ def _fill_joint_error(task, message, stamp):
 def _fill_own_axes(task, message, stamp, wrench):
     """Write a wrench (2, 3) in base axes along those of the task's frame."""
     message.header.stamp = stamp
-    R = matrix_from_quaternion(task.pose[3:])
-    fill_wrench(message.wrench, (wrench @ R).reshape(6))
+    fill_wrench(message.wrench, (wrench @ task.rotation_in_base).reshape(6))

@@ -124,20 +124,21 @@ class Goals:
         self._endpoints.listen(kind, topic, callback, RELIABLE)
 
     def _on_pose(self, message, task):
-        pose = self._frames.in_base(message.header.frame_id) @ matrix_from_pose(
+        pose = self._goal_frame(message.header.frame_id, task) @ matrix_from_pose(
             pose_from_message(message.pose))
-        self.limits.check_position(task, pose[:3, 3])
+        self._check_position(task, pose[:3, 3])
         task.set_target(pose)
         if self.moving.following(task):
             self.moving.stop(task)
 
     def _on_twist(self, message, task):
-        twist = self._in_base_axes(message.twist, message.header)
+        twist = self._in_goal_axes(message.twist, message.header, task)
         check_speed(task, *np.linalg.norm(twist.reshape(2, 3), axis=1))
         self._feed_forward(task, 'twist', twist)
 
     def _on_acceleration(self, message, task):
-        self._feed_forward(task, 'acceleration', self._in_base_axes(message.accel, message.header))
+        self._feed_forward(task, 'acceleration', self._in_goal_axes(
+            message.accel, message.header, task))
 
     def _feed_forward(self, task, name, values):
         self._need_state()
@@ -148,9 +149,10 @@ class Goals:
 
     def _on_trajectory(self, message, task):
         self._need_state()
-        trajectory = read_trajectory(message, task, self._frames.in_base(message.header.frame_id))
+        trajectory = read_trajectory(
+            message, task, self._goal_frame(message.header.frame_id, task))
         for position in trajectory.positions:
-            self.limits.check_position(task, position)
+            self._check_position(task, position)
         self.moving.follow(task, trajectory, self._start(message.header.stamp, trajectory.duration))
 
     def _on_wrench(self, message, task):
@@ -168,6 +170,8 @@ class Goals:
 
     def _axes_of(self, task):
         """Return the axes of a task where the robot is now, by column, in the base, (2, 3, 3)."""
+        if task.reference:
+            return np.repeat(self._reference(task)[None, :3, :3], 2, axis=0)
         return np.array([self._frames.in_base(self._frames.named(link))[:3, :3] if link
                          else np.eye(3) for link in task.axes_frame])
 
@@ -213,10 +217,26 @@ class Goals:
             return response
         return callback
 
-    def _in_base_axes(self, message, header):
-        """Return a Twist or Accel of a frame's axes in those of the base, (6,)."""
+    def _goal_frame(self, frame, task):
+        """Return the pose (4, 4) of a frame in that in which a task's goal is."""
+        if not task.reference:
+            return self._frames.in_base(frame)
+        if frame in ('', self._frames.named(task.reference)):
+            return np.eye(4)
+        return np.linalg.inv(self._reference(task)) @ self._frames.in_base(frame)
+
+    def _reference(self, task):
+        return self._frames.in_base(self._frames.named(task.reference))
+
+    def _check_position(self, task, position):
+        """Check where a goal is; where one that moves with a link will be is not known."""
+        if not task.reference:
+            self.limits.check_position(task, position)
+
+    def _in_goal_axes(self, message, header, task):
+        """Return a Twist or Accel of a frame's axes in those of a task's goal, (6,)."""
         six = six_from_message(message)
-        R = self._frames.in_base(header.frame_id)[:3, :3]
+        R = self._goal_frame(header.frame_id, task)[:3, :3]
         return (six.reshape(2, 3) @ R.T).reshape(6)
 
     def _need_state(self):

@@ -65,7 +65,7 @@ class Interface:
         self._grasps.add_to(self._feedback)
         self._parameters = parameters
         JointEfforts(controller, cycle, joints).add_to(self._feedback)
-        markers = TaskMarkers(controller, self._frames.base)
+        markers = TaskMarkers(controller, self._frames)
         self._feedback.add('~/markers', markers.message, markers.fill)
         if parameters['broadcast_targets']:
             self._broadcast_targets(node, controller)

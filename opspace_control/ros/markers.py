@@ -31,22 +31,23 @@ class TaskMarkers:
     Parameters
     ----------
     controller : OperationalSpaceController
-    frame : str
-        The base frame's name in messages.
+    frames : Frames
+        Knows how messages call the frames.
 
     """
 
-    def __init__(self, controller, frame):
+    def __init__(self, controller, frames):
         self.message = MarkerArray()
         self._sets = []
         for task in _with_a_place(controller):
-            goal = _marker(frame, task, 0, Marker.LINE_LIST, _LINE)
+            here = frames.named(task.reference) if task.reference else frames.base
+            goal = _marker(here, task, 0, Marker.LINE_LIST, _LINE)
             for color, tip in ((_RED, (_AXIS, 0.0, 0.0)), (_GREEN, (0.0, _AXIS, 0.0)),
                                (_BLUE, (0.0, 0.0, _AXIS))):
                 goal.points += [Point(), _point(tip)]
                 goal.colors += [color, color]
-            error = _marker(frame, task, 1, Marker.LINE_STRIP, _LINE / 2.0)
-            force = _marker(frame, task, 2, Marker.ARROW, _LINE, 2.0 * _LINE)
+            error = _marker(here, task, 1, Marker.LINE_STRIP, _LINE / 2.0)
+            force = _marker(here, task, 2, Marker.ARROW, _LINE, 2.0 * _LINE)
             self._sets.append((task, goal, error, force))
 
     def fill(self, stamp):
@@ -57,6 +58,8 @@ class TaskMarkers:
                 continue
             shown = [goal, error]
             here, pull = task.pose[:3], task.wrench[:3]
+            if task.reference:
+                pull = task.axes_in_base[0].T @ pull
             fill_pose(goal.pose, task.target)
             error.points = [_point(here), _point(task.target[:3])]
             if np.linalg.norm(pull) > _LEAST_FORCE:
@@ -84,7 +87,8 @@ class GoalTransforms:
         self._pairs = []
         for task in _with_a_place(controller):
             stamped = TransformStamped(child_frame_id=frames.named(f'{task.name}_target'))
-            stamped.header.frame_id = frames.base
+            stamped.header.frame_id = (
+                frames.named(task.reference) if task.reference else frames.base)
             self._pairs.append((task, stamped))
 
     def fill(self, stamp):

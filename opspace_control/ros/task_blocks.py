@@ -9,6 +9,7 @@ import numpy as np
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 from opspace_control.tasks import (
+    CenterOfMassTask,
     ForceControl,
     ForceSensor,
     ForceTask,
@@ -18,11 +19,13 @@ from opspace_control.tasks import (
     OrientationTask,
     PoseTask,
     PositionTask,
+    RelativeTask,
 )
 from opspace_control.tasks.targets import AXES
 
 TASK_TYPES = {'pose': PoseTask, 'position': PositionTask, 'orientation': OrientationTask,
-              'force': ForceTask, 'joint': JointTask}
+              'force': ForceTask, 'relative': RelativeTask, 'center_of_mass': CenterOfMassTask,
+              'joint': JointTask}
 _GAINS = ('kp', 'ki', 'damping')
 _CONTACT = ('max_force', 'max_moment', 'approach_velocity', 'approach_rate', 'contact_force',
             'contact_moment', 'impact_time')
@@ -72,6 +75,9 @@ def make_task(name, parameters, sensors=None):
     if value('joints'):
         raise RosInterfaceError(f"{name}.joints: a task of type {value('type')} moves a link.",
                                 task=name, cure=f'Set {name}.type to joint, or leave joints out.')
+    if value('reference') and kind is not RelativeTask:
+        raise RosInterfaceError(f"{name}.reference: a task of type {value('type')} has none.",
+                                task=name, cure=f'Set {name}.type to relative, or leave it out.')
     sensors = make_sensors(parameters) if sensors is None else sensors
     force = ForceControl(
         _sensor(name, value('sensor'), sensors),
@@ -85,6 +91,10 @@ def make_task(name, parameters, sensors=None):
                     'impedance': Impedance(value('stiffness'), value('damping_ratio')),
                     'trajectory': read_trajectory_limits(name, parameters),
                     **{key: value(key) for key in _LIMITS}}
+    if kind is CenterOfMassTask:
+        return kind(value('frame') or None, **options)
+    if kind is RelativeTask:
+        options['reference'] = value('reference')
     return kind(value('frame') or name, **options)
 
 

@@ -11,8 +11,15 @@ from opspace_control.tasks.pose import MODES
 TASK = (
     Parameter('type', 'string', 'pose',
               'Kind of task. position and orientation have three axes each; force presses along '
-              'its force_axes and leaves the others free; joint takes joints to their goal.',
-              choices=('pose', 'position', 'orientation', 'force', 'joint')),
+              'its force_axes and leaves the others free; relative has its goal in the frame of '
+              'reference, which moves itself; center_of_mass moves that of all that frame carries, '
+              'itself included, or without frame that of the robot; joint takes joints to their '
+              'goal.',
+              choices=('pose', 'position', 'orientation', 'force', 'relative', 'center_of_mass',
+                       'joint')),
+    Parameter('reference', 'string', '',
+              'Other link of a task of type relative, in whose frame its goal is and along whose '
+              'axes it acts.'),
     Parameter('joints', 'string_array', [],
               'Joints of a task of type joint, for which of the rest only priority, kp and kd, one '
               'number for all of them, and max_velocity count.'),

@@ -34,7 +34,7 @@ class RelativeTask(PoseTask):
     """
 
     def __init__(self, frame, reference, **options):
-        if not isinstance(reference, str) or reference == frame:
+        if not isinstance(reference, str) or reference in ('', frame):
             raise TaskError(f"task '{options.get('name', frame)}': '{frame}' cannot be taken "
                             f'somewhere in the frame of {reference!r}.', value=reference,
                             cure='Name another link as reference.', parameter='reference')
@@ -53,6 +53,11 @@ class RelativeTask(PoseTask):
         arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         other[:3] -= arm @ other[3:]  # where the frame is: ω × r
         return model.jacobian(state, self.frame) - other
+
+    @property
+    def rotation_in_base(self):
+        """Axes of the frame at the last cycle, by column, in the base: (3, 3)."""
+        return self.axes_in_base[0] @ super().rotation_in_base
 
     def _place_axes(self, frame):
         if frame not in (None, '', (None, None)):

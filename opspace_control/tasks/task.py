@@ -154,6 +154,11 @@ class OperationalTask(RankedTask):
         return self._axes_frame
 
     @property
+    def rotation_in_base(self):
+        """Axes of the frame at the last cycle, by column, in the base: (3, 3)."""
+        return self._record['R'].copy()
+
+    @property
     def axes_in_base(self):
         """The axes at the last cycle, by column, in the base: (2, 3, 3), linear ones first."""
         return self._record['axes'].copy()

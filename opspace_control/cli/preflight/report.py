@@ -232,7 +232,8 @@ def _tasks(model, values, findings):
             if isinstance(task, JointTask):
                 joint_dofs(task, model)
             else:
-                model.frame_index(task.frame)
+                for link in filter(None, (task.frame, task.reference)):
+                    model.frame_index(link)
             tasks.append(task)
         except OpspaceError as error:
             findings.append(verdict.failure(error, f"task '{name}'"))
@@ -278,8 +279,8 @@ def _add_tasks(report, model, state, tasks):
 
     active = ~(model.locked | model.passive)
     report['tasks'] = [{
-        'name': task.name, 'frame': task.frame, 'axes': list(task.controlled_axes),
-        'joints': int(model.jacobian(state, [task.frame])[:, active].any(axis=0).sum()),
+        'name': task.name, 'frame': task.frame or 'robot', 'axes': list(task.controlled_axes),
+        'joints': int(task.jacobian(model, state)[:, active].any(axis=0).sum()),
         **freedom([task])} for task in tasks]
     report['together'] = None
     if tasks:
