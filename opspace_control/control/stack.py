@@ -20,14 +20,13 @@ from opspace_control.control.grasp_law import (
 )
 from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
-from opspace_control.dynamics.center_of_mass import move_center
+from opspace_control.dynamics.center_of_mass import move_center, spread_force
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
 from opspace_control.dynamics.operational_space_inertia import (
     is_group,
     start_passive_propagation,
     start_propagation,
 )
-from opspace_control.dynamics.workspace import COUNTS
 from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.joint_law import demand_joints
@@ -159,30 +158,6 @@ def apply_force(point, force, first, wrench, yields, states):
         exert(point.other.node, point.p, wrench, yields, states)
         for r in range(6):
             wrench[r] = -wrench[r]
-
-
-@called
-def spread(points, e, supports, nodes, wrench, yields, states):
-    """Add a force at a centre of mass to those of all its bodies, by their parts of the mass."""
-    for i in range(nodes.size):
-        if supports[i, e] & COUNTS == 0:
-            continue
-        share, s = nodes[i].mass / points[e].mass, states[i]
-        x, y, z = share * wrench[0], share * wrench[1], share * wrench[2]
-        add_force(s.c, x, y, z, s.f)
-        if yields[i]:
-            add_force(s.c, x, y, z, s.z)
-
-
-@inlined
-def add_force(c, x, y, z, f):
-    """Add a force at c to a spatial force."""
-    f[0] += x
-    f[1] += y
-    f[2] += z
-    f[3] += c[1] * z - c[2] * y
-    f[4] += c[2] * x - c[0] * z
-    f[5] += c[0] * y - c[1] * x
 
 
 @inlined
@@ -320,4 +295,4 @@ def apply_forces(nodes, states, yields, points, supports, constraints, tasks, jo
             wrench = tasks[record].wrench
             apply_force(points[e], rows[FORCE], 6 * e, wrench, yields, states)
             if points[e].whole:
-                spread(points, e, supports, nodes, wrench, yields, states)
+                spread_force(points, e, supports, nodes, wrench, yields, states)

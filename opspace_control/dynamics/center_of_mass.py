@@ -58,6 +58,30 @@ def move_center(points, e, supports, nodes, states):
         a[2] += share * (A[2] + A[3] * c[1] - A[4] * c[0] + V[3] * y - V[4] * x)
 
 
+@inlined
+def add_force(c, x, y, z, f):
+    """Add a force at c to a spatial force."""
+    f[0] += x
+    f[1] += y
+    f[2] += z
+    f[3] += c[1] * z - c[2] * y
+    f[4] += c[2] * x - c[0] * z
+    f[5] += c[0] * y - c[1] * x
+
+
+@called
+def spread_force(points, e, supports, nodes, wrench, yields, states):
+    """Add a force at a centre of mass to those of all its bodies, by their parts of the mass."""
+    for i in range(nodes.size):
+        if supports[i, e] & COUNTS == 0:
+            continue
+        share, s = nodes[i].mass / points[e].mass, states[i]
+        x, y, z = share * wrench[0], share * wrench[1], share * wrench[2]
+        add_force(s.c, x, y, z, s.f)
+        if yields[i]:
+            add_force(s.c, x, y, z, s.z)
+
+
 def center_of_mass(model, state, frame=None):
     """
     Return where the centre of mass is, and its Jacobian, ``J = Σ m_i J_i / Σ m_i``.
