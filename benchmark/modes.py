@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The cycle of Talos floating without a drive of its base, and with both hands on one object."""
+"""The cycle of Talos in other modes: floating, both hands on one object, levels and a force."""
 
 import numpy as np
 import pinocchio
@@ -10,7 +10,10 @@ from figures import Figure
 from timing import interleave
 
 from opspace_control import (
+    ForceControl,
+    ForceSensor,
     OperationalSpaceController,
+    OrientationTask,
     PoseTask,
     PostureTask,
     RobotModel,
@@ -23,16 +26,18 @@ _GAINS = {'kp': 100.0, 'kd': 20.0}
 _POSTURE = {'kp': 25.0, 'kd': 10.0}
 _ROUNDS = 200
 _STATES = 50
+_FELT = np.array([1.0, 0.5, -9.0, 0.1, 0.0, 0.2])  # N, N m
 
 
 def measure():
-    """Return the figures of both modes."""
+    """Return the figures of all modes."""
     robot = demo_robot('talos')
     return [
         *_compare('Talos floating, its base without a drive', 'free_flyer', robot,
                   robot.hands, floating=True),
         *_compare('Talos, two hands on one object', 'grasp', robot, robot.hands[:1],
-                  loop=robot.hands[::-1])]
+                  loop=robot.hands[::-1]),
+        _levels('Talos, two hands and the torso at three levels, one hand pressing', robot)]
 
 
 def _compare(words, key, robot, frames, *, floating=False, loop=None):
@@ -84,6 +89,49 @@ def _compare(words, key, robot, frames, *, floating=False, loop=None):
             for name, beside, theirs, limit in (
                 ('aba', "one call of Pinocchio's `aba`", aba, 2.5),
                 ('dense', 'the same law, dense NumPy over Pinocchio', times['dense'], None))]
+
+
+def _levels(words, robot):
+    """
+    Return the figure of three levels, one with a force by a wrist sensor, all limits on.
+
+    In postures in which no direction is lost.
+    """
+    text = robot.path().read_text()
+    model = RobotModel.from_urdf(text)
+    middle = model.neutral()
+    for name, value in robot.start.items():
+        middle[model.q_index[model.dof_index(name)]] = value
+    left, right = robot.hands
+    sensor = ForceSensor(left)
+    controller = OperationalSpaceController(model, [
+        PoseTask(left, force_axes='z', force=ForceControl(sensor), axes_frame=left,
+                 max_linear_velocity=0.5, max_angular_velocity=1.5, **_GAINS),
+        PoseTask(right, priority=1, max_linear_velocity=0.5, max_angular_velocity=1.5, **_GAINS),
+        OrientationTask('torso_2_link', axes='ry', priority=2, **_GAINS)],
+        PostureTask(**_POSTURE, target=middle))
+    controller.tasks[left].force.set_target([0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
+    random = np.random.default_rng(seed=0)
+    theirs = pinocchio.buildModelFromXML(text)
+    names = list(theirs.names[1:])
+    order = np.array([model.dof_names.index(name) for name in names])
+    states, torques = [], []
+    while len(states) < _STATES:
+        state, (q, v) = _random_state(model, middle, random, order, order)
+        sensor.update(random.normal(size=6))
+        tau = controller.compute_torque(state)
+        if controller.least_eigenvalue > 0.0:
+            states.append((state,))
+            torques.append((theirs, theirs.createData(), q, v, tau[order]))
+
+    def cycle(state):
+        sensor.update(_FELT)
+        return controller.compute_torque(state)
+    times = interleave({'ours': (cycle, states), **_aba(torques)}, _ROUNDS)
+    aba = min((times[name] for name in times if name.startswith('aba')), key=lambda t: t.sum())
+    return Figure.ratio('modes.levels.aba',
+                        f"{words}: whole cycle beside one call of Pinocchio's `aba`",
+                        times['ours'], aba, 2.0)
 
 
 def _random_state(model, middle, random, order, positions):
