@@ -209,7 +209,9 @@ class TestDiagnostics:
         lost = 'lost or nearly lost directions'
         status = self.told(node, heard, lambda values: values.get(lost, 'none') != 'none',
                            lambda: node.after(1, straight))
-        assert 'left' in {item.key: item.value for item in status.values}[lost]
+        facts = {item.key: item.value for item in status.values}
+        assert 'left' in facts[lost]
+        assert 'directions given up' in facts
 
     def test_no_states(self, node, heard):
         node.after(1)

@@ -4,6 +4,8 @@
 
 import numpy as np
 
+from opspace_control.control.conflicts import directions_given_up
+
 
 class ControllerState:
     """The part of an `OperationalSpaceController` that only tells."""
@@ -60,6 +62,11 @@ class ControllerState:
         Of the last cycle, without unit; 0.0 while directions may be released.
         """
         return float(self._cycle['least_eigenvalue'][0])
+
+    @property
+    def given_up(self):
+        """Directions of tasks that were not met as asked at the last cycle, tuple of GivenUp."""
+        return directions_given_up(self)
 
     @property
     def limited_joints(self):

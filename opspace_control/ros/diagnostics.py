@@ -117,6 +117,8 @@ class Diagnostics:
         inverse_inertia = self._controller.inverse_inertia
         if acting and np.isfinite(inverse_inertia).all():
             values |= self._freedom(inverse_inertia, acting)
+            values['directions given up'] = '; '.join(
+                map(str, self._controller.given_up)) or 'none'
         return values
 
     def _at_limit(self):

@@ -1,0 +1,97 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which directions of which tasks were given up, and to whom: singular ones, and conflicts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.tasks.targets import AXES
+
+# Smaller parts of a direction are not worth a word.
+_SMALL = 0.05
+# A direction of which so much is met is not given up.
+_MET = 0.999
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """
+    A direction in which the tasks of one level are not met as asked.
+
+    Attributes
+    ----------
+    priority : int
+        Of these tasks.
+    met : float
+        How much of it is met, from 0 to 1.
+    conflict : bool
+        Whether tasks above take it: it is there as long as they are not. Otherwise the robot cannot
+        move so, or tasks of the level contradict each other.
+    wrench : dict
+        From (task name, axis) to components, largest 1: of the force and moment that accelerates
+        nothing, and so is not applied. A task of joints has one 'joints' for all.
+
+    """
+
+    priority: int
+    met: float
+    conflict: bool
+    wrench: dict
+
+    def __str__(self):
+        words = ', '.join(f'{share:+.2g} {task} {axis}' for (task, axis), share
+                          in self.wrench.items())
+        why = 'taken by tasks above' if self.conflict else 'nothing can move so'
+        return f'{words} (priority {self.priority}, {100.0 * self.met:.0f} % met: {why})'
+
+
+def directions_given_up(controller):
+    """
+    Return the `GivenUp` directions of a controller's last cycle, in order of priority.
+
+    Each level's part of Λ⁻¹ that those above leave it is decomposed as the cycle does; for
+    diagnostics, not for a cycle.
+    """
+    tasks = [task for task in controller.tasks.values() for _ in range(task.points)]
+    L, scale = controller.inverse_inertia, controller.row_scales
+    if not np.isfinite(L).all():
+        return ()
+    found, left, first = [], L.copy(), 0
+    for priority in sorted({task.priority for task in tasks}):
+        level = [task for task in tasks if task.priority == priority]
+        rows = np.arange(6 * first, 6 * (first + len(level)))
+        first += len(level)
+        rows, names = _asked(rows, level, scale)
+        if not rows.size:
+            continue
+        threshold = controller.singularity_threshold / max(1, rows.size)
+        S = scale[rows]
+        values, vectors = np.linalg.eigh(S[:, None] * left[np.ix_(rows, rows)] * S)
+        t = (values / threshold).clip(0.0, 1.0)
+        met = t * t * (3.0 - 2.0 * t)
+        for k in np.flatnonzero(met < _MET):
+            alone = vectors[:, k] @ (S[:, None] * L[np.ix_(rows, rows)] * S) @ vectors[:, k]
+            found.append(GivenUp(priority, float(met[k]), bool(alone > threshold),
+                                 _in_words(names, vectors[:, k])))
+        gain = np.where(met > 0.0, met / np.where(met > 0.0, values, 1.0), 0.0)
+        X = S[:, None] * (vectors * gain @ vectors.T) * S
+        left = left - left[:, rows] @ X @ left[rows]
+    return tuple(found)
+
+
+def _asked(rows, level, scale):
+    """Return the rows of a level that are asked for, and (task name, axis) of each."""
+    names = [(task.name, axis) for task in level
+             for axis in (AXES if hasattr(task, 'controlled_axes') else ('joints',) * 6)]
+    kept = scale[rows] > 0.0
+    return rows[kept], [name for name, yes in zip(names, kept, strict=True) if yes]
+
+
+def _in_words(names, vector):
+    """Return the larger components by name, those of one name summed up, the largest 1."""
+    sums = {}
+    for name, value in zip(names, vector / vector[np.abs(vector).argmax()], strict=True):
+        if abs(value) > _SMALL:
+            sums[name] = sums.get(name, 0.0) + float(value)
+    return sums
