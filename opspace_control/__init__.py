@@ -42,6 +42,7 @@ _HOME = {
     'PostureTask': 'tasks',
     'OperationalSpaceController': 'control',
     'Grasp': 'control',
+    'JointLimits': 'control',
     'Constraint': 'control',
     'Contact': 'control',
     'Plan': 'control',

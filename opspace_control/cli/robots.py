@@ -92,11 +92,24 @@ class DemoRobot:
         """
         if self.ours:
             return share_directory() / 'urdf' / self.urdf
-        for directory in _real_robot_directories():
-            if (directory / self.urdf).is_file():
-                return directory / self.urdf
-        raise OpspaceError(f"The robot '{self.name}' comes with example-robot-data, which is not "
-                           'installed.', cure='pip install example-robot-data', robot=self.name)
+        return real_robot(self.urdf)
+
+
+def real_robot(urdf):
+    """
+    Return where a URDF file in the robots directory of example-robot-data is.
+
+    Raises
+    ------
+    OpspaceError
+        It is not installed; says how to get it.
+
+    """
+    for directory in _real_robot_directories():
+        if (directory / urdf).is_file():
+            return directory / urdf
+    raise OpspaceError(f"The robot '{urdf}' comes with example-robot-data, which is not "
+                       'installed.', cure='pip install example-robot-data', robot=urdf)
 
 
 def demo_robot(name):

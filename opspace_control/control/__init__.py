@@ -6,8 +6,9 @@ from opspace_control.control.constraint import Constraint
 from opspace_control.control.contact import Contact
 from opspace_control.control.controller import DAMPING_RATE, OperationalSpaceController
 from opspace_control.control.grasp import Grasp
+from opspace_control.control.joint_limits import JointLimits
 from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
 
-__all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'Grasp', 'OperationalSpaceController', 'Plan',
-           'plan_motion']
+__all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'Grasp', 'JointLimits',
+           'OperationalSpaceController', 'Plan', 'plan_motion']

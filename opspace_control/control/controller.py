@@ -19,9 +19,11 @@ from opspace_control.control.arguments import (
 from opspace_control.control.constraint import bind_constraints
 from opspace_control.control.contact import bind_contacts
 from opspace_control.control.controller_state import ControllerState
-from opspace_control.control.cycle import control_cycle, make_cycle
+from opspace_control.control.cycle import control_cycle, limited_cycle, make_cycle
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasp_binding import bind_grasps
+from opspace_control.control.held_rows import limit_room
+from opspace_control.control.joint_limits import JointLimits
 from opspace_control.control.joint_status import JointStatus
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.stack import ROWS, SCALE, SQUARES
@@ -74,6 +76,10 @@ class OperationalSpaceController(ControllerState):
         What is known of the forces of passive joints; the URDF's friction if not given.
     effort_limits : float or (nv,) array, optional
         N·m or N, inf for no limit; the URDF's if not given.
+    limits : JointLimits, optional
+        Of positions, velocities and accelerations; then tasks give way to them, and to the limits
+        of efforts, in reverse order of priority. If not given, efforts are cut at their limits,
+        and nothing limits the motion of the joints.
     gravity_compensation : bool
         False for hardware that compensates gravity itself.
     singularity_threshold : float
@@ -105,7 +111,7 @@ class OperationalSpaceController(ControllerState):
     """
 
     def __init__(self, model, tasks=(), posture=None, *, constraints=(), grasps=(),
-                 passive_forces=None, effort_limits=None, gravity_compensation=True,
+                 passive_forces=None, effort_limits=None, limits=None, gravity_compensation=True,
                  singularity_threshold=SINGULARITY_THRESHOLD):
         tasks, constraints, grasps = gather_parts(tasks, constraints, grasps)
         posture = PostureTask() if posture is None else posture
@@ -143,6 +149,7 @@ class OperationalSpaceController(ControllerState):
             records, joint_records, dofs, bound, holds, grips, self.payloads)
         self._inverse_inertia = poisoned((rows - held, rows - held))
         stack = poisoned((ROWS, rows))
+        self._rows = stack
         self._row_scales = stack[SCALE, held:]
         self._arguments = (
             self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),
@@ -151,6 +158,10 @@ class OperationalSpaceController(ControllerState):
             self._posture_acceleration, *poisoned((3, model.nv)),
             self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
             np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
+        self._kernel = control_cycle
+        self.limits = limits
+        if limits is not None:
+            self._bind_limits(limits, nodes, rows)
         self._compute = None
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
@@ -192,7 +203,18 @@ class OperationalSpaceController(ControllerState):
         """Compile the cycle, or load it from the cache, so that no cycle waits for that."""
         state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
         self._compute = entry_point(
-            control_cycle, *self._arguments, 0.0, state.q, state.v, np.empty(self.model.nv))
+            self._kernel, *self._arguments, 0.0, state.q, state.v, np.empty(self.model.nv))
+
+    def _bind_limits(self, limits, nodes, rows):
+        """Have a cycle that keeps limits."""
+        if not isinstance(limits, JointLimits) or limits.model is not self.model:
+            raise ControlError(f'limits = {limits!r} cannot be used.',
+                               cure='Give JointLimits(model) of the same model.')
+        self._limits = limits.records(nodes)
+        self._cycle['return_rate'] = limits.return_rate
+        self._cycle['approach_rate'] = limits.approach_rate
+        self._kernel = limited_cycle
+        self._arguments += (self._limits, limit_room(nodes, self.model.nv, rows))
 
     def damping_torque(self, state, out=None, *, rate=DAMPING_RATE):
         """

@@ -2,9 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a controller tells of its last cycle."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
+from opspace_control.control.limit_law import REASONS
+from opspace_control.control.stack import ASKED, MISSED
+
+# Accelerations so small are rounding, m/s² or rad/s².
+NOTHING = 1e-6
+
+
+class HeldJoint(NamedTuple):
+    """A joint that is held at a limit."""
+
+    joint: str
+    """Name of the degree of freedom."""
+    limit: str
+    """'position', 'velocity', 'acceleration' or 'effort'."""
+    side: int
+    """1 at the upper limit, or the one of positive motion or effort; -1 at the other."""
 
 
 class ControllerState:
@@ -72,3 +90,42 @@ class ControllerState:
     def limited_joints(self):
         """How many joint forces the limits cut at the last cycle."""
         return int(self._cycle['limited'][0])
+
+    @property
+    def held_joints(self):
+        """Joints that `limits` held at the last cycle, a tuple of `HeldJoint`; without them ()."""
+        held = []
+        if self.limits is not None and self._cycle['solutions'][0] > 0:
+            names = self.model.dof_names
+            for k in np.flatnonzero(self._limits['motion'] | self._limits['effort']):
+                limit = self._limits[k]
+                if limit['motion'] != 0:
+                    side = int(limit['motion'])
+                    held.append(HeldJoint(names[k], REASONS[limit['reason'][side > 0]], side))
+                if limit['effort'] != 0:
+                    held.append(HeldJoint(names[k], 'effort', int(limit['effort'])))
+        return tuple(held)
+
+    @property
+    def missed_accelerations(self):
+        """
+        What tasks at points asked for and did not get while limits held joints: dict of (6,).
+
+        m/s² and rad/s², along each task's axes; of the last cycle, of those tasks that missed any.
+        """
+        if not self.held_joints:
+            return {}
+        first, missed = 0, {}
+        rows = self._rows[:, self._rows.shape[1] - self._inverse_inertia.shape[0]:]
+        for task in self.tasks.values():
+            last = first + 6 * task.points
+            lost = np.where(rows[ASKED, first:last] > 0.0, rows[MISSED, first:last], 0.0)
+            if last - first == 6 and abs(lost).max() > NOTHING:
+                missed[task.name] = lost
+            first = last
+        return missed
+
+    @property
+    def limit_solutions(self):
+        """How often the last cycle resolved the stack anew because of `limits`."""
+        return int(self._cycle['solutions'][0])

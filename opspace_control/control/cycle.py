@@ -9,6 +9,13 @@ One control cycle, compiled: the straight line of this package.
 import numpy as np
 
 from opspace_control.compiled import called, kernel
+from opspace_control.control.active_limits import (
+    add_holding,
+    moving_forces,
+    resolve_within_limits,
+)
+from opspace_control.control.limit_check import answer_pushes, note_efforts, within_limits
+from opspace_control.control.limit_law import bound_posture
 from opspace_control.control.limits import limit_efforts
 from opspace_control.control.relief import relieve_drives
 from opspace_control.control.stack import (
@@ -58,6 +65,10 @@ CYCLE = np.dtype([
     ('dt', np.float64),                  # since the last cycle, s
     ('limited', np.int64),               # how many efforts were cut
     ('ranks', np.int64, (2,)),           # of the constraints: in all, and of the passive joints
+    ('return_rate', np.float64),         # at which joints return to their limits of motion, 1/s
+    ('approach_rate', np.float64),       # at which they come to their ends at last, 1/s
+    ('held', np.int64),                  # how many limits hold joints
+    ('solutions', np.int64),             # of the stack, that it took to find out which
     ('R', np.float64, (3, 3)),           # scratch from here on
     ('motion', np.float64, (4, 3)),
     ('rate', np.float64, (3,)),
@@ -143,6 +154,52 @@ def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
             propagate_points_passive(nodes, i, supports, states, points, squares[Q])
 
 
+@inlined
+def see_points(
+        cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
+        joint_tasks, passive_dofs, a_null, passive_torque, rows, squares, q, v):
+    """See where everything is and how q̈_null moves it, what is asked for, and what moves it."""
+    gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
+    if cycle.floating_base:
+        for r in range(3):
+            cycle.origin[r] = q[r]
+    move_outward(nodes, states, felt, yields, gravity, q, v, a_null)
+    if cycle.yields:
+        passive_forces(nodes, passive_dofs, q, v, passive_torque)
+        let_go(nodes, states, yields, passive_torque, a_null)
+    stack_points(cycle, nodes, states, yields, points, supports, constraints, tasks, sensors,
+                 joint_tasks, q, v, a_null, rows)
+    sum_mobility(cycle, nodes, states, felt, points, supports, squares)
+
+
+@inlined
+def move_joints_by_forces(
+        cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
+        grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau):
+    """Turn the stack's forces into joint forces."""
+    if grasps.size > 0:
+        share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
+    apply_forces(nodes, states, yields, points, supports, constraints, tasks, joint_tasks,
+                 joint_force, rows)
+    if cycle.yields:
+        let_go_again(nodes, states, yields, joint_tasks, joint_force, a_task)
+    gather_torques(nodes, passive_torque, a_null, states, tau)
+    if joint_tasks.size > 0:
+        for k in range(tau.size):
+            tau[k] += joint_force[k]
+
+
+@inlined
+def relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits,
+            rows, squares, orders, tau):
+    """Let internal forces that nobody asks for spare the drives."""
+    if grasps.size > 0:
+        relieve_drives(cycle, nodes, states, points, supports, constraints, grasps, grips,
+                       effort_limits, rows[ASKED], rows[SCALE], squares[Q], squares[FACTOR_Q],
+                       squares[GRAM_Q], orders[1], squares[FACTOR], squares[VECTORS], squares[L],
+                       rows[SPARE:], tau)
+
+
 @kernel
 def control_cycle(
         cycles, nodes, states, felt, yields,  # robot
@@ -162,33 +219,51 @@ def control_cycle(
     """
     cycle = cycles[0]
     cycle.dt = dt
-    gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
-    if cycle.floating_base:
-        for r in range(3):
-            cycle.origin[r] = q[r]
     demand_posture(nodes, dofs, posture, q, v, a_null)
-    move_outward(nodes, states, felt, yields, gravity, q, v, a_null)
-    if cycle.yields:
-        passive_forces(nodes, passive_dofs, q, v, passive_torque)
-        let_go(nodes, states, yields, passive_torque, a_null)
-    stack_points(cycle, nodes, states, yields, points, supports, constraints, tasks, sensors,
-                 joint_tasks, q, v, a_null, rows)
-    sum_mobility(cycle, nodes, states, felt, points, supports, squares)
+    see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
+               joint_tasks, passive_dofs, a_null, passive_torque, rows, squares, q, v)
     resolve_stack(cycle, 6 * constraints.size, points, tasks, levels, rows, squares, orders, small,
                   Lambda_inverse)
-    if grasps.size > 0:
-        share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
-    apply_forces(nodes, states, yields, points, supports, constraints, tasks, joint_tasks,
-                 joint_force, rows)
-    if cycle.yields:
-        let_go_again(nodes, states, yields, joint_tasks, joint_force, a_task)
-    gather_torques(nodes, passive_torque, a_null, states, tau)
-    if joint_tasks.size > 0:
-        for k in range(tau.size):
-            tau[k] += joint_force[k]
-    if grasps.size > 0:
-        relieve_drives(cycle, nodes, states, points, supports, constraints, grasps, grips,
-                       effort_limits, rows[ASKED], rows[SCALE], squares[Q], squares[FACTOR_Q],
-                       squares[GRAM_Q], orders[1], squares[FACTOR], squares[VECTORS], squares[L],
-                       rows[SPARE:], tau)
+    move_joints_by_forces(
+        cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
+        grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)
+    relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
+            squares, orders, tau)
+    cycle.limited = limit_efforts(nodes, effort_limits, tau)
+
+
+@kernel
+def limited_cycle(
+        cycles, nodes, states, felt, yields,
+        points, supports, constraints, tasks, sensors, joint_tasks,
+        levels, grasps, grips, dofs, posture,
+        passive_dofs, a_null, a_task, passive_torque, joint_force,
+        Lambda_inverse, rows, squares, orders, small,
+        effort_limits, limits, room, dt, q, v, tau):
+    """Do the same within the limits of joints' positions and velocities, and of efforts first."""
+    cycle = cycles[0]
+    cycle.dt = dt
+    held = 6 * constraints.size
+    demand_posture(nodes, dofs, posture, q, v, a_null)
+    bound_posture(nodes, limits, cycle.return_rate, cycle.approach_rate, q, v, a_null)
+    see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
+               joint_tasks, passive_dofs, a_null, passive_torque, rows, squares, q, v)
+    resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse)
+    moving_forces(rows, held, rows[SPARE])
+    answer_pushes(nodes, states, felt, points, supports, rows[SPARE], joint_force, rows[SPARE + 1],
+                  a_null, a_task)
+    cycle.held = cycle.solutions = 0
+    if not within_limits(nodes, limits, a_task):
+        resolve_within_limits(
+            cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
+            a_null, a_task, tau, room, rows, squares, orders)
+    move_joints_by_forces(
+        cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
+        grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)
+    if cycle.solutions > 0:
+        add_holding(cycle.held, room, tau)
+    elif held == 0 and not cycle.yields:
+        note_efforts(nodes, limits, effort_limits, tau)
+    relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
+            squares, orders, tau)
     cycle.limited = limit_efforts(nodes, effort_limits, tau)

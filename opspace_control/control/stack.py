@@ -38,7 +38,8 @@ from opspace_control.tasks.specification_law import insistence
 _LEFT = 1e-2
 
 # What there is of each row.
-ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, FORCE, SPARE = range(11)
+(ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, WANTED, MISSED,
+ FORCE, SPARE) = range(13)
 SPARES = 5
 ROWS = SPARE + SPARES
 # What there is of each pair of rows.
@@ -141,14 +142,20 @@ def let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows):
 
 
 @inlined
-def apply_force(point, force, first, wrench, yields, states):
-    """Write six entries of the stack's forces as a wrench in base axes; add it to the links."""
+def base_wrench(point, force, first, wrench):
+    """Write six entries of the stack's forces as a wrench in base axes."""
     axes = point.axes
     for part in range(0, 6, 3):
         x, y, z = force[first + part], force[first + part + 1], force[first + part + 2]
         for r in range(3):
             wrench[part + r] = (
                 axes[part // 3, r, 0] * x + axes[part // 3, r, 1] * y + axes[part // 3, r, 2] * z)
+
+
+@inlined
+def apply_force(point, force, first, wrench, yields, states):
+    """Write six entries of the stack's forces as a wrench in base axes; add it to the links."""
+    base_wrench(point, force, first, wrench)
     if point.whole:
         return
     exert(point.frame.node, point.p, wrench, yields, states)
@@ -191,6 +198,30 @@ def rescale_rows(L, mobility, constrained, alone, scale):
 
 
 @inlined
+def eliminate_held(cycle, constrained, rows, squares, orders):
+    """Take what constraints and passive joints leave of the tasks' mobility."""
+    if constrained > 0 or cycle.yields:
+        eliminate_constraints(
+            squares[L], squares[Q], constrained, cycle.yields, rows[YIELDED], rows[SCALE],
+            squares[FACTOR_L], squares[GRAM_L], squares[FACTOR_Q], squares[GRAM_Q], orders,
+            cycle.ranks, rows[HELD], rows[SPARE:SPARE + 2], rows[FORCE])
+
+
+@inlined
+def resolve_tasks(cycle, constrained, levels, rows, squares, orders):
+    """Turn accelerations into forces, level by level, and see what constraints make of them."""
+    cycle.least_eigenvalue = resolve_forces(
+        squares[L], levels, rows[ASKED], rows[PUSH], rows[MOVING], rows[COMPLIANT],
+        cycle.singularity_threshold, rows[SCALE], squares[FACTOR], squares[VECTORS],
+        rows[SPARE:SPARE + SPARES], rows[FORCE])
+    if constrained > 0 or cycle.yields:
+        predict_reactions(
+            squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR_L], squares[GRAM_L],
+            orders, cycle.ranks, rows[HELD], rows[SCALE], rows[PUSH], rows[MOVING],
+            rows[SPARE:SPARE + 2], rows[FORCE], rows[REACTION])
+
+
+@inlined
 def resolve_stack(
         cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
@@ -201,29 +232,17 @@ def resolve_stack(
                 rows[ALONE, 6 * e + r] = -points[e].alone[r // 3]
     scale_rows(squares[L], asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
     soften_rows(squares[L], squares[Q], constrained, asked)
-    eliminated = constrained > 0 or cycle.yields
-    if eliminated:
-        for r in range(constrained, force.size):
-            rows[SPARE + 2, r] = squares[L, r, r]
-        eliminate_constraints(
-            squares[L], squares[Q], constrained, cycle.yields, rows[YIELDED], scale,
-            squares[FACTOR_L], squares[GRAM_L], squares[FACTOR_Q], squares[GRAM_Q], orders,
-            cycle.ranks, rows[HELD], rows[SPARE:SPARE + 2], force)
+    for r in range(force.size):
+        rows[WANTED, r] = force[r]
+        rows[SPARE + 2, r] = squares[L, r, r]
+    eliminate_held(cycle, constrained, rows, squares, orders)
     if constrained > 0:
         rescale_rows(squares[L], rows[SPARE + 2], constrained, rows[ALONE], scale)
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):
             Lambda_inverse[r - constrained, c - constrained] = squares[L, r, c]
     let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows)
-    cycle.least_eigenvalue = resolve_forces(
-        squares[L], levels, asked, rows[PUSH], rows[MOVING], rows[COMPLIANT],
-        cycle.singularity_threshold, scale, squares[FACTOR], squares[VECTORS],
-        rows[SPARE:SPARE + SPARES], force)
-    if eliminated:
-        predict_reactions(
-            squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR_L], squares[GRAM_L],
-            orders, cycle.ranks, rows[HELD], scale, rows[PUSH], rows[MOVING],
-            rows[SPARE:SPARE + 2], force, rows[REACTION])
+    resolve_tasks(cycle, constrained, levels, rows, squares, orders)
 
 
 @inlined

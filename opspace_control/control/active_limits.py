@@ -1,0 +1,307 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which limits hold joints: the uppermost level of the stack, made of inequalities.
+
+Which rows are needed is found as in any quadratic program: what is violated is added, what would by
+itself go back within its limits is let go of, starting from what was held a cycle ago.
+"""
+
+from opspace_control.compiled import called, inlined
+from opspace_control.control.held_rows import (
+    ADVISED,
+    COLUMN,
+    COUPLING,
+    EFFORT,
+    FACTORED,
+    FEELING,
+    FELT,
+    GAINS,
+    GIVEN,
+    GIVEN_Q,
+    HOLDING,
+    JACOBIAN,
+    MEASURE,
+    MOBILITY,
+    MOTION,
+    NUMBERS,
+    OWN_MOBILITY,
+    ROTATION,
+    SCALING,
+    TORQUES,
+    WISH,
+    WORK,
+    hold_joints,
+    load_joints,
+    move_joints,
+    spread,
+    sum_torques,
+)
+from opspace_control.control.release import decompose_level, soften_rows, solve_level
+from opspace_control.control.stack import (
+    ASKED,
+    COMPLIANT,
+    FORCE,
+    MISSED,
+    MOVING,
+    PUSH,
+    REACTION,
+    SCALE,
+    SPARE,
+    WANTED,
+    L,
+    Q,
+    eliminate_held,
+    resolve_tasks,
+)
+from opspace_control.model.nodes import ACTIVE
+
+# Scaled eigenvalue below which rows cannot all be met.
+_THRESHOLD = 1e-5
+# Of one cycle; in the second half no joint is let go of any more.
+_SOLUTIONS = 16
+# By how much more than its motion a task wants what it has not got, without unit.
+_INSISTENCE = 100.0
+ROUNDING = 1e-7
+
+
+@inlined
+def moving_forces(rows, constrained, push):
+    """Write the forces of the stack that move the robot: those that nothing outside balances."""
+    for r in range(push.size):
+        if r < constrained:
+            push[r] = rows[REACTION, r]
+        else:
+            push[r] = rows[FORCE, r] - (rows[PUSH, r] - rows[MOVING, r])
+
+
+@called
+def insist(constrained, levels, rows, squares, mobility, passive_mobility, coupling, held, push,
+           pull):
+    """
+    Write the forces with which tasks would go on if joints were let go of, (k,).
+
+    Proportional to what is missing of their accelerations, by the masses of their points. Levels
+    above make up for those below.
+    """
+    for t in range(push.size):
+        pull[t] = rows[MISSED, t] = 0.0
+        if t < constrained or rows[COMPLIANT, t] > 0.0:
+            continue
+        missing = rows[WANTED, t]
+        for r in range(push.size):
+            missing -= mobility[max(t, r), min(t, r)] * push[r]
+            if r >= constrained:
+                missing += passive_mobility[max(t, r), min(t, r)] * push[r]
+        for w in range(held.size):
+            missing -= coupling[w, t] * held[w]
+        rows[MISSED, t] = missing
+        pull[t] = _INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * missing
+    for level in range(levels.size - 2, -1, -1):
+        for r in range(levels[level], levels[level + 1]):
+            for j in range(levels[level + 1], pull.size):
+                pull[r] -= squares[L, r, j] * pull[j]
+
+
+@inlined
+def held_by(limits, w):
+    """Return which dof row w holds, and at a limit of which kind."""
+    row = limits[w // 2].row[w % 2]
+    return row // 2, row % 2
+
+
+@inlined
+def let_go_of(limits, effort_limits, vectors, count, a, tau):
+    """
+    Let go of the joint that would best go back within its limits by itself; return whether.
+
+    It is one that has to be pulled to its limit instead of being held back there; above all one
+    that is within its limit although held, because all that is held cannot be held at a time.
+    """
+    worst, found = ROUNDING, -1
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        if kind == MOTION:
+            sign = limits[k].motion
+            inside = (limits[k].greatest if sign > 0 else limits[k].least) - a[k]
+        else:
+            sign = limits[k].effort
+            inside = sign * effort_limits[k] - tau[k]
+        back = sign * (vectors[COLUMN, w] * vectors[MOBILITY, w] + _INSISTENCE ** 2 * inside)
+        back /= vectors[MEASURE, w]
+        if back > worst and limits[k].freed[kind] < 2:
+            worst, found = back, w
+    if found < 0:
+        return False
+    k, kind = held_by(limits, found)
+    limits[k].freed[kind] += 1
+    if kind == MOTION:
+        limits[k].motion = 0
+    else:
+        limits[k].effort = 0
+    return True
+
+
+@called
+def take_hold(nodes, limits, effort_limits, both, a, tau):
+    """
+    Hold the joint that is furthest beyond a limit and not held there; return whether there is one.
+
+    At one limit at a time, but for a joint whose effort does not suffice to brake it: then others
+    have to help.
+    """
+    worst, found, kind, side = ROUNDING, -1, MOTION, 0
+    for k in range(limits.size):
+        limit = limits[k]
+        if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
+            continue
+        if limit.motion == 0 and limit.freed[MOTION] < 3:
+            beyond = max(a[k] - limit.greatest, limit.least - a[k]) / limit.acceleration
+            if beyond > worst:
+                worst, found, kind = beyond, k, MOTION
+                side = 1 if a[k] > limit.greatest else -1
+        if both and limit.effort == 0 and limit.freed[EFFORT] < 3 and effort_limits[k] > 0.0:
+            beyond = abs(tau[k]) / effort_limits[k] - 1.0
+            if beyond > worst:
+                worst, found, kind = beyond, k, EFFORT
+                side = 1 if tau[k] > 0.0 else -1
+    if found < 0:
+        return False
+    limit = limits[found]
+    if kind == MOTION:
+        limit.motion = side
+        if limit.effort == side:
+            limit.effort = 0
+    else:
+        limit.effort = side
+        if limit.motion == side:
+            limit.motion = 0
+    return True
+
+
+@inlined
+def take_off(exactly, count, room, wanted, squares, force):
+    """Take what holds joints off what is wanted and off the mobility of the stack."""
+    size = wanted.size
+    coupling, vectors, column = room[COUPLING], room[NUMBERS], room[NUMBERS, COLUMN, :count]
+    given, given_Q = room[GIVEN], room[GIVEN_Q]
+    for c in range(size):
+        for w in range(count):
+            column[w] = coupling[w, c]
+        solve_rows(exactly, count, room, column)
+        force[c] = wanted[c]
+        for w in range(count):
+            force[c] -= vectors[WISH, w] * column[w]
+        for r in range(c, size):
+            squares[Q, r, c] = given_Q[r, c]
+            squares[L, r, c] = given[r, c]
+            for w in range(count):
+                squares[L, r, c] -= coupling[w, r] * column[w]
+
+
+@inlined
+def decompose_rows(count, room):
+    """Prepare `solve_rows`; return whether the rows that hold joints can all be met."""
+    vectors = room[NUMBERS]
+    return count == 0 or decompose_level(
+        room[OWN_MOBILITY], 0, vectors[SCALING, :count], _THRESHOLD,
+        room[FACTORED], room[ROTATION], vectors[GAINS, :count], vectors[WORK, :count]) > 0.0
+
+
+@called
+def solve_rows(exactly, count, room, x):
+    """Replace accelerations of the rows that hold joints, (count,), by forces, ``M⁻¹ x``."""
+    vectors = room[NUMBERS]
+    solve_level(exactly, room[FACTORED], room[ROTATION], vectors[GAINS, :count],
+                vectors[SCALING, :count], x, vectors[WORK, :count])
+
+
+@inlined
+def forget_unfit(nodes, limits, both):
+    """Let go of joints that are not ours any more, and count afresh."""
+    for k in range(limits.size):
+        limit = limits[k]
+        limit.freed[MOTION] = limit.freed[EFFORT] = 0
+        if nodes[limit.node].status != ACTIVE:
+            limit.motion = limit.effort = 0
+        if not both:
+            limit.effort = 0
+
+
+@inlined
+def find_forces(exactly, count, room, push, held):
+    """Write the forces that hold joints, ``λ = M⁻¹ (w − C f)``."""
+    coupling, vectors = room[COUPLING], room[NUMBERS]
+    for w in range(count):
+        held[w] = vectors[WISH, w]
+        for r in range(push.size):
+            held[w] -= coupling[w, r] * push[r]
+    solve_rows(exactly, count, room, held)
+
+
+@inlined
+def find_pulls(exactly, count, room, pull, held, column):
+    """Write the forces that hold joints if tasks insist on what they have not got."""
+    coupling = room[COUPLING]
+    for w in range(count):
+        column[w] = 0.0
+        for r in range(pull.size):
+            column[w] -= coupling[w, r] * pull[r]
+    solve_rows(exactly, count, room, column)
+    for w in range(count):
+        column[w] += held[w]
+
+
+@called
+def resolve_within_limits(
+        cycle, nodes, states, points, supports, levels, constrained, limits, effort_limits,
+        a_null, a, tau, room, rows, squares, orders):
+    """
+    Resolve the stack once more, joints being held at their limits.
+
+    With W the rows that hold joints, ``M = W A⁻¹ Wᵀ`` and ``C = W A⁻¹ Jᵀ``, tasks find
+    ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then ``λ = M⁻¹ (w − C f)`` holds the joints.
+    These forces stay in ``room`` for `add_holding`. ``a`` (nv,) receives how joints accelerate,
+    ``tau`` (nv,) is scratch; all else is that of `limited_cycle`. Limits of efforts take part where
+    they say what the joints can do: without passive joints and constraints.
+    """
+    n, dofs, size = nodes.size, limits.size, rows.shape[1]
+    K, Jacobian, vectors = room[FEELING, :n, :size], room[JACOBIAN, :n, :size], room[NUMBERS]
+    given, given_Q = room[GIVEN, :size, :size], room[GIVEN_Q, :size, :size]
+    felt, torques, coupling = room[FELT, :, :n], room[TORQUES, :, :dofs], room[COUPLING, :, :size]
+    push, pull, tau_null = rows[SPARE], rows[SPARE + 1], vectors[ADVISED, :dofs]
+    both = constrained == 0 and not cycle.yields
+    forget_unfit(nodes, limits, both)
+    spread(nodes, states, supports, points, cycle.yields, K, Jacobian, given, given_Q)
+    soften_rows(given, given_Q, constrained, rows[ASKED])
+    load_joints(nodes, states, tau_null)
+    for solution in range(_SOLUTIONS):
+        count = hold_joints(nodes, states, limits, effort_limits, a_null, tau_null, K, felt,
+                            torques, coupling, room[OWN_MOBILITY], vectors)
+        held, column = vectors[HOLDING, :count], vectors[COLUMN, :count]
+        exactly = decompose_rows(count, room)
+        take_off(exactly, count, room, rows[WANTED], squares, rows[FORCE])
+        eliminate_held(cycle, constrained, rows, squares, orders)
+        resolve_tasks(cycle, constrained, levels, rows, squares, orders)
+        moving_forces(rows, constrained, push)
+        find_forces(exactly, count, room, push, held)
+        move_joints(nodes, states, a_null, K, push, felt, held, a)
+        if both:
+            sum_torques(nodes, Jacobian, rows[FORCE], torques, held, tau_null, tau)
+        insist(constrained, levels, rows, squares, given, given_Q, coupling, held, push, pull)
+        cycle.solutions, cycle.held = solution + 1, count
+        if 2 * cycle.solutions < _SOLUTIONS:
+            find_pulls(exactly, count, room, pull, held, column)
+            if let_go_of(limits, effort_limits, vectors, count, a, tau):
+                continue
+        if cycle.solutions == _SOLUTIONS or not take_hold(
+                nodes, limits, effort_limits, both, a, tau):
+            return
+
+
+@called
+def add_holding(count, room, tau):
+    """Add the joint forces, (nv,), of so many rows that hold joints at their limits."""
+    for w in range(count):
+        for k in range(tau.size):
+            tau[k] += room[NUMBERS, HOLDING, w] * room[TORQUES, w, k]

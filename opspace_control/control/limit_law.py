@@ -1,0 +1,119 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which accelerations the limits of a joint's position and velocity leave it.
+
+A joint may move towards a limit at most so fast that it can stop there: the law of a servo that
+brakes with a known deceleration, smoothly joined to the limit of velocity far from the end stop and
+to a straight line close to it, where a square root would be infinitely steep.
+"""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import called, inlined
+from opspace_control.model.nodes import ACTIVE
+
+# What may bound the acceleration of a joint.
+REASONS = 'acceleration', 'velocity', 'position'
+ACCELERATION, VELOCITY, POSITION = range(3)
+
+# One degree of freedom, in the order of dof_names.
+LIMIT = np.dtype([
+    ('node', np.int64),             # that it moves
+    ('q_index', np.int64),          # into q, -1 where it has no limits of motion
+    ('lower', np.float64),          # rad or m, -inf for none
+    ('upper', np.float64),          # rad or m, inf for none
+    ('velocity', np.float64),       # rad/s or m/s, inf for none
+    ('acceleration', np.float64),   # that it can always brake with, rad/s² or m/s²
+    ('slow', np.float64),           # speed up to which, and
+    ('clear', np.float64),          # distance from its ends from which nothing but ±acceleration
+                                    # bounds it: a quick test; rad/s, rad or m/s, m
+    ('least', np.float64),          # acceleration that the limits allow at this cycle
+    ('greatest', np.float64),
+    ('reason', np.int64, (2,)),     # what bounds them: REASONS of the least, of the greatest
+    ('motion', np.int64),           # 1, -1: held at the greatest, least acceleration; 0: free
+    ('effort', np.int64),           # 1, -1: held at the greatest, least effort; 0: free
+    ('freed', np.int64, (2,)),      # how often it has been let go of in this cycle, by kind
+    ('row', np.int64, (2,)),        # memory of which joints are held by which rows
+], align=True)
+
+# Beyond an end a joint comes back at this part of its greatest velocity, or slower.
+_RETURN = 0.1
+
+
+@inlined
+def speed_towards(distance, limit, approach):
+    """
+    Return how fast a joint may go towards a limit of its position, the slope of that, and why.
+
+    ``s = k d`` for ``d ≤ a/k²``, ``s² = 2 a d − (a/k)²`` beyond: on it ``|q̈| ≤ a``, with equality
+    beyond. ``v = (s⁻⁴ + v_max⁻⁴)^(−1/4)`` joins it to the limit of velocity from below, so that
+    braking sets in smoothly and on v, too, ``|q̈| ≤ a``.
+    """
+    a, k, fastest = limit.acceleration, approach, limit.velocity
+    if math.isinf(distance):
+        return fastest, 0.0, VELOCITY
+    if distance * k * k <= a:
+        s, slope = k * distance, k
+    else:
+        s = math.sqrt(a * (2.0 * distance - a / (k * k)))
+        slope = a / s
+    if s <= 0.0:
+        back = _RETURN * fastest
+        return (s, slope, POSITION) if s > -back else (-back, 0.0, POSITION)
+    x = s / fastest
+    x *= x
+    blend = 1.0 / (1.0 + x * x)
+    root = math.sqrt(math.sqrt(blend))
+    return s * root, slope * root * blend, POSITION if x < 1.0 else VELOCITY
+
+
+@called
+def bound_acceleration(limit, rate, approach, q, v):
+    """
+    Write the accelerations that the limits of motion allow a joint at position q and velocity v.
+
+    ``q̈ ≤ c (v_+ − v) − v v_+'``, v_+ being `speed_towards` the upper limit at its distance: the
+    joint gets no faster than v_+, or returns to it at the rate c; from below in the same way. Never
+    more than ``±a`` either, unless it takes more to brake.
+    """
+    a, reason = limit.acceleration, limit.reason
+    up, slope, reason[1] = speed_towards(limit.upper - q, limit, approach)
+    greatest = rate * (up - v) - slope * v
+    if greatest > a:
+        greatest, reason[1] = a, ACCELERATION
+    down, slope, reason[0] = speed_towards(q - limit.lower, limit, approach)
+    least = -rate * (down + v) - slope * v
+    if least < -a:
+        least, reason[0] = -a, ACCELERATION
+    if least > greatest:  # it takes more than a to brake, or the ends are closer than that
+        if abs(least) > abs(greatest):
+            greatest = least
+        else:
+            least = greatest
+    limit.least, limit.greatest = least, greatest
+
+
+@inlined
+def runs_free(limit, q, v):
+    """Return whether nothing but ±acceleration bounds a joint, without working it out."""
+    return (abs(v) <= limit.slow and q - limit.lower >= limit.clear
+            and limit.upper - q >= limit.clear)
+
+
+@called
+def bound_posture(nodes, limits, rate, approach, q, v, a):
+    """Work out what the limits allow, and make the accelerations that the posture asks for that."""
+    for k in range(limits.size):
+        limit = limits[k]
+        if limit.q_index < 0:
+            continue
+        if runs_free(limit, q[limit.q_index], v[k]):
+            limit.greatest, limit.least = limit.acceleration, -limit.acceleration
+            limit.reason[0] = limit.reason[1] = ACCELERATION
+        else:
+            bound_acceleration(limit, rate, approach, q[limit.q_index], v[k])
+        if nodes[limit.node].status == ACTIVE:
+            a[k] = min(max(a[k], limit.least), limit.greatest)
