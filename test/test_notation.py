@@ -12,6 +12,7 @@ from opspace_control.control.constraint_law import CONSTRAINT
 from opspace_control.control.cycle import CYCLE
 from opspace_control.control.envelope import GUARD
 from opspace_control.control.grasp_law import GRASP, GRIP
+from opspace_control.control.limit_law import LIMIT
 from opspace_control.dynamics import OperationalSpace
 from opspace_control.dynamics.passive_forces import PASSIVE_DOF
 from opspace_control.dynamics.workspace import NODE_STATE, POINT
@@ -31,7 +32,7 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'POSE_TASK': POSE_TASK, 'FORCE': FORCE, 'SPRING': SPRING, 'SENSOR': SENSOR,
            'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
            'CONSTRAINT': CONSTRAINT, 'JOINT_TASK': JOINT_TASK,
-           'GRASP': GRASP, 'GRIP': GRIP, 'GUARD': GUARD}
+           'GRASP': GRASP, 'GRIP': GRIP, 'GUARD': GUARD, 'LIMIT': LIMIT}
 
 
 def section(heading):

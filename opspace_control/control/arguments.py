@@ -77,19 +77,6 @@ def _check_parts(kind, parts, cls, wanted):
                                cure='Give each its own name=...', **{kind: name})
 
 
-def read_effort_limits(model, limits):
-    """Return limits of the joint forces (nv,), the URDF's for None; a ControlError if unusable."""
-    wanted = model.effort_limits if limits is None else limits
-    try:
-        limits = np.broadcast_to(np.array(wanted, dtype=float), (model.nv,)).copy()
-    except (TypeError, ValueError):
-        limits = np.full(1, np.nan)
-    if not (limits >= 0.0).all():
-        raise ControlError('effort_limits cannot be used.', value=wanted,
-                           cure=f'Give {model.nv} numbers, zero or more, inf for no limit.')
-    return limits
-
-
 def make_stack(model, constraints, tasks):
     """
     Return the POINT records of the stack: those of constraints, then those of tasks.

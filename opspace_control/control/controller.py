@@ -14,12 +14,12 @@ from opspace_control.control.arguments import (
     level_rows,
     make_stack,
     operational_frames,
-    read_effort_limits,
 )
 from opspace_control.control.constraint import bind_constraints
 from opspace_control.control.contact import bind_contacts
 from opspace_control.control.controller_state import ControllerState
 from opspace_control.control.cycle import control_cycle, limited_cycle, make_cycle
+from opspace_control.control.effort_limits import read_effort_limits
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasp_binding import bind_grasps
 from opspace_control.control.held_rows import limit_room

@@ -101,7 +101,7 @@ class ControllerState:
                 limit = self._limits[k]
                 if limit['motion'] != 0:
                     side = int(limit['motion'])
-                    held.append(HeldJoint(names[k], REASONS[limit['reason'][side > 0]], side))
+                    held.append(HeldJoint(names[k], REASONS[limit['reason'][int(side > 0)]], side))
                 if limit['effort'] != 0:
                     held.append(HeldJoint(names[k], 'effort', int(limit['effort'])))
         return tuple(held)

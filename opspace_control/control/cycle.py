@@ -8,7 +8,7 @@ One control cycle, compiled: the straight line of this package.
 
 import numpy as np
 
-from opspace_control.compiled import called, kernel
+from opspace_control.compiled import called, inlined, kernel
 from opspace_control.control.active_limits import (
     add_holding,
     moving_forces,

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.control.effort_limits import read_effort_limits
 from opspace_control.control.limit_law import LIMIT
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
@@ -39,6 +40,8 @@ class JointLimits:
         Part of the velocity limits that is used, from 0 to 1.
     acceleration : float, (nv,) array or dict of str to float, optional
         rad/s² or m/s², inf for none; joints that a dict leaves out keep theirs.
+    effort_limits : float or (nv,) array, optional
+        What joints may brake with, N·m or N; the URDF's limits if not given.
     return_rate : float
         At which a joint that is too fast returns to what is allowed, 1/s. Well below the rate of
         the cycles.
@@ -63,18 +66,19 @@ class JointLimits:
     """
 
     def __init__(self, model, *, position_margin=0.0, velocity_scale=1.0, acceleration=None,
-                 return_rate=100.0, approach_rate=20.0):
+                 effort_limits=None, return_rate=100.0, approach_rate=20.0):
         self.model = model
         self.position_margin = _number('position_margin', position_margin, 0.0, np.inf)
         self.velocity_scale = _number('velocity_scale', velocity_scale, 1e-6, 1.0)
         self.return_rate = _number('return_rate', return_rate, 1.0, np.inf)
         self.approach_rate = _number('approach_rate', approach_rate, 0.1, 0.5 * self.return_rate)
-        middle = 0.5 * (model.lower_position_limits + model.upper_position_limits)
-        with np.errstate(invalid='ignore'):
+        with np.errstate(invalid='ignore'):  # there may be no middle
+            middle = 0.5 * (model.lower_position_limits + model.upper_position_limits)
             self.lower = np.fmin(model.lower_position_limits + self.position_margin, middle)
             self.upper = np.fmax(model.upper_position_limits - self.position_margin, middle)
         self.velocity = self.velocity_scale * model.velocity_limits
-        self.acceleration, self.weak = _braking(model, self.velocity)
+        self.acceleration, self.weak = _braking(
+            model, self.velocity, read_effort_limits(model, effort_limits))
         if acceleration is not None:
             self.acceleration = _accelerations(model, acceleration, self.acceleration)
 
@@ -99,7 +103,7 @@ class JointLimits:
         return limits
 
 
-def _braking(model, velocity):
+def _braking(model, velocity, effort_limits):
     """Return the accelerations (nv,) that joints can brake with, and the names of weak joints."""
     chosen = model.q_index >= 0
     where = model.q_index[chosen]
@@ -117,9 +121,9 @@ def _braking(model, velocity):
         np.maximum(load, abs(model.gravity(state)), out=load)
         np.maximum(inertia, model.mass_matrix(state).diagonal(), out=inertia)
     fastest = np.where(np.isfinite(velocity), velocity, _ORDINARY_SPEED)
-    strength = BRAKING_SHARE * (model.effort_limits - load) / inertia
+    strength = BRAKING_SHARE * (effort_limits - load) / inertia
     needed = fastest / LONGEST_STOP
-    weak = model.active & chosen & (strength < needed) & np.isfinite(model.effort_limits)
+    weak = model.active & chosen & (strength < needed) & np.isfinite(effort_limits)
     names = tuple(name for name, is_weak in zip(model.dof_names, weak, strict=True) if is_weak)
     return np.clip(strength, needed, fastest / SHORTEST_STOP), names
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller that a set of parameters describes."""
 
-from opspace_control.control import OperationalSpaceController
+from opspace_control.control import JointLimits, OperationalSpaceController
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import KinematicTree
@@ -83,15 +83,27 @@ def make_controller(description, parameters, *, floating_base=False):
     """
     model, joints = make_model(description, parameters, floating_base=floating_base)
     sensors = make_sensors(parameters)
+    effort_limits = parameters['limits.effort_scale'] * model.effort_limits
     controller = OperationalSpaceController(
         model, [make_task(name, parameters, sensors) for name in parameters['tasks']],
         PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),
         constraints=[make_contact(name, parameters) for name in parameters['contacts']],
         grasps=[make_grasp(name, parameters) for name in parameters['grasps']],
-        effort_limits=parameters['limits.effort_scale'] * model.effort_limits,
+        effort_limits=effort_limits, limits=make_limits(model, effort_limits, parameters),
         gravity_compensation=parameters['gravity_compensation'])
     put_payloads(controller, parameters)
     return controller, joints
+
+
+def make_limits(model, effort_limits, parameters):
+    """Return the `JointLimits` that ``limits.keep`` asks for, or None."""
+    if not parameters['limits.keep']:
+        return None
+    return JointLimits(
+        model, effort_limits=effort_limits, position_margin=parameters['limits.position_margin'],
+        velocity_scale=parameters['limits.velocity_kept'],
+        return_rate=parameters['limits.return_rate'],
+        approach_rate=parameters['limits.approach_rate'])
 
 
 def apply_gains(controller, parameters, changed):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from opspace_control.cli.preflight import verdict
+from opspace_control.cli.preflight.braking import look_at_braking
 from opspace_control.cli.preflight.tree import moving_bodies
 from opspace_control.compiled import cache_directory
 from opspace_control.control.preflight import (
@@ -64,9 +65,9 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     -------
     dict
         ``findings`` is a list of dicts ``level`` (OK, WARN, FAIL), ``what``, ``cure``; ``verdict``
-        the worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``, ``tasks``,
-        ``joint_tasks``, ``together`` and ``cycle``, as far as the robot could be read. It never
-        raises because of what is in the files.
+        the worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``, ``braking``,
+        ``tasks``, ``joint_tasks``, ``together`` and ``cycle``, as far as the robot could be read.
+        It never raises because of what is in the files.
 
     """
     report = {'file': str(urdf), 'parameter_file': parameters and str(parameters), 'findings': []}
@@ -85,6 +86,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report['robot'] = _robot(model, description, joints, bool(values['command_joints']))
     report['tree'] = moving_bodies(description)
     report['joints'] = _joints(model, joints, state.q)
+    report['braking'] = look_at_braking(model, values, joints, findings)
     tasks = _tasks(model, values, findings)
     _add_tasks(report, model, state, [task for task in tasks if not isinstance(task, JointTask)])
     report['joint_tasks'] = [{'name': task.name, 'joints': list(task.joints)} for task in tasks

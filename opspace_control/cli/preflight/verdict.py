@@ -106,6 +106,19 @@ def _at_limits(report):
         sound = sound and all(0.0 < joint[key] < math.inf for joint in joints)
     if sound:
         yield ok('Every commanded joint has an effort and a velocity limit.')
+    yield from _at_braking(report['braking'])
+
+
+def _at_braking(braking):
+    if not braking['kept']:
+        return
+    if braking['weak']:
+        yield warning(f'Too weak for their load to brake in every posture: '
+                      f'{_list(braking["weak"])}. Limits of their motion may not hold there.',
+                      'Keep to postures in which gravity leaves them strength, or correct <limit '
+                      'effort="..."/> in the robot description.')
+    else:
+        yield ok('Every commanded joint can brake in every posture: limits of motion are kept.')
 
 
 def _at_home(report):

@@ -1,0 +1,329 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints keep their limits: the law against the conditions of its optimum, and in simulation."""
+
+import numpy as np
+import pytest
+
+from opspace_control import (
+    ControlError,
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.share import share_directory
+from opspace_control.simulation import SimulatedRobot
+
+HAND = 'hand'
+KP, KD = 100.0, 20.0
+BENT = 0.2, 0.5, -0.3, 1.4, 0.2, 0.8, 0.1  # rad
+
+
+def read(robot):
+    """Return the text of a robot of ours."""
+    return (share_directory() / 'urdf' / robot).read_text()
+
+
+@pytest.fixture(scope='module')
+def arm():
+    """Return the model of an arm of seven joints."""
+    return RobotModel.from_urdf(read('arm_7r.urdf'))
+
+
+class Bench:
+    """One controller of the arm's hand, with limits that can be changed, and one without."""
+
+    def __init__(self, arm):
+        self.model = arm
+        self.limits = JointLimits(arm)
+        self.task = PoseTask(HAND, kp=KP, kd=KD)
+        self.posture = PostureTask(kp=25.0, kd=10.0)
+        self.controller = OperationalSpaceController(
+            arm, self.task, self.posture, limits=self.limits, effort_limits=1e3)
+        self.records = self.controller._arguments[-2]
+        self.usual = self.records.copy()
+
+    def restart(self):
+        """Forget what held joints, and be the usual one again."""
+        self.records[:] = self.usual
+        self.controller._arguments[-3][:] = 1e3
+
+    def run(self, state, goal):
+        """Return the joint forces, and the accelerations that they cause."""
+        self.task.set_target(goal)
+        tau = self.controller.compute_torque(state)
+        A = self.model.mass_matrix(state)
+        return tau, np.linalg.solve(A, tau - self.model.bias_force(state)
+                                    - self.model.gravity(state))
+
+
+@pytest.fixture(scope='module')
+def module_bench(arm):
+    """Return a Bench, compiled once."""
+    return Bench(arm)
+
+
+@pytest.fixture
+def bench(module_bench):
+    """Return the Bench as it was at first."""
+    module_bench.restart()
+    yield module_bench
+    module_bench.restart()
+
+
+def state_of(model, rng, speed=0.1):
+    """Return a random state away from singularities."""
+    q = model.neutral()
+    q[:] = BENT
+    q += rng.uniform(-0.2, 0.2, 7)
+    return RobotState(model, q, rng.uniform(-speed, speed, 7))
+
+
+def goal_near(model, state, rng, distance):
+    """Return a goal some distance from where the hand is."""
+    pose = model.forward_kinematics(state, HAND)[HAND]
+    pose[:3, 3] += distance * rng.uniform(-1.0, 1.0, 3)
+    return pose
+
+
+def advised(bench, state):
+    """Return q̈_null within the limits, (7,), and what the hand is to do beyond it, (6,)."""
+    posture = bench.controller.posture_acceleration
+    asked = np.zeros(6)
+    error = bench.task.error
+    J = bench.model.jacobian(state, HAND)
+    asked[:] = KP * error - KD * (J @ state.v)
+    return posture, asked - bench.model.bias_acceleration(state, HAND) - J @ posture
+
+
+def hold_one(bench, state, goal, k, part):
+    """Let joint k do but a part of what it would, and return that and what the joints do then."""
+    bench.restart()
+    bench.records['acceleration'], bench.records['slow'] = 1e3, -1.0
+    tau, free = bench.run(state, goal)
+    bench.records['acceleration'][k] = part * abs(free[k])
+    return tau, free, *bench.run(state, goal)
+
+
+def test_held_joints_satisfy_the_conditions_of_the_optimum(bench):
+    """Of all accelerations that meet task and limits this is the one nearest to the posture's."""
+    model, cases = bench.model, 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        state = state_of(model, rng)
+        goal = goal_near(model, state, rng, 0.05)
+        J, A = model.jacobian(state, HAND), model.mass_matrix(state)
+        for k in range(7):
+            _, free, _, a = hold_one(bench, state, goal, k, 0.5)
+            held = [(joint.joint, joint.limit) for joint in bench.controller.held_joints]
+            assert held == [(model.dof_names[k], 'acceleration')]
+            assert a[k] == pytest.approx(0.5 * free[k], rel=1e-8)
+            if bench.controller.least_eigenvalue == 0.0:
+                continue  # without this joint a direction of the hand is nearly lost
+            cases += 1
+            posture, wanted = advised(bench, state)
+            np.testing.assert_allclose(J @ (a - posture), wanted, atol=1e-7 * abs(wanted).max())
+            # A (q̈ − q̈_null) = Jᵀ f + e_k λ, and λ holds the joint back.
+            gradient = A @ (a - posture)
+            columns = np.column_stack([J.T, np.eye(7)[k]])
+            forces, *_ = np.linalg.lstsq(columns, gradient, rcond=None)
+            np.testing.assert_allclose(
+                columns @ forces, gradient, atol=1e-8 * abs(gradient).max())
+            assert forces[-1] * free[k] < 0.0
+    assert cases >= 6
+
+
+def test_an_effort_at_its_limit_leaves_the_task_to_other_joints(bench):
+    """With A_k q̈ + b_k + g_k = limit the rest is as near to the posture's advice as can be."""
+    rng = np.random.default_rng(3)
+    model, state = bench.model, state_of(bench.model, rng)
+    goal = goal_near(model, state, rng, 0.05)
+    bench.records['acceleration'], bench.records['slow'] = 1e3, -1.0
+    tau, _ = bench.run(state, goal)
+    load = model.gravity(state)
+    k = int(np.argmax(abs(tau - load)))
+    limits = bench.controller._arguments[-3]
+    limits[k] = abs(load[k] + 0.7 * (tau[k] - load[k]))
+    bench.run(state, goal)          # is cut, and noted
+    held_tau, a = bench.run(state, goal)
+    assert [(joint.joint, joint.limit) for joint in bench.controller.held_joints] == [
+        (model.dof_names[k], 'effort')]
+    assert abs(held_tau[k]) == pytest.approx(limits[k], rel=1e-9)
+    posture, wanted = advised(bench, state)
+    J, A = model.jacobian(state, HAND), model.mass_matrix(state)
+    np.testing.assert_allclose(J @ (a - posture), wanted, atol=1e-7 * abs(wanted).max())
+    gradient = A @ (a - posture)
+    columns = np.column_stack([J.T, A[k]])
+    forces, *_ = np.linalg.lstsq(columns, gradient, rcond=None)
+    np.testing.assert_allclose(columns @ forces, gradient, atol=1e-8 * abs(gradient).max())
+    assert forces[-1] * tau[k] < 0.0
+
+
+def test_nothing_changes_where_nothing_is_near_a_limit(arm, bench):
+    """The law within its limits is the law without them."""
+    rng = np.random.default_rng(5)
+    state = state_of(arm, rng)
+    goal = goal_near(arm, state, rng, 1e-3)
+    tau, _ = bench.run(state, goal)
+    assert bench.controller.held_joints == ()
+    assert bench.controller.limit_solutions == 0
+    task = PoseTask(HAND, kp=KP, kd=KD)
+    plain = OperationalSpaceController(arm, task, PostureTask(kp=25.0, kd=10.0))
+    plain.posture.set_target(bench.posture.target)
+    task.set_target(goal)
+    np.testing.assert_allclose(tau, plain.compute_torque(state), rtol=1e-12)
+
+
+def test_the_force_is_continuous_where_a_joint_begins_to_be_held(bench):
+    """A limit that is just reached changes nothing yet, unless a direction is nearly lost by it."""
+    cases = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        state = state_of(bench.model, rng)
+        goal = goal_near(bench.model, state, rng, 0.05)
+        for k in range(7):
+            tau, _, held, _ = hold_one(bench, state, goal, k, 1.0 - 1e-6)
+            assert bench.controller.held_joints
+            exact = bench.controller.least_eigenvalue > 0.0
+            cases += exact
+            assert abs(held - tau).max() < (1e-4 if exact else 0.1) * abs(tau).max()
+    assert cases >= 6
+
+
+def test_what_the_tasks_miss_is_told(bench):
+    """With too many joints held the hand misses what it asked for, and the controller says so."""
+    rng = np.random.default_rng(2)
+    state = state_of(bench.model, rng)
+    goal = goal_near(bench.model, state, rng, 0.3)
+    bench.records['acceleration'] = 1.0
+    bench.records['slow'] = -1.0
+    _, a = bench.run(state, goal)
+    assert abs(a).max() < 1.0 + 1e-6
+    posture, wanted = advised(bench, state)
+    missed = bench.controller.missed_accelerations[HAND]
+    np.testing.assert_allclose(
+        missed, wanted - bench.model.jacobian(state, HAND) @ (a - posture), atol=1e-6)
+    assert abs(missed).max() > 1.0
+
+
+@pytest.mark.parametrize('robot, hands, start', [
+    ('arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8}),
+    ('dual_arm.urdf', ('l_hand', 'r_hand'), {'l_elbow': -1.7, 'r_elbow': -1.7})])
+def test_joints_keep_their_limits_on_the_way_to_wild_goals(robot, hands, start):
+    """No end stop helps, and no goal is within reach but by chance."""
+    text = read(robot)
+    model, simulated = RobotModel.from_urdf(text), SimulatedRobot(text, joint_friction=False)
+    simulated.model.jnt_limited[:] = False
+    simulated.reset(start)
+    order = [model.dof_index(name) for name in simulated.joint_names]
+    q, v = model.neutral(), np.zeros(model.nv)
+    q[model.q_index[order]] = simulated.positions
+    state, tau = RobotState(model, q, v), np.zeros(model.nv)
+    tasks = [PoseTask(hand) for hand in hands]
+    controller = OperationalSpaceController(
+        model, tasks, PostureTask(target=q), limits=JointLimits(model))
+    rng = np.random.default_rng(0)
+    reached = held = 0
+    for _ in range(5):
+        for task in tasks:
+            pose = model.forward_kinematics(state, task.frame)[task.frame]
+            pose[:3, 3] += rng.uniform(-1.0, 1.0, 3)
+            task.set_target(pose)
+        for _ in range(600):
+            controller.compute_torque(state, tau)
+            assert (abs(tau) <= model.effort_limits).all()
+            simulated.set_effort(tau[order])
+            simulated.step()
+            q[model.q_index[order]], v[order] = simulated.positions, simulated.velocities
+            state.update(q, v)
+            joints = q[model.q_index]
+            beyond = np.maximum(model.lower_position_limits - joints,
+                                joints - model.upper_position_limits)
+            assert beyond.max() < np.deg2rad(0.5)
+            assert (abs(v) <= 1.05 * model.velocity_limits).all()
+            reached += (abs(v) > 0.98 * model.velocity_limits).any()
+            held += bool(controller.limit_solutions)
+    assert reached > 10  # or the limits would not have been tried
+    assert held > 100
+
+
+def test_a_joint_beyond_its_limit_comes_back_slowly(bench):
+    """Put beyond an end, a joint is brought back at a tenth of its speed."""
+    model = bench.model
+    q = model.neutral()
+    q[:] = BENT
+    q[1] = model.upper_position_limits[1] + 0.1
+    state, dt = RobotState(model, q, np.zeros(7)), 1e-3
+    bench.posture.set_target(q)
+    fastest = 0.0
+    for _ in range(1500):
+        _, a = bench.run(state, model.forward_kinematics(RobotState(model, q, np.zeros(7)),
+                                                         HAND)[HAND])
+        v = state.v + dt * a
+        state.update(state.q + dt * v, v)
+        fastest = max(fastest, abs(v[1]))
+    bench.posture.clear_target()
+    assert state.q[1] <= model.upper_position_limits[1] + np.deg2rad(0.5)
+    assert fastest <= 0.1 * model.velocity_limits[1] * 1.01
+
+
+def test_joints_without_a_drive_are_not_held(bench):
+    """A joint that is let go of has no limits that anybody could keep."""
+    rng = np.random.default_rng(2)
+    state = state_of(bench.model, rng)
+    goal = goal_near(bench.model, state, rng, 0.3)
+    bench.records['acceleration'], bench.records['slow'] = 1.0, -1.0
+    bench.run(state, goal)
+    dead = bench.controller.held_joints[-1].joint
+    bench.controller.set_status(passive_joints=[dead])
+    tau, _ = bench.run(state, goal)
+    still = [held.joint for held in bench.controller.held_joints]
+    bench.controller.set_status(passive_joints=[])
+    assert still
+    assert dead not in still
+    assert tau[bench.model.dof_index(dead)] == 0.0
+
+
+def test_braking_is_within_what_the_effort_limits_leave(arm):
+    """No acceleration is chosen that gravity and the inertia of all that is carried forbid."""
+    limits = JointLimits(arm)
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        q = rng.uniform(arm.lower_position_limits, arm.upper_position_limits)
+        state = RobotState(arm, q, np.zeros(7))
+        needed = arm.mass_matrix(state).diagonal() * limits.acceleration
+        assert (needed + abs(arm.gravity(state)) <= arm.effort_limits).all()
+    assert limits.weak == ()
+    assert JointLimits(RobotModel.from_urdf(read('humanoid.urdf'))).weak
+
+
+@pytest.mark.parametrize('wrong', [
+    {'acceleration': -1.0}, {'acceleration': {'joint_1': 0.0}}, {'acceleration': 'much'},
+    {'velocity_scale': 1.1}, {'position_margin': -0.1}, {'approach_rate': 1e3},
+    {'return_rate': np.nan}])
+def test_unusable_numbers_are_refused(arm, wrong):
+    """Every refusal names what is wrong, and a cure."""
+    with pytest.raises(ControlError, match='Give'):
+        JointLimits(arm, **wrong)
+
+
+def test_limits_of_another_model_are_refused(arm):
+    """They would be those of other joints."""
+    other = RobotModel.from_urdf(read('planar_3r.urdf'))
+    with pytest.raises(ControlError, match='same model'):
+        OperationalSpaceController(arm, limits=JointLimits(other))
+
+
+def test_margin_and_scale_draw_limits_in(arm):
+    """A margin is taken off at both ends; the middle of a joint's range is always left."""
+    limits = JointLimits(arm, position_margin=0.1, velocity_scale=0.5)
+    finite = np.isfinite(arm.upper_position_limits)
+    np.testing.assert_allclose(
+        (limits.upper - limits.lower)[finite],
+        (arm.upper_position_limits - arm.lower_position_limits)[finite] - 0.2)
+    np.testing.assert_allclose(limits.velocity, 0.5 * arm.velocity_limits)
+    narrow = JointLimits(arm, position_margin=100.0)
+    np.testing.assert_allclose(narrow.lower[finite], narrow.upper[finite])
