@@ -310,6 +310,15 @@ class TestBadRobots:
         assert any("'j2' has an effort limit of 0" in text for text in warnings)
         assert not any('j3' in text for text in warnings)
 
+    def test_joints_that_cannot_brake_are_named_where_limits_are_to_be_kept(self, parameters):
+        path = parameters('/**:\n  ros__parameters: {limits: {keep: true}}')
+        strong = examine(PLANAR, path)
+        assert any('can brake in every posture' in text for text in said(strong, 'OK'))
+        weak = examine(str(ROOT / 'urdf/humanoid.urdf'), path)
+        warned, = (text for text in said(weak, 'WARN') if 'brake' in text)
+        assert 'ankle_pitch' in warned
+        assert not any('brake' in text for text in said(examine(PLANAR), 'OK'))
+
     def test_a_robot_too_weak_to_stand_fails_where_it_is_to_stand(self, tmp_path, failures):
         path = tmp_path / 'weak.urdf'
         path.write_text(Path(PLANAR).read_text().replace('effort="120"', 'effort="30"'))

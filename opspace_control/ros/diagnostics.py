@@ -103,8 +103,8 @@ class Diagnostics:
         values |= {
             'cycles at an effort limit': str(facts['limited']),
             'joints at an effort limit': self._named(self._at_limit()),
-            'joints held at a limit': _held(self._controller.held_joints),
-            'accelerations missed by that': _missed(self._controller.missed_accelerations),
+            'joints held at a limit': held_in_words(self._controller.held_joints),
+            'accelerations missed by that': missed_in_words(self._controller.missed_accelerations),
             'efforts held back by their rate limit': str(self._cycle.envelope.held_back),
             'cycles with lost directions': str(facts['released']),
             'passive joints': self._named(self._controller.passive),
@@ -148,13 +148,13 @@ class Diagnostics:
                 _LOST: '; '.join([*immovable, *weak]) or 'none'}
 
 
-def _held(joints):
+def held_in_words(joints):
     """Return which joints are held at which limit, as text."""
     return ', '.join(f'{held.joint} ({"upper" if held.side > 0 else "lower"} {held.limit})'
                      for held in joints) or 'none'
 
 
-def _missed(accelerations):
+def missed_in_words(accelerations):
     """Return what each task asked for and did not get, along its axes, as text."""
     return '; '.join(f'{task} [{" ".join(f"{a:.2g}" for a in missed)}]'
                      for task, missed in accelerations.items()) or 'none'

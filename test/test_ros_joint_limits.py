@@ -1,0 +1,58 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of joints as parameters of the node, and what its diagnostics say of them; no rclpy."""
+
+import numpy as np
+import pytest
+
+from opspace_control import OpspaceError
+from opspace_control.control.controller_state import HeldJoint
+from opspace_control.ros.controller_parameters import controller_table
+from opspace_control.ros.robot import make_controller
+from opspace_control.share import share_directory
+
+ROBOT = (share_directory() / 'urdf' / 'arm_7r.urdf').read_text()
+
+
+def controller(**limits):
+    """Return the controller that parameters below ``limits`` ask for."""
+    values = {row.name: row.default for row in controller_table([])}
+    values |= {f'limits.{name}': value for name, value in limits.items()}
+    return make_controller(ROBOT, values)[0]
+
+
+def test_nothing_bounds_the_motion_unless_asked_for():
+    assert controller().limits is None
+
+
+def test_parameters_become_limits():
+    made = controller(keep=True, position_margin=0.1, velocity_kept=0.5, return_rate=50.0,
+                      approach_rate=10.0, effort_scale=0.8)
+    limits, model = made.limits, made.model
+    np.testing.assert_allclose(limits.velocity, 0.5 * model.velocity_limits)
+    np.testing.assert_allclose(limits.upper, model.upper_position_limits - 0.1)
+    assert (limits.return_rate, limits.approach_rate) == (50.0, 10.0)
+    full = controller(keep=True, velocity_kept=0.5).limits
+    assert (limits.acceleration <= full.acceleration).all()
+    assert (limits.acceleration < full.acceleration).any()
+
+
+def test_the_kept_velocity_does_not_stop_the_robot():
+    """A joint at the limit that is kept is below the one that trips."""
+    values = {row.name: row.default for row in controller_table([])}
+    assert values['limits.velocity_kept'] < values['limits.velocity_scale']
+
+
+def test_rates_that_do_not_go_together_have_a_reason():
+    with pytest.raises(OpspaceError, match='approach_rate'):
+        controller(keep=True, return_rate=20.0, approach_rate=15.0)
+
+
+def test_diagnostics_name_joints_and_what_is_missed():
+    diagnostics = pytest.importorskip('opspace_control.ros.diagnostics')
+    held = HeldJoint('elbow', 'position', 1), HeldJoint('wrist', 'effort', -1)
+    assert diagnostics.held_in_words(held) == 'elbow (upper position), wrist (lower effort)'
+    assert diagnostics.held_in_words(()) == 'none'
+    missed = {'hand': np.array([1.0, 0.0, -0.25, 0.0, 0.0, 0.0])}
+    assert diagnostics.missed_in_words(missed) == 'hand [1 0 -0.25 0 0 0]'
+    assert diagnostics.missed_in_words({}) == 'none'
