@@ -21,6 +21,7 @@ from opspace_control import (
     PostureTask,
     RobotModel,
     RobotState,
+    SimulationError,
 )
 from opspace_control.cli.robots import real_robot
 from opspace_control.simulation import SimulatedRobot
@@ -181,6 +182,14 @@ def run_goals(robot, goals=GOALS, seconds=SECONDS, **options):
     return worst
 
 
+def without_limits(robot, goals):
+    """Return the greatest velocity without limits of motion, inf if the simulation blew up."""
+    try:
+        return run_goals(robot, goals, limited=False).velocity
+    except SimulationError:
+        return np.inf
+
+
 def table(rows, goals):
     """Return a table of (Robot, Worst) in Markdown."""
     return '\n'.join([
@@ -190,8 +199,13 @@ def table(rows, goals):
         '| velocity without limits |', '|---' * 7 + '|',
         *(f'| {robot.name} | {worst.beyond:.3f}° | {100.0 * worst.velocity:.1f} % '
           f'| {100.0 * worst.effort:.1f} % | {100.0 * worst.step:.0f} % '
-          f'| {worst.solutions:.1f} | {100.0 * worst.unlimited:.0f} % |'
+          f'| {worst.solutions:.1f} | {in_words(worst.unlimited)} |'
           for robot, worst in rows)])
+
+
+def in_words(velocity):
+    """Return a velocity, in parts of its limit, as text."""
+    return f'{100.0 * velocity:.0f} %' if np.isfinite(velocity) else 'the simulation blew up'
 
 
 def main():
@@ -204,7 +218,7 @@ def main():
     for robot in ROBOTS:
         print(robot.name, file=sys.stderr, flush=True)
         worst = run_goals(robot, arguments.goals)
-        worst.unlimited = run_goals(robot, min(10, arguments.goals), limited=False).velocity
+        worst.unlimited = without_limits(robot, min(10, arguments.goals))
         print(worst, file=sys.stderr, flush=True)
         rows.append((robot, worst))
     text = table(rows, arguments.goals)

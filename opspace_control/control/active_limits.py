@@ -274,7 +274,7 @@ def resolve_within_limits(
     forget_unfit(nodes, limits, both)
     spread(nodes, states, supports, points, cycle.yields, K, Jacobian, given, given_Q)
     soften_rows(given, given_Q, constrained, rows[ASKED])
-    load_joints(nodes, states, tau_null)
+    load_joints(nodes, states, a_null, tau_null)
     for solution in range(_SOLUTIONS):
         count = hold_joints(nodes, states, limits, effort_limits, a_null, tau_null, K, felt,
                             torques, coupling, room[OWN_MOBILITY], vectors)

@@ -110,7 +110,9 @@ def feel_acceleration(nodes, node, states, felt, torque):
     for i in range(end - 1, node - 1, -1):
         if nodes[i].v_index >= 0:
             torque[nodes[i].v_index] = dot(states[i].z, states[i].S)
-        if i > node:
+        if i == node:
+            torque[nodes[i].v_index] += nodes[i].armature
+        else:
             for r in range(6):
                 states[nodes[i].parent].z[r] += states[i].z[r]
     i = nodes[node].parent
@@ -187,15 +189,15 @@ def move_joints(nodes, states, a_null, K, push, felt, held, a):
 
 
 @called
-def load_joints(nodes, states, tau):
-    """Write the joint forces, (nv,), of the links' forces ``f``, which stay as they are."""
+def load_joints(nodes, states, a, tau):
+    """Write the joint forces, (nv,), of the motion ``a`` and its forces ``f``, which stay."""
     for i in range(nodes.size):
         for r in range(6):
             states[i].z[r] = states[i].f[r]
     for i in range(nodes.size - 1, -1, -1):
         node, s = nodes[i], states[i]
         if node.v_index >= 0:
-            tau[node.v_index] = dot(s.z, s.S)
+            tau[node.v_index] = dot(s.z, s.S) + node.armature * a[node.v_index]
         for r in range(6):
             if node.parent >= 0:
                 states[node.parent].z[r] += s.z[r]

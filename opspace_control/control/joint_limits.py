@@ -13,8 +13,9 @@ from opspace_control.model import RobotState
 SHORTEST_STOP = 0.1
 # One that is too weak for its load is taken to need so long.
 LONGEST_STOP = 1.0
-# Of the effort that gravity leaves a joint, this part is for braking; the rest for other joints.
-BRAKING_SHARE = 0.5
+# Of the effort that gravity leaves a joint, this part is for braking; the rest is for what other
+# joints do to it.
+BRAKING_SHARE = 0.4
 # Postures in which that is found out.
 _POSTURES = 64
 # For a joint without a limit of velocity, rad/s or m/s.
@@ -26,9 +27,9 @@ class JointLimits:
     Limits of positions, velocities and accelerations of joints.
 
     The accelerations are what makes the others hold: a joint never goes faster than it can stop.
-    If not given they are what each joint can brake with, of the least of 64 postures: half of what
-    its effort limit leaves beyond gravity, by the inertia of all that it carries, but no more than
-    stops it from full speed in 0.1 s. ``weak`` tells where that is not much.
+    If not given they are what each joint can brake with, of the least of 64 postures: two fifths of
+    what its effort limit leaves beyond gravity, by the inertia of all that it carries, but no more
+    than stops it from full speed in 0.1 s. ``weak`` tells where that is not much.
 
     Parameters
     ----------
