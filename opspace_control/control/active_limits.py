@@ -31,10 +31,11 @@ from opspace_control.control.held_rows import (
     TORQUES,
     WISH,
     WORK,
+    feel_stack,
     hold_joints,
     load_joints,
     move_joints,
-    spread,
+    see_jacobian,
     sum_torques,
 )
 from opspace_control.control.release import decompose_level, soften_rows, solve_level
@@ -272,7 +273,9 @@ def resolve_within_limits(
     push, pull, tau_null = rows[SPARE], rows[SPARE + 1], vectors[ADVISED, :dofs]
     both = constrained == 0 and not cycle.yields
     forget_unfit(nodes, limits, both)
-    spread(nodes, states, supports, points, cycle.yields, K, Jacobian, given, given_Q)
+    feel_stack(nodes, states, supports, points, cycle.yields, K, given, given_Q)
+    if both:
+        see_jacobian(nodes, states, supports, points, Jacobian)
     soften_rows(given, given_Q, constrained, rows[ASKED])
     load_joints(nodes, states, a_null, tau_null)
     for solution in range(_SOLUTIONS):

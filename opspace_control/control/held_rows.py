@@ -11,16 +11,17 @@ answers to it is the acceleration of joint k alone.
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.dynamics.articulated_body import set_inertia
+from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.dynamics.operational_space_inertia import (
     is_group,
-    propagate_inward,
+    propagate_points,
     propagate_points_passive,
+    spread_forces,
     start_passive_propagation,
     start_propagation,
 )
-from opspace_control.dynamics.workspace import OTHER, OWN, poisoned
+from opspace_control.dynamics.workspace import CENTER, COUNTS, OTHER, OWN, poisoned
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import dot
 
@@ -45,28 +46,67 @@ def limit_room(nodes, dofs, rows):
 
 
 @called
-def spread(nodes, states, supports, points, yields, K, Jacobian, mobility, passive_mobility):
-    """Write Λ⁻¹ (and Q) anew, what each joint feels of the unit wrenches, K, and the Jacobian."""
+def feel_stack(nodes, states, supports, points, yields, K, mobility, passive_mobility):
+    """Write Λ⁻¹ (and Q) anew, lower triangles, and what each joint feels of unit wrenches, K."""
     for i in range(nodes.size):
         set_inertia(nodes, i, states)
-    propagate_inward(nodes, supports, states, points, K, mobility)
+        for r in range(6):
+            for k in range(3):
+                states[i].F[r, k] = states[i].FP[r, k] = 0.0
     for e in range(points.size):
         start_propagation(points, e)
         start_passive_propagation(points, e)
-        for i in range(nodes.size):
-            for r in range(6):
-                t = 1.0 if points[e].joints[r] == i else 0.0
-                if not is_group(points[e]):
-                    for k in range(6):
-                        if supports[i, e] & OWN:
-                            t += points[e].Psi[k, r] * states[i].S[k]
-                        if supports[i, e] & OTHER:
-                            t += points[e].Psi_other[k, r] * states[i].S[k]
-                Jacobian[i, 6 * e + r] = t
+    K[:] = 0.0
+    mobility[:] = 0.0
     passive_mobility[:] = 0.0
-    if yields:
-        for i in range(nodes.size - 1, -1, -1):
+    for i in range(nodes.size - 1, -1, -1):
+        eliminate_node(nodes, i, states)
+        propagate_points(nodes, i, supports, states, points, mobility)
+        for e in range(points.size):
+            if supports[i, e] and nodes[i].status != LOCKED:
+                for r in range(6):
+                    K[i, 6 * e + r] = points[e].K[r]
+        if yields:
             propagate_points_passive(nodes, i, supports, states, points, passive_mobility)
+
+
+@called
+def see_jacobian(nodes, states, supports, points, Jacobian):
+    """Write the Jacobian of the stack, (n, k): what each joint feels if no other gives way."""
+    Jacobian[:] = 0.0
+    for e in range(points.size):
+        point = points[e]
+        start_propagation(points, e)
+        for i in range(nodes.size - 1, -1, -1):
+            s, row = states[i], Jacobian[i]
+            for r in range(6):
+                if point.joints[r] == i:
+                    row[6 * e + r] = 1.0
+            if is_group(point):
+                continue
+            if supports[i, e] & CENTER:
+                see_center(nodes, i, supports[i, e], states, point, row[6 * e:6 * e + 3])
+                continue
+            for r in range(6):
+                for k in range(6):
+                    if supports[i, e] & OWN:
+                        row[6 * e + r] += point.Psi[k, r] * s.S[k]
+                    if supports[i, e] & OTHER:
+                        row[6 * e + r] += point.Psi_other[k, r] * s.S[k]
+
+
+@inlined
+def see_center(nodes, i, support, states, point, row):
+    """Write what joint i feels of unit forces at a centre of mass, which its bodies carry, FP."""
+    s, parent = states[i], nodes[i].parent
+    if support & COUNTS:
+        spread_forces(nodes[i].mass / point.mass, point.axes, s.c, s.FP)
+    for k in range(3):
+        for r in range(6):
+            row[k] += s.FP[r, k] * s.S[r]
+            if parent >= 0:
+                states[parent].FP[r, k] += s.FP[r, k]
+            s.FP[r, k] = 0.0
 
 
 @inlined

@@ -4,14 +4,25 @@
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.active_limits import ROUNDING
-from opspace_control.control.stack import base_wrench
+from opspace_control.control.stack import add_force, base_wrench
 from opspace_control.dynamics.operational_space_inertia import is_group
+from opspace_control.dynamics.workspace import COUNTS
 from opspace_control.model.nodes import ACTIVE, LOCKED
 from opspace_control.spatial.vectors import add_wrench, dot
 
 
 @inlined
-def push_links(nodes, states, points, push, joint_force, wrench):
+def push_center(nodes, states, supports, e, mass, wrench):
+    """Write a force at a centre of mass to all its bodies, ``z``, by their parts of the mass."""
+    for i in range(nodes.size):
+        if supports[i, e] & COUNTS:
+            share = nodes[i].mass / mass
+            add_force(states[i].c, share * wrench[0], share * wrench[1], share * wrench[2],
+                      states[i].z)
+
+
+@inlined
+def push_links(nodes, states, points, supports, push, joint_force, wrench):
     """Write the stack's forces, (k,), to the links they act on, ``z``, and to joints, (nv,)."""
     for k in range(joint_force.size):
         joint_force[k] = 0.0
@@ -26,6 +37,9 @@ def push_links(nodes, states, points, push, joint_force, wrench):
                     joint_force[nodes[point.joints[r]].v_index] += push[6 * e + r]
             continue
         base_wrench(point, push, 6 * e, wrench)
+        if point.whole:
+            push_center(nodes, states, supports, e, point.mass, wrench)
+            continue
         if point.frame.node >= 0:
             add_wrench(point.p, wrench, states[point.frame.node].z)
         if point.other.node >= 0:
@@ -35,13 +49,13 @@ def push_links(nodes, states, points, push, joint_force, wrench):
 
 
 @called
-def answer_pushes(nodes, states, felt, points, push, joint_force, wrench, a_null, a):
+def answer_pushes(nodes, states, felt, points, supports, push, joint_force, wrench, a_null, a):
     """
     Write how joints accelerate, (nv,), by the motion advised and the stack's forces, (k,): O(n).
 
     Needs the articulated inertias of all nodes that are felt; what is not felt does not answer.
     """
-    push_links(nodes, states, points, push, joint_force, wrench)
+    push_links(nodes, states, points, supports, push, joint_force, wrench)
     for k in range(a.size):
         a[k] = a_null[k]
     for i in range(nodes.size - 1, -1, -1):
