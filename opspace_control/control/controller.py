@@ -158,11 +158,9 @@ class OperationalSpaceController(ControllerState):
             self._posture_acceleration, *poisoned((3, model.nv)),
             self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
             np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
-        self._kernel = control_cycle
-        self.limits = limits
+        self._kernel, self.limits, self._compute = control_cycle, limits, None
         if limits is not None:
             self._bind_limits(limits, nodes, rows)
-        self._compute = None
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
         """

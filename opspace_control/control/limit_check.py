@@ -4,7 +4,8 @@
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.active_limits import ROUNDING
-from opspace_control.control.stack import add_force, base_wrench
+from opspace_control.control.stack import base_wrench
+from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.operational_space_inertia import is_group
 from opspace_control.dynamics.workspace import COUNTS
 from opspace_control.model.nodes import ACTIVE, LOCKED
