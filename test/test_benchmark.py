@@ -89,3 +89,10 @@ def test_unknown_section():
     done = bench('tea')
     assert done.returncode == 2
     assert "no section 'tea'" in done.stderr
+
+
+def test_dynamics_at_a_lower_rate_cost_accuracy(module):
+    """What doc/performance.md says of the two levels of [K87] (4.13)."""
+    errors = module('two_rates').effort_errors((500, 50))
+    assert 1e-4 < errors[500] < 0.005
+    assert 0.01 < errors[50] < 0.06
