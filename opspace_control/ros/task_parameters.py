@@ -23,9 +23,6 @@ TASK = (
     Parameter('joints', 'string_array', [],
               'Joints of a task of type joint, for which of the rest only priority, kp and kd, one '
               'number for all of them, and max_velocity count.'),
-    Parameter('max_velocity', 'double', 1.0,
-              'Highest speed of a joint on the way to a goal, type joint.', 'rad/s or m/s', 1e-3,
-              math.inf, read_only=False),
     Parameter('frame', 'string', '',
               'Link that the task moves. Empty: the link of the same name as the task.'),
     Parameter('priority', 'integer', 0,
@@ -58,6 +55,9 @@ TASK = (
               'm/s', 1e-3, math.inf, read_only=False),
     Parameter('max_angular_velocity', 'double', 1.5, 'Highest rate of turn on the way to a goal.',
               'rad/s', 1e-3, math.inf, read_only=False),
+    Parameter('max_velocity', 'double', 1.0,
+              'Highest speed of a joint on the way to a goal, type joint.', 'rad/s or m/s', 1e-3,
+              math.inf, read_only=False),
     Parameter('trajectory', 'string', 'direct',
               'How the goal gets to where it is sent. direct: it is there at once. ruckig: it '
               'travels, straight from rest, within highest velocity, acceleration and jerk, also '
