@@ -93,7 +93,8 @@ class Carriers:
     def hold(self, kind='rigid'):
         """Let the effectors take hold, and tell the controller."""
         for k, effector in enumerate(self.effectors):
-            self.robot.grip(effector, self.object, rigid=k == 0 or kind == 'rigid')
+            rigid = kind == 'rigid' or (k == 0 and kind == 'point')
+            self.robot.grip(effector, self.object, rigid=rigid)
         self._held = True
         self.engage()
 

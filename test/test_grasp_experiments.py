@@ -152,7 +152,7 @@ def test_real_robots_lift_a_box(name, moves):
     assert abs(seen.tensions + 20.0).max() < 0.2
 
 
-def perform(asked):
+def perform(asked, kind='rigid'):
     """Do an experiment of the showcase in lock-step; return its findings, `Carried`, scene."""
     boxes = asked.boxes()
     size, pose = boxes['box']['size'], boxes['box']['pose']
@@ -164,14 +164,14 @@ def perform(asked):
         robot.path(), robot.hands, [Box(name, **box) for name, box in boxes.items()],
         Payload.of_box(asked.mass, size), robot.start, squeeze=asked.squeeze, locked_joints=locked,
         joint_friction=robot.joint_friction, posture=PostureTask(kp=asked.posture_kp),
-        gravity=not robot.weightless, axes=robot.axes, **limits)
+        gravity=not robot.weightless, axes=robot.axes, kind=kind, **limits)
     plan = asked.plan(np.array([scene.controller.tasks[name].pose for name in robot.hands]))
     reach = Reach(SimulatedRobot(robot.path().read_text()), robot.hands, asked.axes)
     lift, still = list(asked.moves), [scene.disengage, scene.release]
     seen = [scene.run(plan.starts[0])]
     for number in range(len(plan.goals)):
         if number == 0:
-            scene.hold()
+            scene.hold(kind)
         elif lift:
             *shift, yaw = lift.pop(0)
             place = np.add(pose[:3], shift)
@@ -206,6 +206,21 @@ def test_what_the_showcase_shows(asked):
     for before, after in switches:
         efforts = np.concatenate([before.efforts[-1:], after.efforts])
         assert abs(np.diff(efforts, axis=0)).max() < 0.5  # N·m in a millisecond
+
+
+def test_three_fingertips_carry_a_plate():
+    """No hand holds its direction: it goes and turns where it is sent, squeezed as asked."""
+    (asked,) = (one for one in CARRIED if one.name == 'plate')
+    findings, seen, scene = perform(replace(asked, seconds=1.5), kind='fingertips')
+    turned, others = findings[1], [findings[0], *findings[2:]]
+    assert all(finding.met for finding in others), '\n' + '\n'.join(map(str, findings))
+    assert turned.value > 10.0  # the hands, which turn as they like, not the plate
+    for part in seen[2:len(asked.moves) + 2]:
+        distance, angle = part.misses()
+        assert distance[-1] < 2e-3
+        assert np.degrees(angle[-1]) < 0.3
+        assert abs(part.tensions + asked.squeeze).max() < 0.05 * asked.squeeze
+    assert not scene.grasp.wrenches[:, 3:].any()
 
 
 class TestObjectAgainstTheWorld:

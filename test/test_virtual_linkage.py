@@ -126,8 +126,14 @@ def test_fingertips_exert_no_moments(name):
     assert not linkage.internal(wrenches)[1][1:].any()
     alone = linkage.wrenches(tensions=tensions, moments=moments)
     assert abs(linkage.resultant(alone)).max() < 1e-12
-    with pytest.raises(ModelError, match='No grasp can exert a moment'):
-        VirtualLinkage(points, False)
+    fingertips = VirtualLinkage(points, False)
+    wrenches = fingertips.wrenches(resultant, tensions)
+    assert not wrenches[:, 3:].any()
+    missing = resultant - fingertips.resultant(wrenches)
+    assert fingertips.line.any() == (name in ('line', 'row'))
+    np.testing.assert_allclose(missing[:3], 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.cross(missing[3:], fingertips.line)
+                               if fingertips.line.any() else missing[3:], 0.0, atol=1e-12)
 
 
 def test_the_printed_matrix_holds_for_forces_at_one_point_alone():

@@ -108,6 +108,8 @@ def make_stack(model, constraints, tasks):
                   else make_center_point(model, task.frame or None)
                   if isinstance(task, CenterOfMassTask)
                   else make_points(model, [task.frame], [task.reference])[0])
+        if not in_group and task.unattached:
+            points['frame']['node'] = WORLD
         points['record'] = counts[in_group] + np.arange(points.size)
         counts[in_group] += points.size
         parts.append(points)

@@ -142,7 +142,8 @@ class OperationalSpaceController(ControllerState):
         held, rows = 6 * len(constraints), 6 * points.size
         self.payloads = Payloads(model, nodes)
         holds, grips = bind_grasps(grasps, model, operational, constraints,
-                                   operational_frames(points, len(constraints)), self.payloads)
+                                   operational_frames(points, len(constraints)), self.payloads,
+                                   lambda: self.passive)
         bound = bind_constraints(constraints, points['other'][:len(constraints)])
         bind_contacts(constraints, model, operational)
         self._gradual = gradual_numbers(

@@ -14,6 +14,7 @@ from opspace_control.control.active_limits import (
     moving_forces,
     resolve_within_limits,
 )
+from opspace_control.control.fingertip_law import lead_effectors
 from opspace_control.control.limit_check import answer_pushes, note_efforts, within_limits
 from opspace_control.control.limit_law import bound_posture
 from opspace_control.control.limits import limit_efforts
@@ -157,7 +158,8 @@ def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
 @inlined
 def see_points(
         cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
-        joint_tasks, passive_dofs, a_null, passive_torque, rows, squares, q, v):
+        joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares, small,
+        q, v):
     """See where everything is and how q̈_null moves it, what is asked for, and what moves it."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     if cycle.floating_base:
@@ -169,6 +171,9 @@ def see_points(
         let_go(nodes, states, yields, passive_torque, a_null)
     stack_points(cycle, nodes, states, yields, points, supports, constraints, tasks, sensors,
                  joint_tasks, q, v, a_null, rows)
+    if grasps.size > 0:
+        lead_effectors(cycle, grasps, grips, states, points, constraints, tasks, sensors, rows,
+                       small)
     sum_mobility(cycle, nodes, states, felt, points, supports, squares)
 
 
@@ -221,7 +226,8 @@ def control_cycle(
     cycle.dt = dt
     demand_posture(nodes, dofs, posture, q, v, a_null)
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
-               joint_tasks, passive_dofs, a_null, passive_torque, rows, squares, q, v)
+               joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
+               small, q, v)
     resolve_stack(cycle, 6 * constraints.size, points, tasks, levels, rows, squares, orders, small,
                   Lambda_inverse)
     move_joints_by_forces(
@@ -247,7 +253,8 @@ def limited_cycle(
     demand_posture(nodes, dofs, posture, q, v, a_null)
     bound_posture(nodes, limits, cycle.return_rate, cycle.approach_rate, q, v, a_null)
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
-               joint_tasks, passive_dofs, a_null, passive_torque, rows, squares, q, v)
+               joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
+               small, q, v)
     resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse)
     moving_forces(rows, held, rows[SPARE])
     answer_pushes(nodes, states, felt, points, supports, rows[SPARE], joint_force, rows[SPARE + 1],

@@ -7,7 +7,12 @@ import numpy as np
 from opspace_control.control.constraint import Constraint
 from opspace_control.control.grasp_arguments import KINDS, check_grasp
 from opspace_control.control.grasp_law import GRASP, GRIP, WAYS
-from opspace_control.control.grasp_places import check_together, object_pose, transform
+from opspace_control.control.grasp_places import (
+    check_fingertips,
+    check_together,
+    object_pose,
+    transform,
+)
 from opspace_control.control.grasp_state import GraspState
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 from opspace_control.errors import ControlError
@@ -27,7 +32,7 @@ class Grasp(GraspState):
     Parameters
     ----------
     effectors : sequence of str
-        Two or more links. The first one carries the object: its grip must be rigid.
+        Two or more links. The first one carries the object, in a rigid grip; but for fingertips.
     name : str
         Key in ``controller.grasps``, and of the object's task.
     payload : Payload, optional
@@ -38,7 +43,8 @@ class Grasp(GraspState):
         parallel to the base's at the time.
     kind : str
         ``rigid``: no other effector can turn in its grip either. ``point``: these hold their place
-        alone.
+        alone. ``fingertips``: so does the first. Two fingertips cannot turn the object about their
+        line: there it does as it likes. Joints that carry fingertips need their drives.
     friction : float
         Coefficient on which all grips rely; inf where they cannot slip.
     friction_margin : float
@@ -68,7 +74,7 @@ class Grasp(GraspState):
     task : PoseTask
         Its poses are those of the object. It is off while the grasp is.
     constraints : tuple of Constraint
-        One for each effector but the first.
+        One for each effector, but for a first one that carries the object.
 
     Raises
     ------
@@ -89,13 +95,17 @@ class Grasp(GraspState):
         self._poses = grasp_poses if grasp_poses is None else [
             transform(*read_pose(pose, f"grasp '{name}'")) for pose in grasp_poses]
         self._tolerance = tuple(tolerance)
-        self._turning = np.array([i == 0 or kind == 'rigid' for i in range(len(self.effectors))])
+        self._carrier = None if kind == 'fingertips' else self.effectors[0]
+        self._turning = np.array([effector == self._carrier or kind == 'rigid'
+                                  for effector in self.effectors])
         self.constraints = tuple(
-            Constraint(effector, self.effectors[0], name=f'{name}/{effector}', axes=KINDS[kind])
-            for effector in self.effectors[1:])
+            Constraint(effector, self._carrier, name=f'{name}/{effector}', axes=KINDS[kind])
+            for effector in self.effectors if effector != self._carrier)
         self.set_drift_gains(drift_kp, drift_kd)
         self.task = PoseTask(self.effectors[0], name=name, **gains) if task is None else task
         self.task.enabled = False
+        if self._carrier is None:
+            self.task.unattached = True
         self._record = np.zeros(1, GRASP)[0]
         self._grips = np.zeros(len(self.effectors), GRIP)
         self._grips['friction'] = friction / friction_margin
@@ -134,13 +144,11 @@ class Grasp(GraspState):
         check_together(self, twists.reshape(-1, 6), poses, self._turning)
         inverse = np.linalg.inv(pose)
         places = [inverse @ effector for effector in poses]
+        if self._carrier is None:
+            check_fingertips(self, home.model, state, home.passive())
         self._record['width'] = 0
         self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
-        carried = np.linalg.inv(poses[0]) @ pose
-        link = home.model.frames[home.model.frame_index(self.effectors[0])]
-        home.frame['rotation'] = link['rotation'] @ carried[:3, :3]
-        home.frame['position'] = link['position'] + link['rotation'] @ carried[:3, 3]
-        self._in_link = carried
+        self._place_frame(poses[0], pose)
         self._load_home()
         self._fill_grips()
         self._displaced = tuple(task for task in home.tasks if task.enabled)
@@ -160,7 +168,8 @@ class Grasp(GraspState):
         for constraint in self.constraints:
             constraint.open()
         self.task.enabled = False
-        self._bound().payloads.put(self.name, self.effectors[0], None)
+        if self._carrier is not None:
+            self._bound().payloads.put(self.name, self._carrier, None)
         for task in self._displaced:
             task.clear_target()
             task.enabled = True
@@ -258,17 +267,33 @@ class Grasp(GraspState):
         if self.engaged:
             self._load_home()
 
+    def _place_frame(self, first, pose):
+        """Say where the object is, (4, 4), whose first effector is at ``first``."""
+        frame, model = self._home.frame, self._home.model
+        if self._carrier is None:
+            frame['rotation'] = pose[:3, :3]
+            return
+        self._in_link = carried = np.linalg.inv(first) @ pose
+        link = model.frames[model.frame_index(self._carrier)]
+        frame['rotation'] = link['rotation'] @ carried[:3, :3]
+        frame['position'] = link['position'] + link['rotation'] @ carried[:3, 3]
+
     def _load_home(self):
-        """Let the first effector carry the object."""
+        """Let the first effector carry the object; fingertips are only told what it takes."""
         body, record = self._payload, self._record
         record['mass'], record['center'] = body.mass, body.center_of_mass
         record['inertia'] = body.inertia
+        if self._carrier is None:
+            return
         self._bound().payloads.put(self.name, self.effectors[0],
                                    body.moved(self._in_link[:3, :3], self._in_link[:3, 3]))
 
     def _fill_grips(self):
         """Write what depends on the linkage and on the internal forces."""
         linkage, grips = self._linkage, self._grips
+        grips['place'] = linkage.points
+        self._record['middle'], self._record['turn'] = linkage.middle, linkage.turn
+        self._record['line'] = linkage.line
         grips['share'] = np.array([linkage.wrenches(unit) for unit in np.eye(6)]).transpose(1, 2, 0)
         tensions, moments = self._internal
         grips['internal'] = linkage.wrenches(

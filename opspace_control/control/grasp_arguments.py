@@ -7,8 +7,9 @@ import numpy as np
 from opspace_control.errors import ControlError
 from opspace_control.model import Payload
 
-# What the grips of all effectors but the first hold.
-KINDS = {'rigid': ('x', 'y', 'z', 'rx', 'ry', 'rz'), 'point': ('x', 'y', 'z')}
+# What the grips of all effectors hold; but for fingertips the first one is rigid in any case.
+KINDS = {'rigid': ('x', 'y', 'z', 'rx', 'ry', 'rz'), 'point': ('x', 'y', 'z'),
+         'fingertips': ('x', 'y', 'z')}
 
 
 def check_grasp(grasp, payload, poses, kind, friction, margin, tolerance):

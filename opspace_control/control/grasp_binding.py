@@ -16,9 +16,10 @@ class Home(NamedTuple):
     frame: object    # FRAME record of the object's point
     payloads: object
     tasks: tuple     # of its effectors, which it displaces
+    passive: object  # returns which joints have no drive
 
 
-def bind_grasps(grasps, model, tasks, constraints, frames, payloads):
+def bind_grasps(grasps, model, tasks, constraints, frames, payloads, passive):
     """
     Move the data of grasps into arrays, for a controller.
 
@@ -36,6 +37,8 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads):
         Of the tasks' points.
     payloads : Payloads
         Of the controller.
+    passive : callable
+        Returns which joints have no drive, (nv,) of bool.
 
     Returns
     -------
@@ -55,9 +58,11 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads):
         record['task'], record['first'], record['end'] = number, first, end
         own = grips[first:end]
         own[:] = grasp._grips
-        own['constraint'] = [-1, *(constraints.index(held) for held in grasp.constraints)]
+        numbers = [constraints.index(held) for held in grasp.constraints]
+        own['constraint'] = [-1] * (len(own) - len(numbers)) + numbers
         grasp._record, grasp._grips = record, own
-        grasp._home = Home(model, frames[number], payloads, tuple(
-            task for task in tasks if task is not grasp.task and task.frame in grasp.effectors))
+        displaced = tuple(
+            task for task in tasks if task is not grasp.task and task.frame in grasp.effectors)
+        grasp._home = Home(model, frames[number], payloads, displaced, passive)
         first = end
     return records, grips

@@ -32,6 +32,9 @@ GRASP = np.dtype([
     ('strongest', np.float64),         # and at most, where friction wants more
     ('resultant', np.float64, (6,)),   # of all grips, on the object, about its origin, N and N m
     ('squeezed', np.float64),          # the squeeze of the last cycle, N
+    ('middle', np.float64, (3,)),      # of the grips, from the object's origin, m
+    ('line', np.float64, (3,)),        # about which nothing turns the object, if there is one
+    ('turn', np.float64, (3, 3)),      # pseudo-inverse of their leverage about it, 1/m²
     ('relief', np.float64),            # how much internal forces spare the drives, from 0 to 1
     ('eased', np.float64),             # how much the squeeze is among them, from 0 to 1
     ('width', np.int64),               # how many they are, the squeeze being the last
@@ -40,6 +43,7 @@ GRASP = np.dtype([
 # One effector's grip. Vectors are in the object's axes.
 GRIP = np.dtype([
     ('constraint', np.int64),          # number of the one that holds it, -1 for who carries
+    ('place', np.float64, (3,)),       # where it is on the object, m
     ('share', np.float64, (6, 6)),     # its wrench for a resultant
     ('internal', np.float64, (6,)),    # its part of internal forces, N and N m
     ('pattern', np.float64, (6,)),     # and of those of a squeeze of 1 N
@@ -115,6 +119,34 @@ def balance_object(grasp, R, gravity, a, w):
     for r in range(3):
         resultant[r] += a[2, r]
         resultant[3 + r] += a[3, r]
+
+
+@inlined
+def swing_object(grasp, R, gravity, a, w):
+    """
+    Let an object swing about the line of two fingertips, which have no moment about it.
+
+    How it is to turn about the line, in ``a``, becomes how it does; the resultant follows.
+    """
+    m, axis, c, f = grasp.mass, grasp.line, grasp.center, grasp.resultant
+    moment = inertia = along = distance = 0.0
+    for r in range(3):
+        i, j = (r + 1) % 3, (r + 2) % 3
+        d = c[r] - grasp.middle[r]
+        along += axis[r] * d
+        distance += d * d
+        moment += axis[r] * (f[3 + r] - grasp.middle[i] * f[j] + grasp.middle[j] * f[i])
+        for k in range(3):
+            inertia += axis[r] * grasp.inertia[r, k] * axis[k]
+    inertia += m * (distance - along * along)
+    if inertia <= 0.0:
+        return
+    for r in range(3):
+        i, j = (r + 1) % 3, (r + 2) % 3
+        a[1, r] -= moment / inertia * axis[r]
+        # The line itself stays where it is to be.
+        a[0, r] += moment / inertia * (axis[i] * grasp.middle[j] - axis[j] * grasp.middle[i])
+    balance_object(grasp, R, gravity, a, w)
 
 
 @inlined

@@ -74,9 +74,49 @@ def check_together(grasp, twists, seen, turning):
         If one moves against the first.
 
     """
-    first, *others = twists
-    for effector, pose, twist, turns in zip(
-            grasp.effectors[1:], seen[1:], others, turning[1:], strict=True):
+    arms = [pose[:3, 3] - seen[0][:3, 3] for pose in seen]
+    first, others = twists[0], f"'{grasp.effectors[0]}'"
+    if not turning[0]:
+        # Fingertips: as one body that moves as they do, in the least squares.
+        rows = np.vstack([np.hstack([np.eye(3), np.cross(np.eye(3), arm).T]) for arm in arms])
+        first = np.linalg.lstsq(rows, twists[:, :3].ravel(), rcond=1e-9)[0]
+        others = 'the others'
+    for effector, arm, twist, turns in zip(
+            grasp.effectors, arms, twists, turning, strict=True):
         carried = first.copy()
-        carried[:3] += np.cross(first[3:], pose[:3, 3] - seen[0][:3, 3])
-        check_still(grasp.name, effector, twist - carried, turns, f"'{grasp.effectors[0]}'")
+        carried[:3] += np.cross(first[3:], arm)
+        check_still(grasp.name, effector, twist - carried, turns, others)
+
+
+def check_fingertips(grasp, model, state, passive):
+    """
+    Refuse fingertips that could not do what they are told.
+
+    Parameters
+    ----------
+    grasp : Grasp
+        Without a carrier.
+    model, state : RobotModel, RobotState
+        Of the robot.
+    passive : (nv,) array of bool
+        Which joints have no drive.
+
+    Raises
+    ------
+    ControlError
+        If one of these carries an effector, or the object is to yield like a spring.
+
+    """
+    carrying = abs(model.jacobian(state, grasp.effectors)).max(axis=0) > 0.0
+    limp = [name for name, one, other in zip(model.dof_names, carrying, passive, strict=True)
+            if one and other]
+    if limp:
+        raise ControlError(
+            f"Grasp '{grasp.name}': {', '.join(limp)} has no drive.", grasp=grasp.name,
+            cure='Fingertips need drives at all joints that carry them. Let the first effector '
+            'hold the object rigidly.')
+    if grasp.task.mode == 'impedance':
+        raise ControlError(
+            f"Grasp '{grasp.name}': an object in fingertips cannot yield like a spring.",
+            grasp=grasp.name,
+            cure="Take mode 'decoupled', or let the first effector hold it rigidly.")

@@ -17,6 +17,7 @@ from opspace_control.control.grasp_law import (
     keep_off_passive_joints,
     plan_grips,
     read_acceleration,
+    swing_object,
 )
 from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
@@ -116,7 +117,7 @@ def stack_points(cycle, nodes, states, yields, points, supports, constraints, ta
                 move_point(points, e, states)
             if e < constraints.size:
                 stack_constraint(constraints[record], points, e, cycle, states, yields, rows)
-            else:
+            elif not tasks[record].unattached:
                 if tasks[record].relative:
                     move_in_other(points, e, states)
                 stack_task(tasks[record], points, e, cycle, states, sensors, rows)
@@ -270,6 +271,8 @@ def share_loads(cycle, grasps, grips, constrained, tasks, points, rows, squares,
             environment[r] = rows[PUSH, 6 * e + r] - rows[MOVING, 6 * e + r]
         read_acceleration(tasks[grasp.task], point, environment, cycle.motion, cycle.rate)
         balance_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
+        if grasp.line.any():
+            swing_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
         plan_grips(grasp, grips)
         exert_grips(grasp, grips, point.R, rows[ASKED], rows[REACTION], exerted)
     if cycle.yields:

@@ -40,7 +40,8 @@ class VirtualLinkage:
     points : (N, 3) array_like
         Two or more grasp points in the object's frame, m.
     turning : (N,) array_like of bool, optional
-        Which grasps can exert moments, one at least; all if not given. A fingertip cannot.
+        Which grasps can exert moments; all if not given. A fingertip cannot: where none can, and
+        all are on one line, nothing turns the object about it.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class VirtualLinkage:
     Raises
     ------
     ModelError
-        For fewer than two grasps, two at one place, or none that can turn the object.
+        For fewer than two grasps, or two at one place.
 
     """
 
@@ -64,9 +65,7 @@ class VirtualLinkage:
                              cure='Give two or more points (N, 3).', value=points)
         self.points = points
         self.turning = np.broadcast_to(np.array(turning, bool), len(points))
-        if not self.turning.any():
-            raise ModelError('No grasp can exert a moment.', value=turning,
-                             cure='Let the effector that carries the object hold it rigidly.')
+        self._turners = max(int(self.turning.sum()), 1)
         self.members = members(len(points))
         lines = np.array([points[j] - points[i] for i, j in self.members])
         lengths = np.linalg.norm(lines, axis=1)
@@ -86,7 +85,8 @@ class VirtualLinkage:
         eigenvalues, vectors = np.linalg.eigh(leverage)
         turned = vectors[:, eigenvalues > _COLLINEAR * square]
         self._turn = np.linalg.pinv(leverage, rcond=_COLLINEAR, hermitian=True)
-        self._about_line = np.eye(3) - turned @ turned.T  # what forces cannot turn
+        self._about_line = np.zeros((3, 3)) if turned.shape[1] == 3 else (
+            np.eye(3) - turned @ turned.T)  # what forces cannot turn
 
     def resultant(self, wrenches):
         """
@@ -121,7 +121,7 @@ class VirtualLinkage:
         """
         wrenches = np.asarray(wrenches, float)
         moments = np.where(self.turning[:, None], wrenches[:, 3:], 0.0)
-        common = self._about_line @ moments.sum(axis=0) / self.turning.sum()
+        common = self._about_line @ moments.sum(axis=0) / self._turners
         moments -= np.outer(self.turning, common)
         return self._strain @ wrenches[:, :3].ravel(), moments
 
@@ -154,7 +154,7 @@ class VirtualLinkage:
         result[:, :3] = force / N + np.cross(self._turn @ missing, self._arms)
         result[:, :3] += (self._members @ tensions).reshape(N, 3)
         result[:, 3:] = moments + np.outer(
-            self.turning, self._about_line @ missing / self.turning.sum())
+            self.turning, self._about_line @ missing / self._turners)
         return result
 
     def internal_basis(self, tensions=True, moments=True):
@@ -183,6 +183,23 @@ class VirtualLinkage:
             (np.concatenate(parts) / lengths).reshape(-1, 6 * N), full_matrices=False)
         basis = basis[sizes > 1e-9 * sizes.max(initial=0.0)]
         return basis.reshape(-1, N, 6) * lengths
+
+    @property
+    def middle(self):
+        """Of the grasp points, (3,), m."""
+        return self._center.copy()
+
+    @property
+    def line(self):
+        """Direction (3,) of the line about which nothing turns the object; zeros if none."""
+        if self.turning.any() or not self._about_line.any():
+            return np.zeros(3)
+        return np.linalg.eigh(self._about_line)[1][:, -1]
+
+    @property
+    def turn(self):
+        """Pseudo-inverse of the points' leverage ``Σ |u|² − u uᵀ`` about it, (3, 3), 1/m²."""
+        return self._turn.copy()
 
     @property
     def grasp_matrix(self):

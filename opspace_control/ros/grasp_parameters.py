@@ -9,11 +9,13 @@ from opspace_control.ros.task_parameters import TASK
 
 _EFFECTORS = Parameter(
     'effectors', 'string_array', [],
-    'Links that grasp, two or more. The first one carries the object, in a rigid grip.')
+    'Links that grasp, two or more. The first one carries the object, in a rigid grip, but for '
+    'fingertips.')
 _KIND = Parameter(
     'kind', 'string', 'rigid',
-    'What the other grips hold: rigid, the object cannot turn in them; point, only their place.',
-    choices=('rigid', 'point'))
+    'What the other grips hold: rigid, the object cannot turn in them; point, only their place; '
+    'fingertips, so do all, the first one too. Two of these leave it to turn about their line.',
+    choices=('rigid', 'point', 'fingertips'))
 
 # What the object's task does not have in common with any other, or not with the same values. Forces
 # are controlled open loop: a sensor at a wrist feels the internal ones too.

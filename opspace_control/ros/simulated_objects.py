@@ -106,7 +106,9 @@ class SimulatedObjects:
         if not links:
             raise RosInterfaceError(f'{grasp}: no link grasps.', name=grasp,
                                     cure=f'Name the links in {grasp}.effectors.')
-        rigid = parameters[f'{grasp}.kind'] == 'rigid'
+        kind = parameters[f'{grasp}.kind']
+        carrier = links[0] if kind == 'point' and held in self._robot.objects else None
+        rigid = [kind == 'rigid' or link == carrier for link in links]
         return partial(self._set, grasp, [(link, held) for link in links], rigid,
                        parameters[f'{grasp}.reach'])
 
@@ -132,8 +134,8 @@ class SimulatedObjects:
         """Close or open the grips of a grasp, if they are not so."""
         if on and grasp not in self._closed:
             self._check_reach(pairs, reach)
-            for link, held in pairs:
-                self._robot.grip(link, held, rigid=rigid)
+            for (link, held), turns_along in zip(pairs, rigid, strict=True):
+                self._robot.grip(link, held, rigid=turns_along)
             self._closed[grasp] = pairs
         elif not on:
             for link, held in self._closed.pop(grasp, ()):

@@ -92,8 +92,9 @@ OBJECT = (
 GRASP = (
     Parameter('effectors', 'string_array', [], 'Links that grasp.'),
     Parameter('kind', 'string', 'rigid',
-              'What a grip holds: rigid, the object cannot turn in it; point, only its place.',
-              choices=('rigid', 'point')),
+              'What a grip holds: rigid, the object cannot turn in it; point, only its place, but '
+              'for the first one on an object; fingertips, that one too.',
+              choices=('rigid', 'point', 'fingertips')),
     Parameter('object', 'string', '',
               'Object or link that is grasped. Empty: the first of the effectors, which holds '
               'what the others grasp.'),

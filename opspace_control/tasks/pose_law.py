@@ -17,6 +17,7 @@ from opspace_control.tasks.specification_law import insistence, place_axes, take
 # in that of its other link. Vectors are in its axes, or, where the row says so, along the task's
 # axes: those of its specification frames.
 POSE_TASK = np.dtype([
+    ('unattached', np.bool_),            # its frame follows no link: an object in fingertips
     ('relative', np.bool_),              # in the frame of the point's other link, which moves, and
                                          # along its axes, instead of the base's
     ('axes_node', np.int64, (2,)),       # that carries the axes of translation, of rotation

@@ -129,6 +129,15 @@ class OperationalTask(RankedTask):
         return model.jacobian(state, [self.frame])
 
     @property
+    def unattached(self):
+        """Whether the task's frame follows no link: the object in a grasp by fingertips."""
+        return bool(self._record['unattached'])
+
+    @unattached.setter
+    def unattached(self, value):
+        self._record['unattached'] = value
+
+    @property
     def wrench(self):
         """Force and moment commanded at the last cycle, (6,), N and N·m, base axes."""
         return self._record['wrench'].copy()
