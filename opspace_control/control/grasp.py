@@ -5,8 +5,14 @@
 import numpy as np
 
 from opspace_control.control.constraint import Constraint
-from opspace_control.control.grasp_arguments import KINDS, check_grasp
-from opspace_control.control.grasp_law import GRASP, GRIP, WAYS
+from opspace_control.control.grasp_arguments import (
+    KINDS,
+    check_grasp,
+    check_ways,
+    read_internal_forces,
+)
+from opspace_control.control.grasp_binding import fill_grips
+from opspace_control.control.grasp_law import GRASP, GRIP
 from opspace_control.control.grasp_places import (
     check_fingertips,
     check_together,
@@ -150,7 +156,7 @@ class Grasp(GraspState):
         self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
         self._place_frame(poses[0], pose)
         self._load_home()
-        self._fill_grips()
+        fill_grips(self._record, self._grips, self._linkage, self._internal)
         self._displaced = tuple(task for task in home.tasks if task.enabled)
         for task in self._displaced:
             task.enabled = False
@@ -195,22 +201,9 @@ class Grasp(GraspState):
             If they are not so many finite numbers.
 
         """
-        N = len(self.effectors)
-        count = 1 if N == 2 else 3 * (N - 2)
-        asked = []
-        try:
-            for given, shape in ((tensions, (count,)), (moments, (N, 3))):
-                asked.append(given if given is None else np.broadcast_to(
-                    np.array(given, float), shape).copy())
-        except (TypeError, ValueError):
-            asked = [np.nan]
-        if not all(part is None or np.isfinite(part).all() for part in asked):
-            raise ControlError(
-                f"Grasp '{self.name}': these internal forces cannot be used.",
-                cure=f'Give tensions of {count} and moments ({N}, 3), finite.', grasp=self.name)
-        self._internal = tuple(asked)
+        self._internal = read_internal_forces(self, tensions, moments)
         if self._linkage is not None:
-            self._fill_grips()
+            fill_grips(self._record, self._grips, self._linkage, self._internal)
 
     def set_drift_gains(self, kp, kd=-1.0):
         """
@@ -237,11 +230,8 @@ class Grasp(GraspState):
 
     @minimal_effort.setter
     def minimal_effort(self, on):
-        most = 6 * len(self.effectors) - 6
-        if on and most - 1 > WAYS:
-            raise ControlError(
-                f"Grasp '{self.name}': there are {most} internal forces, and {WAYS} at most can "
-                'spare the drives.', cure='Leave minimal_effort off.', grasp=self.name)
+        if on:
+            check_ways(self)
         self._record['relief'] = float(bool(on))
 
     @property
@@ -287,25 +277,6 @@ class Grasp(GraspState):
             return
         self._bound().payloads.put(self.name, self.effectors[0],
                                    body.moved(self._in_link[:3, :3], self._in_link[:3, 3]))
-
-    def _fill_grips(self):
-        """Write what depends on the linkage and on the internal forces."""
-        linkage, grips = self._linkage, self._grips
-        grips['place'] = linkage.points
-        self._record['middle'], self._record['turn'] = linkage.middle, linkage.turn
-        self._record['line'] = linkage.line
-        grips['share'] = np.array([linkage.wrenches(unit) for unit in np.eye(6)]).transpose(1, 2, 0)
-        tensions, moments = self._internal
-        grips['internal'] = linkage.wrenches(
-            0.0, *(0.0 if part is None else part for part in self._internal))
-        grips['pattern'] = linkage.wrenches(tensions=-1.0)
-        ways = linkage.internal_basis(tensions is None, moments is None)[:WAYS]
-        grips['ways'] = 0.0
-        grips['ways'][..., :len(ways)] = np.moveaxis(ways, 0, -1)
-        self._record['width'] = max(len(ways), self._record['width'] - 1) + 1
-        self._record['eased'] = tensions is None
-        inward = linkage.points.mean(axis=0) - linkage.points
-        grips['inward'] = inward / np.linalg.norm(inward, axis=1)[:, None]
 
     def _set_squeeze(self, squeeze, strongest):
         if not 0.0 <= squeeze <= strongest < np.inf:

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.control.grasp_law import WAYS
 from opspace_control.errors import ControlError
 from opspace_control.model import Payload
 
@@ -31,3 +32,31 @@ def check_grasp(grasp, payload, poses, kind, friction, margin, tolerance):
         if wrong:
             raise ControlError(f"Grasp '{grasp.name}': {what} cannot be used.", cure=cure,
                                grasp=grasp.name)
+
+
+def read_internal_forces(grasp, tensions, moments):
+    """Return tensions (members,) and moments (N, 3), None where nothing is asked for."""
+    N = len(grasp.effectors)
+    count = 1 if N == 2 else 3 * (N - 2)
+    asked = []
+    try:
+        for given, shape in ((tensions, (count,)), (moments, (N, 3))):
+            asked.append(given if given is None else np.broadcast_to(
+                np.array(given, float), shape).copy())
+    except (TypeError, ValueError):
+        asked = [np.nan]
+    if not all(part is None or np.isfinite(part).all() for part in asked):
+        raise ControlError(
+            f"Grasp '{grasp.name}': these internal forces cannot be used.",
+            cure=f'Give tensions of {count} and moments ({N}, 3), finite.', grasp=grasp.name)
+    return tuple(asked)
+
+
+def check_ways(grasp):
+    """Raise a ControlError where there are too many internal forces to spare the drives with."""
+    most = 6 * len(grasp.effectors) - 7
+    if most > WAYS:
+        raise ControlError(
+            f"Grasp '{grasp.name}': there are {most} internal forces beside the squeeze, and "
+            f'{WAYS} at most can spare the drives.', cure='Leave minimal_effort off.',
+            grasp=grasp.name)

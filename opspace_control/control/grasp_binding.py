@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.control.grasp_law import GRASP, GRIP
+from opspace_control.control.grasp_law import GRASP, GRIP, WAYS
 
 
 class Home(NamedTuple):
@@ -66,3 +66,34 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads, passive):
         grasp._home = Home(model, frames[number], payloads, displaced, passive)
         first = end
     return records, grips
+
+
+def fill_grips(record, grips, linkage, internal):
+    """
+    Write what depends on the linkage and on the internal forces.
+
+    Parameters
+    ----------
+    record, grips : GRASP record, (N,) array of GRIP
+        Of one grasp.
+    linkage : VirtualLinkage
+        Between its grips.
+    internal : (tensions, moments)
+        That are asked for, None where they are not.
+
+    """
+    grips['place'] = linkage.points
+    record['middle'], record['turn'] = linkage.middle, linkage.turn
+    record['line'] = linkage.line
+    grips['share'] = np.array([linkage.wrenches(unit) for unit in np.eye(6)]).transpose(1, 2, 0)
+    tensions, moments = internal
+    grips['internal'] = linkage.wrenches(
+        0.0, *(0.0 if part is None else part for part in internal))
+    grips['pattern'] = linkage.wrenches(tensions=-1.0)
+    ways = linkage.internal_basis(tensions is None, moments is None)[:WAYS]
+    grips['ways'] = 0.0
+    grips['ways'][..., :len(ways)] = np.moveaxis(ways, 0, -1)
+    record['width'] = max(len(ways), record['width'] - 1) + 1
+    record['eased'] = tensions is None
+    inward = linkage.points.mean(axis=0) - linkage.points
+    grips['inward'] = inward / np.linalg.norm(inward, axis=1)[:, None]
