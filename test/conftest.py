@@ -10,6 +10,7 @@ LONGEST = (
     'test_ros_interface', 'test_ros_goals', 'test_check', 'test_experiments',
     'test_ros_dead_drives', 'test_safety_goals', 'test_ros_contact', 'test_safety_states',
     'test_safety_watchdog', 'test_soak', 'test_safety_odom', 'test_ros_simulated_objects',
+    'test_contact_experiments', 'test_ros_task_types',
 )
 
 
