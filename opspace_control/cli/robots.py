@@ -196,7 +196,7 @@ ROBOTS = (
     DemoRobot(
         'puma560', 'the robot of [K87], with measured inertias of links and motors',
         'puma560.urdf', ('hand',), {'joint_2': -0.9, 'joint_3': 2.6, 'joint_5': 1.4416},
-        joint_friction=False, ours=True),
+        axes='x y z', joint_friction=False, ours=True),
     DemoRobot(
         'free_flyer', 'two arms on a body that floats over a table, after [RKR95] Fig. 4',
         'free_flyer.urdf', ('l_hand', 'r_hand'), _PLANAR_ARMS, axes='x y rz', weightless=True,
