@@ -29,12 +29,7 @@ from opspace_control.control.payloads import Payloads
 from opspace_control.control.stack import ROWS, SCALE, SQUARES
 from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.passive_forces import PassiveForces
-from opspace_control.dynamics.workspace import (
-    NODE_STATE,
-    felt_nodes,
-    find_supports,
-    poisoned,
-)
+from opspace_control.dynamics.workspace import NODE_STATE, felt_nodes, find_supports, poisoned
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
