@@ -136,16 +136,15 @@ class OperationalSpaceController(ControllerState):
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         held, rows = 6 * len(constraints), 6 * points.size
         self.payloads = Payloads(model, nodes)
-        holds, grips = bind_grasps(grasps, model, operational, constraints,
-                                   operational_frames(points, len(constraints)), self.payloads,
-                                   lambda: self.passive)
+        frames = operational_frames(points, len(constraints))
+        holds, grips = bind_grasps(
+            grasps, model, operational, constraints, frames, self.payloads, self._status)
         bound = bind_constraints(constraints, points['other'][:len(constraints)])
         bind_contacts(constraints, model, operational)
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads)
         self._inverse_inertia = poisoned((rows - held, rows - held))
-        stack = poisoned((ROWS, rows))
-        self._rows = stack
+        self._rows = stack = poisoned((ROWS, rows))
         self._row_scales = stack[SCALE, held:]
         self._arguments = (
             self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),

@@ -151,7 +151,7 @@ class Grasp(GraspState):
         inverse = np.linalg.inv(pose)
         places = [inverse @ effector for effector in poses]
         if self._carrier is None:
-            check_fingertips(self, home.model, state, home.passive())
+            check_fingertips(self, home.model, state, home.status.passive)
         self._record['width'] = 0
         self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
         self._place_frame(poses[0], pose)

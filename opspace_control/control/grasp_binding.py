@@ -16,10 +16,10 @@ class Home(NamedTuple):
     frame: object    # FRAME record of the object's point
     payloads: object
     tasks: tuple     # of its effectors, which it displaces
-    passive: object  # returns which joints have no drive
+    status: object   # of the joints: which of them have no drive
 
 
-def bind_grasps(grasps, model, tasks, constraints, frames, payloads, passive):
+def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
     """
     Move the data of grasps into arrays, for a controller.
 
@@ -37,8 +37,8 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads, passive):
         Of the tasks' points.
     payloads : Payloads
         Of the controller.
-    passive : callable
-        Returns which joints have no drive, (nv,) of bool.
+    status : JointStatus
+        Of the controller's joints.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads, passive):
         grasp._record, grasp._grips = record, own
         displaced = tuple(
             task for task in tasks if task is not grasp.task and task.frame in grasp.effectors)
-        grasp._home = Home(model, frames[number], payloads, displaced, passive)
+        grasp._home = Home(model, frames[number], payloads, displaced, status)
         first = end
     return records, grips
 
