@@ -43,6 +43,7 @@ from opspace_control.control.stack import (
     ASKED,
     COMPLIANT,
     FORCE,
+    LOST,
     MISSED,
     MOVING,
     PUSH,
@@ -63,7 +64,7 @@ _THRESHOLD = 1e-5
 _SOLUTIONS = 16
 # By how much more than its motion a task wants what it has not got, without unit.
 _INSISTENCE = 100.0
-ROUNDING = 1e-7
+ROUNDING = 1e-7  # without unit
 
 
 @inlined
@@ -77,27 +78,34 @@ def moving_forces(rows, constrained, push):
 
 
 @called
-def insist(constrained, levels, rows, squares, mobility, passive_mobility, coupling, held, push,
-           pull):
+def miss(constrained, rows, mobility, passive_mobility, push, missing):
+    """Write what forces leave missing of the accelerations that tasks ask for, (k,)."""
+    for t in range(push.size):
+        missing[t] = 0.0
+        if t < constrained or rows[COMPLIANT, t] > 0.0:
+            continue
+        left = rows[WANTED, t]
+        for r in range(push.size):
+            left -= mobility[max(t, r), min(t, r)] * push[r]
+            if r >= constrained:
+                left += passive_mobility[max(t, r), min(t, r)] * push[r]
+        missing[t] = left
+
+
+@called
+def insist(constrained, levels, rows, squares, coupling, held, pull):
     """
     Write the forces with which tasks would go on if joints were let go of, (k,).
 
-    Proportional to what is missing of their accelerations, by the masses of their points. Levels
-    above make up for those below.
+    What misses because of that, but not what is lost anyway, counts by the masses of the points.
     """
-    for t in range(push.size):
-        pull[t] = rows[MISSED, t] = 0.0
+    for t in range(pull.size):
+        pull[t] = 0.0
         if t < constrained or rows[COMPLIANT, t] > 0.0:
             continue
-        missing = rows[WANTED, t]
-        for r in range(push.size):
-            missing -= mobility[max(t, r), min(t, r)] * push[r]
-            if r >= constrained:
-                missing += passive_mobility[max(t, r), min(t, r)] * push[r]
         for w in range(held.size):
-            missing -= coupling[w, t] * held[w]
-        rows[MISSED, t] = missing
-        pull[t] = _INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * missing
+            rows[MISSED, t] -= coupling[w, t] * held[w]
+        pull[t] = _INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * (rows[MISSED, t] - rows[LOST, t])
     for level in range(levels.size - 2, -1, -1):
         for r in range(levels[level], levels[level + 1]):
             for j in range(levels[level + 1], pull.size):
@@ -148,8 +156,7 @@ def take_hold(nodes, limits, effort_limits, both, a, tau):
     """
     Hold the joint that is furthest beyond a limit and not held there; return whether there is one.
 
-    At one limit at a time, but for a joint whose effort does not suffice to brake it: then others
-    have to help.
+    At one limit at a time, but for one whose effort does not suffice to brake it: others help.
     """
     worst, found, kind, side = ROUNDING, -1, MOTION, 0
     for k in range(limits.size):
@@ -262,7 +269,7 @@ def resolve_within_limits(
 
     With W the rows that hold joints, ``M = W A⁻¹ Wᵀ`` and ``C = W A⁻¹ Jᵀ``, tasks find
     ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then ``λ = M⁻¹ (w − C f)`` holds the joints.
-    These forces stay in ``room`` for `add_holding`. ``a`` (nv,) receives how joints accelerate,
+    These stay in ``room`` for `add_holding`. ``a`` (nv,) receives how joints accelerate,
     ``tau`` (nv,) is scratch; all else is that of `limited_cycle`. Limits of efforts take part where
     they say what the joints can do: without passive joints and constraints.
     """
@@ -278,6 +285,8 @@ def resolve_within_limits(
         see_jacobian(nodes, states, supports, points, Jacobian)
     soften_rows(given, given_Q, constrained, rows[ASKED])
     load_joints(nodes, states, a_null, tau_null)
+    moving_forces(rows, constrained, push)
+    miss(constrained, rows, given, given_Q, push, rows[LOST])
     for solution in range(_SOLUTIONS):
         count = hold_joints(nodes, states, limits, effort_limits, a_null, tau_null, K, felt,
                             torques, coupling, room[OWN_MOBILITY], vectors)
@@ -291,7 +300,8 @@ def resolve_within_limits(
         move_joints(nodes, states, a_null, K, push, felt, held, a)
         if both:
             sum_torques(nodes, Jacobian, rows[FORCE], torques, held, tau_null, tau)
-        insist(constrained, levels, rows, squares, given, given_Q, coupling, held, push, pull)
+        miss(constrained, rows, given, given_Q, push, rows[MISSED])
+        insist(constrained, levels, rows, squares, coupling, held, pull)
         cycle.solutions, cycle.held = solution + 1, count
         if 2 * cycle.solutions < _SOLUTIONS:
             find_pulls(exactly, count, room, pull, held, column)

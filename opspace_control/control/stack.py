@@ -40,7 +40,7 @@ _LEFT = 1e-2
 
 # What there is of each row.
 (ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, WANTED, MISSED,
- FORCE, SPARE) = range(13)
+ LOST, FORCE, SPARE) = range(14)
 SPARES = 5
 ROWS = SPARE + SPARES
 # What there is of each pair of rows.
