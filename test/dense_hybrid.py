@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pinocchio
 from oracles import Oracle, pinocchio_oracle
 from robots import REAL_ROBOTS, robot_file
 from samples import random_state
 
 from opspace_control import RobotModel, RobotState
+
+# Relative; what is as old as Pinocchio 2 rounds ten times as much.
+TOLERANCE = 1e-10 if int(pinocchio.__version__.split('.')[0]) > 2 else 1e-9
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from dense_hybrid import at_random_state, masked, real_robot
+from dense_hybrid import TOLERANCE, at_random_state, masked, real_robot
 from random_robots import random_urdf
 from robots import REAL_ROBOTS, TALOS
 from samples import by_base, by_real_robot, difference, random_state, sample
@@ -31,7 +31,7 @@ def check(model, state, dense, frames):
         'J_D': difference(J_D, -dense.coupling.T, passive, 1.0 / active),
         'J_G': difference(J_G, dense.generalized_jacobian, rows, 1.0 / active),
     }
-    assert max(errors.values()) < 1e-9, errors
+    assert max(errors.values()) < TOLERANCE, errors
 
 
 @by_base

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from dense_hybrid import at_random_state, masked, real_robot
+from dense_hybrid import TOLERANCE, at_random_state, masked, real_robot
 from oracles import pinocchio_forward_dynamics
 from random_robots import random_urdf
 from robots import REAL_ROBOTS, TALOS, chain, robot_file
@@ -41,7 +41,7 @@ def errors(model, state, dense, frames, seed):
 def test_any_mix_of_joints_of_real_robots(name, floating_base):
     for seed in MASKS:
         model, state, dense = real_robot(name, floating_base, seed)
-        assert max(errors(model, state, dense, REAL_ROBOTS[name], seed)) < 1e-9
+        assert max(errors(model, state, dense, REAL_ROBOTS[name], seed)) < TOLERANCE
 
 
 @by_base

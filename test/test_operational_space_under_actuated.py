@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from dense_hybrid import at_random_state, masked, real_robot
+from dense_hybrid import TOLERANCE, at_random_state, masked, real_robot
 from robots import REAL_ROBOTS, TALOS, robot_file
 from samples import by_base, by_real_robot, difference, sample
 
@@ -23,7 +23,7 @@ def test_fields_are_the_dense_ones(name, floating_base, shares):
     model, state, dense = real_robot(name, floating_base, 1, shares)
     osd = operational_space(model, state, frames)
     rows, joints = dense.oracle.row_units, dense.oracle.joint_units
-    tolerance = max(1e-9, dense.rounding)
+    tolerance = max(TOLERANCE, dense.rounding)
     assert difference(osd.jacobian, dense.oracle.jacobian, rows, 1.0 / joints) < tolerance
     np.testing.assert_array_equal(osd.generalized_jacobian,
                                   generalized_jacobian(model, state, frames))
@@ -66,7 +66,7 @@ def test_equation_of_motion(name, floating_base):
         force = osd.dynamically_consistent_inverse.T @ tau
         left = osd.inertia @ a + osd.coriolis + osd.gravity
         points = np.linalg.cond(osd.inverse_inertia / np.outer(units, units))
-        tolerance = max(1e-9, 1e-13 * points, dense.rounding)
+        tolerance = max(TOLERANCE, 1e-4 * TOLERANCE * points, dense.rounding)
         assert difference(left, force, 1.0 / units) < tolerance
         J_bar = osd.dynamically_consistent_inverse[model.active]
         assert difference(osd.generalized_jacobian @ J_bar, np.eye(12)) < tolerance
