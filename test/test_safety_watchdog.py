@@ -92,7 +92,8 @@ def test_controller_is_killed(network):
     positions, then = np.array(robot.states[-1].position), robot.time()
     network.expect(lambda: robot.time() > then + 0.5)
     np.testing.assert_allclose(robot.states[-1].position, positions, atol=0.01)
-    assert (np.abs([state.velocity for state in robot.states]) < 1.2 * before).all()
+    # Here the states stop with the commands, so at first it may be damped without being carried.
+    assert (np.abs([state.velocity for state in robot.states]) < 2.0 * before).all()
     network.call(SetParameters, '/opspace_command_watchdog/set_parameters', parameters=[
         Parameter('carry_time', value=0.0).to_parameter_msg()])
     robot.rests()

@@ -58,12 +58,18 @@ class Viewer:
                 self._take(message)
         return True
 
-    def expect(self, condition, seconds=PATIENCE):
-        """Look until a condition holds."""
+    def until(self, condition, seconds):
+        """Look until a condition holds; return whether it does."""
         end = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < end, self._summary()
+            if time.monotonic() > end:
+                return False
             self.look()
+        return True
+
+    def expect(self, condition, seconds=PATIENCE):
+        """Look until a condition holds, or fail with what is to be seen."""
+        assert self.until(condition, seconds), self._summary()
 
     def control(self, label, nth=0):
         """Return the id of the nth element with a label."""
