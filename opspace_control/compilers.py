@@ -18,12 +18,12 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import BaseFunction
 
-# Steps for what parts do not do: closures, overloads to be copied in, array expressions, branches
-# on None, `with` blocks, exceptions with arguments, literal arguments.
+# Steps for what parts do not do: closures, overloads to be copied in, array expressions, `with`
+# blocks, exceptions with arguments, literal arguments.
 _NEEDLESS = {
-    'WithLift', 'InlineClosureLikes', 'RewriteSemanticConstants', 'DeadBranchPrune',
-    'RewriteDynamicRaises', 'MakeFunctionToJitFunction', 'InlineInlinables', 'FindLiterally',
-    'LiteralPropagation', 'LiteralUnroll', 'InlineOverloads', 'NopythonRewrites', 'AnnotateTypes'}
+    'WithLift', 'InlineClosureLikes', 'RewriteSemanticConstants', 'RewriteDynamicRaises',
+    'MakeFunctionToJitFunction', 'InlineInlinables', 'FindLiterally', 'LiteralPropagation',
+    'LiteralUnroll', 'InlineOverloads', 'NopythonRewrites', 'AnnotateTypes'}
 
 # Objects made before Python looks for garbage, and how often it looks at older ones; its usual
 # thresholds cost a fifth of the time of compilation.

@@ -149,8 +149,8 @@ class OperationalSpaceController(ControllerState):
         self._arguments = (
             self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),
             self._status.yields, points, supports, bound, records, sensor_records, joint_records,
-            level_rows(tasks, held), holds, grips, dofs, goal, self.passive_forces.dofs,
-            self._posture_acceleration, *poisoned((3, model.nv)),
+            level_rows(tasks, held), *((holds, grips) if grasps else (None, None)), dofs, goal,
+            self.passive_forces.dofs, self._posture_acceleration, *poisoned((3, model.nv)),
             self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
             np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
         self._kernel, self.limits, self._compute = control_cycle, limits, None

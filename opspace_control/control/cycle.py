@@ -171,7 +171,7 @@ def see_points(
         let_go(nodes, states, yields, passive_torque, a_null)
     stack_points(cycle, nodes, states, yields, points, supports, constraints, tasks, sensors,
                  joint_tasks, q, v, a_null, rows)
-    if grasps.size > 0:
+    if grasps is not None:
         lead_effectors(cycle, grasps, grips, states, points, constraints, tasks, sensors, rows,
                        small)
     sum_mobility(cycle, nodes, states, felt, points, supports, squares)
@@ -182,7 +182,7 @@ def move_joints_by_forces(
         cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau):
     """Turn the stack's forces into joint forces."""
-    if grasps.size > 0:
+    if grasps is not None:
         share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
     apply_forces(nodes, states, yields, points, supports, constraints, tasks, joint_tasks,
                  joint_force, rows)
@@ -198,7 +198,7 @@ def move_joints_by_forces(
 def relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits,
             rows, squares, orders, tau):
     """Let internal forces that nobody asks for spare the drives."""
-    if grasps.size > 0:
+    if grasps is not None:
         relieve_drives(cycle, nodes, states, points, supports, constraints, grasps, grips,
                        effort_limits, rows[ASKED], rows[SCALE], squares[Q], squares[FACTOR_Q],
                        squares[GRAM_Q], orders[1], squares[FACTOR], squares[VECTORS], squares[L],
@@ -221,6 +221,8 @@ def control_cycle(
     them to do; so a_null is what the points are seen to do, and f is added to the links before the
     inward pass: no Jacobian is formed either. With all joints active and no constraint this is
     ``τ = A q̈_null + b + g + Jᵀ f``.
+
+    ``grasps`` and ``grips`` are None where there are none: their law is not even compiled then.
     """
     cycle = cycles[0]
     cycle.dt = dt

@@ -222,7 +222,7 @@ def resolve_tasks(cycle, constrained, levels, rows, squares, orders):
             rows[SPARE:SPARE + 2], rows[FORCE], rows[REACTION])
 
 
-@inlined
+@called
 def resolve_stack(
         cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
