@@ -50,8 +50,8 @@ def test_hands_come_back(scene):
 
 
 def test_and_drift_without_gains(scene):
-    farthest, left = pushed(scene, kp=0.0, kd=0.0)
-    assert left > 0.5 * farthest > 2e-3
+    _, left = pushed(scene, kp=0.0, kd=0.0)
+    assert left > 5e-3
 
 
 def test_the_object_goes_where_it_is_sent_meanwhile(scene):
