@@ -188,11 +188,7 @@ def test_is_seen_in_the_view(path, run, truth):
         def shows_the_goal():
             return GOAL in viewer.nodes and viewer.nodes[GOAL].get('visible')
 
-        for _ in range(10):  # as anybody would: what comes before the player is there is lost
-            viewer.set(viewer.control(LABEL), run.duration)
-            if viewer.until(shows_the_goal, 3.0):
-                break
-        viewer.expect(shows_the_goal)
+        viewer.set_until(viewer.control(LABEL), run.duration, shows_the_goal)
         viewer.expect(lambda: np.allclose(np.array(viewer.nodes[GOAL]['position'])[[0, 2]],
                                           np.array(recorded.GOAL)[[0, 2]], atol=2e-3))
         elbow = next(name for name in viewer.nodes if name.endswith('/elbow'))

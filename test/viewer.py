@@ -71,6 +71,14 @@ class Viewer:
         """Look until a condition holds, or fail with what is to be seen."""
         assert self.until(condition, seconds), self._summary()
 
+    def set_until(self, control, value, condition):
+        """Set an element, and again where nobody heeds it: what comes too early is lost."""
+        for _ in range(10):
+            self.set(control, value)
+            if self.until(condition, 3.0):
+                return
+        self.expect(condition)
+
     def control(self, label, nth=0):
         """Return the id of the nth element with a label."""
         found = [uuid for uuid, props in self.controls.items() if props.get('label') == label]
