@@ -5,6 +5,7 @@ A simulated robot in real time at 1 kHz, which checks every command and counts w
 
 A bare echo is sent the same states, half a period apart from the controller: what the echo misses
 too is the machine's fault, or rclpy's. Neither is sent a state before it has answered the last one.
+A cycle is missed for each whole period between a state and its answer.
 """
 
 import array
@@ -42,22 +43,25 @@ class Listener:
         self._sent = None    # when, of a state without its answer
         self.answers = self.missed = 0
 
-    def turn(self, state, now):
-        """Send a state, unless the last one has not been answered in time: a cycle missed."""
+    def turn(self, state):
+        """Send a state, unless the last one has not been answered."""
+        now = time.perf_counter()
         if self._sent is not None:
-            waited = now - self._sent
-            if waited < _STEP:  # this turn comes early, after one that was late
+            if now - self._sent < _GIVE_UP:
                 return
-            self.missed += 1
-            if waited < _GIVE_UP:
-                return
+            self._count_missed(now)
         self._sent = now
         self._publisher.publish(state)
 
     def _on_answer(self, command):
-        self._sent = None
+        if self._sent is not None:
+            self._count_missed(time.perf_counter())
+            self._sent = None
         self.answers += 1
         self._tell(command)
+
+    def _count_missed(self, now):
+        self.missed += int((now - self._sent) / _STEP)
 
 
 class SoakRobot(Node):
@@ -108,8 +112,8 @@ class SoakRobot(Node):
         self._turns.reverse()
         if self._turns[0] is self._listeners['controller']:
             self._step()
+        self._turns[0].turn(self._state)
         now = time.perf_counter()
-        self._turns[0].turn(self._state, now)
         if now >= self._report_due:
             self._report_due = now + _REPORT_PERIOD
             self._report()

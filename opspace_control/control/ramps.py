@@ -40,6 +40,7 @@ class Ramps:
 
     def __init__(self, arrays, time=0.5):
         self.time = time
+        arrays = {name: array for name, array in arrays.items() if array.size}
         self._names = tuple(arrays)
         self._arrays = [array if array.ndim == 2 else array[:, None] for array in arrays.values()]
         self._wanted = [array.copy() for array in self._arrays]
@@ -60,9 +61,11 @@ class Ramps:
             for array, value, wanted, rate in zip(
                     self._arrays, now, self._wanted, self._rates, strict=True):
                 changed = array != wanted
-                wanted[:] = array
+                if changed.any():
+                    wanted[:] = array
+                    if self._moving:
+                        rate[changed] = abs(wanted - value)[changed] / self.time
                 if self._moving:
-                    rate[changed] = abs(wanted - value)[changed] / self.time
                     array[:] = value
 
     def start_from_zero(self, *names):

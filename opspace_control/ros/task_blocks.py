@@ -134,6 +134,8 @@ def apply_task(task, parameters, changed):
 
     """
     own = _changed_values(task, parameters, changed)
+    if not own:
+        return
     if isinstance(task, JointTask):
         _apply_joint_motion(task, own)
         return
@@ -145,16 +147,15 @@ def apply_task(task, parameters, changed):
         if f'force.{key}' in own:
             setattr(task.force, key, own[f'force.{key}'])
     if isinstance(task, PoseTask):
-        _apply_motion(task, parameters, changed)
+        _apply_motion(task, own)
         task.impedance.set(own.get('stiffness'), own.get('damping_ratio'))
         task.mode = own.get('mode', task.mode)
         if not own.keys().isdisjoint(('trajectory', *_JERK_LIMITS.values())):
             task.trajectory = read_trajectory_limits(task.name, parameters)
 
 
-def _apply_motion(task, parameters, changed):
-    """Give a pose task the gains and velocity limits that have changed, likewise."""
-    own = _changed_values(task, parameters, changed)
+def _apply_motion(task, own):
+    """Give a pose task the gains and velocity limits that have changed."""
     limits = {key: getattr(task, key) for key in _LIMITS}
     new_limits = {key: own[key] for key in _LIMITS if key in own}
     if new_limits:
@@ -176,6 +177,8 @@ def _apply_joint_motion(task, own):
 def apply_sensor(sensor, parameters, changed):
     """Give a sensor the values of checked parameters that have changed, likewise."""
     own = {key for key in _SENSOR if f'{sensor.name}.{key}' in changed}
+    if not own:
+        return
     values = {key: parameters[f'{sensor.name}.{key}'] for key in _SENSOR}
     if 'bias' in own:
         sensor.set_bias(values['bias'])
