@@ -2,14 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """How functions are compiled, and where their machine code is kept."""
 
+import contextlib
 import functools
 import hashlib
 import os
+import time
 from pathlib import Path
 
 from numba import config, njit, typeof
 
 from opspace_control.compilers import KernelCompiler, PartCompiler
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: every process compiles for itself
+    fcntl = None
 
 # Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
 FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
@@ -21,6 +28,9 @@ _OPTIONS = {'fastmath': FAST_MATH, 'error_model': 'numpy', '_nrt': False}
 # What is not for Python to call.
 _PART = {'pipeline_class': PartCompiler, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True,
          **_OPTIONS}
+
+# How long a process waits for another one that compiles the same, and how often it looks.
+_PATIENCE, _LOOK = 120.0, 0.05  # s
 
 _PACKAGE = Path(__file__).parent
 _COMPILED_ROOMS = ('spatial', 'model', 'dynamics', 'tasks', 'control')
@@ -45,13 +55,48 @@ def cache_directory():
 
 
 def kernel(function):
-    """Compile a function that Python calls, on first call, and keep the machine code on disk."""
+    """
+    Compile a function that Python calls, on first call, and keep the machine code on disk.
+
+    Of several processes that need it at once, one compiles it and the others load it.
+    """
     before = config.CACHE_DIR
     config.CACHE_DIR = cache_directory()
     try:
-        return njit(cache=True, pipeline_class=KernelCompiler, **_OPTIONS)(function)
+        compiled = njit(cache=True, pipeline_class=KernelCompiler, **_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
+    compile_or_load = compiled.compile
+
+    def compile_in_turn(signature):
+        with _turn(f'{function.__module__}.{function.__qualname__}.lock'):
+            return compile_or_load(signature)
+
+    compiled.compile = compile_in_turn
+    return compiled
+
+
+@contextlib.contextmanager
+def _turn(name):
+    """Wait for the other processes that have this file locked, as long as there is hope."""
+    directory = Path(cache_directory())
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # nothing can be kept there, or locked
+            directory.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context((directory / name).open('a'))
+            end = time.monotonic() + _PATIENCE
+            while fcntl and not _locked(file) and time.monotonic() < end:
+                time.sleep(_LOOK)
+        yield
+
+
+def _locked(file):
+    """Lock a file until it is closed, if nobody else has; return whether it worked."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def inlined(function):

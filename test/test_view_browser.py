@@ -77,16 +77,21 @@ def test_page_shows_the_robot(page):
         page.wait_for_timeout(1000.0)
         page.screenshot(path=GALLERY)
     reference = np.asarray(Image.open(REFERENCE), dtype=float)
-    for _ in range(30):  # a busy machine takes its time to draw
-        if np.corrcoef(coarse.ravel(), reference.ravel())[0, 1] > 0.8:
+    for _ in range(60):  # a busy machine takes its time to draw
+        if likeness(coarse, reference) > 0.9:
             break
         page.wait_for_timeout(1000.0)
         coarse = seen(page)
-    assert coarse.std() > 15.0
-    # Another version of the page may draw shadows and edges otherwise, not another robot.
-    assert np.corrcoef(coarse.ravel(), reference.ravel())[0, 1] > 0.8
-    blank = np.full_like(reference, 255.0)
-    assert abs(coarse - reference).mean() < 0.4 * abs(blank - reference).mean()
+    assert likeness(coarse, reference) > 0.9
+
+
+def likeness(picture, other):
+    """
+    Return the correlation of two pictures, NaN if one of them is blank.
+
+    Another version of the page may have other lights and shadows, not another robot.
+    """
+    return np.corrcoef(picture.ravel(), other.ravel())[0, 1]
 
 
 def test_mouse_drags_a_handle_and_the_hand_arrives(stage, page):
