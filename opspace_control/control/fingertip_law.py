@@ -12,18 +12,10 @@ import math
 from opspace_control.compiled import called, inlined
 from opspace_control.control.grasp_law import read_acceleration
 from opspace_control.control.stack import ASKED, FORCE, slot_of, stack_task
-from opspace_control.spatial.vectors import rotate
+from opspace_control.spatial.vectors import add_cross, rotate
 
 # From cycle to cycle the object turns little: each round leaves the square of the angle.
 _ROUNDS = 3
-
-
-@inlined
-def add_cross(a, b, c):
-    """Add ``a × b`` to c."""
-    c[0] += a[1] * b[2] - a[2] * b[1]
-    c[1] += a[2] * b[0] - a[0] * b[2]
-    c[2] += a[0] * b[1] - a[1] * b[0]
 
 
 @inlined

@@ -45,6 +45,14 @@ def dot(a, b):
 
 
 @inlined
+def add_cross(a, b, out):
+    """Add the product ``a × b`` of (3,) vectors; ``out`` must be neither."""
+    out[0] += a[1] * b[2] - a[2] * b[1]
+    out[1] += a[2] * b[0] - a[0] * b[2]
+    out[2] += a[0] * b[1] - a[1] * b[0]
+
+
+@inlined
 def add_cross_motion(V, S, scale, out):
     """
     Add ``scale (V × S)``, the rate of a motion vector S carried by a body that moves with V.
