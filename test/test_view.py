@@ -226,6 +226,8 @@ def test_offer_is_what_the_graph_shows(stage):
     for task in ('hand', 'press'):
         network.node.create_subscription(WrenchStamped, f'/test/{task}/target_wrench', print, 1)
     network.node.create_subscription(WrenchStamped, '/test/wrist/wrench', print, 1)
+    for owner in ('', 'neck/'):  # the posture's is no task
+        network.node.create_subscription(JointState, f'/test/{owner}target_joint', print, 1)
     network.node.create_service(SetBool, '/test/box/engage', lambda request, response: response)
     network.node.create_service(Trigger, '/test/wrist/zero', lambda request, response: response)
     network.expect(lambda: '/test' in controllers(network.node))
@@ -234,6 +236,7 @@ def test_offer_is_what_the_graph_shows(stage):
     assert (offer.tasks, offer.movable, offer.optional, offer.forces) == (
         ('hand', 'press'), ('hand',), (), ('hand', 'press'))
     assert (offer.switches, offer.measured, offer.sensors) == (('box',), ('wrist',), ('wrist',))
+    assert offer.groups == ('neck',)
 
 
 def angle(wxyz):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A viewer has both hands grasp a box, drags the box, and sets it down."""
+"""A viewer has both hands grasp a box, drags it, and sets it down; and turns the trunk."""
 
 import re
 
@@ -12,17 +12,20 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 pytest.importorskip('viser', reason='viser is not installed')
 
 import ros_nodes
+from sensor_msgs.msg import JointState
 from test_ros_grasps import Scene
 from viewer import Viewer
 
 HANDS = [f'/robot/goal of {hand}' for hand in ('left', 'right')]
 CARRY = '/robot/goal of carry'
+TRUNK = {'tasks': ['left', 'right', 'trunk'], 'trunk.type': 'joint', 'trunk.joints': ['torso_yaw'],
+         'trunk.priority': 1, 'trunk.kp': 81.0}
 
 
-@pytest.fixture
+@pytest.fixture(scope='module')
 def scene():
     with ros_nodes.network() as network:
-        scene = Scene(network)
+        scene = Scene(network, **TRUNK)
         view = network.start('view', {}, ['--', '--port', '18400'])
         network.expect(lambda: 'http://' in view.said())
         scene.viewer = Viewer(re.search(r'http://\S+', view.said()).group())
@@ -54,3 +57,22 @@ def test_box_is_grasped_dragged_and_let_go(scene):
     viewer.set(viewer.control('engaged'), False)
     viewer.expect(lambda: not shown(viewer, CARRY) and all(
         shown(viewer, hand) for hand in HANDS), 240.0)
+
+
+def test_joints_of_a_task_have_sliders_and_the_task_its_switch(scene):
+    """They are no handles in the picture, and no goals of the posture."""
+    viewer = scene.viewer
+    states = scene.network.listen(JointState, 'joint_states', ros_nodes.NEWEST)
+    viewer.expect(lambda: viewer.has('torso_yaw') and 'trunk' in viewer.text())
+    assert [viewer.controls[viewer.control('kp', k)]['value'] for k in range(4)].count(81.0) == 1
+
+    def yaw():
+        del states[:]
+        scene.network.expect(lambda: states)
+        return states[-1].position[list(states[-1].name).index('torso_yaw')]
+    viewer.set(viewer.control('torso_yaw'), 0.2)  # of the task; that of the posture comes later
+    scene.network.expect(lambda: abs(yaw() - 0.2) < 1e-3, 240.0)
+    viewer.set_until(viewer.control('acts', 2), False, lambda: re.search(
+        'tasks that act</td><td>left, right<', viewer.text()))
+    viewer.set(viewer.control('acts', 2), True)
+    viewer.expect(lambda: 'left, right, trunk<' in viewer.text())

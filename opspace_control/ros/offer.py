@@ -20,13 +20,15 @@ class Offer:
     identity : bytes
         Another one after each start of the controller.
     tasks : tuple of str
-        Take goals of some kind.
+        Take poses or forces as goals.
     movable : tuple of str
         Tasks that take poses.
     optional : tuple of str
         Tasks that are switched on and off.
     forces : tuple of str
         Tasks that take a force.
+    groups : tuple of str
+        Tasks of joints, which take their positions.
     switches : tuple of str
         Grasps, which may be tasks too, and contacts, which are engaged and let go.
     wrenches, measured : tuple of str
@@ -41,6 +43,7 @@ class Offer:
     movable: tuple
     optional: tuple
     forces: tuple
+    groups: tuple
     switches: tuple
     wrenches: tuple
     measured: tuple
@@ -87,6 +90,7 @@ def look_for_offer(node, controller):
         movable=movable,
         optional=those(services, 'enable'),
         forces=forces,
+        groups=those(heard, 'target_joint', 'sensor_msgs/msg/JointState'),
         switches=those(services, 'engage'),
         wrenches=those(said, 'wrench', _WRENCH),
         measured=those(heard, 'wrench', _WRENCH),

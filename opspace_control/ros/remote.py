@@ -40,9 +40,10 @@ class Remote:
         self._efforts = self._look_at(JointState, 'controller_state')
         self._goals = self._publish_all(offer.movable, PoseStamped, 'target_pose')
         self._forces = self._publish_all(offer.forces, WrenchStamped, 'target_wrench')
-        self._posture = self._publish(JointState, 'target_joint')
-        # What others tell the posture, too.
-        self._postures = self._look_at(JointState, 'target_joint')
+        # The posture's and, by name, those of tasks of joints; what others tell them, too.
+        owners = {'': 'target_joint', **{task: f'{task}/target_joint' for task in offer.groups}}
+        self._joints = {owner: self._publish(JointState, topic) for owner, topic in owners.items()}
+        self._told = {owner: self._look_at(JointState, topic) for owner, topic in owners.items()}
 
     def pose(self, task):
         """
@@ -86,9 +87,9 @@ class Remote:
         message = self._efforts.look()
         return dict(zip(message.name, message.effort, strict=True)) if message else {}
 
-    def new_posture(self):
-        """Return the positions by joint that the posture has been told since the last time."""
-        message = self._postures.take()
+    def new_positions(self, task=''):
+        """Return what a task of joints, '' for the posture, has been told since the last time."""
+        message = self._told[task].take()
         return dict(zip(message.name, message.position, strict=False)) if message else {}
 
     def hears(self, task):
@@ -108,9 +109,9 @@ class Remote:
         fill_wrench(message.wrench, np.asarray(six, dtype=float))
         self._forces[task].publish(message)
 
-    def send_posture(self, joint, position):
-        """Send the posture of one joint, rad or m."""
-        self._posture.publish(JointState(name=[joint], position=array.array('d', [position])))
+    def send_position(self, task, joint, position):
+        """Send a task of joints, '' for the posture, the position of one of them, rad or m."""
+        self._joints[task].publish(JointState(name=[joint], position=array.array('d', [position])))
 
     def trigger(self, service, answered):
         """Call ``~/<service>``, a std_srvs/Trigger; ``answered(success, text)``."""

@@ -85,7 +85,7 @@ class Switch(Control):
 
 class JointSlider(Control):
     """
-    A slider of a joint's position in the posture.
+    A slider of a joint's position in the posture, or of a task of joints.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class JointSlider(Control):
         self._send, self._touched = send, 0.0
         self._slider = gui.add_slider(
             joint, self._lower, self._upper, (self._upper - self._lower) / 1000.0,
-            self._inside(0.0), hint='Where the posture wants this joint, rad or m.')
+            self._inside(0.0), hint='Where this joint is wanted, rad or m.')
         listen(self._slider, act, self._on_touch)
 
     def follow(self, position):

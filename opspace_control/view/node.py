@@ -119,7 +119,7 @@ class ViewNode(Node):
         self._remote = Remote(self, self._controller, self._offer)
         self._forces = Forces(self._server.scene, self._robot)
         self._panel.build(self._offer, self._remote, self._remote_parameters, self._robot)
-        self._panel.show_posture(self._positions)
+        self._panel.show_positions(self._positions)
 
     def _detach(self):
         self._panel.clear()
@@ -161,7 +161,7 @@ class ViewNode(Node):
             self._robot.move(state.name, state.position)
             self._positions = dict(zip(state.name, state.position, strict=False))
             if first:
-                self._panel.show_posture(self._positions)
+                self._panel.show_positions(self._positions)
         if odom := self._base.take():
             p, o = odom.pose.pose.position, odom.pose.pose.orientation
             self._robot.place(odom.child_frame_id, np.array([p.x, p.y, p.z]),

@@ -87,7 +87,7 @@ class Panel:
         self._build_replay()
         self._tabs = self._gui.add_tab_group()
         with self._tabs.add_tab('Tasks'):
-            self._build_tasks()
+            self._build_tasks(robot)
         with self._tabs.add_tab('Posture'):
             self._build_posture(robot)
         with self._tabs.add_tab('Health'):
@@ -137,19 +137,17 @@ class Panel:
         efforts = self._remote.efforts()
         self._bars.content = gauges.efforts(efforts, self._limits)
         self._history.update(now, errors, gauges.load(efforts, self._limits), self._facts)
-        for joint, position in self._remote.new_posture().items():
-            if joint in self._joints:
-                self._joints[joint].follow(position)
+        for task, sliders in self._joints.items():
+            _follow(sliders, self._remote.new_positions(task))
         for control in self._controls.values():
             control.follow()
         if now - self._heard > _STALE:
             self._status.content = gauges.status(3, 'No diagnostics: does the controller run?')
 
-    def show_posture(self, positions):
-        """Put the posture's sliders to positions by joint, rad or m."""
-        for joint, slider in self._joints.items():
-            if joint in positions:
-                slider.follow(positions[joint])
+    def show_positions(self, positions):
+        """Put all sliders of joints to positions by joint, rad or m."""
+        for sliders in self._joints.values():
+            _follow(sliders, positions)
 
     def _build_replay(self):
         """Add what a run that is played again can be told."""
@@ -158,26 +156,34 @@ class Panel:
             with self._replay:
                 self._add_parameters('replay')
 
-    def _build_tasks(self):
-        self._lines, self._acting, self._engaged = {}, {}, {}
+    def _build_tasks(self, robot):
+        self._lines, self._acting, self._engaged, self._joints = {}, {}, {}, {}
         for task in self._offer.tasks:
             with self._gui.add_folder(task.replace('_', ' ')):
                 self._lines[task] = self._gui.add_html(gauges.error(None, None))
-                if task in self._offer.optional:
-                    self._acting[task] = self._add_switch(
-                        'acts', 'Off, the task leaves its axes to the posture.',
-                        f'{task}/enable', on=True)
+                self._add_activation(task)
                 self._add_engagement(task)
                 # A task that controls motion alone says so.
                 if (task in self._offer.forces
                         and self._parameters.values.get(f'{task}.force_axes') != ''):
                     self._build_force(task)
                 self._add_parameters(task)
+        for group in self._offer.groups:
+            with self._gui.add_folder(group.replace('_', ' ')):
+                self._add_activation(group)
+                self._add_joints(robot, self._parameters.values.get(f'{group}.joints') or (), group)
+                self._add_parameters(group)
         for contact in self._offer.switches:
             if contact not in self._offer.tasks:
                 with self._gui.add_folder(contact.replace('_', ' ')):
                     self._add_engagement(contact)
                     self._add_parameters(contact)
+
+    def _add_activation(self, task):
+        """Add the switch of a task, if it is one that may be switched."""
+        if task in self._offer.optional:
+            self._acting[task] = self._add_switch(
+                'acts', 'Off, the task leaves its axes to the posture.', f'{task}/enable', on=True)
 
     def _add_engagement(self, name):
         """Add the switch of a grasp or a contact, if the name is that of one."""
@@ -208,14 +214,19 @@ class Panel:
             listen(field, self._act, send)
 
     def _build_posture(self, robot):
-        self._joints = {}
-        for joint, (lower, upper, _) in robot.limits.items():
-            if lower < upper:
-                self._joints[joint] = JointSlider(
-                    self._gui, joint, lower, upper, self._act,
-                    lambda position, joint=joint: self._remote.send_posture(joint, position))
-                self._all.append(self._joints[joint])
+        self._add_joints(robot, robot.limits)
         self._add_parameters('posture')
+
+    def _add_joints(self, robot, joints, task=''):
+        """Add the sliders of a task of joints, or of the posture; of joints of one freedom."""
+        self._joints[task] = {}
+        for joint in joints:
+            lower, upper, _ = robot.limits.get(joint, (0.0, 0.0, 0.0))
+            if lower < upper:
+                self._joints[task][joint] = JointSlider(
+                    self._gui, joint, lower, upper, self._act, lambda position, joint=joint:
+                    self._remote.send_position(task, joint, position))
+                self._all.append(self._joints[task][joint])
 
     def _build_health(self, robot):
         self._words = self._gui.add_html(gauges.words(self._said))
@@ -241,3 +252,10 @@ class Panel:
     def _answer(self, success, text):
         if not success:
             self.say(text)
+
+
+def _follow(sliders, positions):
+    """Put sliders by joint to positions by joint, where there is one."""
+    for joint, slider in sliders.items():
+        if joint in positions:
+            slider.follow(positions[joint])
