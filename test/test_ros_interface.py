@@ -27,11 +27,14 @@ README = (Path(__file__).parents[1] / 'README.md').read_text()
 
 RELIABLE = (ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 BEST_EFFORT = (ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE)
+LATCHED = (ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
 
 SUBSCRIBED = {
     f'{NAMESPACE}/joint_states': ('sensor_msgs/msg/JointState', BEST_EFFORT),
     f'{OWN}/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/wrist/wrench': ('geometry_msgs/msg/WrenchStamped', BEST_EFFORT),
+    f'{OWN}/neck/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
+    f'{OWN}/carry/internal_force': ('std_msgs/msg/Float64MultiArray', RELIABLE),
 }
 PUBLISHED = {
     f'{NAMESPACE}/effort_controller/commands': ('std_msgs/msg/Float64MultiArray', RELIABLE),
@@ -39,12 +42,23 @@ PUBLISHED = {
     f'{OWN}/markers': ('visualization_msgs/msg/MarkerArray', RELIABLE),
     '/diagnostics': ('diagnostic_msgs/msg/DiagnosticArray', RELIABLE),
     f'{OWN}/left/measured_wrench': ('geometry_msgs/msg/WrenchStamped', RELIABLE),
+    f'{OWN}/neck/joint_error': ('sensor_msgs/msg/JointState', RELIABLE),
+    f'{OWN}/carry/engaged': ('std_msgs/msg/Bool', LATCHED),
+    f'{OWN}/carry/current_internal_force': ('std_msgs/msg/Float64MultiArray', RELIABLE),
 }
-SERVICES = {f'{OWN}/hold': 'std_srvs/srv/Trigger', f'{OWN}/wrist/zero': 'std_srvs/srv/Trigger'}
-WITH_SENSOR = PARAMETERS | {'sensors': ['wrist'], 'wrist.frame': 'l_palm', 'left.sensor': 'wrist'}
+SERVICES = {
+    f'{OWN}/hold': 'std_srvs/srv/Trigger', f'{OWN}/wrist/zero': 'std_srvs/srv/Trigger',
+    f'{OWN}/neck/enable': 'std_srvs/srv/SetBool', f'{OWN}/carry/engage': 'std_srvs/srv/SetBool',
+    f'{OWN}/heel/engage': 'std_srvs/srv/SetBool'}
+# One of each kind that has topics or services.
+EVERYTHING = PARAMETERS | {
+    'tasks': ['left', 'right', 'neck'], 'neck.type': 'joint', 'neck.joints': ['torso_yaw'],
+    'sensors': ['wrist'], 'wrist.frame': 'l_palm', 'left.sensor': 'wrist',
+    'grasps': ['carry'], 'carry.effectors': ['r_hand', 'l_hand'],
+    'contacts': ['heel'], 'heel.frame': 'torso'}
 for _source in SOURCES:
     PUBLISHED[f'{OWN}/controller_state/{_source}'] = ('sensor_msgs/msg/JointState', RELIABLE)
-for _task in ('left', 'right'):
+for _task in ('left', 'right', 'carry'):
     for _topic, _kind in (('target_pose', 'geometry_msgs/msg/PoseStamped'),
                           ('target_twist', 'geometry_msgs/msg/TwistStamped'),
                           ('target_accel', 'geometry_msgs/msg/AccelStamped'),
@@ -55,7 +69,8 @@ for _task in ('left', 'right'):
                           ('error', 'geometry_msgs/msg/TwistStamped'),
                           ('wrench', 'geometry_msgs/msg/WrenchStamped')):
         PUBLISHED[f'{OWN}/{_task}/{_topic}'] = (_kind, RELIABLE)
-    SERVICES[f'{OWN}/{_task}/enable'] = 'std_srvs/srv/SetBool'
+    if _task != 'carry':
+        SERVICES[f'{OWN}/{_task}/enable'] = 'std_srvs/srv/SetBool'
 
 # What every node of rclpy has, and what is the same for all robots.
 COMMON = {'/parameter_events', '/rosout', '/tf', '/tf_static', '/clock',
@@ -66,7 +81,7 @@ COMMON = {'/parameter_events', '/rosout', '/tf', '/tf_static', '/clock',
 def running():
     """Return a network with an active controller in a namespace."""
     with ros_nodes.network() as network:
-        network.start('controller', WITH_SENSOR, ['--remap', f'__ns:={NAMESPACE}'])
+        network.start('controller', EVERYTHING, ['--remap', f'__ns:={NAMESPACE}'])
         network.publisher(JointState, f'{NAMESPACE}/joint_states', ros_nodes.LATCHED)
         # The interface is complete: discovery tells of everything in order.
         # Endpoints may be known before the node that they belong to.
@@ -124,8 +139,8 @@ def test_robot_description_is_latched():
         network.start('controller', {'tasks': ['left'], 'left.frame': 'l_hand'})
         network.expect(lambda: network.node.count_subscribers('/robot_description'))
         endpoint, = network.node.get_subscriptions_info_by_topic('/robot_description')
-        assert (endpoint.qos_profile.reliability, endpoint.qos_profile.durability) == (
-            ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
+        profile = endpoint.qos_profile
+        assert (profile.reliability, profile.durability) == LATCHED
 
 
 def test_readme_tells_of_every_topic_and_service():
@@ -134,14 +149,12 @@ def test_readme_tells_of_every_topic_and_service():
     told = set(re.findall(r'`([\w~/<>]+)`', table))
     row, = (line for line in table.splitlines() if '`~/controller_state/<source>`' in line)
     assert all(f'`{source}`' in row for source in SOURCES)
-    assert told >= {
-        'odom', 'robot_description', '/tf', '~/<task>/target_joint', '~/<task>/joint_error',
-        '~/<grasp>/internal_force', '~/<grasp>/current_internal_force', '~/<grasp>/engage',
-        '~/<grasp>/engaged',
-        '~/<contact>/engage'}
+    assert told >= {'odom', 'robot_description', '/tf'}
     for name in (*SUBSCRIBED, *PUBLISHED, *SERVICES):
         short = name.replace(f'{OWN}/', '~/').replace(f'{NAMESPACE}/', '')
-        short = re.sub('/(left|right)/', '/<task>/', short).replace('/wrist/', '/<sensor>/')
+        short = re.sub('/carry/(?=.*(engage|internal))', '/<grasp>/', short)
+        short = re.sub('/(left|right|neck|carry)/', '/<task>/', short)
+        short = short.replace('/wrist/', '/<sensor>/').replace('/heel/', '/<contact>/')
         short = re.sub('controller_state/.*', 'controller_state/<source>', short)
         assert short in told, short
 

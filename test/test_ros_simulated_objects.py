@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes around a simulated robot, and the service that closes and opens its grips."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -11,7 +14,9 @@ import robots
 import ros_nodes
 from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import SetBool, Trigger
-from test_ros_simulated_sensors import ALL, Bench
+from test_ros_simulated_sensors import ALL, FLOATING, Bench
+
+from opspace_control.ros.transforms import TFMessage
 
 # Two arms that reach down from a beam, each with a slide and a hand.
 LIMIT = '<limit lower="-1" upper="1" effort="100" velocity="1"/>'
@@ -100,3 +105,38 @@ def test_refuses_bad_parameters_with_the_reason(network, parameters, complaint):
     network.until(lambda: process.exit_code() is not None)
     assert process.exit_code()
     assert complaint in process.said()
+
+
+def told_of(node):
+    """Return the topics and services of a node in the README's table of them."""
+    text = (Path(__file__).parents[1] / 'README.md').read_text()
+    names, whose = set(), None
+    for row in text.split('### Topics and services of the other nodes')[1].split('###')[0].split(
+            '\n'):
+        _, whom, _, cell, *_ = row.split('|') if row.count('|') == 6 else [None] * 5
+        if cell:
+            whose = whom.strip(' `') or whose
+            names |= set(re.findall('`(.*?)`', cell.partition('(')[0])) if whose == node else set()
+    return names
+
+
+def test_readme_tells_of_all_that_the_node_hears_and_says(network):
+    """No topic and no service more, none less."""
+    network.start('simulator', FLOATING | {
+        'wrench_sensors': ['tool'], 'contact_sensors': ['sole'], 'objects': ['box'],
+        'grasps': ['grip'], 'grip.effectors': ['tool'], 'grip.object': 'box'})
+    node = ros_nodes.SIMULATOR.removeprefix('/')
+    network.expect(lambda: node in network.node.get_node_names())
+
+    def found():
+        endpoints = [endpoint for what in ('publisher', 'subscriber', 'service') for endpoint in
+                     getattr(network.node, f'get_{what}_names_and_types_by_node')(node, '/')]
+        names = [name.replace(f'/{node}/', '~/') for name, (kind, *_) in endpoints
+                 if not kind.startswith(('rcl_interfaces', 'type_description_interfaces'))]
+        for own, kind in (('tool|sole', 'link'), ('box', 'object'), ('grip', 'grasp')):
+            names = [re.sub(rf'\b({own})/', f'<{kind}>/', name) for name in names]
+        return {re.sub('^/(?!clock|tf)', '', name) for name in names}
+    told = told_of(node) - (set() if TFMessage else {'/tf'})
+    assert len(told) > 10
+    network.until(lambda: found() >= told)
+    assert found() == told

@@ -36,8 +36,8 @@ def make_grasp(name, parameters):
 
 def _make_object_task(name, parameters):
     """Return the task of a grasp's object: of its first effector, with the grasp's parameters."""
-    given = {'type': 'pose', 'frame': (parameters[f'{name}.effectors'] or [''])[0], 'joints': [],
-             'sensor': '', 'priority': 0}
+    given = {'type': 'pose', 'frame': (parameters[f'{name}.effectors'] or [''])[0],
+             'reference': '', 'joints': [], 'sensor': '', 'priority': 0}
     return make_task(name, ChainMap(
         {f'{name}.{key}': value for key, value in given.items()}, parameters), {})
 

@@ -19,7 +19,7 @@ _KIND = Parameter(
 
 # What the object's task does not have in common with any other, or not with the same values. Forces
 # are controlled open loop: a sensor at a wrist feels the internal ones too.
-_OWN = ('type', 'joints', 'frame', 'priority', 'sensor', 'max_velocity', 'kp', 'kd',
+_OWN = ('type', 'reference', 'joints', 'frame', 'priority', 'sensor', 'max_velocity', 'kp', 'kd',
         'max_linear_velocity', 'max_angular_velocity')
 
 # Of each grasp, in a block of its name.
