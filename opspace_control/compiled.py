@@ -11,7 +11,7 @@ from pathlib import Path
 
 from numba import config, njit, typeof
 
-from opspace_control.compilers import KernelCompiler, PartCompiler
+from opspace_control.compilers import KernelCompiler, PartCompiler, RarePartCompiler
 
 try:
     import fcntl
@@ -112,6 +112,16 @@ def called(function):
     uses it costs seconds of compilation.
     """
     return njit(**_PART)(function)
+
+
+def rare(function):
+    """
+    Compile a part of a kernel that is not needed in most cycles, in half the time.
+
+    LLVM neither copies it to where it is called, as it does with others as it likes, nor unrolls
+    its loops.
+    """
+    return njit(**{**_PART, 'pipeline_class': RarePartCompiler})(function)
 
 
 def entry_point(compiled, *arguments):

@@ -15,6 +15,7 @@ import gc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import BaseFunction
 
@@ -63,6 +64,29 @@ class PartLowering(NativeLowering):
         """Make the code of one function."""
         state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().run_pass(state)
+
+
+class RareLower(Lower):
+    """What makes the code of a function that runs rarely: short, and in one place."""
+
+    def lower_normal_function(self, fndesc):
+        """Make it, and tell LLVM, but for what Numba itself has it copied."""
+        super().lower_normal_function(fndesc)
+        if not fndesc.inline:
+            self.function.attributes.add('noinline')
+            self.function.attributes.add('optsize')
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class RareLowering(PartLowering):
+    """The same for parts that run rarely."""
+
+    _name = 'rare_lowering'
+
+    @property
+    def lowering_class(self):
+        """What makes the code."""
+        return RareLower
 
 
 @contextlib.contextmanager
@@ -117,11 +141,19 @@ class KernelCompiler(CompilerBase):
 class PartCompiler(CompilerBase):
     """Numba's compiler for functions that only compiled functions call."""
 
+    _lowering = PartLowering
+
     def define_pipelines(self):
         """Return the usual steps, but for the last."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(PartLowering if step is NativeLowering else step, description)
+        passes.passes = [(self._lowering if step is NativeLowering else step, description)
                          for step, description in passes.passes
                          if step.__name__ not in _NEEDLESS]
         passes.finalize()
         return [passes]
+
+
+class RarePartCompiler(PartCompiler):
+    """The same for functions that run rarely."""
+
+    _lowering = RareLowering

@@ -21,18 +21,19 @@ def controller(**limits):
     return make_controller(ROBOT, values)[0]
 
 
-def test_nothing_bounds_the_motion_unless_asked_for():
-    assert controller().limits is None
+def test_limits_are_kept_unless_it_is_said_otherwise():
+    assert controller().limits.kept
+    assert not controller(keep=False).limits.kept
 
 
 def test_parameters_become_limits():
-    made = controller(keep=True, position_margin=0.1, velocity_kept=0.5, return_rate=50.0,
+    made = controller(position_margin=0.1, velocity_kept=0.5, return_rate=50.0,
                       approach_rate=10.0, effort_scale=0.8)
     limits, model = made.limits, made.model
     np.testing.assert_allclose(limits.velocity, 0.5 * model.velocity_limits)
     np.testing.assert_allclose(limits.upper, model.upper_position_limits - 0.1)
     assert (limits.return_rate, limits.approach_rate) == (50.0, 10.0)
-    weaker = controller(keep=True, velocity_kept=0.5, effort_scale=0.3).limits
+    weaker = controller(velocity_kept=0.5, effort_scale=0.3).limits
     assert (weaker.acceleration < limits.acceleration).any()
 
 
@@ -44,7 +45,7 @@ def test_the_kept_velocity_does_not_stop_the_robot():
 
 def test_rates_that_do_not_go_together_have_a_reason():
     with pytest.raises(OpspaceError, match='approach_rate'):
-        controller(keep=True, return_rate=20.0, approach_rate=15.0)
+        controller(return_rate=20.0, approach_rate=15.0)
 
 
 def test_diagnostics_name_joints_and_what_is_missed():

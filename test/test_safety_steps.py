@@ -103,9 +103,10 @@ def test_at_a_new_goal(robot):
 
 def test_at_a_new_goal_without_restraint(robot):
     """Where only the rate limit is left, it limits."""
-    usual = {'left.max_linear_velocity': 0.5, 'left.kp': 100.0, 'limits.velocity_scale': 1.0}
+    usual = {'left.max_linear_velocity': 0.5, 'left.kp': 100.0, 'limits.velocity_scale': 1.0,
+             'limits.keep': True}
     robot.change(**{'left.max_linear_velocity': 1e3, 'left.kp': 1000.0,
-                    'limits.velocity_scale': 1e6})
+                    'limits.velocity_scale': 1e6, 'limits.keep': False})
     robot.lock_step(2.0 * RAMP)
     with Steps(robot) as steps:
         robot.send_goal('left', AHEAD)

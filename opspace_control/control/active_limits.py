@@ -7,7 +7,7 @@ Which rows are needed is found as in any quadratic program: what is violated is 
 itself go back within its limits is let go of, starting from what was held a cycle ago.
 """
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.held_rows import (
     ADVISED,
     COLUMN,
@@ -20,7 +20,6 @@ from opspace_control.control.held_rows import (
     GIVEN,
     GIVEN_Q,
     HOLDING,
-    JACOBIAN,
     MEASURE,
     MOBILITY,
     MOTION,
@@ -31,13 +30,9 @@ from opspace_control.control.held_rows import (
     TORQUES,
     WISH,
     WORK,
-    feel_stack,
     hold_joints,
-    load_joints,
-    move_joints,
-    see_jacobian,
-    sum_torques,
 )
+from opspace_control.control.pushes import answer_pushes, bear_motion, bear_pushes, push_links
 from opspace_control.control.release import decompose_level, soften_rows, solve_level
 from opspace_control.control.stack import (
     ASKED,
@@ -77,7 +72,7 @@ def moving_forces(rows, constrained, push):
             push[r] = rows[FORCE, r] - (rows[PUSH, r] - rows[MOVING, r])
 
 
-@called
+@rare
 def miss(constrained, rows, mobility, passive_mobility, push, missing):
     """Write what forces leave missing of the accelerations that tasks ask for, (k,)."""
     for t in range(push.size):
@@ -92,7 +87,7 @@ def miss(constrained, rows, mobility, passive_mobility, push, missing):
         missing[t] = left
 
 
-@called
+@rare
 def insist(constrained, levels, rows, squares, coupling, held, pull):
     """
     Write the forces with which tasks would go on if joints were let go of, (k,).
@@ -151,7 +146,7 @@ def let_go_of(limits, effort_limits, vectors, count, a, tau):
     return True
 
 
-@called
+@rare
 def take_hold(nodes, limits, effort_limits, both, a, tau):
     """
     Hold the joint that is furthest beyond a limit and not held there; return whether there is one.
@@ -216,7 +211,7 @@ def decompose_rows(count, room):
         room[FACTORED], room[ROTATION], vectors[GAINS, :count], vectors[WORK, :count]) > 0.0
 
 
-@called
+@rare
 def solve_rows(exactly, count, room, x):
     """Replace accelerations of the rows that hold joints, (count,), by forces, ``M⁻¹ x``."""
     vectors = room[NUMBERS]
@@ -260,31 +255,27 @@ def find_pulls(exactly, count, room, pull, held, column):
         column[w] += held[w]
 
 
-@called
+@rare
 def resolve_within_limits(
         cycle, nodes, states, points, supports, levels, constrained, limits, effort_limits,
-        a_null, a, tau, room, rows, squares, orders):
+        a_null, a, joint_force, tau, room, rows, squares, orders):
     """
     Resolve the stack once more, joints being held at their limits.
 
     With W the rows that hold joints, ``M = W A⁻¹ Wᵀ`` and ``C = W A⁻¹ Jᵀ``, tasks find
     ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then ``λ = M⁻¹ (w − C f)`` holds the joints.
     These stay in ``room`` for `add_holding`. ``a`` (nv,) receives how joints accelerate,
-    ``tau`` (nv,) is scratch; all else is that of `limited_cycle`. Limits of efforts take part where
-    they say what the joints can do: without passive joints and constraints.
+    ``joint_force`` and ``tau`` (nv,) are scratch; all else is that of `limited_cycle`. Limits of
+    efforts take part where they say what the joints can do: without passive joints and constraints.
     """
     n, dofs, size = nodes.size, limits.size, rows.shape[1]
-    K, Jacobian, vectors = room[FEELING, :n, :size], room[JACOBIAN, :n, :size], room[NUMBERS]
-    given, given_Q = room[GIVEN, :size, :size], room[GIVEN_Q, :size, :size]
+    K, vectors, given, given_Q = room[FEELING, :n, :size], room[NUMBERS], room[GIVEN], room[GIVEN_Q]
     felt, torques, coupling = room[FELT, :, :n], room[TORQUES, :, :dofs], room[COUPLING, :, :size]
     push, pull, tau_null = rows[SPARE], rows[SPARE + 1], vectors[ADVISED, :dofs]
     both = constrained == 0 and not cycle.yields
     forget_unfit(nodes, limits, both)
-    feel_stack(nodes, states, supports, points, cycle.yields, K, given, given_Q)
-    if both:
-        see_jacobian(nodes, states, supports, points, Jacobian)
     soften_rows(given, given_Q, constrained, rows[ASKED])
-    load_joints(nodes, states, a_null, tau_null)
+    bear_motion(nodes, states, a_null, joint_force, tau_null)
     moving_forces(rows, constrained, push)
     miss(constrained, rows, given, given_Q, push, rows[LOST])
     for solution in range(_SOLUTIONS):
@@ -297,9 +288,15 @@ def resolve_within_limits(
         resolve_tasks(cycle, constrained, levels, rows, squares, orders)
         moving_forces(rows, constrained, push)
         find_forces(exactly, count, room, push, held)
-        move_joints(nodes, states, a_null, K, push, felt, held, a)
+        push_links(nodes, states, points, supports, push, joint_force, pull)
+        add_holding(count, room, joint_force)
+        answer_pushes(nodes, states, joint_force, a_null, a)
         if both:
-            sum_torques(nodes, Jacobian, rows[FORCE], torques, held, tau_null, tau)
+            push_links(nodes, states, points, supports, rows[FORCE], joint_force, pull)
+            add_holding(count, room, joint_force)
+            for k in range(dofs):
+                tau[k] = tau_null[k]
+            bear_pushes(nodes, states, joint_force, tau)
         miss(constrained, rows, given, given_Q, push, rows[MISSED])
         insist(constrained, levels, rows, squares, coupling, held, pull)
         cycle.solutions, cycle.held = solution + 1, count
@@ -312,9 +309,9 @@ def resolve_within_limits(
             return
 
 
-@called
-def add_holding(count, room, tau):
-    """Add the joint forces, (nv,), of so many rows that hold joints at their limits."""
+@rare
+def add_holding(count, room, force):
+    """Add the joint forces of so many rows that hold joints at their limits to force (nv,)."""
     for w in range(count):
-        for k in range(tau.size):
-            tau[k] += room[NUMBERS, HOLDING, w] * room[TORQUES, w, k]
+        for k in range(force.size):
+            force[k] += room[NUMBERS, HOLDING, w] * room[TORQUES, w, k]

@@ -22,9 +22,8 @@ from opspace_control.control.cycle import control_cycle, limited_cycle, make_cyc
 from opspace_control.control.effort_limits import read_effort_limits
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasp_binding import bind_grasps
-from opspace_control.control.held_rows import limit_room
-from opspace_control.control.joint_limits import JointLimits
 from opspace_control.control.joint_status import JointStatus
+from opspace_control.control.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.stack import ROWS, SCALE, SQUARES
 from opspace_control.dynamics import GRAVITY
@@ -73,8 +72,8 @@ class OperationalSpaceController(ControllerState):
         N·m or N, inf for no limit; the URDF's if not given.
     limits : JointLimits, optional
         Of positions, velocities and accelerations; then tasks give way to them, and to the limits
-        of efforts, in reverse order of priority. If not given, efforts are cut at their limits,
-        and nothing limits the motion of the joints.
+        of efforts, in reverse order of priority. If not given, it is the bare law: efforts are cut
+        at their limits, and nothing limits the motion of the joints.
     gravity_compensation : bool
         False for hardware that compensates gravity itself.
     singularity_threshold : float
@@ -141,21 +140,25 @@ class OperationalSpaceController(ControllerState):
             grasps, model, operational, constraints, frames, self.payloads, self._status)
         bound = bind_constraints(constraints, points['other'][:len(constraints)])
         bind_contacts(constraints, model, operational)
+        self._kept = None if limits is None else KeptLimits(
+            limits, model, nodes, self._cycle, rows)
         self._gradual = gradual_numbers(
-            records, joint_records, dofs, bound, holds, grips, self.payloads)
+            records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept)
+        # Whichever joint limits hold: all inertias are felt then.
+        felt = felt_nodes(nodes, supports) | (limits is not None)
         self._inverse_inertia = poisoned((rows - held, rows - held))
         self._rows = stack = poisoned((ROWS, rows))
         self._row_scales = stack[SCALE, held:]
         self._arguments = (
-            self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt_nodes(nodes, supports),
+            self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt,
             self._status.yields, points, supports, bound, records, sensor_records, joint_records,
             level_rows(tasks, held), *((holds, grips) if grasps else (None, None)), dofs, goal,
             self.passive_forces.dofs, self._posture_acceleration, *poisoned((3, model.nv)),
             self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
             np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
-        self._kernel, self.limits, self._compute = control_cycle, limits, None
-        if limits is not None:
-            self._bind_limits(limits, nodes, rows)
+        self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
+        if self._kept:
+            self._arguments += (self._kept.records, self._kept.room)
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
         """
@@ -197,17 +200,6 @@ class OperationalSpaceController(ControllerState):
         state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
         self._compute = entry_point(
             self._kernel, *self._arguments, 0.0, state.q, state.v, np.empty(self.model.nv))
-
-    def _bind_limits(self, limits, nodes, rows):
-        """Have a cycle that keeps limits."""
-        if not isinstance(limits, JointLimits) or limits.model is not self.model:
-            raise ControlError(f'limits = {limits!r} cannot be used.',
-                               cure='Give JointLimits(model) of the same model.')
-        self._limits = limits.records(nodes)
-        self._cycle['return_rate'] = limits.return_rate
-        self._cycle['approach_rate'] = limits.approach_rate
-        self._kernel = limited_cycle
-        self._arguments += (self._limits, limit_room(nodes, self.model.nv, rows))
 
     def damping_torque(self, state, out=None, *, rate=DAMPING_RATE):
         """
@@ -304,6 +296,18 @@ class OperationalSpaceController(ControllerState):
             raise ControlError('out cannot take the torques.',
                                cure=f'Give a contiguous float array of {self.model.nv}.', value=out)
         return out
+
+    @property
+    def limits(self):
+        """The `JointLimits`, or None; others may be set where there are any."""
+        return self._kept.limits if self._kept else None
+
+    @limits.setter
+    def limits(self, limits):
+        if not self._kept:
+            raise ControlError('The controller was made without limits.',
+                               cure='Make it with limits=JointLimits(model).')
+        self._kept.set(limits)
 
     @property
     def gravity_compensation(self):

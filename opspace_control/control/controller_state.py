@@ -95,10 +95,10 @@ class ControllerState:
     def held_joints(self):
         """Joints that `limits` held at the last cycle, a tuple of `HeldJoint`; without them ()."""
         held = []
-        if self.limits is not None and self._cycle['solutions'][0] > 0:
-            names = self.model.dof_names
-            for k in np.flatnonzero(self._limits['motion'] | self._limits['effort']):
-                limit = self._limits[k]
+        if self._kept and self._cycle['solutions'][0] > 0:
+            names, limits = self.model.dof_names, self._kept.records
+            for k in np.flatnonzero(limits['motion'] | limits['effort']):
+                limit = limits[k]
                 if limit['motion'] != 0:
                     side = int(limit['motion'])
                     held.append(HeldJoint(names[k], REASONS[limit['reason'][int(side > 0)]], side))

@@ -15,9 +15,17 @@ from opspace_control.control.active_limits import (
     resolve_within_limits,
 )
 from opspace_control.control.fingertip_law import lead_effectors
-from opspace_control.control.limit_check import answer_pushes, note_efforts, within_limits
+from opspace_control.control.held_rows import (
+    FEELING,
+    GIVEN,
+    GIVEN_Q,
+    keep_feelings,
+    keep_mobility,
+)
+from opspace_control.control.limit_check import note_efforts, within_limits
 from opspace_control.control.limit_law import bound_posture
 from opspace_control.control.limits import limit_efforts
+from opspace_control.control.pushes import answer_pushes, push_links
 from opspace_control.control.relief import relieve_drives
 from opspace_control.control.stack import (
     ASKED,
@@ -68,6 +76,8 @@ CYCLE = np.dtype([
     ('ranks', np.int64, (2,)),           # of the constraints: in all, and of the passive joints
     ('return_rate', np.float64),         # at which joints return to their limits of motion, 1/s
     ('approach_rate', np.float64),       # at which they come to their ends at last, 1/s
+    ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
+                                         # all; in between bounds are wider
     ('held', np.int64),                  # how many limits hold joints
     ('solutions', np.int64),             # of the stack, that it took to find out which
     ('R', np.float64, (3, 3)),           # scratch from here on
@@ -139,8 +149,12 @@ def let_go_again(nodes, states, yields, joint_tasks, joint_force, a):
 
 
 @called
-def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
-    """Inward recursion: what wrenches at the points do there through all joints, L, and Q."""
+def sum_mobility(cycle, nodes, states, felt, points, supports, squares, K):
+    """
+    Inward recursion: what wrenches at the points do there through all joints, L, and Q.
+
+    ``K`` receives what each joint feels of them, or is None.
+    """
     for r in range(6 * points.size):
         for c in range(r + 1):
             squares[L, r, c] = 0.0
@@ -151,6 +165,8 @@ def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
             continue
         eliminate_node(nodes, i, states)
         propagate_points(nodes, i, supports, states, points, squares[L])
+        if K is not None:
+            keep_feelings(nodes, i, supports, points, K)
         if cycle.yields:
             propagate_points_passive(nodes, i, supports, states, points, squares[Q])
 
@@ -159,7 +175,7 @@ def sum_mobility(cycle, nodes, states, felt, points, supports, squares):
 def see_points(
         cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
         joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares, small,
-        q, v):
+        K, q, v):
     """See where everything is and how q̈_null moves it, what is asked for, and what moves it."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     if cycle.floating_base:
@@ -174,7 +190,7 @@ def see_points(
     if grasps is not None:
         lead_effectors(cycle, grasps, grips, states, points, constraints, tasks, sensors, rows,
                        small)
-    sum_mobility(cycle, nodes, states, felt, points, supports, squares)
+    sum_mobility(cycle, nodes, states, felt, points, supports, squares, K)
 
 
 @inlined
@@ -229,7 +245,7 @@ def control_cycle(
     demand_posture(nodes, dofs, posture, q, v, a_null)
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
-               small, q, v)
+               small, None, q, v)
     resolve_stack(cycle, 6 * constraints.size, points, tasks, levels, rows, squares, orders, small,
                   Lambda_inverse)
     move_joints_by_forces(
@@ -253,25 +269,29 @@ def limited_cycle(
     cycle.dt = dt
     held = 6 * constraints.size
     demand_posture(nodes, dofs, posture, q, v, a_null)
-    bound_posture(nodes, limits, cycle.return_rate, cycle.approach_rate, q, v, a_null)
+    if cycle.kept > 0.0:
+        bound_posture(nodes, limits, cycle.kept, cycle.return_rate, cycle.approach_rate, q, v,
+                      a_null)
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
-               small, q, v)
+               small, room[FEELING], q, v)
+    keep_mobility(squares[L], squares[Q], cycle.yields, room[GIVEN], room[GIVEN_Q])
     resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse)
-    moving_forces(rows, held, rows[SPARE])
-    answer_pushes(nodes, states, felt, points, supports, rows[SPARE], joint_force, rows[SPARE + 1],
-                  a_null, a_task)
     cycle.held = cycle.solutions = 0
-    if not within_limits(nodes, limits, a_task):
-        resolve_within_limits(
-            cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
-            a_null, a_task, tau, room, rows, squares, orders)
+    if cycle.kept > 0.0:
+        moving_forces(rows, held, rows[SPARE])
+        push_links(nodes, states, points, supports, rows[SPARE], joint_force, rows[SPARE + 1])
+        answer_pushes(nodes, states, joint_force, a_null, a_task)
+        if not within_limits(nodes, limits, a_task):
+            resolve_within_limits(
+                cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
+                a_null, a_task, joint_force, tau, room, rows, squares, orders)
     move_joints_by_forces(
         cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
-    elif held == 0 and not cycle.yields:
+    elif cycle.kept > 0.0 and held == 0 and not cycle.yields:
         note_efforts(nodes, limits, effort_limits, tau)
     relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
             squares, orders, tau)

@@ -6,7 +6,7 @@ from opspace_control.control.grasp_law import WAYS
 from opspace_control.tasks.binding import gradual_fields
 
 
-def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloads):
+def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloads, limits):
     """
     Return arrays by name, the very ones in use, whose numbers should change gradually.
 
@@ -16,6 +16,8 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
         Of POSE_TASK, JOINT_TASK, POSTURE_DOF, CONSTRAINT, GRASP and GRIP.
     payloads : Payloads
         Of the same controller.
+    limits : KeptLimits or None
+        Likewise.
 
     """
     return {**gradual_fields(tasks),
@@ -28,4 +30,4 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
             'grasp.squeeze': grasps['squeeze'], 'grasp.relief': grasps['relief'],
             'grasp.eased': grasps['eased'], 'grip.internal': grips['internal'],
             'grip.ways': grips['ways'].reshape(-1, 6 * WAYS),
-            **payloads.gradual}
+            **payloads.gradual, **(limits.gradual if limits else {})}

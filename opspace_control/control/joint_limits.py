@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of the joints' motion that a controller keeps, and what joints can brake with."""
 
+import copy
+
 import numpy as np
 
 from opspace_control.control.effort_limits import read_effort_limits
@@ -20,6 +22,9 @@ BRAKING_SHARE = 0.4
 _POSTURES = 64
 # For a joint without a limit of velocity, rad/s or m/s.
 _ORDINARY_SPEED = 2.0
+# What `JointLimits.changed` takes.
+_NUMBERS = (
+    'position_margin', 'velocity_scale', 'soft_limits', 'return_rate', 'approach_rate', 'kept')
 
 
 class JointLimits:
@@ -39,6 +44,8 @@ class JointLimits:
         By how much the ends are drawn in, rad or m.
     velocity_scale : float
         Part of the velocity limits that is used, from 0 to 1.
+    soft_limits : bool
+        Whether a joint's ends are the soft limits of its <safety_controller>, if it has one.
     acceleration : float, (nv,) array or dict of str to float, optional
         rad/s² or m/s², inf for none; joints that a dict leaves out keep theirs.
     effort_limits : float or (nv,) array, optional
@@ -48,6 +55,8 @@ class JointLimits:
         the cycles.
     approach_rate : float
         At which a joint comes to its end in the last bit of the way, 1/s; well below the other.
+    kept : bool
+        False for the bare law, as if there were none, until others are set.
 
     Attributes
     ----------
@@ -66,22 +75,48 @@ class JointLimits:
 
     """
 
-    def __init__(self, model, *, position_margin=0.0, velocity_scale=1.0, acceleration=None,
-                 effort_limits=None, return_rate=100.0, approach_rate=20.0):
+    def __init__(self, model, *, position_margin=0.0, velocity_scale=1.0, soft_limits=True,
+                 acceleration=None, effort_limits=None, return_rate=100.0, approach_rate=20.0,
+                 kept=True):
         self.model = model
+        self._strength = _braking_strength(model, read_effort_limits(model, effort_limits))
+        self._given = acceleration
+        self._set(position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept)
+
+    def changed(self, **numbers):
+        """
+        Return these limits with some of their numbers changed; raises as the constructor.
+
+        Of ``position_margin``, ``velocity_scale``, ``soft_limits``, ``return_rate``,
+        ``approach_rate`` and ``kept``; what joints can brake with is not found out again.
+        """
+        limits = copy.copy(self)
+        limits._set(**{name: getattr(self, name) for name in _NUMBERS} | numbers)
+        return limits
+
+    def _set(self, position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept):
+        """Work out the limits from numbers, which are checked."""
+        model = self.model
         self.position_margin = _number('position_margin', position_margin, 0.0, np.inf)
         self.velocity_scale = _number('velocity_scale', velocity_scale, 1e-6, 1.0)
         self.return_rate = _number('return_rate', return_rate, 1.0, np.inf)
         self.approach_rate = _number('approach_rate', approach_rate, 0.1, 0.5 * self.return_rate)
+        self.soft_limits, self.kept = bool(soft_limits), bool(kept)
+        lower, upper = (
+            (model.lower_soft_limits, model.upper_soft_limits) if self.soft_limits
+            else (model.lower_position_limits, model.upper_position_limits))
         with np.errstate(invalid='ignore'):  # there may be no middle
-            middle = 0.5 * (model.lower_position_limits + model.upper_position_limits)
-            self.lower = np.fmin(model.lower_position_limits + self.position_margin, middle)
-            self.upper = np.fmax(model.upper_position_limits - self.position_margin, middle)
+            middle = 0.5 * (lower + upper)
+            self.lower = np.fmin(lower + self.position_margin, middle)
+            self.upper = np.fmax(upper - self.position_margin, middle)
         self.velocity = self.velocity_scale * model.velocity_limits
-        self.acceleration, self.weak = _braking(
-            model, self.velocity, read_effort_limits(model, effort_limits))
-        if acceleration is not None:
-            self.acceleration = _accelerations(model, acceleration, self.acceleration)
+        fastest = np.where(np.isfinite(self.velocity), self.velocity, _ORDINARY_SPEED)
+        needed = fastest / LONGEST_STOP
+        weak = model.active & (model.q_index >= 0) & (self._strength < needed)
+        self.weak = tuple(model.dof_names[k] for k in np.flatnonzero(weak))
+        self.acceleration = np.clip(self._strength, needed, fastest / SHORTEST_STOP)
+        if self._given is not None:
+            self.acceleration = _accelerations(model, self._given, self.acceleration)
 
     def records(self, nodes):
         """Return the LIMIT records, (nv,), of a controller with these nodes."""
@@ -104,8 +139,8 @@ class JointLimits:
         return limits
 
 
-def _braking(model, velocity, effort_limits):
-    """Return the accelerations (nv,) that joints can brake with, and the names of weak joints."""
+def _braking_strength(model, effort_limits):
+    """Return the accelerations (nv,) that effort limits, less gravity, leave for braking."""
     chosen = model.q_index >= 0
     where = model.q_index[chosen]
     lower = np.where(np.isfinite(model.lower_position_limits), model.lower_position_limits, -np.pi)
@@ -121,12 +156,7 @@ def _braking(model, velocity, effort_limits):
         state.update(q, state.v)
         np.maximum(load, abs(model.gravity(state)), out=load)
         np.maximum(inertia, model.mass_matrix(state).diagonal(), out=inertia)
-    fastest = np.where(np.isfinite(velocity), velocity, _ORDINARY_SPEED)
-    strength = BRAKING_SHARE * (effort_limits - load) / inertia
-    needed = fastest / LONGEST_STOP
-    weak = model.active & chosen & (strength < needed) & np.isfinite(effort_limits)
-    names = tuple(name for name, is_weak in zip(model.dof_names, weak, strict=True) if is_weak)
-    return np.clip(strength, needed, fastest / SHORTEST_STOP), names
+    return BRAKING_SHARE * (effort_limits - load) / inertia
 
 
 def _accelerations(model, values, usual):

@@ -104,8 +104,13 @@ def runs_free(limit, q, v):
 
 
 @called
-def bound_posture(nodes, limits, rate, approach, q, v, a):
-    """Work out what the limits allow, and make the accelerations that the posture asks for that."""
+def bound_posture(nodes, limits, kept, rate, approach, q, v, a):
+    """
+    Work out what the limits allow, and make the accelerations that the posture asks for that.
+
+    Bounds are wider by ``a (1/kept² − 1)`` while ``kept`` is on its way between 0 and 1.
+    """
+    wider = 1.0 / (kept * kept) - 1.0
     for k in range(limits.size):
         limit = limits[k]
         if limit.q_index < 0:
@@ -115,5 +120,8 @@ def bound_posture(nodes, limits, rate, approach, q, v, a):
             limit.reason[0] = limit.reason[1] = ACCELERATION
         else:
             bound_acceleration(limit, rate, approach, q[limit.q_index], v[k])
+        if wider > 0.0:
+            limit.least -= wider * limit.acceleration
+            limit.greatest += wider * limit.acceleration
         if nodes[limit.node].status == ACTIVE:
             a[k] = min(max(a[k], limit.least), limit.greatest)

@@ -16,6 +16,8 @@ def approach(numbers, wanted, rates, dt):
     for i in range(numbers.shape[0]):
         for j in range(numbers.shape[1]):
             step = rates[i, j] * dt
+            if numbers[i, j] == wanted[i, j]:  # both may be infinite
+                continue
             left = wanted[i, j] - numbers[i, j]
             if abs(left) <= step * (1.0 + 1e-9):
                 numbers[i, j] = wanted[i, j]

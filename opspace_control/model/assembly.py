@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.errors import ModelError
 from opspace_control.model.bodies import check_body, doubts, lump
-from opspace_control.model.limits import UNLIMITED, usable_limits
+from opspace_control.model.limits import UNLIMITED, soft_limits, usable_limits
 from opspace_control.model.nodes import (
     FRAME,
     LOCKED,
@@ -20,6 +20,7 @@ from opspace_control.model.nodes import (
 from opspace_control.model.topology import depth_first, resolve_mimics
 
 BASE = 'base'
+_FREE = (*UNLIMITED, *UNLIMITED[:2], 0.0, 0.0)
 _SCALAR_KINDS = {'revolute': REVOLUTE, 'continuous': REVOLUTE, 'prismatic': PRISMATIC}
 _X, _Y, _Z = np.eye(3)
 _FLOATING = (('/x', PRISMATIC, _X), ('/y', PRISMATIC, _Y), ('/z', PRISMATIC, _Z),
@@ -40,7 +41,7 @@ class Assembly:
         self.warnings = []
         self.dofs = {}       # moving, independent joint (and the base) -> its indices into v
         self.dof_names = []
-        self.limits = []     # by dof: lower, upper, velocity, effort, damping, friction
+        self.limits = []     # by dof: four limits, two soft ones, damping, friction
         self.q_index = []    # by dof: index into q, -1 for the rotations of a quaternion
         self.nq = 0
         self._nodes = []      # records of NODE
@@ -75,15 +76,16 @@ class Assembly:
             self._followers[joint.name] = len(self._nodes)
             return self._add_node(_SCALAR_KINDS[joint.type], joint.axis, node, rotation, position)
         limits, warnings = usable_limits(joint)
-        self.warnings += warnings
+        soft, doubtful = soft_limits(joint, *limits[:2])
+        self.warnings += warnings + doubtful
         chain = _chain(joint)
         place = self._add_chain(joint.name, chain, node, rotation, position,
-                                (*limits, joint.damping, joint.friction))
+                                (*limits, *soft, joint.damping, joint.friction))
         if len(chain) == 1:
             self._nodes[-1]['armature'] = joint.armature
         return place
 
-    def _add_chain(self, name, chain, node, rotation, position, limits=(*UNLIMITED, 0.0, 0.0)):
+    def _add_chain(self, name, chain, node, rotation, position, limits=_FREE):
         """Add the nodes of a moving joint, one a degree of freedom; return its body's place."""
         first, first_dof = len(self._nodes), len(self.dof_names)
         place = (node, rotation, position)

@@ -36,7 +36,8 @@ _ELEMENTS = {
     'mass': _Element({'value': 1}),
     'inertia': _Element({'ixx': 1, 'ixy': 1, 'ixz': 1, 'iyy': 1, 'iyz': 1, 'izz': 1}),
     'joint': _Element({'name': _TEXT, 'type': _TEXT}, needed=('parent', 'child'),
-                      possible=('origin', 'axis', 'limit', 'dynamics', 'mimic')),
+                      possible=('origin', 'axis', 'limit', 'safety_controller', 'dynamics',
+                                'mimic')),
     'origin': _Element(optional={'xyz': 3, 'rpy': 3}),
     'parent': _Element({'link': _TEXT}),
     'child': _Element({'link': _TEXT}),
@@ -44,6 +45,9 @@ _ELEMENTS = {
     'limit': _Element(optional={'lower': _LIMIT, 'upper': _LIMIT,
                                 'velocity': _LIMIT, 'effort': _LIMIT},
                       assumed={'velocity': 'inf', 'effort': 'inf'}),
+    'safety_controller': _Element(
+        optional={'soft_lower_limit': _LIMIT, 'soft_upper_limit': _LIMIT},
+        assumed={'k_velocity': '0'}),
     'dynamics': _Element(optional={'damping': 1, 'friction': 1, 'armature': 1}),
     'mimic': _Element({'joint': _TEXT}, {'multiplier': 1, 'offset': 1}),
 }

@@ -43,3 +43,20 @@ def usable_limits(joint):
         warnings.append(f"joint '{joint.name}' has an effort limit of 0: it will get no torque; "
                         'correct its <limit>, or name it in passive_joints')
     return (lower, upper, velocity, effort), warnings
+
+
+def soft_limits(joint, lower, upper):
+    """
+    Return (lower, upper), in rad or m, within which a joint is to be kept, and warnings.
+
+    They are those of its <safety_controller>, within its limits of position; these where it has
+    none, as all of its numbers are zero unless given.
+    """
+    if joint.soft_limit in (None, (0.0, 0.0)) or joint.type not in ('revolute', 'prismatic'):
+        return (lower, upper), []
+    soft = max(lower, joint.soft_limit[0]), min(upper, joint.soft_limit[1])
+    if soft[0] < soft[1]:
+        return soft, []
+    return (lower, upper), [
+        f"joint '{joint.name}' has a <safety_controller> whose soft limits "
+        f'({joint.soft_limit[0]:g}, {joint.soft_limit[1]:g}) leave it no room: they are not used']

@@ -48,6 +48,8 @@ class KinematicTree:
     upper_position_limits: np.ndarray  # (nv,) rad or m, +inf where there is none
     velocity_limits: np.ndarray   # (nv,) rad/s or m/s, +inf where there is none
     effort_limits: np.ndarray     # (nv,) N·m or N, +inf where there is none
+    lower_soft_limits: np.ndarray  # (nv,) rad or m: those of position, or closer, by the URDF's
+    upper_soft_limits: np.ndarray  # (nv,) <safety_controller>
     damping: np.ndarray           # (nv,) N·m·s/rad or N·s/m
     friction: np.ndarray          # (nv,) N·m or N
     passive: np.ndarray           # (nv,) bool: torque is not ours
@@ -102,7 +104,8 @@ class KinematicTree:
         robot = Assembly(description, floating_base)
         passive, locked = set_status(robot, passive_joints, locked_joints)
         check_mobility(robot)
-        lower, upper, velocity, effort, damping, friction = np.array(robot.limits).T.copy()
+        lower, upper, velocity, effort, soft_lower, soft_upper, damping, friction = np.array(
+            robot.limits).T.copy()
         with_effort = joints_with_command(description.hardware, 'effort')
         return cls(
             name=description.name,
@@ -119,6 +122,8 @@ class KinematicTree:
             upper_position_limits=upper,
             velocity_limits=velocity,
             effort_limits=effort,
+            lower_soft_limits=soft_lower,
+            upper_soft_limits=soft_upper,
             damping=damping,
             friction=friction,
             passive=passive,

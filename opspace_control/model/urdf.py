@@ -34,8 +34,8 @@ class Joint:
 
     ``rotation`` (3, 3) and ``position`` (3,), in m, place the joint frame in the parent link;
     ``axis`` (3,) is a unit vector in the joint frame; ``limit`` is (lower, upper, velocity,
-    effort) or None; ``armature`` is the inertia of the motor, seen through the gear, kg m² or kg;
-    ``mimic`` is (leader, multiplier, offset) or None.
+    effort) or None, ``soft_limit`` (lower, upper) or None; ``armature`` is the inertia of the
+    motor, seen through the gear, kg m² or kg; ``mimic`` is (leader, multiplier, offset) or None.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Joint:
     position: np.ndarray
     axis: np.ndarray
     limit: tuple | None
+    soft_limit: tuple | None
     damping: float
     friction: float
     armature: float
@@ -127,7 +128,7 @@ def _joint(node):
     parsed = parser.Joint.from_xml(node, Path('joint'))
     rotation, position = _placement(parsed.origin)
     return Joint(parsed.name, parsed.type, parsed.parent, parsed.child, rotation, position,
-                 _axis(parsed), _limit(parsed), _dynamics(parsed, 'damping'),
+                 _axis(parsed), _limit(parsed), _soft_limit(parsed), _dynamics(parsed, 'damping'),
                  _dynamics(parsed, 'friction'), _not_negative(parsed, 'armature', armature),
                  _mimic(parsed))
 
@@ -172,6 +173,12 @@ def _limit(parsed):
                          f'upper limit {limit.upper:g}.', cure='Exchange them.',
                          element=parsed.name)
     return limit.lower, limit.upper, limit.velocity, limit.effort
+
+
+def _soft_limit(parsed):
+    """Return (lower, upper) of a joint's <safety_controller>, or None where it has none."""
+    safety = parsed.safety_controller
+    return None if safety is None else (safety.soft_lower_limit, safety.soft_upper_limit)
 
 
 def _dynamics(parsed, name):

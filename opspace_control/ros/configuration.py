@@ -14,7 +14,12 @@ from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.interface import Interface
 from opspace_control.ros.joints import joint_status
 from opspace_control.ros.odometry import BaseOdometry
-from opspace_control.ros.robot import apply_gains, make_controller
+from opspace_control.ros.robot import (
+    LIMIT_PARAMETERS,
+    apply_gains,
+    change_limits,
+    make_controller,
+)
 from opspace_control.ros.task_blocks import check_frames
 from opspace_control.ros.warm_up import warm_up
 from opspace_control.tasks import JointTask
@@ -101,6 +106,8 @@ class Configuration:
         """Raise an OpspaceError if changes of these names to these values do not fit the robot."""
         if not STATUS_PARAMETERS.isdisjoint(names):
             self._controller.check_status(*self._status(values))
+        if not LIMIT_PARAMETERS.keys().isdisjoint(names):
+            change_limits(self._controller.limits, values)
         check_frames([task for task in (*values['tasks'], *values['grasps'])
                       if f'{task}.axes_frame' in names], self._controller.model, values)
 

@@ -115,26 +115,33 @@ NODE = (
               'Age of a moving transform of TF up to which it is used for goals.',
               's', 1e-3, 60.0, read_only=False),
     Parameter('limits.effort_scale', 'double', 1.0,
-              "Part of the URDF's effort limits that is used.", '', 0.01, 1.0),
+              "Part of the URDF's effort limits that is used; what joints can brake with goes by "
+              'it, which is found out once.', '', 0.01, 1.0),
     EFFORT_RATE,
     Parameter('limits.velocity_scale', 'double', 1.0,
               "Velocity of a joint that stops the robot, in multiples of the URDF's limit.",
               '', 0.01, 1e6, read_only=False),
-    Parameter('limits.keep', 'bool', False,
+    Parameter('limits.keep', 'bool', True,
               "Keep joints within the URDF's limits of position and velocity, and within what "
-              'their drives can brake: tasks give way to that in reverse order of priority.'),
+              'their drives can brake: tasks give way to that in reverse order of priority. '
+              'Without it efforts are cut at their limits, and goals alone bound the motion.',
+              read_only=False),
+    Parameter('limits.soft', 'bool', True,
+              'With limits.keep: whether the ends of a joint are the soft limits of its '
+              '<safety_controller> in the URDF, if it has one.', read_only=False),
     Parameter('limits.position_margin', 'double', 0.0,
               'With limits.keep: by how much the ends of every joint are drawn in.',
-              'rad or m', 0.0, 10.0),
+              'rad or m', 0.0, 10.0, read_only=False),
     Parameter('limits.velocity_kept', 'double', 0.95,
               "With limits.keep: part of the URDF's velocity limits that is used. Below "
-              'limits.velocity_scale, or a joint at its limit stops the robot.', '', 0.01, 1.0),
+              'limits.velocity_scale, or a joint at its limit stops the robot.', '', 0.01, 1.0,
+              read_only=False),
     Parameter('limits.return_rate', 'double', 100.0,
               'With limits.keep: rate at which a joint that is too fast returns to what is '
-              'allowed. Well below the rate of the cycles.', '1/s', 1.0, 1e4),
+              'allowed. Well below the rate of the cycles.', '1/s', 1.0, 1e4, read_only=False),
     Parameter('limits.approach_rate', 'double', 20.0,
               'With limits.keep: rate at which a joint comes to its end in the last bit of the '
-              'way. No more than half of limits.return_rate.', '1/s', 0.1, 5e3),
+              'way. No more than half of limits.return_rate.', '1/s', 0.1, 5e3, read_only=False),
     Parameter('limits.workspace_lower', 'double_array', [-math.inf] * 3,
               'Least x, y and z of a goal, in the base frame (odom_frame, if the base floats). '
               'Goals further away than the robot reaches are refused in any case.',

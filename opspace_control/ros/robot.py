@@ -16,6 +16,12 @@ from opspace_control.ros.task_blocks import (
 )
 from opspace_control.tasks import PostureTask
 
+# Parameters of limits, which may change at any time, and what `JointLimits` calls them.
+LIMIT_PARAMETERS = {
+    'limits.keep': 'kept', 'limits.soft': 'soft_limits',
+    'limits.position_margin': 'position_margin', 'limits.velocity_kept': 'velocity_scale',
+    'limits.return_rate': 'return_rate', 'limits.approach_rate': 'approach_rate'}
+
 
 def make_model(description, parameters, *, floating_base=False):
     """
@@ -96,24 +102,27 @@ def make_controller(description, parameters, *, floating_base=False):
 
 
 def make_limits(model, effort_limits, parameters):
-    """Return the `JointLimits` that ``limits.keep`` asks for, or None."""
-    if not parameters['limits.keep']:
-        return None
-    return JointLimits(
-        model, effort_limits=effort_limits, position_margin=parameters['limits.position_margin'],
-        velocity_scale=parameters['limits.velocity_kept'],
-        return_rate=parameters['limits.return_rate'],
-        approach_rate=parameters['limits.approach_rate'])
+    """Return the `JointLimits` of the parameters, or raise a ControlError."""
+    return JointLimits(model, effort_limits=effort_limits, **_limit_numbers(parameters))
+
+
+def change_limits(limits, parameters):
+    """Return limits changed to what the parameters are now, or raise a ControlError."""
+    return limits.changed(**_limit_numbers(parameters))
+
+
+def _limit_numbers(parameters):
+    return {keyword: parameters[name] for name, keyword in LIMIT_PARAMETERS.items()}
 
 
 def apply_gains(controller, parameters, changed):
     """
-    Give tasks, sensors and posture the values of checked parameters.
+    Give tasks, sensors, posture and limits the values of checked parameters.
 
     Parameters
     ----------
     controller : OperationalSpaceController
-        Whose tasks and posture they are.
+        Whose they are.
     parameters : mapping
         Values of the controller node's parameters.
     changed : collection of str
@@ -128,3 +137,5 @@ def apply_gains(controller, parameters, changed):
     put_payloads(controller, parameters, set(changed))
     if any(name.startswith('posture.') for name in changed):
         controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])
+    if not LIMIT_PARAMETERS.keys().isdisjoint(changed):
+        controller.limits = change_limits(controller.limits, parameters)

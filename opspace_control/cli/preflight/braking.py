@@ -18,7 +18,7 @@ def look_at_braking(model, values, joints, findings):
     """
     effort_limits = values['limits.effort_scale'] * model.effort_limits
     try:
-        limits = make_limits(model, effort_limits, {**values, 'limits.keep': True})
+        limits = make_limits(model, effort_limits, values)
     except OpspaceError as error:
         findings.append(verdict.failure(error, 'limits'))
         limits = JointLimits(model, effort_limits=effort_limits)
