@@ -10,6 +10,7 @@ itself go back within its limits is let go of, starting from what was held a cyc
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.held_rows import (
     ADVISED,
+    BORNE,
     COLUMN,
     COUPLING,
     EFFORT,
@@ -17,8 +18,6 @@ from opspace_control.control.held_rows import (
     FEELING,
     FELT,
     GAINS,
-    GIVEN,
-    GIVEN_Q,
     HOLDING,
     MEASURE,
     MOBILITY,
@@ -31,13 +30,16 @@ from opspace_control.control.held_rows import (
     WISH,
     WORK,
     hold_joints,
+    leave_to_constraints,
 )
 from opspace_control.control.pushes import answer_pushes, bear_motion, bear_pushes, push_links
-from opspace_control.control.release import decompose_level, soften_rows, solve_level
+from opspace_control.control.release import decompose_level, solve_level
 from opspace_control.control.stack import (
-    ASKED,
     COMPLIANT,
+    FACTOR_L,
     FORCE,
+    GRAM_L,
+    HELD,
     LOST,
     MISSED,
     MOVING,
@@ -47,8 +49,6 @@ from opspace_control.control.stack import (
     SPARE,
     WANTED,
     L,
-    Q,
-    eliminate_held,
     resolve_tasks,
 )
 from opspace_control.model.nodes import ACTIVE
@@ -73,18 +73,16 @@ def moving_forces(rows, constrained, push):
 
 
 @rare
-def miss(constrained, rows, mobility, passive_mobility, push, missing):
+def miss(constrained, rows, mobility, push, missing):
     """Write what forces leave missing of the accelerations that tasks ask for, (k,)."""
     for t in range(push.size):
         missing[t] = 0.0
         if t < constrained or rows[COMPLIANT, t] > 0.0:
             continue
-        left = rows[WANTED, t]
-        for r in range(push.size):
-            left -= mobility[max(t, r), min(t, r)] * push[r]
-            if r >= constrained:
-                left += passive_mobility[max(t, r), min(t, r)] * push[r]
-        missing[t] = left
+        missing[t] = rows[WANTED, t]
+        for r in range(constrained, push.size):
+            i, j = max(t, r) - constrained, min(t, r) - constrained
+            missing[t] -= mobility[i, j] * push[r]
 
 
 @rare
@@ -183,23 +181,22 @@ def take_hold(nodes, limits, effort_limits, both, a, tau):
 
 
 @inlined
-def take_off(exactly, count, room, wanted, squares, force):
-    """Take what holds joints off what is wanted and off the mobility of the stack."""
-    size = wanted.size
+def take_off(exactly, count, constrained, room, wanted, mobility, L, force):
+    """Take what holds joints off what is wanted and off the mobility of the tasks."""
     coupling, vectors, column = room[COUPLING], room[NUMBERS], room[NUMBERS, COLUMN, :count]
-    given, given_Q = room[GIVEN], room[GIVEN_Q]
-    for c in range(size):
+    for c in range(wanted.size):
+        force[c] = wanted[c]
+        if c < constrained:
+            continue
         for w in range(count):
             column[w] = coupling[w, c]
         solve_rows(exactly, count, room, column)
-        force[c] = wanted[c]
         for w in range(count):
             force[c] -= vectors[WISH, w] * column[w]
-        for r in range(c, size):
-            squares[Q, r, c] = given_Q[r, c]
-            squares[L, r, c] = given[r, c]
+        for r in range(c, wanted.size):
+            L[r, c] = mobility[r - constrained, c - constrained]
             for w in range(count):
-                squares[L, r, c] -= coupling[w, r] * column[w]
+                L[r, c] -= coupling[w, r] * column[w]
 
 
 @inlined
@@ -232,14 +229,18 @@ def forget_unfit(nodes, limits, both):
 
 
 @inlined
-def find_forces(exactly, count, room, push, held):
-    """Write the forces that hold joints, ``λ = M⁻¹ (w − C f)``."""
+def find_forces(exactly, count, constrained, room, reaction, push, held):
+    """Write the forces that hold joints, ``λ = M⁻¹ (w − C f)``; constraints bear their part."""
     coupling, vectors = room[COUPLING], room[NUMBERS]
     for w in range(count):
         held[w] = vectors[WISH, w]
-        for r in range(push.size):
+        for r in range(constrained, push.size):
             held[w] -= coupling[w, r] * push[r]
     solve_rows(exactly, count, room, held)
+    for c in range(constrained):
+        for w in range(count):
+            reaction[c] -= room[BORNE, w, c] * held[w]
+        push[c] = reaction[c]
 
 
 @inlined
@@ -258,36 +259,40 @@ def find_pulls(exactly, count, room, pull, held, column):
 @rare
 def resolve_within_limits(
         cycle, nodes, states, points, supports, levels, constrained, limits, effort_limits,
-        a_null, a, joint_force, tau, room, rows, squares, orders):
+        a_null, a, joint_force, tau, room, rows, squares, orders, Lambda_inverse):
     """
     Resolve the stack once more, joints being held at their limits.
 
-    With W the rows that hold joints, ``M = W A⁻¹ Wᵀ`` and ``C = W A⁻¹ Jᵀ``, tasks find
-    ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then ``λ = M⁻¹ (w − C f)`` holds the joints.
-    These stay in ``room`` for `add_holding`. ``a`` (nv,) receives how joints accelerate,
-    ``joint_force`` and ``tau`` (nv,) are scratch; all else is that of `limited_cycle`. Limits of
-    efforts take part where they say what the joints can do: without passive joints and constraints.
+    With W the rows that hold joints, ``M = W A⁻¹ Wᵀ`` and ``C = W A⁻¹ Jᵀ``, of what constraints
+    leave of these, tasks find ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then
+    ``λ = M⁻¹ (w − C f)`` holds the joints. These stay in ``room`` for `add_holding`. ``a`` (nv,)
+    receives how joints accelerate, ``joint_force`` and ``tau`` (nv,) are scratch; all else is that
+    of `limited_cycle`. Limits of efforts take part where they say what the joints can do: without
+    passive joints and constraints.
     """
     n, dofs, size = nodes.size, limits.size, rows.shape[1]
-    K, vectors, given, given_Q = room[FEELING, :n, :size], room[NUMBERS], room[GIVEN], room[GIVEN_Q]
+    K, vectors, reaction = room[FEELING, :n, :size], room[NUMBERS], rows[REACTION]
     felt, torques, coupling = room[FELT, :, :n], room[TORQUES, :, :dofs], room[COUPLING, :, :size]
     push, pull, tau_null = rows[SPARE], rows[SPARE + 1], vectors[ADVISED, :dofs]
     both = constrained == 0 and not cycle.yields
     forget_unfit(nodes, limits, both)
-    soften_rows(given, given_Q, constrained, rows[ASKED])
     bear_motion(nodes, states, a_null, joint_force, tau_null)
     moving_forces(rows, constrained, push)
-    miss(constrained, rows, given, given_Q, push, rows[LOST])
+    miss(constrained, rows, Lambda_inverse, push, rows[LOST])
     for solution in range(_SOLUTIONS):
         count = hold_joints(nodes, states, limits, effort_limits, a_null, tau_null, K, felt,
                             torques, coupling, room[OWN_MOBILITY], vectors)
+        if constrained > 0:
+            leave_to_constraints(
+                cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L],
+                squares[GRAM_L], orders[0], rows[HELD], rows[WANTED], push, room)
         held, column = vectors[HOLDING, :count], vectors[COLUMN, :count]
         exactly = decompose_rows(count, room)
-        take_off(exactly, count, room, rows[WANTED], squares, rows[FORCE])
-        eliminate_held(cycle, constrained, rows, squares, orders)
+        take_off(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
+                 rows[FORCE])
         resolve_tasks(cycle, constrained, levels, rows, squares, orders)
         moving_forces(rows, constrained, push)
-        find_forces(exactly, count, room, push, held)
+        find_forces(exactly, count, constrained, room, reaction, push, held)
         push_links(nodes, states, points, supports, push, joint_force, pull)
         add_holding(count, room, joint_force)
         answer_pushes(nodes, states, joint_force, a_null, a)
@@ -297,7 +302,7 @@ def resolve_within_limits(
             for k in range(dofs):
                 tau[k] = tau_null[k]
             bear_pushes(nodes, states, joint_force, tau)
-        miss(constrained, rows, given, given_Q, push, rows[MISSED])
+        miss(constrained, rows, Lambda_inverse, push, rows[MISSED])
         insist(constrained, levels, rows, squares, coupling, held, pull)
         cycle.solutions, cycle.held = solution + 1, count
         if 2 * cycle.solutions < _SOLUTIONS:

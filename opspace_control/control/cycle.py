@@ -15,13 +15,7 @@ from opspace_control.control.active_limits import (
     resolve_within_limits,
 )
 from opspace_control.control.fingertip_law import lead_effectors
-from opspace_control.control.held_rows import (
-    FEELING,
-    GIVEN,
-    GIVEN_Q,
-    keep_feelings,
-    keep_mobility,
-)
+from opspace_control.control.held_rows import FEELING, keep_feelings
 from opspace_control.control.limit_check import note_efforts, within_limits
 from opspace_control.control.limit_law import bound_posture
 from opspace_control.control.limits import limit_efforts
@@ -275,7 +269,6 @@ def limited_cycle(
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, room[FEELING], q, v)
-    keep_mobility(squares[L], squares[Q], cycle.yields, room[GIVEN], room[GIVEN_Q])
     resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse)
     cycle.held = cycle.solutions = 0
     if cycle.kept > 0.0:
@@ -285,7 +278,7 @@ def limited_cycle(
         if not within_limits(nodes, limits, a_task):
             resolve_within_limits(
                 cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
-                a_null, a_task, joint_force, tau, room, rows, squares, orders)
+                a_null, a_task, joint_force, tau, room, rows, squares, orders, Lambda_inverse)
     move_joints_by_forces(
         cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)

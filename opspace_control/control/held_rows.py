@@ -10,7 +10,8 @@ answers to it is the acceleration of joint k alone.
 
 import math
 
-from opspace_control.compiled import called, inlined, rare
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.semidefinite import solve_semidefinite
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.dynamics.workspace import poisoned
 from opspace_control.model.nodes import LOCKED
@@ -22,12 +23,11 @@ MOTION, EFFORT = range(2)
 # joint, the joint forces of the motion advised.
 WISH, MOBILITY, MEASURE, SCALING, HOLDING, GAINS, COLUMN, WORK, ADVISED = range(9)
 _COUNT = 9
-# Planes of memory: what joints feel of the stack, and its mobility, as given; what joints feel of
-# the rows here, the joint forces of their units, their coupling with the stack and with each other;
-# two of scratch; and the numbers.
-(FEELING, GIVEN, GIVEN_Q, FELT, TORQUES, COUPLING, OWN_MOBILITY, FACTORED, ROTATION,
- NUMBERS) = range(10)
-_PLANES = 10
+# Planes of memory: what joints feel of the stack, and of the rows here; the joint forces of their
+# units, what constraints bear of these, their coupling with the stack and with each other; two of
+# scratch; and the numbers.
+(FEELING, FELT, TORQUES, BORNE, COUPLING, OWN_MOBILITY, FACTORED, ROTATION, NUMBERS) = range(9)
+_PLANES = 9
 
 
 def limit_room(nodes, dofs, rows):
@@ -45,15 +45,6 @@ def keep_feelings(nodes, i, supports, points, K):
         if supports[i, e]:
             for r in range(6):
                 K[i, 6 * e + r] = 0.0 if nodes[i].status == LOCKED else points[e].K[r]
-
-
-@called
-def keep_mobility(L, Q, yields, given, given_Q):
-    """Write what wrenches do at their points before anything is made of that, lower triangles."""
-    for r in range(L.shape[0]):
-        for c in range(r + 1):
-            given[r, c] = L[r, c]
-            given_Q[r, c] = Q[r, c] if yields else 0.0
 
 
 @inlined
@@ -148,3 +139,28 @@ def hold_joints(nodes, states, limits, effort_limits, a_null, tau_null, K, felt,
         vectors[SCALING, w] = 1.0 / math.sqrt(own[w, w])
         vectors[MOBILITY, w] = own[w, w]
     return count
+
+
+@rare
+def leave_to_constraints(cycle, count, constrained, scale, L, F, gram, order, held, z, work,
+                         room):
+    """
+    Take off what constraints bear of the rows that hold joints: nature comes before any row.
+
+    As in `eliminate_constraints`, these rows having no part in Q: ``M − C_c L_cc⁺ C_cᵀ``,
+    ``C_t − C_c L_cc⁺ L_ct``, ``w + C_c (λ0 − z)``. ``L_cc⁺ C_cᵀ`` is kept, BORNE.
+    """
+    own, coupling, vectors = room[OWN_MOBILITY], room[COUPLING], room[NUMBERS]
+    for w in range(count):
+        borne = room[BORNE, w]
+        for c in range(constrained):
+            borne[c] = coupling[w, c]
+            vectors[WISH, w] += coupling[w, c] * ((held[c] if cycle.yields else 0.0) - z[c])
+        solve_semidefinite(F, gram, order, cycle.ranks[0], scale, constrained, borne, work)
+        for x in range(w + 1):
+            for c in range(constrained):
+                own[w, x] -= coupling[x, c] * borne[c]
+    for w in range(count):
+        for t in range(constrained, scale.size):
+            for c in range(constrained):
+                coupling[w, t] -= room[BORNE, w, c] * L[t, c]

@@ -234,9 +234,10 @@ def resolve_stack(
     scale_rows(squares[L], asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
     soften_rows(squares[L], squares[Q], constrained, asked)
     for r in range(force.size):
-        rows[WANTED, r] = force[r]
         rows[SPARE + 2, r] = squares[L, r, r]
     eliminate_held(cycle, constrained, rows, squares, orders)
+    for r in range(force.size):
+        rows[WANTED, r] = force[r]
     if constrained > 0:
         rescale_rows(squares[L], rows[SPARE + 2], constrained, rows[ALONE], scale)
     for r in range(constrained, force.size):
