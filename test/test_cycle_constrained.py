@@ -44,7 +44,7 @@ class Case:
     """A controller at a random state beside the dense equations of the same robot."""
 
     def __init__(self, name, goals, *, floating=False, passive=(), locked=(), constraints=(),
-                 priorities=None, seed=0, push=None, threshold=1e-11):
+                 priorities=None, seed=0, push=None, threshold=1e-11, limits=None):
         self.model, self.dense = robot(name, (), floating)
         rng = np.random.default_rng(seed)
         self.goals = [random_goal(frame, np.random.default_rng([seed, i]), axes)
@@ -60,7 +60,8 @@ class Case:
         self.controller = OperationalSpaceController(
             self.model, tasks, PostureTask(kp=20.0, kd=3.0), constraints=self.held,
             passive_forces=PassiveForces(self.model), effort_limits=np.inf,
-            singularity_threshold=threshold)
+            limits=limits(self.model) if limits else None, singularity_threshold=threshold)
+        self.fixed = {}  # accelerations that joints are to have whatever the tasks want, by dof
         self.controller.set_status(passive, locked)
         self.controller.posture.set_target(random_state(self.model, rng).q)
         self.passive, self.locked = self.controller.passive, self.controller.locked
@@ -139,8 +140,11 @@ class Case:
         rows = np.vstack([
             np.hstack([T, np.zeros((len(ht), c))]),
             np.hstack([C, np.zeros((c, c))]),
-            np.hstack([A[p], -C[:, p].T])])
-        right = np.r_[wanted - ht, -hc, (self.given - self.dense.bias)[free][p]]
+            np.hstack([A[p], -C[:, p].T]),
+            np.hstack([np.eye(self.model.nv)[list(self.fixed)][:, free],
+                       np.zeros((len(self.fixed), c))])])
+        right = np.r_[wanted - ht, -hc, (self.given - self.dense.bias)[free][p],
+                      list(self.fixed.values())]
         root = np.linalg.cholesky(A).T
         q_null = self.advice()[free]
         particular = np.linalg.lstsq(rows, right, rcond=1e-11)[0]

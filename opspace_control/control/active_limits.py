@@ -64,12 +64,15 @@ ROUNDING = 1e-7  # without unit
 
 @inlined
 def moving_forces(rows, constrained, push):
-    """Write the forces of the stack that move the robot: those that nothing outside balances."""
+    """
+    Write the forces of the stack that move the robot: those that nothing outside balances.
+
+    At constraints these are what they bear, and what is exerted for the sake of passive joints.
+    """
     for r in range(push.size):
+        push[r] = rows[FORCE, r] - (rows[PUSH, r] - rows[MOVING, r])
         if r < constrained:
-            push[r] = rows[REACTION, r]
-        else:
-            push[r] = rows[FORCE, r] - (rows[PUSH, r] - rows[MOVING, r])
+            push[r] += rows[REACTION, r]
 
 
 @rare
@@ -240,7 +243,7 @@ def find_forces(exactly, count, constrained, room, reaction, push, held):
     for c in range(constrained):
         for w in range(count):
             reaction[c] -= room[BORNE, w, c] * held[w]
-        push[c] = reaction[c]
+            push[c] -= room[BORNE, w, c] * held[w]
 
 
 @inlined

@@ -16,7 +16,7 @@ from opspace_control.control.active_limits import (
 )
 from opspace_control.control.fingertip_law import lead_effectors
 from opspace_control.control.held_rows import FEELING, keep_feelings
-from opspace_control.control.limit_check import note_efforts, within_limits
+from opspace_control.control.limit_check import let_go_of_joints, note_efforts, within_limits
 from opspace_control.control.limit_law import bound_posture
 from opspace_control.control.limits import limit_efforts
 from opspace_control.control.pushes import answer_pushes, push_links
@@ -279,6 +279,8 @@ def limited_cycle(
             resolve_within_limits(
                 cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
                 a_null, a_task, joint_force, tau, room, rows, squares, orders, Lambda_inverse)
+    else:
+        let_go_of_joints(limits)
     move_joints_by_forces(
         cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)

@@ -23,6 +23,13 @@ def within_limits(nodes, limits, a):
 
 
 @called
+def let_go_of_joints(limits):
+    """Hold no joint."""
+    for k in range(limits.size):
+        limits[k].motion = limits[k].effort = 0
+
+
+@called
 def note_efforts(nodes, limits, effort_limits, tau):
     """Let joints whose force is about to be cut be held at it from the next cycle on."""
     for k in range(limits.size):
