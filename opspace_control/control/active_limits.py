@@ -14,26 +14,22 @@ from opspace_control.control.held_rows import (
     COLUMN,
     COUPLING,
     EFFORT,
-    FACTORED,
     FEELING,
     FELT,
-    GAINS,
     HOLDING,
     MEASURE,
     MOBILITY,
     MOTION,
     NUMBERS,
     OWN_MOBILITY,
-    ROTATION,
-    SCALING,
     TORQUES,
     WISH,
-    WORK,
+    decompose_rows,
     hold_joints,
     leave_to_constraints,
+    solve_rows,
 )
 from opspace_control.control.pushes import answer_pushes, bear_motion, bear_pushes, push_links
-from opspace_control.control.release import decompose_level, solve_level
 from opspace_control.control.stack import (
     COMPLIANT,
     FACTOR_L,
@@ -53,8 +49,6 @@ from opspace_control.control.stack import (
 )
 from opspace_control.model.nodes import ACTIVE
 
-# Scaled eigenvalue below which rows cannot all be met.
-_THRESHOLD = 1e-5
 # Of one cycle; in the second half no joint is let go of any more.
 _SOLUTIONS = 16
 # By how much more than its motion a task wants what it has not got, without unit.
@@ -200,23 +194,6 @@ def take_off(exactly, count, constrained, room, wanted, mobility, L, force):
             L[r, c] = mobility[r - constrained, c - constrained]
             for w in range(count):
                 L[r, c] -= coupling[w, r] * column[w]
-
-
-@inlined
-def decompose_rows(count, room):
-    """Prepare `solve_rows`; return whether the rows that hold joints can all be met."""
-    vectors = room[NUMBERS]
-    return count == 0 or decompose_level(
-        room[OWN_MOBILITY], 0, vectors[SCALING, :count], _THRESHOLD,
-        room[FACTORED], room[ROTATION], vectors[GAINS, :count], vectors[WORK, :count]) > 0.0
-
-
-@rare
-def solve_rows(exactly, count, room, x):
-    """Replace accelerations of the rows that hold joints, (count,), by forces, ``M⁻¹ x``."""
-    vectors = room[NUMBERS]
-    solve_level(exactly, room[FACTORED], room[ROTATION], vectors[GAINS, :count],
-                vectors[SCALING, :count], x, vectors[WORK, :count])
 
 
 @inlined

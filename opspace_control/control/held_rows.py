@@ -11,6 +11,7 @@ answers to it is the acceleration of joint k alone.
 import math
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.control.release import decompose_level, solve_level
 from opspace_control.control.semidefinite import solve_semidefinite
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.dynamics.workspace import poisoned
@@ -18,6 +19,8 @@ from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import dot
 
 MOTION, EFFORT = range(2)
+# Scaled eigenvalue below which rows cannot all be met.
+_THRESHOLD = 1e-5
 # Numbers of a row that holds a joint: what it is to be beyond the motion advised, its own mobility,
 # the limit that it is measured by, its scale, the force that holds, and scratch. Then, a number a
 # joint, the joint forces of the motion advised.
@@ -164,3 +167,20 @@ def leave_to_constraints(cycle, count, constrained, scale, L, F, gram, order, he
         for t in range(constrained, scale.size):
             for c in range(constrained):
                 coupling[w, t] -= room[BORNE, w, c] * L[t, c]
+
+
+@inlined
+def decompose_rows(count, room):
+    """Prepare `solve_rows`; return whether the rows that hold joints can all be met."""
+    vectors = room[NUMBERS]
+    return count == 0 or decompose_level(
+        room[OWN_MOBILITY], 0, vectors[SCALING, :count], _THRESHOLD,
+        room[FACTORED], room[ROTATION], vectors[GAINS, :count], vectors[WORK, :count]) > 0.0
+
+
+@rare
+def solve_rows(exactly, count, room, x):
+    """Replace accelerations of the rows that hold joints, (count,), by forces, ``M⁻¹ x``."""
+    vectors = room[NUMBERS]
+    solve_level(exactly, room[FACTORED], room[ROTATION], vectors[GAINS, :count],
+                vectors[SCALING, :count], x, vectors[WORK, :count])

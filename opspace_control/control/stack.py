@@ -41,8 +41,7 @@ _LEFT = 1e-2
 # What there is of each row.
 (ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, WANTED, MISSED,
  LOST, FORCE, SPARE) = range(14)
-SPARES = 5
-ROWS = SPARE + SPARES
+SPARES, ROWS = 5, SPARE + 5
 # What there is of each pair of rows.
 SQUARES = 8
 L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
