@@ -7,7 +7,7 @@ import math
 import numpy as np
 import ros_nodes
 from geometry_msgs.msg import PoseStamped
-from lifecycle_msgs.srv import ChangeState, GetState
+from lifecycle_msgs.srv import GetState
 from rcl_interfaces.msg import Parameter
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter as RosParameter
@@ -93,13 +93,7 @@ class Bench:
 
     def transition(self, number):
         """Ask for a lifecycle transition; return whether it succeeded."""
-        request = ChangeState.Request()
-        request.transition.id = number
-        client = self.network.node.create_client(ChangeState, f'{CONTROLLER}/change_state')
-        self.network.expect(client.service_is_ready)
-        future = client.call_async(request)
-        self.network.expect(future.done, ros_nodes.COMPILING)
-        return future.result().success
+        return self.network.transition(CONTROLLER, number)
 
     def lifecycle_state(self):
         """Return the id of the lifecycle state."""

@@ -136,13 +136,7 @@ class Bench:
 
     def transition(self, number, node=CONTROLLER):
         """Ask for a lifecycle transition; return whether it succeeded."""
-        request = ChangeState.Request()
-        request.transition.id = number
-        client = self.network.node.create_client(ChangeState, f'{node}/change_state')
-        self.expect(client.service_is_ready)
-        future = client.call_async(request)
-        self.expect(future.done)
-        return future.result().success
+        return self.network.transition(node, number)
 
     def activate(self):
         return self.transition(Transition.TRANSITION_ACTIVATE)
