@@ -54,8 +54,14 @@ class Moving:
             'safety.state_timeout': state_timeout})
         self.given = network.listen(Float64MultiArray, INPUT, ros_nodes.NEWEST)
         posture = network.publisher(JointState, 'opspace_controller/target_joint')
-        network.send(posture, JointState(name=['shoulder'], position=[0.0]),
-                     lambda: self.commands and self.states and self.speed() > 0.2)
+        for goal in (0.0, START['shoulder']) * 60:  # a busy machine may look when it has arrived
+            posture.publish(JointState(name=['shoulder'], position=[goal]))
+            if network.until(self.moves, 1.0):
+                return
+        network.fail()
+
+    def moves(self):
+        return self.commands and self.states and self.speed() > 0.2
 
     def speed(self):
         return abs(np.array(self.states[-1].velocity)).max()
