@@ -51,10 +51,12 @@ help:
 demo: $(RUN_READY)
 	@$(BIN)/opspace demo $(ARGS)
 
-# Tests with processes and real time may fail beside others on a busy machine: those then have to
-# pass alone.
+# Tests wait for processes and for robots in real time: there is work for more of them than cores.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, os.cpu_count() * 3 // 2))')
+
+# Those may fail beside others on a busy machine, and then have to pass alone.
 define pytest
-@$(1)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS) || \
+@$(1)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS) || \
 	{ test $$? -eq 1 && echo 'Once more, alone, what failed beside the others:' && \
 	$(1)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 5 $(ARGS); }
 endef
