@@ -12,8 +12,10 @@ from timing import interleave
 from opspace_control import (
     ForceControl,
     ForceSensor,
+    Grasp,
     OperationalSpaceController,
     OrientationTask,
+    Payload,
     PoseTask,
     PostureTask,
     RobotModel,
@@ -35,9 +37,9 @@ def measure():
     return [
         *_compare('Talos floating, its base without a drive', 'free_flyer', robot,
                   robot.hands, floating=True),
-        *_compare('Talos, two hands on one object', 'grasp', robot, robot.hands[:1],
+        *_compare('Talos, a loop closed between two hands', 'loop', robot, robot.hands[:1],
                   loop=robot.hands[::-1]),
-        _levels('Talos, two hands and the torso at three levels, one hand pressing', robot)]
+        _squeezed(robot), _levels(robot)]
 
 
 def _compare(words, key, robot, frames, *, floating=False, loop=None):
@@ -91,17 +93,9 @@ def _compare(words, key, robot, frames, *, floating=False, loop=None):
                 ('dense', 'the same law, dense NumPy over Pinocchio', times['dense'], None))]
 
 
-def _levels(words, robot):
-    """
-    Return the figure of three levels, one with a force by a wrist sensor, all limits on.
-
-    In postures in which no direction is lost.
-    """
-    text = robot.path().read_text()
-    model = RobotModel.from_urdf(text)
-    middle = model.neutral()
-    for name, value in robot.start.items():
-        middle[model.q_index[model.dof_index(name)]] = value
+def _levels(robot):
+    """Return the figure of three levels, one with a force by a wrist sensor, all limits on."""
+    model, middle = _model(robot)
     left, right = robot.hands
     sensor = ForceSensor(left)
     controller = OperationalSpaceController(model, [
@@ -111,27 +105,57 @@ def _levels(words, robot):
         OrientationTask('torso_2_link', axes='ry', priority=2, **_GAINS)],
         PostureTask(**_POSTURE, target=middle))
     controller.tasks[left].force.set_target([0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
-    random = np.random.default_rng(seed=0)
-    theirs = pinocchio.buildModelFromXML(text)
-    names = list(theirs.names[1:])
-    order = np.array([model.dof_names.index(name) for name in names])
-    states, torques = [], []
-    while len(states) < _STATES:
-        state, (q, v) = _random_state(model, middle, random, order, order)
-        sensor.update(random.normal(size=6))
-        tau = controller.compute_torque(state)
-        if controller.least_eigenvalue > 0.0:
-            states.append((state,))
-            torques.append((theirs, theirs.createData(), q, v, tau[order]))
 
     def cycle(state):
         sensor.update(_FELT)
         return controller.compute_torque(state)
+    return _beside_aba('levels', 'Talos, hands and torso at three levels, one hand pressing',
+                       robot, controller, cycle, middle, 2.0)
+
+
+def _squeezed(robot):
+    """Return the figure of a box between both hands: its task, the squeeze, efforts minimised."""
+    model, middle = _model(robot)
+    # Its hands are elsewhere at each of the states that it is measured at.
+    grasp = Grasp(robot.hands[::-1], payload=Payload.of_box(3.0, (0.2, 0.4, 0.2)), squeeze=20.0,
+                  minimal_effort=True, drift_kp=0.0, drift_kd=0.0)
+    controller = OperationalSpaceController(
+        model, [PoseTask(hand, **_GAINS) for hand in robot.hands],
+        PostureTask(**_POSTURE, target=middle), grasps=[grasp])
+    state = RobotState(model, middle, np.zeros(model.nv))
+    controller.compute_torque(state)
+    grasp.engage(state)
+    return _beside_aba('squeezed', 'Talos, two hands squeeze a box, efforts minimised', robot,
+                       controller, controller.compute_torque, middle, 2.5)
+
+
+def _model(robot):
+    """Return a robot's model and the positions in the middle of its states."""
+    model = RobotModel.from_urdf_file(robot.path())
+    middle = model.neutral()
+    for name, value in robot.start.items():
+        middle[model.q_index[model.dof_index(name)]] = value
+    return model, middle
+
+
+def _beside_aba(key, words, robot, controller, cycle, middle, limit):
+    """Return the figure of a cycle beside `aba`, in postures in which no direction is lost."""
+    model = controller.model
+    random = np.random.default_rng(seed=0)
+    theirs = pinocchio.buildModelFromXML(robot.path().read_text())
+    order = np.array([model.dof_names.index(name) for name in theirs.names[1:]])
+    states, torques = [], []
+    while len(states) < _STATES:
+        state, (q, v) = _random_state(model, middle, random, order, order)
+        tau = cycle(state)
+        if controller.least_eigenvalue > 0.0:
+            states.append((state,))
+            torques.append((theirs, theirs.createData(), q, v, tau[order]))
     times = interleave({'ours': (cycle, states), **_aba(torques)}, _ROUNDS)
     aba = min((times[name] for name in times if name.startswith('aba')), key=lambda t: t.sum())
-    return Figure.ratio('modes.levels.aba',
+    return Figure.ratio(f'modes.{key}.aba',
                         f"{words}: whole cycle beside one call of Pinocchio's `aba`",
-                        times['ours'], aba, 2.0)
+                        times['ours'], aba, limit)
 
 
 def _random_state(model, middle, random, order, positions):

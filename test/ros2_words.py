@@ -24,13 +24,13 @@ def say(network, words):
     match words:
         case ['topic', 'pub', '--once', topic, kind, *content]:
             publisher = network.publisher(_type(kind), topic)
-            publisher.publish(_filled(_type(kind)(), *content))
+            publisher.publish(message_of(kind, *content))
         case ['param', 'set', node, name, value]:
             result, = network.call(SetParameters, f'{node}/set_parameters', parameters=[
                 Parameter(name, value=yaml.safe_load(value)).to_parameter_msg()]).results
             assert result.successful, result.reason
         case ['service', 'call', name, kind, *content]:
-            request = _filled(_type(kind).Request(), *content)
+            request = _fill(_type(kind).Request(), *content)
             answer = network.call(_type(kind), name, **{
                 field: getattr(request, field) for field in request.get_fields_and_field_types()})
             assert getattr(answer, 'success', True), answer
@@ -44,15 +44,19 @@ def _type(kind):
     return getattr(importlib.import_module(f'{package}.{room}'), name)
 
 
-def _filled(message, content='{}'):
-    """Return a message with the fields of a text of YAML."""
-    _fill(message, yaml.safe_load(content))
+def message_of(kind, content='{}'):
+    """Return a message ``package/msg/Name`` with the fields of a text of YAML."""
+    return _fill(_type(kind)(), content)
+
+
+def _fill(message, content='{}'):
+    _set(message, yaml.safe_load(content))
     return message
 
 
-def _fill(message, fields):
+def _set(message, fields):
     for name, value in fields.items():
         if isinstance(value, dict):
-            _fill(getattr(message, name), value)
+            _set(getattr(message, name), value)
         else:
             setattr(message, name, value)  # which checks the type

@@ -22,6 +22,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 from opspace_control.cli.environment import own_domain, private_environment
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.cli.showcase.client import Sight
+from opspace_control.cli.showcase.experiments import all_experiments
 from opspace_control.cli.showcase.kinematics import Reach
 from opspace_control.cli.showcase.plan import make_plan
 from opspace_control.cli.showcase.record import Record
@@ -175,6 +176,12 @@ def test_private_environment_leads_to_no_robot(monkeypatch):
 def test_list():
     out, _ = run('--list').communicate(timeout=120)
     assert [line.split()[0] for line in out.splitlines()] == [robot.name for robot in ROBOTS]
+
+
+def test_help_names_every_experiment():
+    out, _ = run('--help').communicate(timeout=120)
+    words = set(re.findall(r'\w+', out.split('--experiment NAME')[-1].split('--untold')[0]))
+    assert words >= {one.name for one in all_experiments()}
 
 
 @pytest.mark.parametrize(('arguments', 'complaint'), [

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -32,9 +33,11 @@ from opspace_control.cli.main import VERBS
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiments import all_experiments
+from opspace_control.ros.controller_parameters import table_of
+from opspace_control.ros.parameter_file import ParameterFile, refusals
 
 ROOT = Path(__file__).parents[1]
-DOC = ROOT / 'doc'
+DOC, README = ROOT / 'doc', ROOT / 'README.md'
 PAGES = sorted(DOC.glob('*.md'))
 # What ends when the user wants it to, and what it has said by then.
 ENDLESS = {
@@ -194,7 +197,8 @@ class Yard:
 
 
 def _has_arguments(file, arguments):
-    text = file.read_text()
+    # Each includes that of the displays.
+    text = file.read_text() + (file.parent / 'display.launch.py').read_text()
     for argument in arguments:
         assert f"'{argument.split(':=')[0]}'" in text, argument
 
@@ -220,6 +224,50 @@ def test_commands_work(yard, page):
             stack.callback(yard.__dict__.update, network=None)
         for words in commands(page):
             yard.do(words)
+
+
+class TestReadme:
+    """What it tells one to type and to write is there, called so; the pages of doc/ do it."""
+
+    @pytest.mark.parametrize('words', commands(README), ids=shlex.join)
+    def test_commands(self, words):
+        match words:
+            case ['make', target, *_]:
+                assert re.search(rf'^{target}:', (ROOT / 'Makefile').read_text(), re.MULTILINE)
+            case ['opspace', verb, *_] | ['ros2', 'run', 'opspace_control', verb, *_]:
+                assert verb in VERBS
+            case ['ros2', 'launch', 'opspace_control', file, *arguments]:
+                _has_arguments(ROOT / 'launch' / file, arguments)
+            case ['ros2', 'topic', 'pub', '--once', topic, kind, content]:
+                ros2_words.message_of(kind, content)
+                self.is_told(topic, kind.replace('/msg/', '/'))
+            case ['ros2', 'service', 'call', name, kind]:
+                self.is_told(name, kind.replace('/srv/', '/'))
+            case ['ros2', 'param', 'set', '/opspace_controller', name, value]:
+                task, _, _ = name.rpartition('.')
+                lists = {'payloads' if 'mass' in name else 'tasks': [task]} if task else {}
+                values = {**lists, name: yaml.safe_load(value)}
+                assert list(refusals(values, table_of(values))) == []
+            case _:
+                assert words[0] in ('cd', 'git', 'rosdep', 'colcon')
+
+    def is_told(self, name, kind):
+        """Check that the table has a topic or service, of this type."""
+        names = {name.replace('/opspace_controller', '~'),
+                 re.sub(r'/opspace_controller/\w+/', '~/<task>/', name)}
+        assert any(f'`{each}`' in line and kind in line for each in names
+                   for line in README.read_text().splitlines()), name
+
+    @pytest.mark.parametrize('text', blocks(README, 'yaml'))
+    def test_parameters(self, text, tmp_path):
+        file = tmp_path / 'parameters.yaml'
+        file.write_text('opspace_controller:\n  ros__parameters:\n'
+                        + textwrap.indent(textwrap.dedent(text), '    '))
+        values = ParameterFile(file).of_node('opspace_controller')
+        named = {name for value in values.values() if isinstance(value, list) for name in value}
+        own = dict.fromkeys(name.partition('.')[0] for name in values if '.' in name)
+        values.setdefault('tasks', [name for name in own if name not in named])
+        assert list(refusals(values, table_of(values))) == []
 
 
 @pytest.mark.parametrize('page', [page for page in PAGES if blocks(page, 'python')],

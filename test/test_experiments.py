@@ -38,6 +38,8 @@ def run(asked, delay=0, met=True, look=None):
         world={'floating_base': robot.floating_base, 'joint_friction': robot.joint_friction,
                **({'gravity': (0.0, 0.0, 0.0)} if robot.weightless else {})},
         gravity_compensation=not robot.weightless)
+    if passive and not asked.told:
+        scene.controller.set_status([], [])
     scene.run(scene.robot.timestep)
     plan = asked.plan(np.array([task.pose for task in tasks]))
     failing = (asked.dead or asked.braked) and SETTLING + asked.failing_at

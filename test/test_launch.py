@@ -38,9 +38,7 @@ sys.exit(service.run())
 
 @pytest.fixture(autouse=True)
 def installed():
-    try:
-        get_package_prefix('opspace_control')
-    except PackageNotFoundError:
+    if not _installed('opspace_control'):
         pytest.skip('opspace_control is not in the ament index: build and source a workspace')
 
 
@@ -98,12 +96,38 @@ def test_takes_the_joints_under_ros2_control_and_gives_them_back(arguments, pack
         assert 'The robot is released' in out
 
 
+def test_displays_start_where_they_are_installed_and_say_so_where_not():
+    pytest.importorskip('viser', reason='viser is not installed')
+    with own_domain() as domain:
+        process = subprocess.Popen(
+            [sys.executable, '-u', '-c', RUN, LAUNCH / 'display.launch.py', 'view:=true',
+             'rviz:=true', 'foxglove:=true'], env=private_environment(domain),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        out = ''
+        for line in process.stdout:  # until it ends, at the latest
+            out += line
+            if 'http://' in line:
+                process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0, out
+    assert 'opspace view: http://' in out
+    for package, display in (('rviz2', 'rviz'), ('foxglove_bridge', 'foxglove')):
+        missing = f'{package} is not installed: {display}:=true does nothing.'
+        assert (missing in out) != _installed(package)
+    assert 'goal_markers' in out
+    assert 'Traceback' not in out
+
+
 def need(*packages):
     for package in packages:
-        try:
-            get_package_prefix(package)
-        except PackageNotFoundError:
+        if not _installed(package):
             pytest.skip(f'{package} is not installed')
+
+
+def _installed(package):
+    try:
+        return bool(get_package_prefix(package))
+    except PackageNotFoundError:
+        return False
 
 
 def test_mistake_in_the_robot_is_explained():

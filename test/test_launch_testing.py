@@ -1,7 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every launch file by launch_testing, ROS 2's own way: started, used, ended; test_launch.py tells
-which of them cannot run for lack of a package."""
+"""Every launch file of a robot by launch_testing, ROS 2's own way: started, used, ended.
+
+Each includes display.launch.py. test_launch.py has that by itself, and tells which of them cannot
+run for lack of a package.
+"""
 
 import unittest
 from pathlib import Path

@@ -26,9 +26,8 @@ SOURCES = [ROOT / 'setup.py', *sorted(
 HEADER = ('# Copyright 2026 The opspace_control developers\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
-# Each room may use those before it; the last five do not use each other but as said below.
+# Each room may use those before it; the others do not use each other but as said below.
 LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control']
-OUTSIDE = ['simulation', 'runs', 'ros', 'view', 'cli']
 MAY_USE = {
     **{room: set(LAYERS[:i]) for i, room in enumerate(LAYERS)},
     'simulation': set(LAYERS),

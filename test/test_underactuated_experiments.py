@@ -116,6 +116,12 @@ def test_hand_reaches_its_goal_over_a_joint_without_a_drive():
     assert np.ptp(course.positions[:, hinge]) > 0.01
 
 
+def test_a_controller_that_believes_in_that_drive_does_not():
+    found, _, _ = run(replace(experiment('hinge'), told=False), met=False)
+    assert found['the hand leaves its commanded response'] > 5.0
+    assert found['the fastest joint at the end'] > 0.1  # it never comes to rest
+
+
 class TestMotorFails:
 
     def test_and_what_is_left_reaches_the_goal(self):

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the view draws: shapes of the URDF, meshes, and joints where the kinematics has them."""
 
+import contextlib
+import socket
+
 import numpy as np
 import pytest
 import robots
@@ -18,6 +21,7 @@ from opspace_control import RobotModel, RobotState
 from opspace_control.errors import ModelError
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
+from opspace_control.view.main import _parse, open_page
 from opspace_control.view.meshes import MeshError, find_mesh, load_mesh
 from opspace_control.view.robot import RobotScene
 from opspace_control.view.shapes import Shape, read_looks
@@ -199,6 +203,22 @@ def place(scene, name):
         step[:3, 3] = handle.position
         pose = pose @ step
     return pose
+
+
+@pytest.mark.parametrize(('arguments', 'open_to_others'), [
+    ([], False), (['--host', '0.0.0.0'], True)])
+def test_page_is_for_this_computer_unless_it_is_told_otherwise(arguments, open_to_others, capsys):
+    """Another address of the loopback interface is as good as one of another computer."""
+    options = _parse([*arguments, '--port', '18090'])
+    server = open_page(options.host, options.port)
+    try:
+        with contextlib.closing(socket.socket()) as caller:
+            assert (caller.connect_ex(('127.0.0.2', server.get_port())) == 0) == open_to_others
+        with contextlib.closing(socket.socket()) as caller:
+            assert caller.connect_ex(('127.0.0.1', server.get_port())) == 0
+    finally:
+        server.stop()
+    assert f':{server.get_port()}' in capsys.readouterr().out
 
 
 class TestControls:
