@@ -21,6 +21,8 @@ from opspace_control import RobotModel, RobotState
 from opspace_control.errors import ModelError
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
+from opspace_control.view.forces import Forces
+from opspace_control.view.history import History
 from opspace_control.view.main import _parse, open_page
 from opspace_control.view.meshes import MeshError, find_mesh, load_mesh
 from opspace_control.view.robot import RobotScene
@@ -30,10 +32,15 @@ DUAL_ARM = (share_directory() / 'urdf' / 'dual_arm.urdf').read_text()
 
 
 @pytest.fixture(scope='module')
-def scene():
+def server():
     server = viser.ViserServer(host='127.0.0.1', port=18080, verbose=False)
-    yield server.scene
+    yield server
     server.stop()
+
+
+@pytest.fixture(scope='module')
+def scene(server):
+    return server.scene
 
 
 def visual(geometry, inner=''):
@@ -203,6 +210,39 @@ def place(scene, name):
         step[:3, 3] = handle.position
         pose = pose @ step
     return pose
+
+
+def test_forces_are_arrows_on_their_links_as_long_as_they_are_strong(scene):
+    robot = RobotScene(scene, DUAL_ARM, '/pushed')
+    forces = Forces(scene, robot)
+    push, none = np.array([0.0, 20.0, 0.0, 9.0, 9.0, 9.0]), np.full(6, 0.1)
+    forces.update([('left', 'l_hand', push, False), ('wrist', 'l_hand', 2.0 * push, True),
+                   ('lost', 'nowhere', push, False)])
+    commanded, measured = (scene._handle_from_node_name[f'{robot.node("l_hand")}/{words}'] for words
+                           in ('commanded force of left', 'measured force of wrist'))
+    assert commanded.visible and measured.visible
+    np.testing.assert_allclose(commanded.points, [[[0.0, 0.0, 0.0], [0.0, 0.1, 0.0]]], atol=1e-7)
+    np.testing.assert_allclose(measured.points, 2.0 * commanded.points)
+    forces.update([('left', 'l_hand', none, False)])
+    assert not commanded.visible and measured.visible
+    forces.remove()
+    robot.remove()
+
+
+def test_history_is_of_the_last_half_minute(server):
+    history = History(server.gui, ['left', 'right'])
+    for k in range(401):  # 40 s
+        six = np.array([3e-3, 0.0, 4e-3, 0.0, 0.0, 0.01 * (k % 2)])
+        facts = {'period mean [ms]': '1.0', 'period p99 [ms]': '1.5'}
+        history.update(100.0 + 0.1 * (k + 0.5), {'left': six, 'right': None}, 0.25, facts)
+    times, left, right = history._positions._plot.data
+    assert times[-1] == 0.0 and times[0] == pytest.approx(-30.0, abs=0.3)
+    np.testing.assert_allclose(left, 5.0)  # mm
+    assert np.isnan(right).all()  # of which nothing is told
+    assert history._angles._plot.data[1].max() == pytest.approx(np.degrees(0.01))
+    np.testing.assert_allclose(history._load._plot.data[1], 25.0)  # %
+    np.testing.assert_allclose(history._period._plot.data[2], 1.5)
+    assert np.isnan(history._condition._plot.data[1]).all()
 
 
 @pytest.mark.parametrize(('arguments', 'open_to_others'), [

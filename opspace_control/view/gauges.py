@@ -7,15 +7,13 @@ from html import escape
 import numpy as np
 
 _FULL = 0.999  # of a limit
-_LEVELS = {0: ('#2a9d3a', 'OK'), 1: ('#d98a00', 'Warning'), 2: ('#d62728', 'Error'),
-           3: ('#d62728', 'Stale')}
+_COLORS = ('#2a9d3a', '#d98a00', '#d62728', '#d62728')  # OK, warning, error, stale
 _BOX = 'font-size:0.85em;line-height:1.5;padding:0 0.8em 0.4em'
 
 
 def status(level, text):
     """Return the line that says how the controller is; level as in DiagnosticStatus."""
-    color, _ = _LEVELS[level]
-    return (f'<div style="{_BOX}"><span style="color:{color}">&#9679;</span> '
+    return (f'<div style="{_BOX}"><span style="color:{_COLORS[level]}">&#9679;</span> '
             f'{escape(text)}</div>')
 
 
@@ -66,7 +64,7 @@ def efforts(values, limits):
     for joint, effort in values.items():
         limit = limits.get(joint, np.inf)
         part = min(abs(effort) / limit, 1.0) if limit > 0.0 else 1.0
-        color = _LEVELS[2 if part > _FULL else 1 if part > 0.8 else 0][0]
+        color = _COLORS[2 if part > _FULL else 1 if part > 0.8 else 0]
         side = 'left' if effort >= 0.0 else 'right'
         against = f' / {limit:g}' if np.isfinite(limit) else ''
         rows.append(
