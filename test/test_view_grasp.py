@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A viewer has both hands grasp a box, drags it, and sets it down; and turns the trunk."""
+"""A viewer has both hands grasp a box, drags it and sets it down; and tasks of other kinds."""
 
 import re
 
@@ -12,20 +12,23 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 pytest.importorskip('viser', reason='viser is not installed')
 
 import ros_nodes
+from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
-from test_ros_grasps import Scene
+from test_ros_grasps import Scene, position
 from viewer import Viewer
 
 HANDS = [f'/robot/goal of {hand}' for hand in ('left', 'right')]
 CARRY = '/robot/goal of carry'
-TRUNK = {'tasks': ['left', 'right', 'trunk'], 'trunk.type': 'joint', 'trunk.joints': ['torso_yaw'],
-         'trunk.priority': 1, 'trunk.kp': 81.0}
+OTHERS = {
+    'tasks': ['left', 'right', 'trunk', 'gap'], 'trunk.type': 'joint',
+    'trunk.joints': ['torso_yaw'], 'trunk.priority': 1, 'trunk.kp': 81.0, 'gap.type': 'relative',
+    'gap.frame': 'l_forearm', 'gap.reference': 'r_hand', 'gap.axes': 'x y z', 'gap.priority': 2}
 
 
 @pytest.fixture(scope='module')
 def scene():
     with ros_nodes.network() as network:
-        scene = Scene(network, **TRUNK)
+        scene = Scene(network, **OTHERS)
         view = network.start('view', {}, ['--', '--port', '18400'])
         network.expect(lambda: 'http://' in view.said())
         scene.viewer = Viewer(re.search(r'http://\S+', view.said()).group())
@@ -64,7 +67,7 @@ def test_joints_of_a_task_have_sliders_and_the_task_its_switch(scene):
     viewer = scene.viewer
     states = scene.network.listen(JointState, 'joint_states', ros_nodes.NEWEST)
     viewer.expect(lambda: viewer.has('torso_yaw') and 'trunk' in viewer.text())
-    assert [viewer.controls[viewer.control('kp', k)]['value'] for k in range(4)].count(81.0) == 1
+    assert [viewer.controls[viewer.control('kp', k)]['value'] for k in range(5)].count(81.0) == 1
 
     def yaw():
         del states[:]
@@ -72,7 +75,24 @@ def test_joints_of_a_task_have_sliders_and_the_task_its_switch(scene):
         return states[-1].position[list(states[-1].name).index('torso_yaw')]
     viewer.set(viewer.control('torso_yaw'), 0.2)  # of the task; that of the posture comes later
     scene.network.expect(lambda: abs(yaw() - 0.2) < 1e-3, 240.0)
-    viewer.set_until(viewer.control('acts', 2), False, lambda: re.search(
-        'tasks that act</td><td>left, right<', viewer.text()))
-    viewer.set(viewer.control('acts', 2), True)
-    viewer.expect(lambda: 'left, right, trunk<' in viewer.text())
+    viewer.set_until(viewer.control('acts', 3), False, lambda: re.search(
+        'tasks that act</td><td>left, right, gap<', viewer.text()))
+    viewer.set(viewer.control('acts', 3), True)
+    viewer.expect(lambda: 'left, right, trunk, gap<' in viewer.text())
+
+
+def test_goal_of_a_relative_task_hangs_on_its_reference(scene):
+    viewer, network = scene.viewer, scene.network
+    poses = network.listen(PoseStamped, f'{ros_nodes.CONTROLLER}/gap/current_pose')
+    goals = network.listen(PoseStamped, f'{ros_nodes.CONTROLLER}/gap/target_pose')
+    network.expect(lambda: poses)
+    (handle,) = (name for name in viewer.nodes if name.endswith('/goal of gap'))
+    carriers = [handle.split('/')[2:-1], CARRY.split('/')[2:-1]]
+    assert carriers[0][-1].startswith('r_') and carriers[1] == []
+    assert poses[-1].header.frame_id == 'r_hand'
+    at = np.array(viewer.nodes[handle]['position'])
+    np.testing.assert_allclose(at, position(poses[-1]), atol=0.1)  # others have moved both hands
+    viewer.drag(handle, (at + 0.01).tolist(), viewer.nodes[handle]['wxyz'])
+    network.expect(lambda: goals)
+    assert goals[-1].header.frame_id == 'r_hand'
+    np.testing.assert_allclose(position(goals[-1]), at + 0.01, atol=1e-6)
