@@ -176,10 +176,30 @@ class KinematicTree:
 
     def integrate(self, q, v, dt):
         """
-        Return the q (nq,) reached from ``q`` (nq,) at constant ``v`` (nv,) in ``dt`` seconds.
+        Return the positions that are reached at constant velocities.
 
         A quaternion is turned by the angular velocity's rotation vector, in the axes that ω has
         (those of the world, or of the joint frame), and stays of unit norm.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            Where the motion begins: rad, m and quaternions [x y z w].
+        v : (nv,) array
+            rad/s or m/s.
+        dt : float
+            s.
+
+        Returns
+        -------
+        (nq,) array
+            A new one.
+
+        Raises
+        ------
+        StateError
+            If q or v has another shape.
+
         """
         q, v = np.array(q, dtype=float), np.asarray(v, dtype=float)
         if q.shape != (self.nq,) or v.shape != (self.nv,):
