@@ -14,6 +14,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
+from opspace_control.control.ramps import Ramps
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
 
@@ -168,16 +169,100 @@ def test_an_effort_at_its_limit_leaves_the_task_to_other_joints(bench):
 def test_nothing_changes_where_nothing_is_near_a_limit(arm, bench):
     """The law within its limits is the law without them."""
     rng = np.random.default_rng(5)
-    state = state_of(arm, rng)
-    goal = goal_near(arm, state, rng, 1e-3)
-    tau, _ = bench.run(state, goal)
-    assert bench.controller.held_joints == ()
-    assert bench.controller.limit_solutions == 0
     task = PoseTask(HAND, kp=KP, kd=KD)
-    plain = OperationalSpaceController(arm, task, PostureTask(kp=25.0, kd=KD_POSTURE))
-    plain.posture.set_target(bench.posture.target)
-    task.set_target(goal)
-    np.testing.assert_allclose(tau, plain.compute_torque(state), rtol=1e-12)
+    plain = OperationalSpaceController(
+        arm, task, PostureTask(kp=25.0, kd=KD_POSTURE), effort_limits=1e3)
+    for _ in range(20):
+        state = state_of(arm, rng)
+        goal = goal_near(arm, state, rng, 1e-3)
+        bench.posture.set_target(state.q)
+        plain.posture.set_target(state.q)
+        task.set_target(goal)
+        expected = plain.compute_torque(state)
+        tau, _ = bench.run(state, goal)
+        assert bench.controller.limit_solutions == 0
+        np.testing.assert_allclose(tau, expected, rtol=0.0, atol=1e-13 * abs(expected).max())
+        # Nor where they are not kept, whatever is asked for.
+        goal = goal_near(arm, state, rng, 0.5)
+        task.set_target(goal)
+        expected = plain.compute_torque(state)
+        bench.controller.limits = bench.limits.changed(kept=False)
+        tau, _ = bench.run(state, goal)
+        assert bench.controller.held_joints == ()
+        np.testing.assert_allclose(tau, expected, rtol=0.0, atol=1e-13 * abs(expected).max())
+        bench.controller.limits = bench.limits
+
+
+@pytest.mark.parametrize('change', [
+    {'position_margin': 0.04}, {'velocity_scale': 0.5}, {'approach_rate': 5.0},
+    {'return_rate': 50.0}])
+def test_limits_change_gradually(bench, change):
+    """There and back again: on its way no effort makes a step, and it gets there."""
+    model = bench.model
+    q = model.neutral()
+    q[:] = BENT
+    q[3] = model.upper_position_limits[3] - 0.05
+    moving = RobotState(model, q, 0.2 * np.eye(7)[3] * model.velocity_limits[3])
+    goal = model.forward_kinematics(RobotState(model, q + 0.3 * np.eye(7)[3], np.zeros(7)),
+                                    HAND)[HAND]
+    bench.posture.set_target(q)
+    there_and_back(bench, moving, goal, bench.limits, bench.limits.changed(**change))
+
+
+def there_and_back(bench, state, goal, *both):
+    """Change limits gradually to the others and back; no cycle makes a tenth of the change."""
+    ramps = Ramps(bench.controller.gradual, 0.2)
+    bench.controller.limits = both[0]
+    bench.run(state, goal)  # finds out which joints are held
+    before, _ = bench.run(state, goal)
+    for limits in reversed(both):
+        with ramps.smoothly():
+            bench.controller.limits = limits
+        efforts = [before]
+        for _ in range(210):
+            ramps.advance(1e-3)
+            efforts.append(bench.run(state, goal)[0])
+        whole = abs(efforts[-1] - before).max()
+        assert whole > 0.1
+        assert abs(np.diff(efforts, axis=0)).max() < 0.1 * whole
+        before = efforts[-1]
+
+
+def test_limits_come_and_go_gradually(bench):
+    """A joint that does but half of what it would does all of it by and by, and half again."""
+    rng = np.random.default_rng(0)
+    state = state_of(bench.model, rng)
+    goal = goal_near(bench.model, state, rng, 0.05)
+    for k in range(7):
+        _, free, _, _ = hold_one(bench, state, goal, k, 0.5)
+        if bench.controller.held_joints and bench.controller.least_eigenvalue > 0.0:
+            break
+    limits = JointLimits(bench.model, acceleration=np.where(
+        np.arange(7) == k, 0.5 * abs(free[k]), 1e3))
+    there_and_back(bench, state, goal, limits, limits.changed(kept=False))
+    bench.controller.limits = bench.limits
+
+
+def test_a_controller_made_without_limits_has_none(arm):
+    """They are another compiled cycle."""
+    plain = OperationalSpaceController(arm)
+    assert plain.limits is None
+    with pytest.raises(ControlError, match='made without limits'):
+        plain.limits = JointLimits(arm)
+
+
+def test_soft_limits_are_the_ends(arm):
+    """Those of a <safety_controller> are kept, unless the others are asked for."""
+    text = read('arm_7r.urdf').replace(
+        '<joint name="joint_2" type="revolute">', '<joint name="joint_2" type="revolute">'
+        '<safety_controller k_velocity="10" soft_lower_limit="-0.5" soft_upper_limit="99"/>', 1)
+    model = RobotModel.from_urdf(text)
+    limits = JointLimits(model)
+    assert limits.lower[1] == -0.5
+    assert limits.upper[1] == model.upper_position_limits[1]
+    assert model.lower_position_limits[1] < -0.5
+    np.testing.assert_array_equal(
+        limits.changed(soft_limits=False).lower, arm.lower_position_limits)
 
 
 def test_the_force_is_continuous_where_a_joint_begins_to_be_held(bench):

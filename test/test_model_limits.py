@@ -54,6 +54,25 @@ def test_a_joint_of_no_effort_gets_none_and_it_is_said():
     assert "joint 'j' has an effort limit of 0" in warnings[0]
 
 
+@pytest.mark.parametrize('soft, kept, said', [
+    ('', (-1, 2), False),
+    ('<safety_controller k_velocity="1"/>', (-1, 2), False),
+    ('<safety_controller soft_lower_limit="-0.5" soft_upper_limit="1.5"/>', (-0.5, 1.5), False),
+    ('<safety_controller k_velocity="1" soft_lower_limit="-9" soft_upper_limit="1"/>', (-1, 1),
+     False),
+    ('<safety_controller soft_lower_limit="0.5" soft_upper_limit="0.5"/>', (-1, 2), True),
+    ('<safety_controller soft_lower_limit="3" soft_upper_limit="4"/>', (-1, 2), True)])
+def test_soft_limits_are_those_of_the_safety_controller(soft, kept, said):
+    """Where it has none, or none that leave room, they are those of position."""
+    inner = f'<limit lower="-1" upper="2" velocity="3" effort="4"/>{soft}'
+    tree = KinematicTree.from_urdf(robot(link('a'), link('b'), joint('j', 'a', 'b', 'revolute',
+                                                                     inner)))
+    assert (tree.lower_soft_limits.tolist(), tree.upper_soft_limits.tolist()) == (
+        [kept[0]], [kept[1]])
+    assert (tree.lower_position_limits.tolist(), tree.upper_position_limits.tolist()) == ([-1], [2])
+    assert any('safety_controller' in warning for warning in tree.warnings) == said
+
+
 @pytest.mark.parametrize('kind, nv', [('planar', 3), ('floating', 6)])
 def test_limits_of_joints_of_mixed_units_are_not_used_and_it_is_said(kind, nv):
     *limits, warnings = read('<limit effort="1" velocity="1"/>', kind)

@@ -8,7 +8,7 @@ import pytest
 from opspace_control import OpspaceError
 from opspace_control.control.controller_state import HeldJoint
 from opspace_control.ros.controller_parameters import controller_table
-from opspace_control.ros.robot import make_controller
+from opspace_control.ros.robot import apply_gains, make_controller
 from opspace_control.share import share_directory
 
 ROBOT = (share_directory() / 'urdf' / 'arm_7r.urdf').read_text()
@@ -35,6 +35,20 @@ def test_parameters_become_limits():
     assert (limits.return_rate, limits.approach_rate) == (50.0, 10.0)
     weaker = controller(velocity_kept=0.5, effort_scale=0.3).limits
     assert (weaker.acceleration < limits.acceleration).any()
+
+
+def test_they_change_at_any_time():
+    """What is not named stays, and what joints can brake with is not found out again."""
+    values = {row.name: row.default for row in controller_table([])}
+    made = make_controller(ROBOT, values)[0]
+    values |= {'limits.position_margin': 0.1, 'limits.keep': False, 'posture.kp': 1.0}
+    apply_gains(made, values, {'posture.kp'})
+    assert made.limits.kept
+    before = made.limits
+    apply_gains(made, values, {'limits.keep', 'limits.position_margin'})
+    assert not made.limits.kept
+    np.testing.assert_allclose(made.limits.upper, before.upper - 0.1)
+    np.testing.assert_array_equal(made.limits.acceleration, before.acceleration)
 
 
 def test_the_kept_velocity_does_not_stop_the_robot():

@@ -66,7 +66,7 @@ class Ramps:
                 if changed.any():
                     wanted[:] = array
                     if self._moving:
-                        rate[changed] = abs(wanted - value)[changed] / self.time
+                        rate[changed] = abs(wanted[changed] - value[changed]) / self.time
                 if self._moving:
                     array[:] = value
 
