@@ -13,6 +13,7 @@ from opspace_control import (
     ForceControl,
     ForceSensor,
     Grasp,
+    JointLimits,
     OperationalSpaceController,
     OrientationTask,
     Payload,
@@ -94,7 +95,11 @@ def _compare(words, key, robot, frames, *, floating=False, loop=None):
 
 
 def _levels(robot):
-    """Return the figure of three levels, one with a force by a wrist sensor, all limits on."""
+    """
+    Return the figure of three levels, one with a force by a wrist sensor, limits of joints kept.
+
+    No joint has to be held: limits are wide, and states within them.
+    """
     model, middle = _model(robot)
     left, right = robot.hands
     sensor = ForceSensor(left)
@@ -103,14 +108,16 @@ def _levels(robot):
                  max_linear_velocity=0.5, max_angular_velocity=1.5, **_GAINS),
         PoseTask(right, priority=1, max_linear_velocity=0.5, max_angular_velocity=1.5, **_GAINS),
         OrientationTask('torso_2_link', axes='ry', priority=2, **_GAINS)],
-        PostureTask(**_POSTURE, target=middle))
+        PostureTask(**_POSTURE, target=middle), effort_limits=1e4,
+        limits=JointLimits(model, acceleration=1e3))
     controller.tasks[left].force.set_target([0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
 
     def cycle(state):
         sensor.update(_FELT)
         return controller.compute_torque(state)
-    return _beside_aba('levels', 'Talos, hands and torso at three levels, one hand pressing',
-                       robot, controller, cycle, middle, 2.0)
+    return _beside_aba(
+        'levels', 'Talos, hands and torso at three levels, one hand pressing, limits kept', robot,
+        controller, cycle, middle, 2.0)
 
 
 def _squeezed(robot):
@@ -146,9 +153,9 @@ def _beside_aba(key, words, robot, controller, cycle, middle, limit):
     order = np.array([model.dof_names.index(name) for name in theirs.names[1:]])
     states, torques = [], []
     while len(states) < _STATES:
-        state, (q, v) = _random_state(model, middle, random, order, order)
+        state, (q, v) = _random_state(model, middle, random, order, order, speed=0.05)
         tau = cycle(state)
-        if controller.least_eigenvalue > 0.0:
+        if controller.least_eigenvalue > 0.0 and not controller.limit_solutions:
             states.append((state,))
             torques.append((theirs, theirs.createData(), q, v, tau[order]))
     times = interleave({'ours': (cycle, states), **_aba(torques)}, _ROUNDS)
@@ -158,11 +165,14 @@ def _beside_aba(key, words, robot, controller, cycle, middle, limit):
                         times['ours'], aba, limit)
 
 
-def _random_state(model, middle, random, order, positions):
-    """Return a state, and the same for Pinocchio, whose base moves in its own axes."""
-    v = 0.3 * random.normal(size=model.nv)
+def _random_state(model, middle, random, order, positions, speed=0.3):
+    """Return a state within limits, and the same for Pinocchio, whose base has axes of its own."""
+    v = speed * random.normal(size=model.nv)
     step = 0.2 * random.normal(size=model.nv)
     q = model.integrate(middle, step, 1.0)
+    joints = np.flatnonzero(model.q_index >= 0)
+    q[model.q_index[joints]] = q[model.q_index[joints]].clip(
+        model.lower_soft_limits[joints] + 0.1, model.upper_soft_limits[joints] - 0.1)
     state = RobotState(model, q, v)
     if not model.floating_base:
         return state, (q[positions], v[order])
