@@ -60,20 +60,21 @@ def commands(page):
     return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
 
 
-class TestSite:
+@pytest.fixture(scope='module')
+def site(tmp_path_factory):
+    pytest.importorskip('sphinx', reason='Sphinx is not installed')
+    pytest.importorskip('myst_parser', reason='MyST is not installed')
+    pytest.importorskip('furo', reason='Furo is not installed')
+    folder = tmp_path_factory.mktemp('site')
+    done = subprocess.run(
+        [sys.executable, '-m', 'sphinx', '--builder', 'html', '--fail-on-warning',
+         '--keep-going', '--quiet', '--doctree-dir', folder / 'trees', DOC, folder / 'html'],
+        cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / 'html'
 
-    @pytest.fixture(scope='class')
-    def site(self, tmp_path_factory):
-        pytest.importorskip('sphinx', reason='Sphinx is not installed')
-        pytest.importorskip('myst_parser', reason='MyST is not installed')
-        pytest.importorskip('furo', reason='Furo is not installed')
-        folder = tmp_path_factory.mktemp('site')
-        done = subprocess.run(
-            [sys.executable, '-m', 'sphinx', '--builder', 'html', '--fail-on-warning',
-             '--keep-going', '--quiet', '--doctree-dir', folder / 'trees', DOC, folder / 'html'],
-            cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
-        assert done.returncode == 0, done.stderr
-        return folder / 'html'
+
+class TestSite:
 
     def test_has_every_page(self, site):
         assert {page.stem for page in PAGES} <= {page.stem for page in site.glob('*.html')}
