@@ -113,10 +113,8 @@ def _at_braking(braking):
     if not braking['kept']:
         return
     if braking['weak']:
-        yield warning(f'Too weak for their load to brake in every posture: '
-                      f'{_list(braking["weak"])}. Limits of their motion may not hold there.',
-                      'Keep to postures in which gravity leaves them strength, or correct <limit '
-                      'effort="..."/> in the robot description.')
+        yield ok(f'Limits of motion are kept, but for postures in which {_list(braking["weak"])} '
+                 'cannot brake: their load is too much for their effort limits there.')
     else:
         yield ok('Every commanded joint can brake in every posture: limits of motion are kept.')
 
