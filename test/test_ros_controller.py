@@ -53,6 +53,15 @@ def node(network):
     return bench
 
 
+@pytest.fixture(scope='module')
+def steady():
+    """Return such a bench for tests after which the controller is as before."""
+    with ros_nodes.network() as network:
+        bench = Bench(network)
+        bench.start(PARAMETERS)
+        yield bench
+
+
 class TestCycle:
 
     def test_commands_the_law_in_the_order_of_the_drives(self, node):
@@ -219,15 +228,15 @@ class TestParameters:
         ({'left__frame': 'r_hand'}, 'read-only'),
         ({'no_such': 1.0}, ''),
     ])
-    def test_refused_changes_change_nothing(self, node, values, complaint):
-        node.command(joint_state(START))
+    def test_refused_changes_change_nothing(self, steady, values, complaint):
+        steady.command(joint_state(START))
         there = moved()
-        before = node.command(joint_state(there))
-        result = node.change(**values)
+        before = steady.command(joint_state(there))
+        result = steady.change(**values)
         assert not result.successful
         assert complaint in result.reason
-        np.testing.assert_allclose(node.command(joint_state(there)), before)
-        assert node.value('left.kp') == 100.0
+        np.testing.assert_allclose(steady.command(joint_state(there)), before)
+        assert steady.value('left.kp') == 100.0
 
     @pytest.mark.parametrize(('parameters', 'complaint'), [
         ({'tasks': ['left'], 'left.frame': 'l_hnad'}, 'l_hand'),
