@@ -36,7 +36,7 @@ from opspace_control.share import share_directory
 ARGUMENTS = {
     'urdf': (str(Path(share_directory(), 'urdf', 'dual_arm.urdf.xacro')),
              'xacro file with the arguments hardware, interfaces and controllers.'),
-    'params': (str(Path(share_directory(), 'config', 'ros2_control.yaml')),
+    'params': (str(Path(share_directory(), 'config', 'gazebo.yaml')),
                'Parameter file of the controller, the controller manager and its controllers.'),
     'world': ('empty.sdf', 'World of Gazebo.'),
     'gui': ('true', 'Show it.'),

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ros2_control reads of ours: hardware blocks made by xacro, and the parameter file."""
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -9,12 +10,13 @@ import yaml
 
 pytest.importorskip('xacro', reason='xacro is not installed')
 
-from opspace_control.cli.parameters import ros2_control_file
+from opspace_control.cli.parameters import gazebo_file, ros2_control_file
 from opspace_control.cli.robots import demo_robot
 from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
 from opspace_control.share import share_directory
 
+LAUNCH = Path(__file__).parents[1] / 'launch'
 URDF = share_directory() / 'urdf'
 PLAIN = KinematicTree.from_urdf_file(URDF / 'dual_arm.urdf')
 
@@ -67,16 +69,22 @@ def test_topic_based_hardware_sends_every_effort():
     assert simulator['command_type'] == 'JointState'
 
 
-def test_parameter_file_is_the_one_that_the_tables_make():
+@pytest.mark.parametrize(('name', 'make'), [
+    ('ros2_control', ros2_control_file), ('gazebo', gazebo_file)])
+def test_parameter_file_is_the_one_that_the_tables_make(name, make):
     """Write it anew with: opspace parameters --ros2-control > config/ros2_control.yaml."""
-    text = (share_directory() / 'config' / 'ros2_control.yaml').read_text()
-    assert text == ros2_control_file(demo_robot('dual_arm'))
+    text = (share_directory() / 'config' / f'{name}.yaml').read_text()
+    assert text == make(demo_robot('dual_arm'))
+    assert f"'config', '{name}.yaml'" in (LAUNCH / f'{name}.launch.py').read_text()
     content = {key.rpartition('/')[2]: block['ros__parameters']
                for key, block in yaml.safe_load(text).items()}
     managed = {name for name, value in content['controller_manager'].items()
                if isinstance(value, dict)}
     assert managed == {'joint_state_broadcaster', 'position_controller', 'effort_controller'}
-    for name in ('position_controller', 'effort_controller'):
-        assert content[name]['joints'] == list(PLAIN.joint_names)
+    for commanded in ('position_controller', 'effort_controller'):
+        assert content[commanded]['joints'] == list(PLAIN.joint_names)
     assert content['effort_controller']['interface_name'] == 'effort'
     assert content['opspace_controller']['controller_manager'] == 'controller_manager'
+    sim_time = {each.get('use_sim_time', False) for key, each in content.items()
+                if not key.startswith('opspace')}
+    assert sim_time == {name == 'gazebo'}

@@ -25,9 +25,13 @@ def main(arguments):
                         help='print the YAML file of this robot instead of the tables')
     parser.add_argument('--ros2-control', action='store_true',
                         help='print the YAML file of dual_arm under ros2_control')
+    parser.add_argument('--gazebo', action='store_true',
+                        help='print the YAML file of dual_arm in Gazebo')
     options = parser.parse_args(arguments)
     if options.ros2_control:
         print(ros2_control_file(demo_robot('dual_arm')), end='')
+    elif options.gazebo:
+        print(gazebo_file(demo_robot('dual_arm')), end='')
     else:
         print(parameter_file(demo_robot(options.robot)) if options.robot else tables(), end='')
     return 0
@@ -102,10 +106,8 @@ def parameter_file(robot):
 
 def ros2_control_file(robot):
     """Return the text of config/ros2_control.yaml, for one of our robots."""
-    driven = KinematicTree.from_urdf_file(robot.path()).effort_joints
-    joints = yaml_block([Parameter('joints', 'string_array', [], '')], {'joints': driven}, 4)
     return '\n'.join([
-        _ROS2_CONTROL.format(name=robot.name, joints='\n'.join(joints)),
+        _managed(robot, 'under ros2_control', 'ros2_control', ''),
         *_block('controller', controller.controller_table(task_names(robot)),
                 controller_values(robot) | {'controller_manager': 'controller_manager'}),
         '# Only with watchdog:=true.',
@@ -117,14 +119,41 @@ def ros2_control_file(robot):
         ])
 
 
-_ROS2_CONTROL = """\
-# {name} under ros2_control: for the controller manager, its controllers and our nodes.
+def gazebo_file(robot):
+    """Return the text of config/gazebo.yaml, for one of our robots."""
+    values = {'controller_manager': 'controller_manager', 'safety.state_timeout': _GAZEBO_PAUSES}
+    return '\n'.join([
+        _managed(robot, 'in Gazebo, by gz_ros2_control', 'gazebo', _SIM_TIME),
+        '# Gazebo runs by itself: states come late, and stop, when the machine is busy.',
+        *_block('controller', controller.controller_table(task_names(robot)),
+                controller_values(robot) | values),
+        ])
+
+
+def _managed(robot, where, file, time):
+    """Return the head of a file, and the parameters of the controller manager's own."""
+    driven = KinematicTree.from_urdf_file(robot.path()).effort_joints
+    joints = yaml_block([Parameter('joints', 'string_array', [], '')], {'joints': driven}, 4)
+    return _MANAGED.format(name=robot.name, where=where, file=file, time=time,
+                           option=file.replace('_', '-'), joints='\n'.join(joints))
+
+
+# s, of the wall's clock, that are no reason to damp the robot.
+_GAZEBO_PAUSES = 0.2
+
+_SIM_TIME = """
+    # There is one time, Gazebo's; gazebo.launch.py tells our nodes.
+    use_sim_time: true\
+"""
+
+_MANAGED = """\
+# {name} {where}: for the controller manager, its controllers and our nodes.
 #
-# ros2_control.launch.py and gazebo.launch.py give it to all of them. Copy it for your own robot.
-# Made by: opspace parameters --ros2-control
+# {file}.launch.py gives it to all of them. Copy it for your own robot.
+# Made by: opspace parameters --{option}
 
 /**/controller_manager:
-  ros__parameters:
+  ros__parameters:{time}
     # Joint states come at this rate, and with each of them a control cycle. [Hz]
     update_rate: 1000
     joint_state_broadcaster:
@@ -138,13 +167,13 @@ _ROS2_CONTROL = """\
       type: forward_command_controller/ForwardCommandController
 
 /**/effort_controller:
-  ros__parameters:
+  ros__parameters:{time}
     # The order of the commands; our nodes ask for it.
 {joints}
     interface_name: effort
 
 /**/position_controller:
-  ros__parameters:
+  ros__parameters:{time}
 {joints}
     command_interfaces: [position]
     state_interfaces: [position, velocity]
