@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control import OperationalSpaceController, RobotModel, RobotState
+from opspace_control import JointLimits, OperationalSpaceController, RobotModel, RobotState
 from opspace_control.simulation import SimulatedRobot
 
 # Momentum is looked at once in so many cycles: it takes longer than they do.
@@ -49,6 +49,8 @@ class LockStep:
         Further arguments of the SimulatedRobot.
     body : str, optional
         A link whose momentum is to be looked at.
+    keep_limits : bool
+        Whether joints keep the limits of their motion.
     **options
         Of the controller.
 
@@ -56,7 +58,7 @@ class LockStep:
 
     def __init__(self, path, tasks, posture=None, *, start=None, velocities=None, delay=0,
                  locked_joints=(), passive_joints=(), twist=None, world=None, body=None,
-                 **options):
+                 keep_limits=False, **options):
         self.robot = SimulatedRobot(path.read_text(), locked_joints=locked_joints, **(world or {}))
         floating = self.robot.floating_base
         self.model = RobotModel.from_urdf_file(
@@ -68,6 +70,8 @@ class LockStep:
                          **({'base_twist': twist} if floating else {}))
         self.robot.set_status(passive=passive_joints)
         self._body = body
+        if keep_limits:
+            options['limits'] = JointLimits(self.model)
         self.controller = OperationalSpaceController(self.model, tasks, posture, **options)
         self.state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
         self._see()

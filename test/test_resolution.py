@@ -21,7 +21,8 @@ def _resolve(L, levels, asked, push, moving, compliant, least_mobility, threshol
     scale_rows(L, asked, np.zeros_like(asked), least_mobility, 1e-3, scale)
     soften_rows(L, L, 0, asked)
     return resolve_forces(
-        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x)
+        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x,
+        None)
 
 
 def resolve(L, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY, levels=None,

@@ -8,9 +8,10 @@ import pinocchio
 import pytest
 
 URDF = Path(__file__).parents[1] / 'urdf'
-JOINTS = {'planar_3r': 3, 'planar_4r': 4, 'arm_7r': 7, 'puma560': 6, 'dual_arm': 17, 'humanoid': 24,
-          'free_flyer': 9, 'free_flyer_3d': 14, 'three_arms': 19}
-HANDS = {'planar_3r': ['hand'], 'planar_4r': ['hand'], 'arm_7r': ['hand'], 'puma560': ['hand'],
+JOINTS = {'planar_2r': 2, 'planar_3r': 3, 'planar_4r': 4, 'arm_7r': 7, 'puma560': 6,
+          'dual_arm': 17, 'humanoid': 24, 'free_flyer': 9, 'free_flyer_3d': 14, 'three_arms': 19}
+HANDS = {'planar_2r': ['hand'], 'planar_3r': ['hand'], 'planar_4r': ['hand'], 'arm_7r': ['hand'],
+         'puma560': ['hand'],
          'three_arms': ['a_hand', 'b_hand', 'c_hand'],
          **dict.fromkeys(['dual_arm', 'humanoid', 'free_flyer', 'free_flyer_3d'],
                          ('l_hand', 'r_hand'))}

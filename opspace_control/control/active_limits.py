@@ -29,6 +29,7 @@ from opspace_control.control.held_rows import (
     leave_to_constraints,
     solve_rows,
 )
+from opspace_control.control.modes import bear_leads
 from opspace_control.control.pushes import answer_pushes, bear_motion, bear_pushes, push_links
 from opspace_control.control.stack import (
     COMPLIANT,
@@ -239,7 +240,7 @@ def find_pulls(exactly, count, room, pull, held, column):
 @rare
 def resolve_within_limits(
         cycle, nodes, states, points, supports, levels, constrained, limits, effort_limits,
-        a_null, a, joint_force, tau, room, rows, squares, orders, Lambda_inverse):
+        a_null, a_led, a, joint_force, tau, room, rows, squares, orders, Lambda_inverse, robot):
     """
     Resolve the stack once more, joints being held at their limits.
 
@@ -257,10 +258,11 @@ def resolve_within_limits(
     both = constrained == 0 and not cycle.yields
     forget_unfit(nodes, limits, both)
     bear_motion(nodes, states, a_null, joint_force, tau_null)
+    bear_leads(robot, joint_force, pull, tau_null)
     moving_forces(rows, constrained, push)
     miss(constrained, rows, Lambda_inverse, push, rows[LOST])
     for solution in range(_SOLUTIONS):
-        count = hold_joints(nodes, states, limits, effort_limits, a_null, tau_null, K, felt,
+        count = hold_joints(nodes, states, limits, effort_limits, a_led, tau_null, K, felt,
                             torques, coupling, room[OWN_MOBILITY], vectors)
         if constrained > 0:
             leave_to_constraints(
@@ -270,12 +272,12 @@ def resolve_within_limits(
         exactly = decompose_rows(count, room)
         take_off(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
                  rows[FORCE])
-        resolve_tasks(cycle, constrained, levels, rows, squares, orders)
+        resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
         moving_forces(rows, constrained, push)
         find_forces(exactly, count, constrained, room, reaction, push, held)
         push_links(nodes, states, points, supports, push, joint_force, pull)
         add_holding(count, room, joint_force)
-        answer_pushes(nodes, states, joint_force, a_null, a)
+        answer_pushes(nodes, states, joint_force, a_led, a)
         if both:
             push_links(nodes, states, points, supports, rows[FORCE], joint_force, pull)
             add_holding(count, room, joint_force)

@@ -15,20 +15,24 @@ from opspace_control.control.active_limits import (
     resolve_within_limits,
 )
 from opspace_control.control.fingertip_law import lead_effectors
-from opspace_control.control.held_rows import FEELING, keep_feelings
+from opspace_control.control.held_rows import FEELING, LEADING, keep_feelings
 from opspace_control.control.limit_check import let_go_of_joints, note_efforts, within_limits
 from opspace_control.control.limit_law import bound_posture
 from opspace_control.control.limits import limit_efforts
+from opspace_control.control.modes import MOVED, hand_over, see_wants, take_back
 from opspace_control.control.pushes import answer_pushes, push_links
 from opspace_control.control.relief import relieve_drives
+from opspace_control.control.singularity import nudge
 from opspace_control.control.stack import (
     ASKED,
     FACTOR,
     FACTOR_Q,
+    FORCE,
     GRAM_Q,
     SCALE,
     SPARE,
     VECTORS,
+    WANTED,
     L,
     Q,
     apply_forces,
@@ -74,6 +78,9 @@ CYCLE = np.dtype([
                                          # all; in between bounds are wider
     ('held', np.int64),                  # how many limits hold joints
     ('solutions', np.int64),             # of the stack, that it took to find out which
+    ('leads', np.bool_),                 # whether directions near singularities are led
+    ('led', np.bool_),                   # whether any has been in this cycle
+    ('stuck', np.bool_),                 # whether one was all but lost at the last cycle
     ('R', np.float64, (3, 3)),           # scratch from here on
     ('motion', np.float64, (4, 3)),
     ('rate', np.float64, (3,)),
@@ -241,7 +248,7 @@ def control_cycle(
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, None, q, v)
     resolve_stack(cycle, 6 * constraints.size, points, tasks, levels, rows, squares, orders, small,
-                  Lambda_inverse)
+                  Lambda_inverse, None)
     move_joints_by_forces(
         cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)
@@ -263,22 +270,37 @@ def limited_cycle(
     cycle.dt = dt
     held = 6 * constraints.size
     demand_posture(nodes, dofs, posture, q, v, a_null)
+    if cycle.stuck:
+        nudge(nodes, a_null)
+    cycle.leads = cycle.kept > 0.0 and held == 0 and not cycle.yields
+    cycle.led = cycle.stuck = False
     if cycle.kept > 0.0:
         bound_posture(nodes, limits, cycle.kept, cycle.return_rate, cycle.approach_rate, q, v,
                       a_null)
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, room[FEELING], q, v)
-    resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse)
+    if cycle.leads:
+        see_wants(points, tasks, joint_tasks, v, room[LEADING])
+    robot = (cycle, room[LEADING], nodes, states, supports, points, tasks, limits, dofs, v, a_null,
+             rows[SCALE])
+    resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse,
+                  robot)
     cycle.held = cycle.solutions = 0
     if cycle.kept > 0.0:
         moving_forces(rows, held, rows[SPARE])
         push_links(nodes, states, points, supports, rows[SPARE], joint_force, rows[SPARE + 1])
         answer_pushes(nodes, states, joint_force, a_null, a_task)
         if not within_limits(nodes, limits, a_task):
+            a_led = room[LEADING, MOVED, :v.size]
+            hand_over(robot, Lambda_inverse, rows[WANTED], rows[FORCE], a_led)
             resolve_within_limits(
                 cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
-                a_null, a_task, joint_force, tau, room, rows, squares, orders, Lambda_inverse)
+                a_null, a_led, a_task, joint_force, tau, room, rows, squares, orders,
+                Lambda_inverse, robot)
+            take_back(robot, rows[FORCE])
+            if cycle.led:
+                cycle.least_eigenvalue = 0.0
     else:
         let_go_of_joints(limits)
     move_joints_by_forces(

@@ -11,6 +11,7 @@ answers to it is the acceleration of joint k alone.
 import math
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.control.modes import LEADS
 from opspace_control.control.release import decompose_level, solve_level
 from opspace_control.control.semidefinite import solve_semidefinite
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
@@ -25,17 +26,17 @@ _THRESHOLD = 1e-5
 # the limit that it is measured by, its scale, the force that holds, and scratch. Then, a number a
 # joint, the joint forces of the motion advised.
 WISH, MOBILITY, MEASURE, SCALING, HOLDING, GAINS, COLUMN, WORK, ADVISED = range(9)
-_COUNT = 9
 # Planes of memory: what joints feel of the stack, and of the rows here; the joint forces of their
 # units, what constraints bear of these, their coupling with the stack and with each other; two of
-# scratch; and the numbers.
-(FEELING, FELT, TORQUES, BORNE, COUPLING, OWN_MOBILITY, FACTORED, ROTATION, NUMBERS) = range(9)
-_PLANES = 9
+# scratch; the numbers; and what directions near singularities are led by.
+(FEELING, FELT, TORQUES, BORNE, COUPLING, OWN_MOBILITY, FACTORED, ROTATION, NUMBERS,
+ LEADING) = range(10)
+_PLANES = 10
 
 
 def limit_room(nodes, dofs, rows):
     """Return the memory of `resolve_within_limits`: planes for so many joints and rows."""
-    side = max(nodes.size, 2 * dofs, rows, _COUNT)
+    side = max(nodes.size, 2 * dofs, rows, LEADS)
     room = poisoned((_PLANES, side, side))
     room[FEELING] = 0.0
     return room
@@ -174,7 +175,7 @@ def decompose_rows(count, room):
     """Prepare `solve_rows`; return whether the rows that hold joints can all be met."""
     vectors = room[NUMBERS]
     return count == 0 or decompose_level(
-        room[OWN_MOBILITY], 0, vectors[SCALING, :count], _THRESHOLD,
+        room[OWN_MOBILITY], 0, vectors[SCALING, :count], _THRESHOLD, _THRESHOLD,
         room[FACTORED], room[ROTATION], vectors[GAINS, :count], vectors[WORK, :count]) > 0.0
 
 

@@ -3,12 +3,22 @@
 """What forces at links and joints make joints do, and what they take to be borne, in O(n)."""
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.stack import base_wrench
 from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.operational_space_inertia import is_group
 from opspace_control.dynamics.workspace import COUNTS
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import add_wrench, dot
+
+
+@inlined
+def base_wrench(point, force, first, wrench):
+    """Write six entries of the stack's forces as a wrench in base axes."""
+    axes = point.axes
+    for part in range(0, 6, 3):
+        x, y, z = force[first + part], force[first + part + 1], force[first + part + 2]
+        for r in range(3):
+            wrench[part + r] = (
+                axes[part // 3, r, 0] * x + axes[part // 3, r, 1] * y + axes[part // 3, r, 2] * z)
 
 
 @inlined

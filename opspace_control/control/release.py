@@ -110,6 +110,13 @@ def inverse_trace(factor, scale, column):
     return trace
 
 
+@inlined
+def handed(t):
+    """Return ``φ = t² (3 − 2 t)``, t held to 0 to 1: how much of a direction the task has."""
+    t = min(max(t, 0.0), 1.0)
+    return t * t * (3.0 - 2.0 * t)
+
+
 @called
 def release(L, first, scale, threshold, matrix, vectors, gains, off):
     """
@@ -117,7 +124,7 @@ def release(L, first, scale, threshold, matrix, vectors, gains, off):
 
     ``φ(λ) / λ`` with ``φ = t² (3 − 2 t)``, ``t = λ / threshold`` up to 1, hands each nearly lost
     direction smoothly to the null space: met exactly at the threshold, by half at half of it, not
-    at all at zero. The gain never exceeds 9/8 of ``1 / threshold``.
+    at all at zero. The gain never exceeds 9/8 of ``1 / threshold``. ``off`` receives λ itself.
     """
     n = scale.size
     for r in range(n):
@@ -126,6 +133,7 @@ def release(L, first, scale, threshold, matrix, vectors, gains, off):
     tridiagonalise(matrix, gains, off)
     diagonalise(gains, off, vectors)
     for k in range(n):
+        off[k] = gains[k]
         t = gains[k] / threshold
         if t <= 0.0:
             gains[k] = 0.0
@@ -136,27 +144,41 @@ def release(L, first, scale, threshold, matrix, vectors, gains, off):
 
 
 @called
-def solve_released(matrix, vectors, gains, scale, x, spare):
-    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
+def project_modes(matrix, vectors, scale, x, parts):
+    """Write the parts of ``S x`` along the eigenvectors that `release` found; x is lost."""
     n = x.size
     for r in range(n):
         x[r] *= scale[r]
     for k in range(n - 2):
         reflect(matrix, k, x)
     for k in range(n):
-        projection = 0.0
+        parts[k] = 0.0
         for r in range(n):
-            projection += vectors[k, r] * x[r]
-        spare[k] = gains[k] * projection
+            parts[k] += vectors[k, r] * x[r]
+
+
+@called
+def assemble_modes(matrix, vectors, scale, parts, x):
+    """Write ``S u`` to x, u being the sum of these parts of the eigenvectors."""
+    n = x.size
     for r in range(n):
         x[r] = 0.0
     for k in range(n):
         for r in range(n):
-            x[r] += spare[k] * vectors[k, r]
+            x[r] += parts[k] * vectors[k, r]
     for k in range(n - 3, -1, -1):
         reflect(matrix, k, x)
     for r in range(n):
         x[r] *= scale[r]
+
+
+@called
+def solve_released(matrix, vectors, gains, scale, x, spare):
+    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
+    project_modes(matrix, vectors, scale, x, spare)
+    for k in range(x.size):
+        spare[k] *= gains[k]
+    assemble_modes(matrix, vectors, scale, spare, x)
 
 
 @inlined
@@ -177,16 +199,16 @@ def solve_factorised(factor, scale, x):
 
 
 @called
-def decompose_level(L, first, scale, threshold, matrix, vectors, gains, spare):
+def decompose_level(L, first, scale, threshold, near, matrix, vectors, gains, spare):
     """
     Prepare `solve_level`; return a lower bound of the smallest eigenvalue of ``M = S Λ⁻¹ S``.
 
-    It is tight within the number of rows. If it is below the threshold, directions may be released,
-    and 0 is returned.
+    It is tight within the number of rows. If it is below ``near``, at least the threshold below
+    which directions are released, 0 is returned, and ``spare`` has the eigenvalues.
     """
     if factorise(L, first, scale, matrix):
         least = 1.0 / inverse_trace(matrix, scale, spare)
-        if least >= threshold:
+        if least >= near:
             return least
     release(L, first, scale, threshold, matrix, vectors, gains, spare)
     return 0.0

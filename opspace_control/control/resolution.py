@@ -11,6 +11,7 @@ import math
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.release import decompose_level, solve_level
+from opspace_control.control.singularity import lead_level, near_from
 
 
 @inlined
@@ -65,7 +66,8 @@ def pass_on(L, first, last, exactly, factor, vectors, gains, own, x, column, spa
 
 @called
 def resolve_forces(
-        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x):
+        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x,
+        robot):
     """
     Replace the accelerations that the tasks ask for by the forces that give them, ``x = Λ b``.
 
@@ -101,6 +103,8 @@ def resolve_forces(
         Scratch.
     x : (k,) array
         ``a* − a_null``, m/s² and rad/s²; becomes the forces, N and N m.
+    robot : tuple
+        For `lead_level`, which leads directions below the threshold instead; or None.
 
     Returns
     -------
@@ -114,11 +118,20 @@ def resolve_forces(
         first, last = levels[level], levels[level + 1]
         own, gains, off = scale[first:last], spare[0, first:last], spare[1, first:last]
         account_for_pushes(L, first, last, moving, compliant, x)
-        least = decompose_level(L, first, own, released_at(asked[first:last], threshold), factor,
-                                vectors, gains, off)
+        released = released_at(asked[first:last], threshold)
+        near = released
+        if robot is not None:
+            near = near_from(robot, first, last, released)
+        least = decompose_level(L, first, own, released, near, factor, vectors, gains, off)
+        exactly, led = least > 0.0, False
+        if robot is not None:
+            led = not exactly and robot[0].leads
+            if led:
+                least = lead_level(robot, L, levels, level, released, own, factor, vectors, gains,
+                                   off, spare[2, first:last], x[first:last])
         smallest = min(smallest, least)
-        exactly = least > 0.0
-        solve_level(exactly, factor, vectors, gains, own, x[first:last], off)
+        if not led:
+            solve_level(exactly, factor, vectors, gains, own, x[first:last], off)
         if last < rows:
             pass_on(L, first, last, exactly, factor, vectors, gains, own, x, spare[2, first:last],
                     off)

@@ -19,6 +19,7 @@ from opspace_control.control.grasp_law import (
     read_acceleration,
     swing_object,
 )
+from opspace_control.control.pushes import base_wrench
 from opspace_control.control.release import scale_rows, soften_rows
 from opspace_control.control.resolution import resolve_forces
 from opspace_control.dynamics.center_of_mass import move_center, spread_force
@@ -142,17 +143,6 @@ def let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows):
 
 
 @inlined
-def base_wrench(point, force, first, wrench):
-    """Write six entries of the stack's forces as a wrench in base axes."""
-    axes = point.axes
-    for part in range(0, 6, 3):
-        x, y, z = force[first + part], force[first + part + 1], force[first + part + 2]
-        for r in range(3):
-            wrench[part + r] = (
-                axes[part // 3, r, 0] * x + axes[part // 3, r, 1] * y + axes[part // 3, r, 2] * z)
-
-
-@inlined
 def apply_force(point, force, first, wrench, yields, states):
     """Write six entries of the stack's forces as a wrench in base axes; add it to the links."""
     base_wrench(point, force, first, wrench)
@@ -208,12 +198,12 @@ def eliminate_held(cycle, constrained, rows, squares, orders):
 
 
 @inlined
-def resolve_tasks(cycle, constrained, levels, rows, squares, orders):
+def resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot):
     """Turn accelerations into forces, level by level, and see what constraints make of them."""
     cycle.least_eigenvalue = resolve_forces(
         squares[L], levels, rows[ASKED], rows[PUSH], rows[MOVING], rows[COMPLIANT],
         cycle.singularity_threshold, rows[SCALE], squares[FACTOR], squares[VECTORS],
-        rows[SPARE:SPARE + SPARES], rows[FORCE])
+        rows[SPARE:SPARE + SPARES], rows[FORCE], robot)
     if constrained > 0 or cycle.yields:
         predict_reactions(
             squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR_L], squares[GRAM_L],
@@ -223,7 +213,8 @@ def resolve_tasks(cycle, constrained, levels, rows, squares, orders):
 
 @called
 def resolve_stack(
-        cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse):
+        cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse,
+        robot):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
     asked, scale, force = rows[ASKED], rows[SCALE], rows[FORCE]
     for e in range(constrained // 6, points.size):
@@ -243,7 +234,7 @@ def resolve_stack(
         for c in range(constrained, r + 1):
             Lambda_inverse[r - constrained, c - constrained] = squares[L, r, c]
     let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows)
-    resolve_tasks(cycle, constrained, levels, rows, squares, orders)
+    resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
 
 
 @inlined
