@@ -186,6 +186,9 @@ ROBOTS = (
         {'ankle_pitch': 0.5, 'knee_pitch': -1.1, 'hip_pitch': 0.9, **_human_arms(0.3, 0.25, -1.6)},
         ours=True),
     DemoRobot(
+        'planar_2r', 'two joints in the vertical plane, after [K87] Fig. 5',
+        'planar_2r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2}, axes='x z', ours=True),
+    DemoRobot(
         'planar_3r', 'three joints in the vertical plane, after [K87] Fig. 4',
         'planar_3r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6},
         axes='x z', ours=True),

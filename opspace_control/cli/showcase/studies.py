@@ -16,6 +16,7 @@ from opspace_control.cli.showcase.experiment import Finding
 
 _SHOWN = 0.01  # s, between two rows of a case
 _SETTLED = 1.0  # s
+_STRAIGHT = 3.0  # s, when the arm of Fig. 5 is called back
 
 
 @dataclass(frozen=True)
@@ -87,18 +88,24 @@ class Study:
 
 
 def _follow(label, task, posture, *, start, velocities=None, shift=(0.0, 0.0, 0.0), seconds,
-            model_passive=(), passive=()):
-    """Return the Case of the planar arm whose hand is sent away by ``shift``, m."""
-    from opspace_control import OperationalSpaceController, RobotModel, RobotState
+            model_passive=(), passive=(), robot='planar_3r', keep_limits=False, turn=None):
+    """
+    Return the Case of a planar arm whose hand is sent away by ``shift``, m.
+
+    ``turn`` is what happens then: when, s, by how much the hand is sent away from there, m, and the
+    posture that it is to take.
+    """
+    from opspace_control import JointLimits, OperationalSpaceController, RobotModel, RobotState
     from opspace_control.cli.showcase.kinematics import Reach
     from opspace_control.simulation import SimulatedRobot
 
-    path = demo_robot('planar_3r').path()
+    path = demo_robot(robot).path()
     model = RobotModel.from_urdf_file(path, passive_joints=model_passive)
     robot = SimulatedRobot(path.read_text())
     robot.reset(positions=start, velocities=velocities)
     robot.set_status(passive=passive)
-    controller = OperationalSpaceController(model, task, posture)
+    controller = OperationalSpaceController(
+        model, task, posture, limits=JointLimits(model) if keep_limits else None)
     state = RobotState(model, robot.positions, robot.velocities)
     controller.compute_torque(state)
     goal = task.pose
@@ -107,6 +114,11 @@ def _follow(label, task, posture, *, start, velocities=None, shift=(0.0, 0.0, 0.
     rows = []
     every = round(_SHOWN / robot.timestep)
     for step in range(round(seconds / robot.timestep) + 1):
+        if turn is not None and step == round(turn[0] / robot.timestep):
+            goal = task.pose
+            goal[:3] += turn[1]
+            task.set_target(goal)
+            posture.set_target(turn[2])
         state.update(robot.positions, robot.velocities)
         robot.set_effort(controller.compute_torque(state))
         if step % every == 0:
@@ -155,7 +167,42 @@ def _judge_passive(knowing, believing):
                 'mm', True)]
 
 
+def _fold():
+    from opspace_control import PoseTask, PostureTask
+
+    return [_follow(label, PoseTask('hand', axes='x z', max_linear_velocity=0.5), PostureTask(),
+                    start={'shoulder': 0.9, 'elbow': -1.2}, shift=(1.0, 0.0, 0.0), seconds=6.0,
+                    robot='planar_2r', keep_limits=True,
+                    turn=(_STRAIGHT, (-0.4, 0.0, 0.0), {'elbow': elbow}))
+            for label, elbow in (('out with the elbow as before', -1.0),
+                                 ('out with the elbow on the other side', 1.0))]
+
+
+def _judge_fold(same, other):
+    there = np.searchsorted(same.times, _STRAIGHT) - 1
+    return [
+        Finding('the arm is straight, but for', max(
+            abs(case.positions[there, 1]) for case in (same, other)), 0.01, 'rad'),
+        Finding('and at rest', max(
+            abs(case.velocities[there]).max() for case in (same, other)), 0.01, 'rad/s'),
+        Finding('with the elbow above it folds by', -same.positions[-1, 1], 1.0, 'rad', True),
+        Finding('with the elbow below by', other.positions[-1, 1], 1.0, 'rad', True),
+        Finding('the hand is away from its goal', max(
+            same.errors[-1], other.errors[-1]), 0.1, 'mm'),
+        Finding('no joint was faster than', max(
+            abs(case.velocities).max() for case in (same, other)), 5.0, 'rad/s')]
+
+
 STUDIES = (
+    Study('fold', 'an arm goes into its singularity and out in either posture, [K87] Fig. 5',
+          'Into the singularity, and out in two postures',
+          '[K87] Fig. 5 shows an arm of two joints that is controlled to move into the singular '
+          'configuration, stretched out, and out of it, displaying two different postures, and the '
+          'motion in the singular direction x(t). Here the goal is 0.8 m beyond reach at first; '
+          'the arm stretches out within 0.01 rad and rests. Then the hand is drawn back by 0.4 m '
+          'and the posture task says on which side the elbow is to be: it arrives within 0.1 mm '
+          'with the elbow above and with the elbow below. No joint is faster than its limit.',
+          _fold, _judge_fold),
     Study('damping', 'a redundant arm comes to rest by damping in the null space, [K87] Fig. 4',
           'A redundant arm that comes to rest',
           '[K87] Fig. 4 shows an arm of three joints in the plane whose effector is at its goal '
