@@ -15,6 +15,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.control.ramps import Ramps
+from opspace_control.model.mobility import carried_inertias
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
 
@@ -211,8 +212,8 @@ def test_limits_change_gradually(bench, change):
 
 def there_and_back(bench, state, goal, *both):
     """Change limits gradually to the others and back; no cycle makes a tenth of the change."""
-    ramps = Ramps(bench.controller.gradual, 0.2)
     bench.controller.limits = both[0]
+    ramps = Ramps(bench.controller.gradual, 0.2)
     bench.run(state, goal)  # finds out which joints are held
     before, _ = bench.run(state, goal)
     for limits in reversed(both):
@@ -375,6 +376,17 @@ def test_joints_without_a_drive_are_not_held(bench):
     assert still
     assert dead not in still
     assert tau[bench.model.dof_index(dead)] == 0.0
+
+
+@pytest.mark.parametrize('robot', ['arm_7r.urdf', 'humanoid.urdf', 'puma560.urdf'])
+def test_what_joints_carry_is_the_diagonal_of_the_mass_matrix(robot):
+    """By arrays, without anything to compile."""
+    model = RobotModel.from_urdf(read(robot))
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, model.nq)
+    A = model.mass_matrix(RobotState(model, q, np.zeros(model.nv)))
+    driven = model.nodes['v_index'] >= 0
+    np.testing.assert_allclose(carried_inertias(model.nodes, q)[driven],
+                               A.diagonal()[model.nodes['v_index'][driven]], rtol=1e-12)
 
 
 def test_braking_is_within_what_the_effort_limits_leave(arm):

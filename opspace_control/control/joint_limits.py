@@ -10,6 +10,7 @@ from opspace_control.control.effort_limits import read_effort_limits
 from opspace_control.control.limit_law import LIMIT
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
+from opspace_control.model.mobility import carried_inertias
 
 # A joint takes at least so long to stop from its greatest velocity, s.
 SHORTEST_STOP = 0.1
@@ -145,6 +146,8 @@ def _braking_strength(model, effort_limits):
     where = model.q_index[chosen]
     lower = np.where(np.isfinite(model.lower_position_limits), model.lower_position_limits, -np.pi)
     upper = np.where(np.isfinite(model.upper_position_limits), model.upper_position_limits, np.pi)
+    moved = model.nodes['v_index'] >= 0
+    dofs = model.nodes['v_index'][moved]
     rng = np.random.default_rng(0)
     load, inertia = np.zeros(model.nv), np.full(model.nv, 1e-9)
     state = RobotState(model, model.neutral(), np.zeros(model.nv))
@@ -155,7 +158,9 @@ def _braking_strength(model, effort_limits):
             q[:3] = 0.0
         state.update(q, state.v)
         np.maximum(load, abs(model.gravity(state)), out=load)
-        np.maximum(inertia, model.mass_matrix(state).diagonal(), out=inertia)
+        # Not by `mass_matrix`, which no controller needs and which takes seconds to compile.
+        carried = carried_inertias(model.nodes, q)
+        inertia[dofs] = np.maximum(inertia[dofs], carried[moved])
     return BRAKING_SHARE * (effort_limits - load) / inertia
 
 

@@ -69,6 +69,20 @@ def immovable_nodes(nodes, q):
     return immovable[::-1]
 
 
+def carried_inertias(nodes, q):
+    """
+    Return what each joint feels of all that it carries, frozen, (n,), kg m² or kg, at ``q`` (nq,).
+
+    It is the diagonal of A, of all joints but those of a quaternion.
+    """
+    motion, X = _motions_and_transforms(nodes, q)
+    inertia = _spatial_inertias(nodes)
+    for i, parent in reversed(list(enumerate(nodes['parent'].tolist()))):
+        if parent >= 0:
+            inertia[parent] += X[i].T @ inertia[i] @ X[i]
+    return np.einsum('ni,nij,nj->n', motion, inertia, motion) + nodes['armature']
+
+
 def _motions_and_transforms(nodes, q):
     """Return each node's S (n, 6) and the transform (n, 6, 6) of motion from its parent's body."""
     axis, prismatic = nodes['axis'], nodes['kind'] == PRISMATIC
