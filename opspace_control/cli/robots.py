@@ -187,7 +187,7 @@ ROBOTS = (
         ours=True),
     DemoRobot(
         'planar_2r', 'two joints in the vertical plane, after [K87] Fig. 5',
-        'planar_2r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2}, axes='x z', ours=True),
+        'planar_2r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2}, axes='x', ours=True),
     DemoRobot(
         'planar_3r', 'three joints in the vertical plane, after [K87] Fig. 4',
         'planar_3r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6},
