@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control import (
     Grasp,
+    JointLimits,
     OperationalSpaceController,
     PoseTask,
     PostureTask,
@@ -71,7 +72,7 @@ class Carriers:
 
     def __init__(self, path, effectors, objects, payload, start, *, tasks=(), posture=None,
                  ramp_time=0.5, locked_joints=(), joint_friction=True, kp=100.0, contacts=False,
-                 gravity=True, axes='x y z rx ry rz', **grasp):
+                 gravity=True, axes='x y z rx ry rz', limited=False, **grasp):
         self.model = RobotModel.from_urdf_file(path, locked_joints=locked_joints)
         self.robot = SimulatedRobot(path.read_text(), objects=objects, locked_joints=locked_joints,
                                     joint_friction=joint_friction, contacts=contacts,
@@ -84,7 +85,8 @@ class Carriers:
         own = [PoseTask(effector, kp=kp, axes=axes) for effector in effectors]
         self.controller = OperationalSpaceController(
             self.model, [*own, *tasks], PostureTask() if posture is None else posture,
-            grasps=[self.grasp], gravity_compensation=gravity)
+            grasps=[self.grasp], gravity_compensation=gravity,
+            limits=JointLimits(self.model) if limited else None)
         self.ramps = Ramps(self.controller.gradual, ramp_time)
         self.state = RobotState(self.model, self.robot.positions, self.robot.velocities)
         self.controller.compute_torque(self.state)

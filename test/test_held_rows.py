@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from carrying import Carriers, as_transform
 from robots import TALOS
 from test_cycle import TALOS_FEET, TALOS_HANDS
 from test_cycle_constrained import ALL_AXES, BASE, POSITION, Case
@@ -11,12 +12,14 @@ from test_cycle_constrained import ALL_AXES, BASE, POSITION, Case
 from opspace_control import (
     JointLimits,
     OperationalSpaceController,
+    Payload,
     PoseTask,
     RobotModel,
     RobotState,
 )
+from opspace_control.cli.robots import demo_robot
 from opspace_control.share import share_directory
-from opspace_control.simulation import SimulatedRobot
+from opspace_control.simulation import Box, SimulatedRobot
 
 FAR = 1e4  # rad/s², beyond what anything asks for
 
@@ -103,3 +106,35 @@ def test_a_free_flyer_keeps_the_limits_of_its_joints():
         assert beyond.max() < np.deg2rad(0.5)
         fastest = max(fastest, (abs(robot.velocities) / model.velocity_limits[dofs]).max())
     assert 0.98 < fastest < 1.05
+
+
+def test_two_hands_with_a_box_keep_the_limits_of_their_joints():
+    """It is sent where elbows and torso cannot go, faster than they can; MuJoCo's welds hold it."""
+    known = demo_robot('dual_arm')
+    box = Box('box', (0.2, 0.58, 0.2), 3.0, (0.3764, 0.0, 1.1004, 0, 0, 0, 1))
+    scene = Carriers(known.path(), ('r_hand', 'l_hand'), [box], Payload.of_box(3.0, box.size),
+                     known.start, limited=True, joint_friction=False, squeeze=20.0)
+    scene.robot.model.jnt_limited[:] = False
+    scene.hold()
+    scene.run(0.6)
+    model, task, controller = scene.model, scene.grasp.task, scene.controller
+    task.max_linear_velocity, task.max_angular_velocity = 0.5, 1.0
+    rng, fastest, nearest = np.random.default_rng(0), 0.0, np.inf
+    for cycle in range(3500):
+        if cycle % 1000 == 0:
+            goal = as_transform(task.pose)
+            goal[:3, 3] += rng.uniform(-0.6, 0.6, 3)
+            task.set_target(goal)
+        scene.state.update(scene.robot.positions, scene.robot.velocities)
+        effort = controller.compute_torque(scene.state)
+        assert controller.limited_joints == 0
+        scene.robot.set_effort(effort)
+        scene.robot.step()
+        left = np.minimum(model.upper_position_limits - scene.robot.positions,
+                          scene.robot.positions - model.lower_position_limits)
+        assert left.min() > -np.deg2rad(0.5)
+        nearest = min(nearest, left.min())
+        fastest = max(fastest, (abs(scene.robot.velocities) / model.velocity_limits).max())
+    assert 0.95 < fastest < 1.05
+    assert nearest < 0.01
+    assert scene.grasp.closure_residual[0] < 1e-3
