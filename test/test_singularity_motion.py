@@ -5,9 +5,10 @@
 import numpy as np
 import pytest
 from lockstep import LockStep
-from robots import robot_file
+from robots import TALOS, robot_file
 
 from opspace_control import PoseTask, PostureTask, RobotModel, RobotState
+from opspace_control.cli.robots import demo_robot
 from opspace_control.share import share_directory
 
 ALL = 'x y z rx ry rz'
@@ -57,12 +58,33 @@ class Scene(LockStep):
     ('planar_2r', (0.5, 0.0, 1.0)), ('ur5', (0.8, 0.0, 0.1)), ('panda', (0.1, 0.3, 1.0))])
 def test_beyond_reach_an_arm_stretches_out_and_stays_still(name, way):
     scene = Scene(name, BENT[name])
-    course = scene.go(5.0, by=way)
+    course = scene.go(6.5, by=way)
     scene.judge(course)
     scene.rests(course)
     left = np.linalg.norm(course.errors[:, 0, :3], axis=1)
     assert 0.3 < left[-1] < left.min() + 2e-3  # as near as it gets
     assert scene.controller.least_eigenvalue == 0.0
+
+
+def test_an_arm_of_talos_stretches_out_beyond_reach_and_the_other_does_not_feel_it():
+    """Seven joints: three pairs of axes come into line, and the arm might swivel for ever."""
+    path, hands = robot_file(TALOS), demo_robot('talos').hands
+    joints = RobotModel.from_urdf_file(path).dof_names
+    tasks = [PoseTask(hand, max_linear_velocity=0.6, max_angular_velocity=1.5) for hand in hands]
+    scene = LockStep(path, tasks, start=demo_robot('talos').start, keep_limits=True,
+                     world={'joint_friction': False},
+                     locked_joints=[name for name in joints if not name.startswith('arm_')])
+    goal = tasks[0].pose
+    goal[:3] += (0.3, 0.1, -0.5)
+    tasks[0].set_target(goal)
+    course = scene.run(4.5)
+    assert course.limited == 0
+    assert (abs(course.velocities) <= 1.01 * scene.model.velocity_limits).all()
+    assert (abs(np.diff(course.efforts[1:], axis=0)) <= 0.1 * scene.model.effort_limits).all()
+    assert abs(course.velocities[-500:]).max() < 0.06  # rad/s
+    assert abs(course.errors[:, 1]).max() < 1e-4
+    left = np.linalg.norm(course.errors[:, 0, :3], axis=1)
+    assert 0.3 < left[-1] < left.min() + 2e-3
 
 
 @pytest.mark.parametrize(('name', 'start', 'way'), [

@@ -155,7 +155,10 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
     rest = demand - pull + s * (kd * rate + advised) + c * rate * rate
     if beyond > 0.0:
         rest *= 1.0 - beyond
-        rate += beyond * (turn_mode(robot, end, c, v) / c - rate)
+        brake = turn_mode(robot, end, c, v) / c * math.copysign(1.0, rate)
+        # Where w turns quickly s may stay while the joints swing: η has to be braked all the same.
+        brake = min(max(brake, 0.5 * abs(rate)), 2.0 * abs(rate))
+        rate += beyond * (math.copysign(brake, rate) - rate)
     way = way_to_goal(e, s, c, leaning, threshold)
     speed = min(stiffness / kd * abs(way), fastest)
     if hardest < math.inf:
