@@ -119,9 +119,9 @@ def rare(function):
     Compile a part of a kernel that is not needed in most cycles, in half the time.
 
     LLVM neither copies it to where it is called, as it does with others as it likes, nor unrolls
-    its loops.
+    its loops. Numba would have it copied, too, where an `inlined` function is the first to use it.
     """
-    return njit(**{**_PART, 'pipeline_class': RarePartCompiler})(function)
+    return njit(forceinline=False, **{**_PART, 'pipeline_class': RarePartCompiler})(function)
 
 
 def entry_point(compiled, *arguments):
