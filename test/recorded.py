@@ -38,9 +38,12 @@ def record(path, arguments=(), number=signal.SIGINT):
         goals = network.publisher(PoseStamped, f'{ros_nodes.CONTROLLER}/hand/target_pose')
         network.expect(lambda: goals.get_subscription_count() == 2)  # the recorder is the other one
         goals.publish(goal)
+        network.expect(lambda: states)
+        begin = seconds(states[-1].header.stamp)
+        # By then the recorder has found what tells of changes of parameters.
+        network.expect(lambda: seconds(states[-1].header.stamp) > begin + 0.5 * SECONDS, 240.0)
         network.call(SetParameters, f'{ros_nodes.CONTROLLER}/set_parameters', parameters=[
             Parameter('hand.kp', value=81.0).to_parameter_msg()])
-        until = seconds(states[-1].header.stamp) + SECONDS
-        network.expect(lambda: seconds(states[-1].header.stamp) > until, 240.0)
+        network.expect(lambda: seconds(states[-1].header.stamp) > begin + SECONDS, 240.0)
         recorder.end(number)
         return recorder
