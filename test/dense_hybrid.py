@@ -37,8 +37,9 @@ class DenseHybrid:
     @cached_property
     def rounding(self):
         """How far rounding in A, in natural units, may move what needs A_pp⁻¹ or A⁻¹."""
-        return max(1e-14 * np.linalg.cond(self._passive_inertia) if self.passive.any() else 0.0,
-                   1e-14 * np.linalg.cond(self.oracle._coupling) if self.oracle.free.any() else 0.0)
+        return 1e-4 * TOLERANCE * max(
+            np.linalg.cond(self._passive_inertia) if self.passive.any() else 0.0,
+            np.linalg.cond(self.oracle._coupling) if self.oracle.free.any() else 0.0)
 
     @cached_property
     def active_inertia(self):
