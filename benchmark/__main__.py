@@ -29,7 +29,6 @@ _SECTIONS = {
     'view_cost': 'what a view costs the controller that it shows',
 }
 _PACKAGES = ('numpy', 'numba', 'pin', 'mujoco', 'ros-jazzy-rclpy')
-_BEGIN, _END = '<!-- performance:begin -->', '<!-- performance:end -->'
 _ROOT = Path(__file__).resolve().parents[1]
 _README, _PICTURE = _ROOT / 'README.md', _ROOT / 'doc' / 'growth.png'
 
@@ -111,12 +110,9 @@ def _processor():
 
 
 def _update_readme(report):
-    head, begin, rest = _README.read_text().partition(_BEGIN)
-    _, end, tail = rest.partition(_END)
-    if not (begin and end):
-        raise SystemExit(f'{_README} has no lines {_BEGIN} and {_END}.')
+    from figures import put_into
     picture = f'![Time of a control cycle by number of joints]({_PICTURE.relative_to(_ROOT)})'
-    _README.write_text(f'{head}{begin}\n{report}\n\n{picture}\n{end}{tail}')
+    put_into(_README, 'performance', f'{report}\n\n{picture}')
     print(f'{_README} is up to date.', file=sys.stderr)
 
 

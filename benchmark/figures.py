@@ -90,6 +90,16 @@ def markdown(figures):
     return '\n'.join('| ' + ' | '.join(row) + ' |' for row in rows)
 
 
+def put_into(page, name, text):
+    """Put a text between the lines ``<!-- name:begin -->`` and ``<!-- name:end -->`` of a page."""
+    begin, end = f'<!-- {name}:begin -->', f'<!-- {name}:end -->'
+    head, begun, rest = page.read_text().partition(begin)
+    _, ended, tail = rest.partition(end)
+    if not (begun and ended):
+        raise SystemExit(f'{page} has no lines {begin} and {end}.')
+    page.write_text(f'{head}{begin}\n{text}\n{end}{tail}')
+
+
 def _number(value):
     """Return a number with three digits, or as many as a whole one needs."""
     if value == 0.0 or abs(value) >= 100.0:

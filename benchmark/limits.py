@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
+from figures import put_into
 
 from opspace_control import (
     JointLimits,
@@ -31,7 +32,6 @@ SECONDS = 2.0        # for each goal
 FAR_GOALS = 0.3      # part of the goals that lie half as far again as the posture they come from
 KP = 100.0           # 1/s², of tasks that know no limit of velocity themselves
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'limits.md'
-_BEGIN, _END = '<!-- limits:begin -->', '<!-- limits:end -->'
 
 
 @dataclass(frozen=True)
@@ -224,9 +224,7 @@ def main():
     text = table(rows, arguments.goals)
     print(text)
     if arguments.write:
-        page = _PAGE.read_text()
-        before, after = page.split(_BEGIN)[0], page.split(_END)[1]
-        _PAGE.write_text(f'{before}{_BEGIN}\n{text}\n{_END}{after}')
+        put_into(_PAGE, 'limits', text)
 
 
 if __name__ == '__main__':

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from figures import put_into
 
 from opspace_control import (
     JointLimits,
@@ -33,7 +34,6 @@ SPEED, TURNING = 0.5, 1.5  # m/s, rad/s
 SECONDS = 5.0
 _DOC = Path(__file__).resolve().parents[1] / 'doc'
 _PAGE, _PICTURE = _DOC / 'singularities.md', _DOC / 'singularities.png'
-_BEGIN, _END = '<!-- singularities:begin -->', '<!-- singularities:end -->'
 
 
 def damped_least_squares(eigenvalues):
@@ -241,8 +241,7 @@ def main():
     courses = {(case, who): run(case, who) for case in CASES for who in (OURS, BARE, *PEERS)}
     print(table(courses))
     if write:
-        before, rest = _PAGE.read_text().split(_BEGIN)
-        _PAGE.write_text(f'{before}{_BEGIN}\n{table(courses)}\n{_END}{rest.split(_END)[1]}')
+        put_into(_PAGE, 'singularities', table(courses))
         draw(courses, _PICTURE)
 
 
