@@ -3,6 +3,7 @@
 """Somebody who cannot make up his mind: random goals, gains and switches of tasks."""
 
 import array
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -23,7 +24,7 @@ from opspace_control.spatial.rotation_vectors import matrix_from_vector
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
 _NODES = ('/controller/opspace_controller', '/echo/echo')  # the echo is to be as busy as we are
-_PERIOD = 0.2     # s between two actions
+_PERIOD = 0.2     # s between two actions; each node has its turn
 _PATIENCE = 30.0  # s
 _FAR = 0.12       # m about where the hands begin: within the reach of the arms, whatever they do
 _TURN = 0.3       # rad
@@ -32,7 +33,9 @@ _SWAY = 0.2       # rad or m, of the posture
 
 class User:
     """
-    A node that acts at random.
+    A node that acts at random, on the controller and then on the echo, never on both at once.
+
+    What one of them does with it would be in the other's way: nobody has two controllers.
 
     Parameters
     ----------
@@ -82,10 +85,11 @@ class User:
         raise OpspaceError('The services of the controller cannot be found.')
 
     def act(self):
-        """Do something, and let it work for a while."""
-        self._acts[self._random.integers(len(self._acts))]()
+        """Do something to one node after the other, and let it work for a while."""
+        for do in self._acts[self._random.integers(len(self._acts))]():
+            do()
+            self.spin(_PERIOD / len(_NODES))
         self.actions += 1
-        self.spin(_PERIOD)
 
     def spin(self, seconds):
         """Let messages in."""
@@ -107,33 +111,34 @@ class User:
         message = PoseStamped()
         fill_pose(message.pose, np.concatenate([
             pose[:3, 3] + self._random.uniform(-_FAR, _FAR, 3), quaternion_from_matrix(R)]))
-        _publish(self._goals[hand], message)
+        return _publish(self._goals[hand], message)
 
     def _send_posture(self):
         name = str(self._random.choice(list(self._posture)))
         position = self._posture[name] + self._random.uniform(-_SWAY, _SWAY)
-        _publish(self._joints, JointState(name=[name], position=array.array('d', [position])))
+        return _publish(self._joints,
+                        JointState(name=[name], position=array.array('d', [position])))
 
     def _change_gains(self):
         gains = {f'{self._hand()}.kp': self._random.uniform(50.0, 200.0),
                  'posture.kp': self._random.uniform(10.0, 50.0)}
-        _call(self._set, SetParametersAtomically.Request(parameters=[
+        return _call(self._set, SetParametersAtomically.Request(parameters=[
             Parameter(name, value=float(value)).to_parameter_msg()
             for name, value in gains.items()]))
 
     def _switch_task(self):
         on = bool(self._random.random() < 0.7)
-        _call(self._switches[self._hand()], SetBool.Request(data=on))
+        return _call(self._switches[self._hand()], SetBool.Request(data=on))
 
     def _call_hold(self):
-        _call(self._hold, Trigger.Request())
+        return _call(self._hold, Trigger.Request())
 
 
 def _publish(publishers, message):
-    for publisher in publishers:
-        publisher.publish(message)
+    """Return what sends a message to each of the nodes."""
+    return [partial(publisher.publish, message) for publisher in publishers]
 
 
 def _call(clients, request):
-    for client in clients:
-        client.call_async(request)
+    """Return what asks each of the nodes."""
+    return [partial(client.call_async, request) for client in clients]

@@ -65,6 +65,7 @@ class Configuration:
         self._parameters = parameters
         self._logger = node.get_logger()
         self._changed = set()  # parameters that are not applied yet
+        self._gains = tuple(f'{name}.' for name in (*parameters['tasks'], 'posture'))
         with contextlib.ExitStack() as undo:
             self._make(undo, node, description, order, is_active)
             self._undo = undo.pop_all()
@@ -121,6 +122,8 @@ class Configuration:
         values = self._parameters
         with self.cycle.ramps.smoothly():
             apply_gains(self._controller, values, names)
+        if all(name.startswith(self._gains) for name in names):
+            return  # the rest would take its time from the cycle
         if not STATUS_PARAMETERS.isdisjoint(names):
             self._controller.set_status(*self._status(values))
         self.cycle.apply(values)

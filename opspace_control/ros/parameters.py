@@ -81,7 +81,7 @@ class NodeParameters(Mapping):
                 self._node.declare_parameter(
                     parameter.name, _TYPES[parameter.type] if empty else parameter.default,
                     _descriptor(parameter))
-                self._read(parameter.name)
+                self._keep(parameter.name, self._node.get_parameter_or(parameter.name).value)
                 reason = parameter.refusal(self[parameter.name])
             except InvalidParameterTypeException as error:
                 reason = str(error)
@@ -114,17 +114,16 @@ class NodeParameters(Mapping):
     def __len__(self):
         return len(self._values)
 
-    def _read(self, name):
-        value = self._node.get_parameter_or(name).value
+    def _keep(self, name, value):
         if value is None:
             value = self._table[name].default
         self._values[name] = value.tolist() if hasattr(value, 'tolist') else value
 
     def _on_change(self, changes):
-        names = [change.name for change in changes if change.name in self._table]
-        for name in names:
-            self._read(name)
-        self._changed(names)
+        changes = [change for change in changes if change.name in self._table]
+        for change in changes:
+            self._keep(change.name, change.value)
+        self._changed([change.name for change in changes])
 
     def _refuse_or_accept(self, changes):
         changes = {change.name: change.value for change in changes}
