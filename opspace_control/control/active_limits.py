@@ -179,7 +179,7 @@ def take_hold(nodes, limits, effort_limits, both, a, tau):
 
 
 @inlined
-def take_off(exactly, count, constrained, room, wanted, mobility, L, force):
+def take_off_held(exactly, count, constrained, room, wanted, mobility, L, force):
     """Take what holds joints off what is wanted and off the mobility of the tasks."""
     coupling, vectors, column = room[COUPLING], room[NUMBERS], room[NUMBERS, COLUMN, :count]
     for c in range(wanted.size):
@@ -270,8 +270,8 @@ def resolve_within_limits(
                 squares[GRAM_L], orders[0], rows[HELD], rows[WANTED], push, room)
         held, column = vectors[HOLDING, :count], vectors[COLUMN, :count]
         exactly = decompose_rows(count, room)
-        take_off(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
-                 rows[FORCE])
+        take_off_held(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
+                      rows[FORCE])
         resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
         moving_forces(rows, constrained, push)
         find_forces(exactly, count, constrained, room, reaction, push, held)

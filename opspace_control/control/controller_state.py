@@ -49,6 +49,15 @@ class ControllerState:
         return self._row_scales.copy()
 
     @property
+    def nodes(self):
+        """
+        The robot's nodes as the controller has them, (n,) of NODE, a copy.
+
+        With the payloads of its links, and the present status of its joints.
+        """
+        return self._status.nodes.copy()
+
+    @property
     def posture_acceleration(self):
         """
         Motion the posture advised at the last cycle, q̈_null of [CK00] (11), (nv,).

@@ -27,7 +27,7 @@ def symmetric(L, r, c):
 
 
 @called
-def take_off(M, L, j, count, sign, column):
+def take_off_row(M, L, j, count, sign, column):
     """Take ``sign M_jc y`` off row j of L, y being M_cc⁺ M_cj, which is kept above M's diagonal."""
     for i in range(count, j + 1):
         for c in range(count):
@@ -90,13 +90,13 @@ def eliminate_constraints(
             x[j] -= L[j, c] * x[c]
         copy_row(L, j, count, column)
         solve_semidefinite(F, gram, orders[0], ranks[0], scale, count, column, work)
-        take_off(L, L, j, count, 1.0, column)
+        take_off_row(L, L, j, count, 1.0, column)
         if yields:
             for i in range(count, j + 1):
                 L[j, i] -= Q[j, i]
             copy_row(Q, j, count, column)
             solve_semidefinite(FQ, gramQ, orders[1], ranks[1], scale, count, column, work)
-            take_off(Q, L, j, count, -1.0, column)
+            take_off_row(Q, L, j, count, -1.0, column)
 
 
 @called

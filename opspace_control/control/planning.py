@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control.control.plan import Plan
 from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
 from opspace_control.dynamics.passive_forces import passive_torque
 from opspace_control.errors import ControlError, StateError
 from opspace_control.model import RobotState
@@ -113,7 +114,7 @@ class _World:
         self._forces = controller.passive_forces if joint_forces is None else joint_forces
         self._active = ~(controller.passive | controller.locked)
         self._limits = controller.effort_limits
-        self._nodes = controller._status.nodes.copy()  # payloads on links included
+        self._nodes = controller.nodes  # payloads on links included
         self._nodes['status'][self._nodes['status'] == ACTIVE] = PASSIVE
 
     def drive(self, controller, state, h):
@@ -126,8 +127,8 @@ class _World:
 
     def acceleration(self, state, effort):
         """Return what all joints do, (nv,): zero where a brake holds."""
-        return self.model._hybrid(self._nodes, state, np.zeros(self.model.nv),
-                                  effort + self._natural(state), gravity=self.gravity)[0]
+        return hybrid_motion(self.model, self._nodes, state, np.zeros(self.model.nv),
+                             effort + self._natural(state), gravity=self.gravity).acceleration
 
     def outside(self, state):
         """Return how many joints are beyond their position limits."""

@@ -20,7 +20,8 @@ from opspace_control.dynamics.hybrid_dynamics import HybridMotion, hybrid_dynami
 from opspace_control.dynamics.momentum import momentum
 from opspace_control.dynamics.operational_space import OperationalSpace, operational_space
 from opspace_control.dynamics.passive_forces import PassiveForces
-from opspace_control.dynamics.robot_model import GRAVITY, RobotModel
+from opspace_control.dynamics.preparation import GRAVITY
+from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 
 __all__ = [

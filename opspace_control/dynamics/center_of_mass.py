@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics import kinematics
+from opspace_control.dynamics.preparation import placed
 from opspace_control.dynamics.workspace import COUNTS, find_supports, make_center_point, poisoned
 
 
@@ -113,7 +114,7 @@ def center_of_mass(model, state, frame=None):
     """
     point = make_center_point(model, frame)
     counts = (find_supports(model.nodes, point)[:, 0] & COUNTS).astype(bool)
-    nodes, states, _, _ = model._placed(state, [])
+    nodes, states, _, _ = placed(model, state, [])
     mass = nodes['mass'] * counts
     position, jacobian = np.zeros(3), np.zeros((3, model.nv))
     points = poisoned(1, point.dtype)

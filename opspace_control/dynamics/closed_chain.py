@@ -20,7 +20,7 @@ from opspace_control.dynamics.operational_space import (
     invert_inverse_inertia,
 )
 from opspace_control.dynamics.operational_space_inertia import inverse_inertia
-from opspace_control.dynamics.robot_model import names
+from opspace_control.dynamics.preparation import names, prepared
 from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import ACTIVE, LOCKED
@@ -169,7 +169,7 @@ class _Stack:
         self.frames = (*frames, *(closure.frame for closure in closures),
                        *(closure.other for closure in linked))
         self.points, self.supports = make_points(model, self.frames)
-        self.nodes, self.states = model._workspace(state)
+        self.nodes, self.states = prepared(model, state)
         m, k = len(frames), len(closures)
         first = self.points['frame'][m:m + k]
         for frame, closure in zip(first, closures, strict=True):

@@ -20,7 +20,7 @@ from opspace_control.dynamics.operational_space import (
     invert_inverse_inertia,
 )
 from opspace_control.dynamics.operational_space_inertia import propagate_inward, unit_wrenches
-from opspace_control.dynamics.robot_model import names
+from opspace_control.dynamics.preparation import names, placed, prepared
 from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.errors import ModelError
 
@@ -101,7 +101,7 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     """
     frames = names(frames)
     _check(model, frames, contacts, contact_inertia)
-    nodes, states, points, supports = model._placed(state, frames)
+    nodes, states, points, supports = placed(model, state, frames)
     held_points, _ = make_points(model, [contact.frame for contact in contacts])
     for frame, contact in zip(held_points['frame'], contacts, strict=True):
         frame['position'] += frame['rotation'] @ contact.position
@@ -136,7 +136,7 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
 
 def _contact_bias(model, state, contacts, points, held):
     """Return ``J_cᵀ I_c J̇_c v``, (nv,): what keeps the inertia from being led astray by v."""
-    nodes, states = model._workspace(state)
+    nodes, states = prepared(model, state)
     kinematics.move(nodes, state.q, state.v, np.zeros(model.nv), states, points)
     _, supports = make_points(model, [contact.frame for contact in contacts])
     J = poisoned((6 * len(points), model.nv))

@@ -16,6 +16,7 @@ from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import body_inertia, hand_on
 from opspace_control.dynamics.hybrid_dynamics import free_joint
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
+from opspace_control.dynamics.preparation import prepared
 from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.vectors import dot
@@ -246,7 +247,7 @@ def point_columns(model, state, points, dofs):
 
 def _columns(model, state, points, dofs):
     """Return what `fill_columns` writes for the unit inputs of the dofs of this mask, (nv,)."""
-    nodes, states = model._workspace(state)
+    nodes, states = prepared(model, state)
     driven = np.flatnonzero((nodes['status'] != LOCKED) & (nodes['v_index'] >= 0))
     inputs = driven[dofs[nodes['v_index'][driven]]]
     hybrid = poisoned((model.nv, inputs.size))

@@ -18,6 +18,8 @@ from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import body_inertia, hand_on, joint_inertia
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
+from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
+from opspace_control.dynamics.workspace import NODE_STATE, make_points, poisoned
 from opspace_control.errors import StateError
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.spatial.vectors import add_wrench, dot
@@ -255,13 +257,30 @@ def hybrid_dynamics(model, state, acceleration, torque=None, external=None, grav
         For an unknown frame.
 
     """
-    a = np.where(model.active, model._joint_vector(acceleration, 'acceleration'), 0.0)
-    tau = np.zeros(model.nv) if torque is None else model._joint_vector(torque, 'torque')
-    nodes, _ = model._workspace(state)
+    a = np.where(model.active, joint_vector(model, acceleration, 'acceleration'), 0.0)
+    tau = np.zeros(model.nv) if torque is None else joint_vector(model, torque, 'torque')
+    nodes, _ = prepared(model, state)
     wrenches = [(frame, _finite(wrench, 6, f"The wrench on '{frame}'"))
                 for frame, wrench in (external or {}).items()]
     given = {} if gravity is None else {'gravity': _finite(gravity, 3, 'Gravity')}
-    return HybridMotion(*model._hybrid(nodes, state, a, tau, wrenches, **given))
+    return hybrid_motion(model, nodes, state, a, tau, wrenches, **given)
+
+
+def hybrid_motion(model, nodes, state, a, torque, external=(), gravity=GRAVITY):
+    """
+    Return the motion of a robot whose nodes, and their status, are these.
+
+    ``a`` where they are known, else zero; ``torque`` where the nodes are passive;
+    ``external`` are pairs of a frame name and the wrench (6,) on it.
+    """
+    points, _ = make_points(model, [frame for frame, _ in external])
+    exerted = -np.array([wrench for _, wrench in external]).reshape(-1, 6)
+    a, tau = a.copy(), poisoned(model.nv)
+    # Gravity as an array that can be written, as in the control cycle: no second kind of array
+    # to compile for.
+    solve_hybrid(nodes, yielding_nodes(nodes), state.q, state.v, points, exerted, torque,
+                 gravity.copy(), poisoned(nodes.size, NODE_STATE), a, tau)
+    return HybridMotion(a, tau)
 
 
 def _finite(values, count, what):

@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.compiled import kernel
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
+from opspace_control.dynamics.preparation import prepared
 
 
 @kernel
@@ -59,7 +60,7 @@ def momentum(model, state, point=(0.0, 0.0, 0.0)):
         If the state is another model's.
 
     """
-    nodes, states = model._workspace(state)
+    nodes, states = prepared(model, state)
     h = np.full(6, np.nan)
     sum_momentum(nodes, state.q, state.v, np.zeros(model.nv), states, h)
     h[3:] += np.cross(model.origin(state) - np.asarray(point, dtype=float), h[:3])

@@ -9,7 +9,7 @@ import numpy as np
 from opspace_control.dynamics.consistent_inverse import response_columns
 from opspace_control.dynamics.generalized_jacobian import generalized_jacobian
 from opspace_control.dynamics.operational_space_inertia import inverse_inertia
-from opspace_control.dynamics.robot_model import names
+from opspace_control.dynamics.preparation import names, placed
 from opspace_control.dynamics.workspace import poisoned
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import ACTIVE, LOCKED
@@ -150,7 +150,7 @@ def free_responses(model, state, frames, status=None):
         Status of the nodes, instead of the robot's own.
 
     """
-    nodes, states, points, supports = model._placed(state, frames)
+    nodes, states, points, supports = placed(model, state, frames)
     if status is not None:
         nodes['status'] = status
     columns = 6 * len(frames)

@@ -5,19 +5,18 @@
 import numpy as np
 
 from opspace_control.dynamics import kinematics, mass_matrix
-from opspace_control.dynamics.hybrid_dynamics import solve_hybrid, yielding_nodes
-from opspace_control.dynamics.workspace import NODE_STATE, make_points, moment_nodes, poisoned
-from opspace_control.errors import StateError
+from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
+from opspace_control.dynamics.preparation import (
+    GRAVITY,
+    check_state,
+    joint_vector,
+    names,
+    placed,
+    prepared,
+)
+from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.model import KinematicTree, RobotState
 from opspace_control.model.nodes import ACTIVE, LOCKED, PASSIVE
-
-GRAVITY = np.array([0.0, 0.0, -9.81])
-GRAVITY.setflags(write=False)
-
-
-def names(frames):
-    """Return the tuple of frame names that a sequence of them, or one name alone, stands for."""
-    return (frames,) if isinstance(frames, str) else tuple(frames)
 
 
 class RobotModel(KinematicTree):
@@ -56,7 +55,7 @@ class RobotModel(KinematicTree):
 
         """
         frames = self.frame_names if frames is None else names(frames)
-        points = self._placed(state, frames)[2]
+        points = placed(self, state, frames)[2]
         poses = np.zeros((len(frames), 4, 4))
         poses[:, :3, :3] = points['R']
         poses[:, :3, 3] = points['p'] + self.origin(state)
@@ -85,7 +84,7 @@ class RobotModel(KinematicTree):
             For an unknown frame.
 
         """
-        nodes, states, points, supports = self._placed(state, frames)
+        nodes, states, points, supports = placed(self, state, frames)
         jacobian = poisoned((6 * len(points), self.nv))
         kinematics.fill_jacobian(nodes, states, points, supports, jacobian)
         return jacobian
@@ -112,7 +111,7 @@ class RobotModel(KinematicTree):
             For an unknown frame.
 
         """
-        nodes, states = self._workspace(state)
+        nodes, states = prepared(self, state)
         points, _ = make_points(self, names(frames))
         kinematics.move(nodes, state.q, state.v, np.zeros(self.nv), states, points)
         return points['a'].reshape(-1).copy()
@@ -132,7 +131,7 @@ class RobotModel(KinematicTree):
             Symmetric, positive definite; kg m², kg m or kg by the kinds of the two joints.
 
         """
-        nodes, states = self._workspace(state)
+        nodes, states = prepared(self, state)
         A = poisoned((self.nv, self.nv))
         mass_matrix.mass_matrix(nodes, state.q, states, A)
         return A
@@ -152,7 +151,7 @@ class RobotModel(KinematicTree):
             N m or N.
 
         """
-        return self._newton_euler(state, np.zeros(self.nv), np.zeros(3))
+        return _newton_euler(self, state, np.zeros(self.nv), np.zeros(3))
 
     def gravity(self, state):
         """
@@ -169,9 +168,9 @@ class RobotModel(KinematicTree):
             N m or N, for 9.81 m/s² along -z of the world.
 
         """
-        self._check(state)
+        check_state(self, state)
         still = RobotState(self, state.q, np.zeros(self.nv))
-        return self._newton_euler(still, np.zeros(self.nv), GRAVITY)
+        return _newton_euler(self, still, np.zeros(self.nv), GRAVITY)
 
     def inverse_dynamics(self, state, acceleration):
         """
@@ -195,8 +194,8 @@ class RobotModel(KinematicTree):
             If ``acceleration`` is not nv finite numbers.
 
         """
-        acceleration = self._joint_vector(acceleration, 'acceleration')
-        return self._newton_euler(state, acceleration, GRAVITY)
+        acceleration = joint_vector(self, acceleration, 'acceleration')
+        return _newton_euler(self, state, acceleration, GRAVITY)
 
     def forward_dynamics(self, state, torque):
         """
@@ -220,63 +219,18 @@ class RobotModel(KinematicTree):
             If ``torque`` is not nv finite numbers.
 
         """
-        torque = self._joint_vector(torque, 'torque')
-        nodes, _ = self._workspace(state)
+        torque = joint_vector(self, torque, 'torque')
+        nodes, _ = prepared(self, state)
         nodes['status'][nodes['status'] != LOCKED] = PASSIVE
-        return self._hybrid(nodes, state, np.zeros(self.nv), torque)[0]
+        return hybrid_motion(self, nodes, state, np.zeros(self.nv), torque).acceleration
 
     def origin(self, state):
         """Return the root link's origin in the world, (3,) m: zero for a fixed base."""
-        self._check(state)
+        check_state(self, state)
         return state.q[:3].copy() if self.floating_base else np.zeros(3)
 
-    def _check(self, state):
-        if not isinstance(state, RobotState) or state.model is not self:
-            raise StateError('The state does not belong to this model.',
-                             cure='Make it with RobotState(model, q, v).', value=state)
 
-    def _joint_vector(self, values, name):
-        cure = f'Give {self.nv} numbers, in the order of dof_names.'
-        try:
-            vector = np.array(values, dtype=float)
-        except (TypeError, ValueError):
-            raise StateError(f'{name} is not an array of numbers: {values!r}.', cure=cure,
-                             value=values) from None
-        if vector.shape != (self.nv,):
-            raise StateError(f'{name} has shape {vector.shape}.', cure=cure, value=values)
-        if not np.isfinite(vector).all():
-            joint = self.dof_names[int(np.flatnonzero(~np.isfinite(vector))[0])]
-            raise StateError(f"{name} of joint '{joint}' is not finite.",
-                             cure='Check where the number comes from.', joint=joint, value=values)
-        return vector
-
-    def _workspace(self, state):
-        self._check(state)
-        return moment_nodes(self), poisoned(self.nodes.size, NODE_STATE)
-
-    def _placed(self, state, frames):
-        nodes, states = self._workspace(state)
-        points, supports = make_points(self, names(frames))
-        kinematics.place(nodes, state.q, states, points)
-        return nodes, states, points, supports
-
-    def _newton_euler(self, state, a, gravity):
-        nodes, _ = self._workspace(state)
-        nodes['status'] = ACTIVE
-        return self._hybrid(nodes, state, a, np.zeros(self.nv), gravity=gravity)[1]
-
-    def _hybrid(self, nodes, state, a, torque, external=(), gravity=GRAVITY):
-        """
-        Return accelerations and joint forces, (nv,) each, with these nodes' status.
-
-        ``a`` where they are known, else zero; ``torque`` where the nodes are passive;
-        ``external`` are pairs of a frame name and the wrench (6,) on it.
-        """
-        points, _ = make_points(self, [frame for frame, _ in external])
-        exerted = -np.array([wrench for _, wrench in external]).reshape(-1, 6)
-        a, tau = a.copy(), poisoned(self.nv)
-        # Gravity as an array that can be written, as in the control cycle: no second kind of array
-        # to compile for.
-        solve_hybrid(nodes, yielding_nodes(nodes), state.q, state.v, points, exerted, torque,
-                     gravity.copy(), poisoned(nodes.size, NODE_STATE), a, tau)
-        return a, tau
+def _newton_euler(model, state, a, gravity):
+    nodes, _ = prepared(model, state)
+    nodes['status'] = ACTIVE
+    return hybrid_motion(model, nodes, state, a, np.zeros(model.nv), gravity=gravity).torque

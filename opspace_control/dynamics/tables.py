@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control.dynamics.robot_model import GRAVITY
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.model.nodes import LOCKED, PRISMATIC, QUATERNION, QUATERNION_AXIS
 from opspace_control.spatial.rotations import matrix_from_quaternion
 

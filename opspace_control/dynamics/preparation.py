@@ -1,0 +1,56 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a function of a robot begins with: arguments checked, memory made, points placed."""
+
+import numpy as np
+
+from opspace_control.dynamics import kinematics
+from opspace_control.dynamics.workspace import NODE_STATE, make_points, moment_nodes, poisoned
+from opspace_control.errors import StateError
+from opspace_control.model import RobotState
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+GRAVITY.setflags(write=False)
+
+
+def names(frames):
+    """Return the tuple of frame names that a sequence of them, or one name alone, stands for."""
+    return (frames,) if isinstance(frames, str) else tuple(frames)
+
+
+def check_state(model, state):
+    """Raise a StateError if the state is not of this model."""
+    if not isinstance(state, RobotState) or state.model is not model:
+        raise StateError('The state does not belong to this model.',
+                         cure='Make it with RobotState(model, q, v).', value=state)
+
+
+def joint_vector(model, values, name):
+    """Return nv finite numbers as a new array, or raise a StateError that says ``name``."""
+    cure = f'Give {model.nv} numbers, in the order of dof_names.'
+    try:
+        vector = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f'{name} is not an array of numbers: {values!r}.', cure=cure,
+                         value=values) from None
+    if vector.shape != (model.nv,):
+        raise StateError(f'{name} has shape {vector.shape}.', cure=cure, value=values)
+    if not np.isfinite(vector).all():
+        joint = model.dof_names[int(np.flatnonzero(~np.isfinite(vector))[0])]
+        raise StateError(f"{name} of joint '{joint}' is not finite.",
+                         cure='Check where the number comes from.', joint=joint, value=values)
+    return vector
+
+
+def prepared(model, state):
+    """Return the nodes of a model and memory for what is known of them, the state checked."""
+    check_state(model, state)
+    return moment_nodes(model), poisoned(model.nodes.size, NODE_STATE)
+
+
+def placed(model, state, frames):
+    """Return nodes, what is known of them, points and supports, all placed at a state."""
+    nodes, states = prepared(model, state)
+    points, supports = make_points(model, names(frames))
+    kinematics.place(nodes, state.q, states, points)
+    return nodes, states, points, supports
