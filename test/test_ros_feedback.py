@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the controller says of itself: tasks, joint forces, markers, diagnostics."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import ros_nodes
+from builtin_interfaces.msg import Time
 from controller_bench import (
     MODEL,
     PARAMETERS,
@@ -25,8 +28,11 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
+from opspace_control import CenterOfMassTask, OperationalSpaceController, PostureTask
 from opspace_control.control.split import SOURCES, split_efforts
-from opspace_control.ros.feedback import Feedback
+from opspace_control.ros.conversions import wrench_from_message
+from opspace_control.ros.feedback import Feedback, add_task_topics
+from opspace_control.ros.frames import Frames
 
 EFFORT_SCALE = 0.5
 
@@ -99,6 +105,28 @@ def test_wrench_is_that_of_the_task_in_the_axes_of_its_frame(node, there):
     f, n = message.wrench.force, message.wrench.torque
     np.testing.assert_allclose(R @ [f.x, f.y, f.z], wrench[:3], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(R @ [n.x, n.y, n.z], wrench[3:], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize('frame', [None, 'l_upper_arm'])
+def test_wrench_of_a_center_of_mass_is_moved_to_where_it_is_told(frame):
+    """A force there, without a moment: seen along the axes of a link, or of the base."""
+    task = CenterOfMassTask(frame)
+    controller = OperationalSpaceController(MODEL, [task], PostureTask())
+    state = robot_state(moved())
+    task.set_target([1.0, 0.2, 0.3])
+    controller.compute_torque(state)
+    told = {}
+    add_task_topics(
+        SimpleNamespace(add=lambda topic, message, fill: told.update({topic: (message, fill)})),
+        controller, Frames(MODEL, SimpleNamespace(known=True, state=state), None))
+    message, fill = told['~/center_of_mass/wrench']
+    assert fill(Time())
+    assert message.header.frame_id == (frame or MODEL.root_link)
+    link = MODEL.forward_kinematics(state)[message.header.frame_id]
+    f, n = wrench_from_message(message.wrench).reshape(2, 3) @ link[:3, :3].T
+    np.testing.assert_allclose(f, task.wrench[:3], rtol=1e-9)
+    assert np.linalg.norm(f) > 10.0
+    np.testing.assert_allclose(n, np.cross(task.pose[:3] - link[:3, 3], f), atol=1e-9)
 
 
 def test_joint_forces_by_source(node, there):

@@ -90,6 +90,14 @@ def test_two_links_hold_each_other(network):
     assert left > 0.015 > -0.015 > right
 
 
+def test_grips_follow_the_controller_that_is_named(network):
+    network.start('simulator', {**PARAMETERS, 'controller': 'other',
+                                'pair.follow_controller': False})
+    network.expect(lambda: network.node.count_subscribers('other/lift/engaged') == 1)
+    assert network.node.count_subscribers('other/pair/engaged') == 0
+    assert network.node.count_subscribers('opspace_controller/lift/engaged') == 0
+
+
 @pytest.mark.parametrize(('parameters', 'complaint'), [
     ({'lift.effectors': ['left', 'rihgt']}, "'right'"),
     ({'lift.effectors': ['']}, 'to grasp with'),

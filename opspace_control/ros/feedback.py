@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 
 from opspace_control.ros.conversions import fill_pose, fill_twist, fill_wrench
 from opspace_control.ros.qos import RELIABLE
-from opspace_control.tasks import JointTask, PoseTask
+from opspace_control.tasks import CenterOfMassTask, JointTask, PoseTask
 
 
 class Feedback:
@@ -56,8 +56,9 @@ def add_task_topics(feedback, controller, frames):
     Pose and error are in the base frame, or in that of a relative task's reference; ``error`` is
     goal minus pose: metres, and the rotation vector in radians. ``wrench`` is what the task
     commands, at its frame's origin and in its axes; ``measured_wrench``, only of tasks with a
-    sensor that is heard, what the robot applies there. A task of joints has ``joint_error``
-    instead: goal minus position, and its efforts.
+    sensor that is heard, what the robot applies there. Of an object, or a centre of mass, it is
+    moved to the frame's origin, or to that of the base if no link carries it. A task of joints has
+    ``joint_error`` instead: goal minus position, and its efforts.
 
     Parameters
     ----------
@@ -69,6 +70,7 @@ def add_task_topics(feedback, controller, frames):
         Knows how messages call the frames.
 
     """
+    objects = [grasp.task for grasp in controller.grasps.values()]
     for task in controller.tasks.values():
         if isinstance(task, JointTask):
             zeros = [array.array('d', bytes(8 * len(task.joints))) for _ in range(2)]
@@ -76,18 +78,23 @@ def add_task_topics(feedback, controller, frames):
             feedback.add(f'~/{task.name}/joint_error', message,
                          partial(_fill_joint_error, task, message))
             continue
-        own = frames.named(task.frame) if task.frame else frames.base
         base = frames.named(task.reference) if task.reference else frames.base
-        for topic, kind, frame, fill, there in (
-                ('current_pose', PoseStamped, base, _fill_current_pose, True),
-                ('error', TwistStamped, base, _fill_error, isinstance(task, PoseTask)),
-                ('wrench', WrenchStamped, own, _fill_task_wrench, True),
-                ('measured_wrench', WrenchStamped, own, _fill_measured_wrench, task.force.sensor)):
-            if not there:
-                continue
-            message = kind()
-            message.header.frame_id = frame
-            feedback.add(f'~/{task.name}/{topic}', message, partial(fill, task, message))
+        for topic, kind, fill, there in (
+                ('current_pose', PoseStamped, _fill_current_pose, True),
+                ('error', TwistStamped, _fill_error, isinstance(task, PoseTask))):
+            if there:
+                message = kind()
+                message.header.frame_id = base
+                feedback.add(f'~/{task.name}/{topic}', message, partial(fill, task, message))
+        own = frames.named(task.frame) if task.frame and not task.unattached else frames.base
+        elsewhere = isinstance(task, CenterOfMassTask) or task in objects
+        place = partial(frames.in_base, own) if elsewhere else None
+        for topic, wrench_of in (('wrench', _commanded), ('measured_wrench', _measured)):
+            if wrench_of is _commanded or task.force.sensor:
+                message = WrenchStamped()
+                message.header.frame_id = own
+                feedback.add(f'~/{task.name}/{topic}', message,
+                             partial(_fill_wrench, wrench_of, place, task, message))
 
 
 def _fill_current_pose(task, message, stamp):
@@ -100,16 +107,30 @@ def _fill_error(task, message, stamp):
     fill_twist(message.twist, task.error)
 
 
-def _fill_task_wrench(task, message, stamp):
-    _fill_own_axes(task, message, stamp, task.wrench.reshape(2, 3))
+def _commanded(task):
+    """Return what a task commands at its point, (2, 3), base axes."""
+    return task.wrench.reshape(2, 3)
 
 
-def _fill_measured_wrench(task, message, stamp):
+def _measured(task):
+    """Return what the robot applies there, likewise; None where that is not known."""
     measured = task.force.measured
-    if measured is None:
+    return None if measured is None else np.einsum('kbt,kt->kb', task.axes_in_base,
+                                                   measured.reshape(2, 3))
+
+
+def _fill_wrench(wrench_of, place, task, message, stamp):
+    """Write a wrench along the axes of a frame: that of the task, or one that is at ``place()``."""
+    wrench = wrench_of(task)
+    if wrench is None:
         return False
-    _fill_own_axes(task, message, stamp,
-                   np.einsum('kbt,kt->kb', task.axes_in_base, measured.reshape(2, 3)))
+    R = task.rotation_in_base
+    if place is not None:
+        pose = place()
+        R = pose[:3, :3]
+        wrench[1] += np.cross(task.pose[:3] - pose[:3, 3], wrench[0])
+    message.header.stamp = stamp
+    fill_wrench(message.wrench, (wrench @ R).reshape(6))
     return True
 
 
@@ -117,9 +138,3 @@ def _fill_joint_error(task, message, stamp):
     message.header.stamp = stamp
     np.frombuffer(message.position)[:] = task.error
     np.frombuffer(message.effort)[:] = task.force
-
-
-def _fill_own_axes(task, message, stamp, wrench):
-    """Write a wrench (2, 3) in base axes along those of the task's frame."""
-    message.header.stamp = stamp
-    fill_wrench(message.wrench, (wrench @ task.rotation_in_base).reshape(6))

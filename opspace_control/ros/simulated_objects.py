@@ -17,7 +17,6 @@ from opspace_control.simulation import Box
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
 _WORLD = 'world'
-_CONTROLLER = 'opspace_controller'
 
 
 def read_objects(parameters):
@@ -80,7 +79,7 @@ class SimulatedObjects:
                 SetBool, f'~/{grasp}/engage', partial(self._on_engage, grasp, switch)))
             if parameters[f'{grasp}.follow_controller']:
                 self._connections.append(node.create_subscription(
-                    Bool, f'{_CONTROLLER}/{grasp}/engaged',
+                    Bool, f'{parameters["controller"]}/{grasp}/engaged',
                     partial(self._on_engaged, grasp, switch), LATCHED))
 
     def publish(self, stamp):

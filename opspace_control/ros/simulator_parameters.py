@@ -66,6 +66,8 @@ NODE = (
     Parameter('grasps', 'string_array', [],
               'Names of the physical grasps that can be closed and opened; each has a block of '
               'parameters, and a service ~/<grasp>/engage.'),
+    Parameter('controller', 'string', 'opspace_controller',
+              "Name of the controller's node, whose grasps they follow."),
     Parameter('publish_clock', 'bool', True, 'Publish the time of the simulation on /clock.'),
 )
 
@@ -102,7 +104,7 @@ GRASP = (
               'Distance from a box up to which a grip closes.', 'm', 0.0, math.inf),
     Parameter('follow_controller', 'bool', True,
               'Whether it closes when the controller engages the grasp of this name, and opens '
-              'once that has let go, by the topic opspace_controller/<grasp>/engaged. The service '
+              'once that has let go, by its topic <controller>/<grasp>/engaged. The service '
               'does so at any time.'),
 )
 
