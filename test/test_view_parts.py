@@ -230,16 +230,20 @@ def test_forces_are_arrows_on_their_links_as_long_as_they_are_strong(scene):
 
 
 def test_history_is_of_the_last_half_minute(server):
-    history = History(server.gui, ['left', 'right'])
+    history = History(server.gui, ['left', 'right'], ['trunk', 'head'])
     for k in range(401):  # 40 s
         six = np.array([3e-3, 0.0, 4e-3, 0.0, 0.0, 0.01 * (k % 2)])
         facts = {'period mean [ms]': '1.0', 'period p99 [ms]': '1.5'}
-        history.update(100.0 + 0.1 * (k + 0.5), {'left': six, 'right': None}, 0.25, facts)
+        joints = {'trunk': {'yaw': (0.1, 5.0), 'pitch': (-0.2, 0.0)}, 'head': None}
+        history.update(100.0 + 0.1 * (k + 0.5), {'left': six, 'right': None}, joints, 0.25, facts)
     times, left, right = history._positions._plot.data
     assert times[-1] == 0.0 and times[0] == pytest.approx(-30.0, abs=0.3)
     np.testing.assert_allclose(left, 5.0)  # mm
     assert np.isnan(right).all()  # of which nothing is told
     assert history._angles._plot.data[1].max() == pytest.approx(np.degrees(0.01))
+    _, trunk, head = history._joints._plot.data
+    np.testing.assert_allclose(trunk, 0.2)  # rad: of the joint that is furthest off
+    assert np.isnan(head).all()
     np.testing.assert_allclose(history._load._plot.data[1], 25.0)  # %
     np.testing.assert_allclose(history._period._plot.data[2], 1.5)
     assert np.isnan(history._condition._plot.data[1]).all()
@@ -294,6 +298,12 @@ class TestGauges:
         limits = {'a': 200.0, 'b': 10.0, 'c': np.inf}
         assert gauges.load({'a': -50.0, 'b': 1.0, 'c': 1e9}, limits) == pytest.approx(0.25)
         assert gauges.load({}, limits) == 0.0
+
+    def test_task_of_joints_tells_the_largest_of_each(self):
+        html = gauges.joint_error({'<yaw>': (-0.02, 1.0), 'pitch': (0.01, -30.0)})
+        assert 'error 0.0200 rad or m (&lt;yaw&gt;)' in html
+        assert 'commands 30.0 N·m or N (pitch)' in html
+        assert 'no word yet' in gauges.joint_error(None)
 
     def test_names_cannot_write_html(self):
         assert '<script>' not in gauges.facts({'<script>': '<script>'}) + gauges.words(

@@ -35,6 +35,7 @@ class Remote:
         self._outlooks, self._publishers, self._clients = [], [], {}
         self._poses = self._look_at_all(offer.tasks, PoseStamped, 'current_pose')
         self._errors = self._look_at_all(offer.tasks, TwistStamped, 'error')
+        self._joint_errors = self._look_at_all(offer.groups, JointState, 'joint_error')
         self._wrenches = self._look_at_all(offer.wrenches, WrenchStamped, 'wrench')
         self._measured = self._look_at_all(offer.measured, WrenchStamped, 'wrench')
         self._efforts = self._look_at(JointState, 'controller_state')
@@ -65,6 +66,16 @@ class Remote:
         """Return goal minus pose of a task, (6,), m and a rotation vector in rad, or None."""
         message = self._errors[task].look()
         return message and _six(message.twist.linear, message.twist.angular)
+
+    def joint_error(self, task):
+        """
+        Return (goal minus position, effort) by joint of a task of joints, or None.
+
+        rad or m; N·m or N.
+        """
+        message = self._joint_errors[task].look()
+        return message and dict(zip(
+            message.name, zip(message.position, message.effort, strict=True), strict=True))
 
     def goal(self, task):
         """Return the goal of a task, as `pose` does its frame, or None."""

@@ -35,6 +35,19 @@ def error(six, wrench):
     return f'<div style="{_BOX}">{" &middot; ".join(parts) or "no word yet"}</div>'
 
 
+def joint_error(joints):
+    """Return the line of a task of joints: (error, effort) by joint, the largest of each."""
+    if not joints:
+        return error(None, None)
+    parts = []
+    for k, (word, figures, units) in enumerate((
+            ('error', '.4f', 'rad or m'), ('commands', '.1f', 'N·m or N'))):
+        joint = max(joints, key=lambda name: abs(joints[name][k]))
+        of = f' ({escape(joint)})' if len(joints) > 1 else ''
+        parts.append(f'{word} {abs(joints[joint][k]):{figures}} {units}{of}')
+    return f'<div style="{_BOX}">{" &middot; ".join(parts)}</div>'
+
+
 def wrenches(rows):
     """Return a table of wrenches: (what, frame, six, measured)."""
     return _table((f'{what}{" (measured)" if measured else ""}',

@@ -59,19 +59,23 @@ class History:
     ----------
     gui : viser.GuiApi
     tasks : sequence of str
+        Those at points.
+    groups : sequence of str
+        Those of joints.
 
     """
 
-    def __init__(self, gui, tasks):
-        self._tasks = tasks
+    def __init__(self, gui, tasks, groups=()):
+        self._tasks, self._groups = tasks, groups
         self._positions = Plot(gui, 'position error, mm', tasks)
         self._angles = Plot(gui, 'orientation error, degrees', tasks)
+        self._joints = Plot(gui, 'largest joint error, rad or m', groups) if groups else None
         self._load = Plot(gui, 'largest effort, % of its limit', ['load'])
         self._period = Plot(gui, 'cycle period, ms', ['mean', 'p99'])
         self._condition = Plot(gui, 'condition number', ['condition'])
         self._sampled = self._drawn = 0.0
 
-    def update(self, now, errors, load, facts):
+    def update(self, now, errors, joint_errors, load, facts):
         """
         Take what is now, if it is time for it.
 
@@ -81,6 +85,8 @@ class History:
             s
         errors : dict
             (6,) by task, m and rad; None where there is none.
+        joint_errors : dict
+            (error, effort) by joint, by task of joints; None where there is none.
         load : float
             Largest effort as a part of its limit.
         facts : dict of str to str
@@ -95,12 +101,17 @@ class History:
                   np.degrees(np.linalg.norm(errors[task][3:]))) for task in self._tasks]
         self._positions.add(now, [length for length, _ in sizes])
         self._angles.add(now, [angle for _, angle in sizes])
+        if self._joints:
+            self._joints.add(now, [
+                max((abs(error) for error, _ in (joint_errors[group] or {}).values()),
+                    default=np.nan) for group in self._groups])
         self._load.add(now, [100.0 * load])
         self._period.add(now, [number(facts, 'period mean [ms]'), number(facts, 'period p99 [ms]')])
         self._condition.add(now, [number(facts, 'condition number')])
         if now - self._drawn > _DRAW:
             self._drawn = now
-            for plot in (self._positions, self._angles, self._load, self._period, self._condition):
+            for plot in filter(None, (self._positions, self._angles, self._joints, self._load,
+                                      self._period, self._condition)):
                 plot.draw()
 
 

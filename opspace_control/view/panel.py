@@ -93,7 +93,7 @@ class Panel:
         with self._tabs.add_tab('Health'):
             self._build_health(robot)
         with self._tabs.add_tab('History'):
-            self._history = History(self._gui, offer.tasks)
+            self._history = History(self._gui, offer.tasks, offer.groups)
         with self._tabs.add_tab('All'):
             for name in changeable(parameters):
                 if name not in self._controls:
@@ -131,12 +131,14 @@ class Panel:
         wrenches = list(self._remote.wrenches())
         commanded = {what: six for what, _, six, measured in wrenches if not measured}
         errors = {task: self._remote.error(task) for task in self._offer.tasks}
+        joints = {group: self._remote.joint_error(group) for group in self._offer.groups}
         for task, line in self._lines.items():
-            line.content = gauges.error(errors[task], commanded.get(task))
+            line.content = (gauges.joint_error(joints[task]) if task in joints else
+                            gauges.error(errors[task], commanded.get(task)))
         self._wrench_table.content = gauges.wrenches(wrenches)
         efforts = self._remote.efforts()
         self._bars.content = gauges.efforts(efforts, self._limits)
-        self._history.update(now, errors, gauges.load(efforts, self._limits), self._facts)
+        self._history.update(now, errors, joints, gauges.load(efforts, self._limits), self._facts)
         for task, sliders in self._joints.items():
             _follow(sliders, self._remote.new_positions(task))
         for control in self._controls.values():
@@ -170,6 +172,7 @@ class Panel:
                 self._add_parameters(task)
         for group in self._offer.groups:
             with self._gui.add_folder(group.replace('_', ' ')):
+                self._lines[group] = self._gui.add_html(gauges.joint_error(None))
                 self._add_activation(group)
                 self._add_joints(robot, self._parameters.values.get(f'{group}.joints') or (), group)
                 self._add_parameters(group)
