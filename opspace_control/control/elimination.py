@@ -9,7 +9,7 @@ tasks' inverse inertia is what remains of their difference. Redundant constraint
 the rank is decided, not assumed.
 """
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.semidefinite import decompose_semidefinite, solve_semidefinite
 
 
@@ -36,7 +36,7 @@ def take_off_row(M, L, j, count, sign, column):
         M[c, j] = column[c]
 
 
-@called
+@rare
 def eliminate_constraints(
         L, Q, count, yields, yielded, scale, F, gram, FQ, gramQ, orders, ranks, held, spare, x):
     """
@@ -99,7 +99,7 @@ def eliminate_constraints(
             take_off_row(Q, L, j, count, -1.0, column)
 
 
-@called
+@rare
 def predict_reactions(
         L, Q, count, yields, F, gram, orders, ranks, held, scale, push, moving, spare, x, reaction):
     """

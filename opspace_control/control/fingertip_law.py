@@ -9,7 +9,7 @@ of the effectors: each of these is held to a place on the object, which moves as
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.grasp_law import read_acceleration
 from opspace_control.control.stack import ASKED, FORCE, slot_of, stack_task
 from opspace_control.spatial.vectors import add_cross, rotate
@@ -136,7 +136,7 @@ def move_body(R, p, v, a, w, alpha, arm, into):
         into[2, r] = a[r] + turned[r]
 
 
-@called
+@rare
 def lead_effectors(cycle, grasps, grips, states, points, constraints, tasks, sensors, rows, small):
     """
     Let the effectors of each grasp by fingertips follow the object, and this its task.

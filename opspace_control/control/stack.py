@@ -8,7 +8,7 @@ Six rows of each constraint, then six of each task in order of priority.
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraint_law import demand_constraint
 from opspace_control.control.elimination import eliminate_constraints, predict_reactions
 from opspace_control.control.grasp_law import (
@@ -48,7 +48,7 @@ SQUARES = 8
 L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
 
 
-@called
+@rare
 def stack_constraint(constraint, points, e, cycle, states, yields, rows):
     """Place a constraint's point, and write what its rows ask for."""
     first = 6 * e
@@ -126,20 +126,24 @@ def stack_points(cycle, nodes, states, yields, points, supports, constraints, ta
             start_passive_propagation(points, e)
 
 
-@called
+@rare
+def pull_spring(task, Lambda_inverse, first, k, small, rows):
+    """Add the force of a spring and damper, which needs Λ⁻¹, to the rows of its task."""
+    impede(task, Lambda_inverse, first, small)
+    for r in range(6):
+        rows[PUSH, k + r] += task.push[r]
+        rows[MOVING, k + r] = task.push[r]
+        rows[COMPLIANT, k + r] = task.compliant[r]
+
+
+@inlined
 def let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows):
-    """Add the forces of springs and dampers, which need Λ⁻¹, to the rows of their tasks."""
+    """Add the forces of all springs and dampers."""
     for e in range(constrained // 6, points.size):
-        if is_group(points[e]):
-            continue
-        task = tasks[points[e].record]
-        if task.impedance > 0.0:
-            impede(task, Lambda_inverse, 6 * e - constrained, small)
-            for r in range(6):
-                k = 6 * e + r
-                rows[PUSH, k] += task.push[r]
-                rows[MOVING, k] = task.push[r]
-                rows[COMPLIANT, k] = task.compliant[r]
+        if not is_group(points[e]):
+            task = tasks[points[e].record]
+            if task.impedance > 0.0:
+                pull_spring(task, Lambda_inverse, 6 * e - constrained, 6 * e, small, rows)
 
 
 @inlined
@@ -246,7 +250,7 @@ def slot_of(points, first, task):
     return -1
 
 
-@called
+@rare
 def share_loads(cycle, grasps, grips, constrained, tasks, points, rows, squares, orders):
     """Let effectors that hold one object do their share of its load, and squeeze it."""
     environment, exerted = rows[SPARE], rows[SPARE + 2]
