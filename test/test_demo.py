@@ -19,15 +19,23 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
+from opspace_control import RobotState
+from opspace_control.cli.demo import make_record, node_parameters
 from opspace_control.cli.environment import own_domain, private_environment
 from opspace_control.cli.robots import ROBOTS
+from opspace_control.cli.showcase import picture
 from opspace_control.cli.showcase.client import Sight
 from opspace_control.cli.showcase.experiments import all_experiments
 from opspace_control.cli.showcase.kinematics import Reach
 from opspace_control.cli.showcase.plan import make_plan
 from opspace_control.cli.showcase.record import Record
 from opspace_control.cli.showcase.status import Status
-from opspace_control.simulation import SimulatedRobot
+from opspace_control.model import KinematicTree
+from opspace_control.ros.controller_parameters import table_of
+from opspace_control.ros.parameter_file import refusals
+from opspace_control.ros.robot import apply_gains, make_controller
+from opspace_control.ros.simulator_parameters import INITIAL_POSITION, simulator_table
+from opspace_control.simulation import Box, SimulatedRobot
 
 SECONDS = 20.0
 URDF = Path(__file__).parents[1] / 'urdf'
@@ -136,6 +144,90 @@ class TestRecord:
         record, reach, start = record
         record.add(0.0, sight(reach, 0.0, start, 0.0))
         assert not record.reached()
+
+
+class Showing:
+    """What `opspace demo --experiment` puts together, in this process and for some cycles."""
+
+    def __init__(self, asked):
+        self.asked, self.robot = asked, asked.robot
+        self.text = self.robot.path().read_text()
+        self.parameters = node_parameters(self.robot, asked)
+        values = self.parameters['controller']
+        table = table_of(values)
+        assert list(refusals(values, table)) == []
+        values = {parameter.name: parameter.default for parameter in table} | values
+        self.controller, self.joints = make_controller(
+            self.text, values, floating_base=values['floating_base'])
+        apply_gains(self.controller, values, values)
+        self.simulated = self.simulate()
+        self.first = 6 * self.robot.floating_base  # of the joints among the degrees of freedom
+        self.state = RobotState(self.controller.model, self.controller.model.neutral(),
+                                np.zeros(self.controller.model.nv))
+
+    def simulate(self):
+        """Return the robot that the simulator's parameters describe."""
+        values = self.parameters['simulator']
+        tree = KinematicTree.from_urdf(self.text, floating_base=self.robot.floating_base)
+        table = [*simulator_table(values), *(INITIAL_POSITION.named(f'initial_positions.{joint}')
+                                             for joint in tree.joint_names)]
+        assert list(refusals(values, table)) == []
+        boxes = [Box(name, **{key.partition('.')[2]: value for key, value in values.items()
+                              if key.startswith(f'{name}.')})
+                 for name in values.get('objects', [])]
+        robot = SimulatedRobot(self.text, floating_base=self.robot.floating_base, objects=boxes,
+                               gravity=values.get('gravity', (0.0, 0.0, -9.81)))
+        robot.reset({name.removeprefix('initial_positions.'): value
+                     for name, value in values.items() if name.startswith('initial_positions.')},
+                    **({'base_twist': self.robot.drift} if self.robot.floating_base else {}))
+        return robot
+
+    def see(self, time):
+        """Go on for one cycle; return what is seen, as at another time."""
+        robot = self.simulated
+        base = ((robot.base_pose, robot.base_twist) if self.robot.floating_base
+                else (np.zeros(0), np.zeros(0)))
+        self.state.update(np.concatenate([base[0], robot.positions]),
+                          np.concatenate([base[1], robot.velocities]))
+        efforts = self.controller.compute_torque(self.state)[self.first:]
+        robot.set_effort(efforts)
+        robot.step()
+        columns = (dict(zip(robot.joint_names, column.tolist(), strict=True))
+                   for column in (robot.positions, robot.velocities, efforts))
+        return Sight(time, *columns, *(base if self.first else ()))
+
+    def record(self, rows=24):
+        """Return a Record of so many cycles, spread over the time of the experiment."""
+        record = make_record(self.robot, self.text, None, self.asked)
+        for task, goal in zip(record.hands, record.plan.goals[-1], strict=True):
+            self.controller.tasks[task].set_target(goal)
+        for now in np.linspace(0.0, record.plan.length, rows):
+            record.add(now, self.see(now))
+        return record
+
+
+@pytest.mark.parametrize('asked', [one for one in all_experiments() if not hasattr(one, 'run')],
+                         ids=lambda asked: asked.name)
+def test_every_experiment_is_put_together_judged_and_drawn(asked, tmp_path, monkeypatch):
+    """Its physics is in test_experiments.py and others, two of them are run below as they are."""
+    record = Showing(asked).record()
+    loads = record.loads[1]
+    assert np.isfinite(loads).all() and loads.any()
+    findings = asked.findings(record.course())
+    assert findings and all(np.isfinite(finding.value) for finding in findings)
+    assert not all(finding.met for finding in findings)  # in a few milliseconds
+    drawn = []
+    monkeypatch.setattr(picture.plt, 'close', drawn.append)
+    picture.draw(record, asked.summary, record.skeletons(), tmp_path / 'picture.png')
+    (figure,) = drawn
+    panels = figure.axes
+    assert len(panels) == 5 + bool(asked.robot.body)
+    assert all(panel.get_title(loc='left') and panel.lines for panel in panels)
+    assert asked.joint in panels[3].get_title(loc='left')
+    assert panels[-1].get_xlabel() == 'time, s'
+    assert panels[-1].get_xlim() == (0.0, record.plan.length)
+    monkeypatch.undo()
+    picture.plt.close(figure)
 
 
 class TestStatus:

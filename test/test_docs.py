@@ -144,7 +144,8 @@ class Yard:
             return
         match words:
             case ['opspace', 'demo', '--experiment', name] if self._shown:
-                # One was shown; test_experiments.py and others do them all, in lock-step.
+                # One was shown. test_demo.py puts all of them together, for some cycles;
+                # test_experiments.py and others do them, in lock-step.
                 assert name in {each.name for each in all_experiments()}
             case ['opspace', *rest] | ['ros2', 'run', 'opspace_control', *rest]:
                 self._opspace(rest)

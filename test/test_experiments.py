@@ -144,11 +144,14 @@ def test_null_space_damping_stops_a_redundant_arm():
 
 
 @pytest.mark.parametrize('study', STUDIES, ids=lambda study: study.name)
-def test_studies_find_what_the_papers_say(study):
+def test_studies_find_what_the_papers_say(study, tmp_path):
     """And the other way round they do not: each case is judged for what it is."""
     cases = study.perform()
     assert all(finding.met for finding in study.judge(*cases)), study.judge(*cases)
     assert not all(finding.met for finding in study.judge(*cases[::-1]))
+    picture = tmp_path / 'picture.png'
+    study.draw(cases, picture)
+    assert picture.stat().st_size > 10_000
 
 
 def test_experiments_by_name():

@@ -128,10 +128,8 @@ def _demo(robot, options, output, asked):
         nodes = Nodes(description, folder, domain)
         stack.callback(nodes.end)
         # Before this process has any thread, and before it takes the time to import ROS 2.
-        nodes.start('controller', {**controller_values(robot), **_speeds(robot), **(
-            asked.parameters(task_names(robot)) if asked else {})})
-        nodes.start('simulator', simulator_values(robot) | (
-            asked.simulator_parameters() if asked else {}))
+        for node, values in node_parameters(robot, asked).items():
+            nodes.start(node, values)
         if options.view:
             nodes.accompany('view')
         if options.record:
@@ -174,20 +172,21 @@ def _hand_over(nodes):
             time.sleep(_LOOK_PERIOD)
 
 
-def _speeds(robot):
-    """Return the parameters of the hands' speeds."""
-    return {f'{task}.{limit}': robot.speed * speed
-            for task in task_names(robot) for limit, speed in _SPEEDS.items()}
+def node_parameters(robot, asked=None):
+    """Return the parameters of the nodes, by verb and name, for a robot and what is asked of it."""
+    tasks = task_names(robot)
+    speeds = {f'{task}.{limit}': robot.speed * speed
+              for task in tasks for limit, speed in _SPEEDS.items()}
+    return {'controller': {**controller_values(robot), **speeds,
+                           **(asked.parameters(tasks) if asked else {})},
+            'simulator': simulator_values(robot) | (
+                asked.simulator_parameters() if asked else {})}
 
 
 def _run(robot, seconds, description, nodes, status, began, asked):
     """Send the goals and look on; return the record."""
     os.environ.update(nodes.environment)  # DDS reads it
     from opspace_control.cli.showcase.client import Client
-    from opspace_control.cli.showcase.kinematics import Reach
-    from opspace_control.cli.showcase.plan import make_plan
-    from opspace_control.cli.showcase.record import Record
-    from opspace_control.simulation import SimulatedRobot
 
     tasks = task_names(robot)
     client = (asked.client(tasks, COMMAND_TOPIC.default) if asked else
@@ -208,17 +207,27 @@ def _run(robot, seconds, description, nodes, status, began, asked):
         status.line(f'first effort command after {time.monotonic() - began:.1f} s')
         if page := nodes.page():
             status.line(f'Look: {page}')
-        model = SimulatedRobot(description, floating_base=robot.floating_base)
-        model.reset(robot.start)
-        start = model.positions
-        reach = Reach(model, robot.hands, asked.axes if asked else robot.axes, robot.driven)
-        plan = asked.plan(reach.poses(start)) if asked else make_plan(reach, start, seconds)
-        limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
-        record = Record(plan, reach, tasks, limits, robot.body)
-        _follow(plan, client, nodes, record, status, asked)
+        record = make_record(robot, description, seconds, asked)
+        _follow(record.plan, client, nodes, record, status, asked)
         return record
     finally:
         client.close()
+
+
+def make_record(robot, description, seconds, asked=None):
+    """Return an empty Record of a robot that starts where it does, with the plan for it."""
+    from opspace_control.cli.showcase.kinematics import Reach
+    from opspace_control.cli.showcase.plan import make_plan
+    from opspace_control.cli.showcase.record import Record
+    from opspace_control.simulation import SimulatedRobot
+
+    model = SimulatedRobot(description, floating_base=robot.floating_base)
+    model.reset(robot.start)
+    start = model.positions
+    reach = Reach(model, robot.hands, asked.axes if asked else robot.axes, robot.driven)
+    plan = asked.plan(reach.poses(start)) if asked else make_plan(reach, start, seconds)
+    limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
+    return Record(plan, reach, task_names(robot), limits, robot.body)
 
 
 def _follow(plan, client, nodes, record, status, asked):
