@@ -31,43 +31,42 @@ from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
 from opspace_control.share import share_directory
 
+ARGUMENTS = {
+    'robot': ('dual_arm', 'A robot of `opspace demo --list`.'),
+    'urdf': ('', 'URDF or xacro file of another robot.'),
+    'params': ('', 'Parameter file; config/<robot>.yaml if not given.'),
+    'namespace': ('', 'Namespace of all nodes.'),
+}
+
 
 def generate_launch_description():
     """Declare the arguments; what they mean is found out when they are known."""
     return LaunchDescription([
-        DeclareLaunchArgument('robot', default_value='dual_arm',
-                              description='A robot of `opspace demo --list`.'),
-        DeclareLaunchArgument('urdf', default_value='',
-                              description='URDF or xacro file of another robot.'),
-        DeclareLaunchArgument('params', default_value='',
-                              description='Parameter file; config/<robot>.yaml if not given.'),
-        DeclareLaunchArgument('namespace', default_value='',
-                              description='Namespace of all nodes.'),
+        *(DeclareLaunchArgument(name, default_value=default, description=description)
+          for name, (default, description) in ARGUMENTS.items()),
         OpaqueFunction(function=_nodes),
     ])
 
 
 def _nodes(context):
     """Return the actions for the values the arguments have."""
-    robot, urdf, params, namespace = (
-        LaunchConfiguration(name).perform(context) for name in
-        ('robot', 'urdf', 'params', 'namespace'))
-    description = urdf_text(urdf or demo_robot(robot).path())
-    if urdf and not params:
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    text = urdf_text(given['urdf'] or demo_robot(given['robot']).path())
+    if given['urdf'] and not given['params']:
         raise RuntimeError('urdf:=... needs params:=... too: copy one from config/.')
-    params = params or str(Path(share_directory(), 'config', f'{robot}.yaml'))
-    given = {'robot_description': ParameterValue(description, value_type=str)}
-    common = {'namespace': namespace, 'output': 'screen'}
+    params = given['params'] or str(Path(share_directory(), 'config', f'{given["robot"]}.yaml'))
+    description = {'robot_description': ParameterValue(text, value_type=str)}
+    common = {'namespace': given['namespace'], 'output': 'screen'}
     return [
-        Node(package='opspace_control', executable='controller', parameters=[params, given],
+        Node(package='opspace_control', executable='controller', parameters=[params, description],
              on_exit=Shutdown(reason='the controller ended'), **common),
-        Node(package='opspace_control', executable='simulator', parameters=[params, given],
+        Node(package='opspace_control', executable='simulator', parameters=[params, description],
              on_exit=Shutdown(reason='the simulator ended'), **common),
-        _robot_state_publisher([given, {'use_sim_time': True}], common),
+        _robot_state_publisher([description, {'use_sim_time': True}], common),
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(
                 str(Path(share_directory(), 'launch', 'display.launch.py'))),
-            launch_arguments=[('frame', KinematicTree.from_urdf(description).root_link),
+            launch_arguments=[('frame', KinematicTree.from_urdf(text).root_link),
                               ('use_sim_time', 'true')]),
     ]
 

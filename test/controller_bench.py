@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller node under test, in a process of its own: the test plays the robot."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -10,11 +11,13 @@ from geometry_msgs.msg import PoseStamped
 from lifecycle_msgs.srv import GetState
 from rcl_interfaces.msg import Parameter
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from rclpy.duration import Duration
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import QoSProfile
 from ros_nodes import CONTROLLER, joint_state, robot_text
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, Header
+from std_srvs.srv import SetBool, Trigger
 
 from opspace_control import (
     OperationalSpaceController,
@@ -40,7 +43,18 @@ PARAMETERS = {
 
 
 class Bench:
-    """A controller node whose joint states the test publishes."""
+    """A controller node whose joint states the test publishes, and their time, in ms."""
+
+    now = 1_000_000
+
+    @classmethod
+    @contextlib.contextmanager
+    def around(cls, parameters):
+        """Give a bench around a controller with these parameters, on a network of its own."""
+        with ros_nodes.network() as network:
+            bench = cls(network)
+            bench.start(parameters)
+            yield bench
 
     def __init__(self, network):
         self.network = network
@@ -66,6 +80,21 @@ class Bench:
         seconds, rest = divmod(milliseconds, 1000)
         message.header.stamp.sec, message.header.stamp.nanosec = seconds, rest * 1_000_000
         return self.command(message)
+
+    def after(self, milliseconds, positions=None, velocities=None):
+        """Return what is commanded so much later."""
+        self.now += milliseconds
+        return self.command_at(self.now, positions, velocities)
+
+    def hold(self):
+        """Let every goal become what is."""
+        assert self.network.call(Trigger, f'{CONTROLLER}/hold').success
+
+    def begin_anew(self):
+        """Put the robot where it started, with nothing on its way."""
+        self.after(1000)
+        self.hold()
+        self.after(1)
 
     def recover(self):
         """Send good states until the node controls again."""
@@ -98,6 +127,44 @@ class Bench:
     def lifecycle_state(self):
         """Return the id of the lifecycle state."""
         return self.network.call(GetState, f'{CONTROLLER}/get_state').current_state.id
+
+
+class GoalBench(Bench):
+    """A controller whose left hand gets goals."""
+
+    def __init__(self, network):
+        super().__init__(network)
+        self.publishers = {}
+
+    def send(self, topic, message):
+        """Send a goal to the left hand, for certain and once, between two states."""
+        publisher = self.publisher(topic, type(message))
+        publisher.publish(message)
+        assert publisher.wait_for_all_acked(Duration(seconds=ros_nodes.PATIENCE))
+
+    def refused(self, topic, message, complaint):
+        """Send a goal to the left hand until the node has said why it does not take it."""
+        publisher = self.publisher(topic, type(message))
+        self.network.send(publisher, message, lambda: complaint in self.process.said())
+
+    def publisher(self, topic, kind):
+        """Return a publisher that is known to be heard."""
+        if topic not in self.publishers:
+            publisher = self.network.publisher(kind, f'{CONTROLLER}/left/{topic}')
+            refused = self.process.said().count('A goal is refused')
+            self.network.send(publisher, kind(header=Header(frame_id='nowhere')), lambda: (
+                self.process.said().count('A goal is refused') > refused))
+            self.publishers[topic] = publisher
+        return self.publishers[topic]
+
+    def switch(self, on):
+        """Switch the left hand's task on or off."""
+        assert self.network.call(SetBool, f'{CONTROLLER}/left/enable', data=on).success
+
+
+def close(a, b):
+    """Return whether efforts are the same, but for rounding."""
+    return np.allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
 def reference(**left):

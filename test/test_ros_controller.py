@@ -56,9 +56,7 @@ def node(network):
 @pytest.fixture(scope='module')
 def steady():
     """Return such a bench for tests after which the controller is as before."""
-    with ros_nodes.network() as network:
-        bench = Bench(network)
-        bench.start(PARAMETERS)
+    with Bench.around(PARAMETERS) as bench:
         yield bench
 
 

@@ -53,13 +53,6 @@ def test_nothing_is_worked_out_for_nobody():
 
 class FeedbackBench(Bench):
 
-    now = 1_000_000
-
-    def after(self, milliseconds, positions=None, velocities=None):
-        """Return what is commanded so much later."""
-        self.now += milliseconds
-        return self.command_at(self.now, positions, velocities)
-
     def hear(self, heard, positions=None, velocities=None):
         """Send new states until each of these lists has a message of the newest; return them."""
         def told():
@@ -77,10 +70,9 @@ def _milliseconds(message):
 
 @pytest.fixture(scope='module')
 def node():
-    with ros_nodes.network() as network:
-        bench = FeedbackBench(network)
-        bench.start(PARAMETERS | {'publish_rate': 1000.0, 'limits.effort_scale': EFFORT_SCALE,
-                                  'frame_prefix': 'robot/'})
+    with FeedbackBench.around(
+            PARAMETERS | {'publish_rate': 1000.0, 'limits.effort_scale': EFFORT_SCALE,
+                          'frame_prefix': 'robot/'}) as bench:
         bench.after(1)
         yield bench
 

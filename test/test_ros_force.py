@@ -8,12 +8,20 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import ros_nodes
-from controller_bench import MODEL, PARAMETERS, START, moved, robot_state, torque
+from controller_bench import (
+    MODEL,
+    PARAMETERS,
+    START,
+    GoalBench,
+    close,
+    moved,
+    robot_state,
+    torque,
+)
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from ros_nodes import CONTROLLER
 from std_srvs.srv import Trigger
-from test_ros_goals import GoalBench, close
 
 from opspace_control import (
     ForceControl,
@@ -73,9 +81,7 @@ class ForceBench(GoalBench):
 
 @pytest.fixture(scope='module')
 def running():
-    with ros_nodes.network() as network:
-        bench = ForceBench(network)
-        bench.start(FORCE_PARAMETERS)
+    with ForceBench.around(FORCE_PARAMETERS) as bench:
         yield bench
 
 
@@ -92,9 +98,7 @@ def node(running):
 @pytest.fixture(scope='module')
 def sensing():
     """Return another bench, whose sensor is heard."""
-    with ros_nodes.network() as network:
-        bench = ForceBench(network)
-        bench.start(FORCE_PARAMETERS)
+    with ForceBench.around(FORCE_PARAMETERS) as bench:
         bench.after(1)
         yield bench
 
@@ -354,18 +358,16 @@ class TestParameters:
 @pytest.fixture(scope='module')
 def kinds():
     """Return a bench with tasks of all kinds."""
-    with ros_nodes.network() as network:
-        bench = ForceBench(network)
-        others = {name: value for name, value in PARAMETERS.items()
-                  if not name.startswith(('left.', 'right.'))}
-        bench.start(others | {
+    others = {name: value for name, value in PARAMETERS.items()
+              if not name.startswith(('left.', 'right.'))}
+    with ForceBench.around(others | {
             'tasks': ['place', 'turn', 'press', 'right'], 'place.type': 'position',
             'place.frame': 'l_hand', 'place.force_axes': 'x', 'turn.type': 'orientation',
             'turn.frame': 'l_hand', 'turn.priority': 1, 'press.type': 'force',
             'press.frame': 'r_hand', 'press.force_axes': 'x',
             'press.force.approach_velocity': 0.0, 'press.force.approach_rate': 0.0,
             'right.frame': 'r_hand', 'right.axes': 'y z rx ry rz', 'right.priority': 1,
-            'publish_rate': 1000.0})
+            'publish_rate': 1000.0}) as bench:
         bench.after(1)
         yield bench
 

@@ -146,13 +146,11 @@ def tf_message(request):
 
 @pytest.fixture(scope='module')
 def running(tf_message):
-    with ros_nodes.network() as network:
-        bench = Bench(network)
-        bench.start(PARAMETERS | {
+    with Bench.around(PARAMETERS | {
             'left.max_linear_velocity': 2.0, 'goals.transform_timeout': 1.0, 'publish_rate': 1000.0,
-            'broadcast_targets': True})
-        bench.tf = network.publisher(tf_message, '/tf', TF)
-        bench.tf_static = network.publisher(tf_message, '/tf_static', TF_STATIC)
+            'broadcast_targets': True}) as bench:
+        bench.tf = bench.network.publisher(tf_message, '/tf', TF)
+        bench.tf_static = bench.network.publisher(tf_message, '/tf_static', TF_STATIC)
         yield bench
 
 

@@ -15,6 +15,8 @@ from controller_bench import (
     PARAMETERS,
     START,
     Bench,
+    GoalBench,
+    close,
     moved,
     pose_message,
     reference,
@@ -22,11 +24,9 @@ from controller_bench import (
     torque,
 )
 from geometry_msgs.msg import AccelStamped, PoseStamped, Transform, Twist, TwistStamped
-from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 from ros_nodes import CONTROLLER, robot_text
 from std_msgs.msg import Header
-from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from opspace_control import JerkLimits
@@ -39,65 +39,17 @@ SIX = np.array([0.1, -0.2, 0.3, 0.2, -0.1, 0.4])
 LIMITS = {'max_linear_velocity': 2.0, 'max_angular_velocity': 2.0}
 
 
-def close(a, b):
-    return np.allclose(a, b, rtol=1e-9, atol=1e-9)
-
-
-class GoalBench(Bench):
-    """A controller whose time, in ms, goes on as the test says."""
-
-    def __init__(self, network):
-        super().__init__(network)
-        self.now = 1_000_000
-        self.publishers = {}
-
-    def after(self, milliseconds, positions=None):
-        """Return what is commanded so much later."""
-        self.now += milliseconds
-        return self.command_at(self.now, positions)
-
-    def send(self, topic, message):
-        """Send a goal to the left hand, for certain and once, between two states."""
-        publisher = self.publisher(topic, type(message))
-        publisher.publish(message)
-        assert publisher.wait_for_all_acked(Duration(seconds=ros_nodes.PATIENCE))
-
-    def refused(self, topic, message, complaint):
-        """Send a goal to the left hand until the node has said why it does not take it."""
-        publisher = self.publisher(topic, type(message))
-        self.network.send(publisher, message, lambda: complaint in self.process.said())
-
-    def publisher(self, topic, kind):
-        """Return a publisher that is known to be heard."""
-        if topic not in self.publishers:
-            publisher = self.network.publisher(kind, f'{CONTROLLER}/left/{topic}')
-            refused = self.process.said().count('A goal is refused')
-            self.network.send(publisher, kind(header=Header(frame_id='nowhere')), lambda: (
-                self.process.said().count('A goal is refused') > refused))
-            self.publishers[topic] = publisher
-        return self.publishers[topic]
-
-    def hold(self):
-        assert self.network.call(Trigger, f'{CONTROLLER}/hold').success
-
-    def switch(self, on):
-        assert self.network.call(SetBool, f'{CONTROLLER}/left/enable', data=on).success
-
-
 @pytest.fixture(scope='module')
 def running():
-    with ros_nodes.network() as network:
-        bench = GoalBench(network)
-        bench.start(PARAMETERS | {f'left.{name}': value for name, value in LIMITS.items()})
+    with GoalBench.around(
+            PARAMETERS | {f'left.{name}': value for name, value in LIMITS.items()}) as bench:
         yield bench
 
 
 @pytest.fixture
 def node(running):
     """Return the one bench of all tests, its robot at the start and nothing on its way."""
-    running.after(1000)
-    running.hold()
-    running.after(1)
+    running.begin_anew()
     return running
 
 
@@ -323,9 +275,8 @@ class TestSwitch:
 
 
 def test_no_goal_can_move_before_the_first_state():
-    with ros_nodes.network() as network:
-        bench = Bench(network)
-        bench.start(PARAMETERS)
+    with Bench.around(PARAMETERS) as bench:
+        network = bench.network
         goals = network.publisher(TwistStamped, f'{CONTROLLER}/left/target_twist')
         network.send(goals, motion(TwistStamped, SIX),
                      lambda: 'before the first joint state' in bench.process.said())

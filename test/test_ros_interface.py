@@ -215,9 +215,8 @@ def stamp(message):
 
 
 def test_use_sim_time():
-    with ros_nodes.network() as network:
-        bench = Bench(network)
-        bench.start(PARAMETERS | {'use_sim_time': True})
+    with Bench.around(PARAMETERS | {'use_sim_time': True}) as bench:
+        network = bench.network
         clock = network.publisher(Clock, '/clock')
         message = Clock()
         message.clock.sec = 4242

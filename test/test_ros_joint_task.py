@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-import ros_nodes
 from controller_bench import MODEL, PARAMETERS, ROBOT, START, Bench, moved, torque
 from diagnostic_msgs.msg import DiagnosticArray
 from ros_nodes import CONTROLLER, joint_state
@@ -61,9 +60,7 @@ class ArmBench(Bench):
 
 @pytest.fixture(scope='module')
 def bench():
-    with ros_nodes.network() as network:
-        bench = ArmBench(network)
-        bench.start(ARM)
+    with ArmBench.around(ARM) as bench:
         yield bench
 
 

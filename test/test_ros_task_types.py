@@ -7,11 +7,19 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-import ros_nodes
-from controller_bench import MODEL, PARAMETERS, START, moved, pose_message, robot_state, torque
+from controller_bench import (
+    MODEL,
+    PARAMETERS,
+    START,
+    GoalBench,
+    close,
+    moved,
+    pose_message,
+    robot_state,
+    torque,
+)
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from ros_nodes import CONTROLLER
-from test_ros_goals import GoalBench, close
 
 from opspace_control import (
     CenterOfMassTask,
@@ -37,17 +45,13 @@ GOAL = np.array([0.05, 0.35, 0.02, 0.0, 0.0, 0.1, np.sqrt(0.99)])
 
 @pytest.fixture(scope='module')
 def running():
-    with ros_nodes.network() as network:
-        bench = GoalBench(network)
-        bench.start(VALUES)
+    with GoalBench.around(VALUES) as bench:
         yield bench
 
 
 @pytest.fixture
 def node(running):
-    running.after(1000)
-    running.hold()
-    running.after(1)
+    running.begin_anew()
     return running
 
 
