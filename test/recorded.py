@@ -25,7 +25,7 @@ def record(path, arguments=(), number=signal.SIGINT):
         recorder = network.start('record', {}, ['--', '--output', str(path), *arguments])
         network.start('controller', {
             'robot_description': text, **controller_values(ROBOT), 'safety.state_timeout': 0.0,
-            'hand.kp': 64.0, 'publish_rate': 200.0})
+            'hand.kp': 64.0, 'publish_rate': 200.0, 'payloads': ['tool'], 'tool.frame': 'hand'})
         network.start('simulator', {'robot_description': text, **simulator_values(ROBOT),
                                     'pace': 'patient'})
         states = network.states()

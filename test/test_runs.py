@@ -215,7 +215,8 @@ class TestReport:
         assert words >= {'planar_3r under /opspace_controller', 'shoulder', 'elbow', 'wrist',
                          'joint state to command', 'hand.kp = 81.0',
                          summary.run.machine['processor']}
-        assert 'hand.kp' in words and 'posture.kp' not in words  # at its default
+        assert {'hand.kp', 'tool.frame'} <= words
+        assert words.isdisjoint({'posture.kp', 'tool.mass'})  # at their defaults
         task, = summary.tasks
         assert f'{task.sizes()[:, 0].max():.3g}' in words
         assert 'Active: a cycle on each message of /joint_states.' in words

@@ -15,7 +15,7 @@ from opspace_control.errors import OpspaceError
 
 def main(arguments):
     """Write the page; return 0."""
-    from opspace_control.ros.controller_parameters import NODE, controller_table
+    from opspace_control.ros.controller_parameters import table_of
     from opspace_control.runs.page import page
     from opspace_control.runs.run import Run
     from opspace_control.runs.summary import Summary
@@ -23,8 +23,7 @@ def main(arguments):
     options = _parse(arguments)
     path = options.output or options.run.with_suffix('.html')
     run = Run(options.run)
-    text = page(Summary(run), {row.name: row.default for row in (
-        *NODE, *controller_table(run.parameters.get('tasks', ())))})
+    text = page(Summary(run), {row.name: row.default for row in table_of(run.parameters)})
     try:
         path.write_text(text)
     except OSError as error:

@@ -78,13 +78,12 @@ def add_task_topics(feedback, controller, frames):
             feedback.add(f'~/{task.name}/joint_error', message,
                          partial(_fill_joint_error, task, message))
             continue
-        base = frames.named(task.reference) if task.reference else frames.base
         for topic, kind, fill, there in (
                 ('current_pose', PoseStamped, _fill_current_pose, True),
                 ('error', TwistStamped, _fill_error, isinstance(task, PoseTask))):
             if there:
                 message = kind()
-                message.header.frame_id = base
+                message.header.frame_id = frames.of_goals(task)
                 feedback.add(f'~/{task.name}/{topic}', message, partial(fill, task, message))
         own = frames.named(task.frame) if task.frame and not task.unattached else frames.base
         elsewhere = isinstance(task, CenterOfMassTask) or task in objects

@@ -54,6 +54,10 @@ class Frames:
         """Return how messages call a link of the robot."""
         return self._prefix + link
 
+    def of_goals(self, task):
+        """Return what messages call the frame that the goals and poses of a task are in."""
+        return self.named(task.reference) if task.reference else self.base
+
     def in_base(self, frame):
         """
         Return the pose (4, 4) in the base frame that a frame has now.

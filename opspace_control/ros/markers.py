@@ -40,7 +40,7 @@ class TaskMarkers:
         self.message = MarkerArray()
         self._sets = []
         for task in _with_a_place(controller):
-            here = frames.named(task.reference) if task.reference else frames.base
+            here = frames.of_goals(task)
             goal = _marker(here, task, 0, Marker.LINE_LIST, _LINE)
             for color, tip in ((_RED, (_AXIS, 0.0, 0.0)), (_GREEN, (0.0, _AXIS, 0.0)),
                                (_BLUE, (0.0, 0.0, _AXIS))):
@@ -87,8 +87,7 @@ class GoalTransforms:
         self._pairs = []
         for task in _with_a_place(controller):
             stamped = TransformStamped(child_frame_id=frames.named(f'{task.name}_target'))
-            stamped.header.frame_id = (
-                frames.named(task.reference) if task.reference else frames.base)
+            stamped.header.frame_id = frames.of_goals(task)
             self._pairs.append((task, stamped))
 
     def fill(self, stamp):

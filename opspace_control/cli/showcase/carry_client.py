@@ -9,12 +9,11 @@ import rclpy
 from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import SetBool
 
-from opspace_control.cli.showcase.client import CONTROLLER, Client
+from opspace_control.cli.showcase.client import CONTROLLER, SIMULATOR, Client
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.conversions import fill_pose
 from opspace_control.ros.qos import RELIABLE
 
-SIMULATOR = 'opspace_simulator'
 _PATIENCE = 10.0  # s, for an answer
 
 
