@@ -12,6 +12,7 @@ on; the kernel at the end is optimised as a whole, once.
 import contextlib
 import gc
 
+from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -126,6 +127,20 @@ def remembered_operators():
         BaseFunction.get_call_type = usual
 
 
+@contextlib.contextmanager
+def short_loops():
+    """
+    Have LLVM leave loops as they are instead of working on several rounds at once.
+
+    Ours are over three or six numbers: code for many of them is never reached, but checked for.
+    """
+    usual, config.LOOP_VECTORIZE = config.LOOP_VECTORIZE, 0
+    try:
+        yield
+    finally:
+        config.LOOP_VECTORIZE = usual
+
+
 class KernelCompiler(CompilerBase):
     """Numba's compiler for functions of many parts, in the course of which it compiles these."""
 
@@ -134,7 +149,7 @@ class KernelCompiler(CompilerBase):
         return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
     def _compile_bytecode(self):
-        with few_collections(), remembered_operators():
+        with few_collections(), remembered_operators(), short_loops():
             return super()._compile_bytecode()
 
 
