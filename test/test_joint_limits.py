@@ -15,7 +15,8 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.control.ramps import Ramps
-from opspace_control.model.mobility import carried_inertias
+from opspace_control.dynamics import GRAVITY
+from opspace_control.model.mobility import carried_by_joints
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
 
@@ -379,14 +380,17 @@ def test_joints_without_a_drive_are_not_held(bench):
 
 
 @pytest.mark.parametrize('robot', ['arm_7r.urdf', 'humanoid.urdf', 'puma560.urdf'])
-def test_what_joints_carry_is_the_diagonal_of_the_mass_matrix(robot):
-    """By arrays, without anything to compile."""
+def test_what_joints_carry_is_in_the_equations_of_motion(robot):
+    """The diagonal of A, and gravity; by arrays, without anything to compile."""
     model = RobotModel.from_urdf(read(robot))
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.nq)
-    A = model.mass_matrix(RobotState(model, q, np.zeros(model.nv)))
+    state = RobotState(model, q, np.zeros(model.nv))
     driven = model.nodes['v_index'] >= 0
-    np.testing.assert_allclose(carried_inertias(model.nodes, q)[driven],
-                               A.diagonal()[model.nodes['v_index'][driven]], rtol=1e-12)
+    dofs = model.nodes['v_index'][driven]
+    inertias, loads = carried_by_joints(model.nodes, q, -GRAVITY)
+    np.testing.assert_allclose(inertias[driven], model.mass_matrix(state).diagonal()[dofs],
+                               rtol=1e-12)
+    np.testing.assert_allclose(loads[driven], model.gravity(state)[dofs], rtol=1e-12, atol=1e-12)
 
 
 def test_braking_is_within_what_the_effort_limits_leave(arm):

@@ -8,9 +8,9 @@ import numpy as np
 
 from opspace_control.control.effort_limits import read_effort_limits
 from opspace_control.control.limit_law import LIMIT
+from opspace_control.dynamics import GRAVITY
 from opspace_control.errors import ControlError
-from opspace_control.model import RobotState
-from opspace_control.model.mobility import carried_inertias
+from opspace_control.model.mobility import carried_by_joints
 
 # A joint takes at least so long to stop from its greatest velocity, s.
 SHORTEST_STOP = 0.1
@@ -150,17 +150,13 @@ def _braking_strength(model, effort_limits):
     dofs = model.nodes['v_index'][moved]
     rng = np.random.default_rng(0)
     load, inertia = np.zeros(model.nv), np.full(model.nv, 1e-9)
-    state = RobotState(model, model.neutral(), np.zeros(model.nv))
     for _ in range(_POSTURES):
         q = model.neutral()
         q[where] = rng.uniform(lower, np.maximum(lower, upper))[chosen]
-        if model.floating_base:
-            q[:3] = 0.0
-        state.update(q, state.v)
-        np.maximum(load, abs(model.gravity(state)), out=load)
-        # Not by `mass_matrix`, which no controller needs and which takes seconds to compile.
-        carried = carried_inertias(model.nodes, q)
-        inertia[dofs] = np.maximum(inertia[dofs], carried[moved])
+        # Not by `mass_matrix` and `gravity`, which would have to be compiled for this alone.
+        inertias, loads = carried_by_joints(model.nodes, q, -GRAVITY)
+        inertia[dofs] = np.maximum(inertia[dofs], inertias[moved])
+        load[dofs] = np.maximum(load[dofs], abs(loads[moved]))
     return BRAKING_SHARE * (effort_limits - load) / inertia
 
 

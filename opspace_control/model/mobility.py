@@ -69,18 +69,38 @@ def immovable_nodes(nodes, q):
     return immovable[::-1]
 
 
-def carried_inertias(nodes, q):
+def carried_by_joints(nodes, q, lift):
     """
-    Return what each joint feels of all that it carries, frozen, (n,), kg m² or kg, at ``q`` (nq,).
+    Return what each joint feels of all that it carries, frozen, at a posture ``q`` (nq,).
 
-    It is the diagonal of A, of all joints but those of a quaternion.
+    Parameters
+    ----------
+    nodes : (n,) array of NODE
+        Of a robot.
+    q : (nq,) array
+        rad or m; orientations are taken as identity.
+    lift : (3,) array
+        The acceleration that holds the robot against gravity, m/s², in the root link's axes.
+
+    Returns
+    -------
+    inertias : (n,) array
+        kg m² or kg: the diagonal of A, of all joints but those of a quaternion.
+    loads : (n,) array
+        N m or N: g of [CK00] (1), likewise.
+
     """
     motion, X = _motions_and_transforms(nodes, q)
     inertia = _spatial_inertias(nodes)
-    for i, parent in reversed(list(enumerate(nodes['parent'].tolist()))):
-        if parent >= 0:
-            inertia[parent] += X[i].T @ inertia[i] @ X[i]
-    return np.einsum('ni,nij,nj->n', motion, inertia, motion) + nodes['armature']
+    parents = nodes['parent'].tolist()
+    for i in reversed(range(len(nodes))):
+        if parents[i] >= 0:
+            inertia[parents[i]] += X[i].T @ inertia[i] @ X[i]
+    lifts = np.empty((len(nodes), 3))
+    for i, parent in enumerate(parents):
+        lifts[i] = X[i, :3, :3] @ (lifts[parent] if parent >= 0 else lift)
+    return (np.einsum('ni,nij,nj->n', motion, inertia, motion) + nodes['armature'],
+            np.einsum('ni,nij,nj->n', motion, inertia[:, :, :3], lifts))
 
 
 def _motions_and_transforms(nodes, q):
