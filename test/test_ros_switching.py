@@ -33,6 +33,12 @@ def rival(name, *interfaces, state=ACTIVE):
     return controller(name, *interfaces, state=state)
 
 
+def fallback(name, *interfaces):
+    controller = rival(name, *interfaces)
+    controller.claimed_interfaces = []
+    return controller
+
+
 BROADCASTER = rival('joint_state_broadcaster')
 SCENES = {
     'alone': ([BROADCASTER, ours()], ['effort'], []),
@@ -55,6 +61,10 @@ SCENES = {
     "references we need are another one's": (
         [rival('limiter', 'a/effort'), controller('effort', 'limiter/a/effort'),
          rival('other', 'limiter/a/effort')], ['effort'], ['other']),
+    # The manager has not noted what it claims: nobody asked for it, it stepped in for another.
+    'a fallback controller': (
+        [fallback('hold', 'a/position'), fallback('park', 'hold/a/position'), ours()],
+        ['effort'], ['hold', 'park']),
     'names that begin alike': (
         [rival('effort_left', 'c/effort'), rival('a', 'd/effort'), rival('d', 'd/effort'), ours()],
         ['effort'], []),
@@ -74,7 +84,7 @@ def test_giving_back_restores_what_was(controllers):
     taken = take_over(controllers, 'effort')
     after = switched(controllers, taken)
     restored = switched(after, give_back(after, 'effort', taken))
-    assert restored == controllers
+    assert restored == switched(controllers, Switch([], []))
 
 
 def test_giving_back_leaves_alone_what_others_changed():
@@ -94,3 +104,11 @@ def test_a_switch_that_went_half_way_is_undone():
     taken = take_over(controllers, 'effort')
     half = switched(controllers, Switch([], ['position']))
     assert give_back(half, 'effort', taken) == Switch(['position'], [])
+
+
+def test_nobody_gets_back_the_joints_that_a_fallback_controller_has():
+    """Position and effort of a joint are different interfaces: the manager would allow it."""
+    controllers = [rival('trajectory', 'a/position'), ours()]
+    taken = take_over(controllers, 'effort')
+    stepped_in = [*switched(controllers, Switch([], ['trajectory'])), fallback('hold', 'b/effort')]
+    assert give_back(stepped_in, 'effort', taken) == Switch([], [])

@@ -39,7 +39,7 @@ def take_over(controllers, name):
     joints = _joints(interface for link in chain
                      for interface in loaded[link].required_command_interfaces)
     rivals = [other.name for other in controllers if _active(other) and other.name not in chain
-              and joints & _joints(other.claimed_interfaces)]
+              and joints & _joints(_commanded(other))]
     return Switch([link for link in chain if not _active(loaded[link])],
                   _upstream(loaded, rivals))
 
@@ -71,6 +71,16 @@ def _active(controller):
     return controller.state == 'active'
 
 
+def _commanded(controller):
+    """
+    Return the command interfaces of an active controller.
+
+    The controller manager notes who has claimed what only where somebody has asked it to switch: a
+    fallback controller, which it makes active by itself, has claimed nothing as far as it says.
+    """
+    return {*controller.claimed_interfaces, *controller.required_command_interfaces}
+
+
 def _joints(interfaces):
     return {joint_of(interface) for interface in interfaces}
 
@@ -93,5 +103,5 @@ def _upstream(loaded, names):
         found += [other.name for other in loaded.values() if _active(other)
                   and other.name not in found
                   and any(interface.startswith(f'{follower}/')
-                          for interface in other.claimed_interfaces)]
+                          for interface in _commanded(other))]
     return found
