@@ -240,6 +240,13 @@ class TestHandover:
             assert active.activate()
             assert active.manager.active == OURS
 
+    @pytest.mark.parametrize('number', [Transition.TRANSITION_ACTIVATE,
+                                        Transition.TRANSITION_CONFIGURE])
+    def test_what_it_cannot_do_now_is_refused(self, active, number):
+        assert not active.transition(number)
+        assert active.state() == State.PRIMARY_STATE_ACTIVE
+        assert active.manager.active == OURS
+
     def test_after_a_new_configuration(self, active):
         assert active.deactivate()
         assert active.transition(Transition.TRANSITION_CLEANUP)

@@ -165,6 +165,15 @@ class TestCommandsByName:
         network.send(commands, JointState(name=list(JOINTS), effort=[0.0, 0.0, 1.0]),
                      lambda: stamp(states[-1]) > 0.0)
 
+    def test_nan_is_the_command_of_nobody(self, network, states, commands):
+        for _ in range(20):
+            commands.publish(JointState(name=list(JOINTS), effort=[math.nan] * 3))
+            network.spin(0.01)
+        assert stamp(states[-1]) == 0.0
+        network.send(commands, JointState(name=list(JOINTS), effort=[math.nan, 2.0, math.nan]),
+                     lambda: list(states[-1].effort) == [0.0, 2.0, 0.0])
+        assert 'ignored' not in network.processes['simulator'].said()
+
     def test_efforts_that_belong_to_no_name_are_told(self, network, states, commands):
         process = network.processes['simulator']
         network.send(commands, JointState(name=list(JOINTS), effort=[1.0]),

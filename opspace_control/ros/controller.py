@@ -20,6 +20,7 @@ from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.executor import run
 from opspace_control.ros.grasp_blocks import make_grasp, read_payload
 from opspace_control.ros.handover import Handover
+from opspace_control.ros.lifecycle import refuse_impossible_transitions
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST
 from opspace_control.ros.task_blocks import check_task
@@ -63,6 +64,7 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self, stop=None, **options):
         super().__init__('opspace_controller', **options)
+        refuse_impossible_transitions(self)
         self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
         self.parameters.declare(NODE)
         self.parameters.declare(table_of(self.parameters))

@@ -204,18 +204,22 @@ class SimulatorNode(Node):
         self._obey()
 
     def _on_named_command(self, message):
-        """Take the efforts of a JointState, as topic_based_ros2_control sends them."""
+        """
+        Take the efforts of a JointState, as topic_based_ros2_control sends them.
+
+        It has zero for joints that nobody commands, or NaN from version 1 on.
+        """
         efforts = np.array(message.effort)
-        if efforts.size != len(message.name) or not np.isfinite(efforts).all():
+        if efforts.size != len(message.name) or np.isinf(efforts).any():
             self.get_logger().error(
                 f'A command is ignored: it names {len(message.name)} joints and has '
                 f'{efforts.size} efforts. Under ros2_control each of its joints needs an effort '
                 'command interface.', throttle_duration_sec=_COMPLAIN_EVERY)
             return
         for name, effort in zip(message.name, efforts, strict=True):
-            if name in self._order:
+            if name in self._order and not np.isnan(effort):
                 self._efforts[self._order[name]] = effort
-        self._waiting = self._waiting and not efforts.any()
+        self._waiting = self._waiting and not np.nan_to_num(efforts).any()
         self._obey()
 
     def _obey(self):

@@ -1,0 +1,26 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What rclpy's lifecycle node leaves to us."""
+
+
+def refuse_impossible_transitions(node):
+    """
+    Let a LifecycleNode answer False to requests for transitions that its state does not have.
+
+    Until after Jazzy rclpy raises what its state machine says to such a request, which ends the
+    process: another's activate that comes a moment too late would take down a robot.
+    """
+    service = node._service_change_state
+    change_state = service.callback
+
+    def answer(request, response):
+        wanted = request.transition
+        possible = [number for number, *_ in node._state_machine.available_transitions]
+        if not wanted.label and wanted.id not in possible:
+            node.get_logger().warning(
+                f'Transition {wanted.id} is refused: the node is '
+                f'{node._state_machine.current_state[1]}.')
+            response.success = False
+            return response
+        return change_state(request, response)
+    service.callback = answer
