@@ -36,7 +36,7 @@ from opspace_control.share import share_directory
 ARGUMENTS = {
     'urdf': (str(Path(share_directory(), 'urdf', 'dual_arm.urdf.xacro')),
              'URDF file, or xacro file with the arguments hardware and interfaces.'),
-    'hardware': ('mock', 'mock, topic (topic_based_ros2_control), or a hardware plugin.'),
+    'hardware': ('mock', 'mock, topic (our simulator, behind topics), or a hardware plugin.'),
     'interfaces': ('effort position', 'Command interfaces of each joint.'),
     'params': (str(Path(share_directory(), 'config', 'ros2_control.yaml')),
                'Parameter file of all nodes, the controller manager and its controllers.'),

@@ -5,7 +5,7 @@ A controller manager of ros2_control, as far as a client can tell: services, nod
 
 Services wait for each other and for the update loop, which runs in a thread of its own and does
 the switching, as in the real one. The hardware is a mock: it does not move under effort. Or it is
-elsewhere, and takes efforts from a topic as with topic_based_ros2_control. Faults are attributes
+elsewhere, and takes efforts from a topic as with topic-based hardware. Faults are attributes
 that a test sets.
 """
 
@@ -18,11 +18,16 @@ import time
 from dataclasses import dataclass, field
 
 import rclpy
-from controller_manager_msgs.msg import ControllerState
+from controller_manager_msgs.msg import (
+    ControllerManagerActivity,
+    ControllerState,
+    NamedLifecycleState,
+)
 from controller_manager_msgs.srv import ListControllers, SwitchController
+from lifecycle_msgs.msg import State
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -43,6 +48,8 @@ class Controller:
     received: list = field(default_factory=list)  # (time, command), all of them
     activated: float = math.nan  # when
     deactivated: float = math.nan
+    claimed: tuple = ()     # command interfaces, as noted at the last switch that was asked for
+    fallbacks: tuple = ()   # names of those that step in where its update fails
 
     @property
     def active(self):
@@ -91,6 +98,10 @@ class FakeControllerManager:
         self._loop = self._node('hardware', namespace)
         self._loop.create_timer(_PERIOD, self._update)
         self._hardware = self._loop.create_publisher(JointState, 'robot_joint_commands', 1)
+        self._told = None
+        self._activity = self._manager.create_publisher(
+            ControllerManagerActivity, '~/activity',
+            QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self._states = positions and self._loop.create_publisher(JointState, 'joint_states', 1)
         self._state = positions and JointState(
             name=list(positions), position=list(positions.values()),
@@ -105,6 +116,7 @@ class FakeControllerManager:
         self.requests = []     # switch requests, as they came
         self.refusal = ''      # what the hardware says to any switch
         self.failing = set()   # controllers that cannot be activated
+        self.erring = set()    # controllers whose update fails
         self.stalled = False   # no update, as with hardware that blocks
         self.silent = False    # no joint states
         self.blind = False     # joint states without numbers
@@ -115,6 +127,7 @@ class FakeControllerManager:
             each.state = self._states_at_start[each.name]
             each.activated = each.deactivated = math.nan
             each.received.clear()
+        self._note_claims()
 
     def close(self):
         """Withdraw from the network; whoever hangs is let go."""
@@ -172,7 +185,7 @@ class FakeControllerManager:
             known = each.state in ('inactive', 'active')
             response.controller.append(ControllerState(
                 name=each.name, type=each.type, state=each.state,
-                claimed_interfaces=each.commands if each.active else [],
+                claimed_interfaces=each.claimed,
                 required_command_interfaces=each.commands if known else [],
                 is_chainable=bool(each.references),
                 is_chained=bool(self._preceding(each)),
@@ -286,10 +299,15 @@ class FakeControllerManager:
         if not self._done.wait(seconds):
             self._pending = None
             raise RefusedError(f'Switch controller timed out after {seconds} seconds!')
+        self._note_claims()
         missing = [name for name in activate if not self.controllers[name].active]
         if missing:
             raise RefusedError('Failed switching controllers.... \nUnable to activate controllers: '
                                f'[ {" ".join(missing)} ]')
+
+    def _note_claims(self):
+        for each in self.controllers.values():
+            each.claimed = each.commands if each.active else ()
 
     # ---- the update loop --------------------------------------------------------------------
 
@@ -300,8 +318,12 @@ class FakeControllerManager:
             self._switch(*self._pending)
             self._pending = None
             self._done.set()
+        self._tell_activity()
         for each in self.controllers.values():
-            if each.active and len(each.latched) == len(each.commands):
+            if each.active and (each.name in self.erring
+                                or len(each.latched) not in (0, len(each.commands))):
+                self._switch(each.fallbacks, [each.name], strict=True)
+            elif each.active and each.latched:
                 self.efforts.update(zip(each.commands, each.latched, strict=True))
         drives = {interface.rpartition('/')[0]: value for interface, value in self.efforts.items()
                   if interface.endswith('/effort')}
@@ -309,6 +331,17 @@ class FakeControllerManager:
         if self._states and not self.silent:
             self._state.velocity = [math.nan if self.blind else 0.0] * len(self._state.name)
             self._states.publish(self._state)
+
+    def _tell_activity(self):
+        states = [(each.name, each.state) for each in self.controllers.values()]
+        if states != self._told:
+            self._told = states
+            numbers = {'active': State.PRIMARY_STATE_ACTIVE,
+                       'inactive': State.PRIMARY_STATE_INACTIVE,
+                       'unconfigured': State.PRIMARY_STATE_UNCONFIGURED}
+            self._activity.publish(ControllerManagerActivity(controllers=[
+                NamedLifecycleState(name=name, state=State(id=numbers[state], label=state))
+                for name, state in states]))
 
     def _switch(self, activate, deactivate, strict):
         for name in deactivate:

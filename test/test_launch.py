@@ -64,7 +64,7 @@ def test_simulation_carries_hands():
 @pytest.mark.parametrize(('arguments', 'packages'), [
     (['ros2_control.launch.py'], []),
     (['ros2_control.launch.py', 'watchdog:=true'], []),
-    (['ros2_control.launch.py', 'hardware:=topic'], ['topic_based_ros2_control']),
+    (['ros2_control.launch.py', 'hardware:=topic'], ['joint_state_topic_hardware_interface']),
     (['gazebo.launch.py', 'gui:=false'], ['gz_ros2_control', 'ros_gz_bridge', 'ros_gz_sim']),
 ], ids=' '.join)
 def test_takes_the_joints_under_ros2_control_and_gives_them_back(arguments, packages):

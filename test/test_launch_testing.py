@@ -34,7 +34,7 @@ LAUNCHES = (
     ('ros2_control', {}, 'left_hand', ROS2_CONTROL),
     ('ros2_control', {'watchdog': 'true'}, 'left_hand', ROS2_CONTROL),
     ('ros2_control', {'hardware': 'topic'}, 'left_hand',
-     (*ROS2_CONTROL, 'topic_based_ros2_control')),
+     (*ROS2_CONTROL, 'joint_state_topic_hardware_interface')),
     ('gazebo', {'gui': 'false'}, 'left_hand',
      (*ROS2_CONTROL, 'gz_ros2_control', 'ros_gz_bridge', 'ros_gz_sim')),
 )

@@ -36,7 +36,7 @@ def test_plain_file_is_the_xacro_file_with_its_defaults():
 @pytest.mark.parametrize(('hardware', 'plugin'), [
     ('mock', 'mock_components/GenericSystem'),
     ('gazebo', 'gz_ros2_control/GazeboSimSystem'),
-    ('topic', 'topic_based_ros2_control/TopicBasedSystem'),
+    ('topic', 'joint_state_topic_hardware_interface/JointStateTopicSystem'),
     ('my_driver/MySystem', 'my_driver/MySystem'),
 ])
 def test_one_argument_chooses_the_hardware(hardware, plugin):

@@ -255,11 +255,18 @@ class TestHandover:
         assert active.manager.active == OURS
 
     def test_another_may_take_the_joints_from_us_for_good(self, active):
-        active.manager['effort_controller'].state = 'inactive'
-        active.manager['position_controller'].state = 'active'
-        assert active.deactivate()
+        """What we go on commanding would be obeyed at once when he is done."""
+        with active.says('is not active any more'):
+            active.manager['effort_controller'].state = 'inactive'
+            active.manager['position_controller'].state = 'active'
+        active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
         assert active.manager.active == ALONE
         assert len(active.manager.requests) == 1
+
+    def test_a_fault_of_our_forward_controller_gives_the_joints_back(self, active):
+        with active.says('is not active any more'):
+            active.manager.erring = {'effort_controller'}
+        active.expect(lambda: active.manager.active == ALONE)
 
     def test_a_manager_that_comes_back_without_us_ends_control(self, active):
         with active.says('is not active any more'):
@@ -441,6 +448,22 @@ class TestScenes:
         assert manager.requests == []
         assert not any(manager.efforts.values())
 
+    def test_a_fallback_controller_keeps_the_joints(self, bench):
+        from fake_controller_manager import Controller
+        manager = bench.manage(
+            broadcaster(), position_controller(),
+            Controller('hold', 'some/Hold', tuple(f'{joint}/velocity' for joint in ORDER)),
+            effort_controller(fallbacks=('hold',)))
+        bench.start()
+        bench.log('Active')
+        manager.erring = {'effort_controller'}
+        bench.log('The robot is released')
+        assert manager.active == {'joint_state_broadcaster', 'hold'}
+        assert len(manager.requests) == 1
+        manager.erring = set()
+        assert bench.activate()
+        assert manager.active == OURS
+
     def test_a_watchdog_that_dies_ends_control(self, bench):
         """Past it the forward controller is released; then the joints are given back."""
         manager = bench.manage(broadcaster(), position_controller(), effort_controller())
@@ -457,7 +480,7 @@ class TestScenes:
         given_back(manager)
 
     def test_the_robot_does_not_fall_when_it_changes_hands(self, bench):
-        """Behind topic_based_ros2_control it is free from the first command on."""
+        """Behind topic-based hardware it is free from the first command on."""
         states = bench.network.states()
         bench.network.start('simulator', {
             'robot_description': ROBOT, 'command_topic': 'robot_joint_commands',

@@ -136,7 +136,7 @@ def test_description_may_come_by_topic(network):
 
 
 class TestCommandsByName:
-    """As a JointState, from topic_based_ros2_control."""
+    """As a JointState, from topic-based hardware."""
 
     @pytest.fixture
     def states(self, network):

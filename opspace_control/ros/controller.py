@@ -172,11 +172,11 @@ class ControllerNode(LifecycleNode):
         if not route.heard:
             # Whoever begins to listen must not begin with goals of long ago.
             interface.hold()
-        if self._handover and cycle.recovered:
-            cycle.recovered = False
-            # A controller manager that was away may have come back without us.
-            if not self._handover.is_ours():
-                self.trigger_deactivate()
+        # A controller manager that was away may have come back without us; or somebody, or a fault
+        # of the hardware, has switched us off.
+        recovered, cycle.recovered = cycle.recovered, False
+        if self._handover and not self._handover.is_ours(doubtful=recovered):
+            self.trigger_deactivate()
 
     def _release(self):
         if not self._active:

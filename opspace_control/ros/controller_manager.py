@@ -11,6 +11,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.activity import Activity
 from opspace_control.ros.conversions import listed
 from opspace_control.ros.switching import Switch, give_back, take_over
 
@@ -88,6 +89,7 @@ class ControllerManager:
         self._get_parameters = self._node.create_client(
             GetParameters, f'{_beside(name, controller)}/get_parameters')
         self._get_own_parameters = self._node.create_client(GetParameters, f'{name}/get_parameters')
+        self._activity = Activity(self._node, name, controller)
 
     @property
     def is_there(self):
@@ -155,6 +157,10 @@ class ControllerManager:
         """Return whether our controller is active; raise a RosInterfaceError if nobody answers."""
         ours = self._find(self._controllers(meanwhile))
         return ours is not None and ours.state == 'active'
+
+    def may_be_switched_off(self):
+        """Return whether there is news, since this was asked last, that our controller is off."""
+        return self._activity.news()
 
     def has_heirs(self, meanwhile):
         """Return whether others get the joints by `switch_off`; False if nobody answers."""
@@ -250,7 +256,7 @@ class ControllerManager:
             *switch, SwitchController.Request.STRICT, self._timeout / 2), meanwhile, once=True)
         if not answer.ok:
             # Before March 2025 the answer had no message.
-            reason = getattr(answer, 'message', '').strip() or 'it does not say why'
+            reason = getattr(answer, 'message', '').strip().rstrip('.') or 'it does not say why'
             raise RosInterfaceError(
                 f'The controller manager refuses to switch: {reason}.', controller=self.controller,
                 cure='`ros2 control list_controllers -v` and its log say more.')

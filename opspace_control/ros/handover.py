@@ -77,8 +77,14 @@ class Handover:
         except RosInterfaceError as error:
             self._logger.error(f'{error} The joints are not handed back.')
 
-    def is_ours(self):
-        """Return whether the joints are still ours; otherwise the log says why."""
+    def is_ours(self, doubtful):
+        """
+        Return whether the joints are still ours; otherwise the log says why.
+
+        The controller manager is asked only where that is ``doubtful``, or it has told so itself.
+        """
+        if not (self._manager.may_be_switched_off() or doubtful):
+            return True
         try:
             if self._manager.is_switched_on(self._run_cycle):
                 return True

@@ -205,9 +205,9 @@ class SimulatorNode(Node):
 
     def _on_named_command(self, message):
         """
-        Take the efforts of a JointState, as topic_based_ros2_control sends them.
+        Take the efforts of a JointState, as ros2_control's topic-based hardware sends them.
 
-        It has zero for joints that nobody commands, or NaN from version 1 on.
+        Those of joints that nobody commands are NaN, or, before version 1 of it, zero.
         """
         efforts = np.array(message.effort)
         if efforts.size != len(message.name) or np.isinf(efforts).any():
