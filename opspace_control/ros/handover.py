@@ -88,7 +88,8 @@ class Handover:
         try:
             if self._manager.is_switched_on(self._run_cycle):
                 return True
-            self._logger.error(f'{self._manager.controller} is not active any more.')
+            self._logger.error(f'{self._manager.controller} is not active any more: somebody has '
+                               'switched it off, or it has failed.')
         except RosInterfaceError as error:
             self._logger.error(str(error))
         return False
