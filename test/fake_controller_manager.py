@@ -157,6 +157,8 @@ class FakeControllerManager:
         node.declare_parameter('interface_name', controller.commands[0].rpartition('/')[2])
 
         def on_command(message):
+            if not all(map(math.isfinite, message.data)):
+                return
             controller.latched = message.data.tolist()
             controller.received.append((time.monotonic(), controller.latched))
         # The system default of a subscription is best effort.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launch files, under the real launch system where it is installed."""
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -17,12 +18,16 @@ pytest.importorskip('launch_ros.actions', reason='launch_ros is not installed')
 import ros_nodes
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from geometry_msgs.msg import PoseStamped
-from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import GetState
 
 from opspace_control.cli.environment import own_domain, private_environment
 
 LAUNCH = Path(__file__).parents[1] / 'launch'
+ROS2_CONTROL = ('controller_manager', 'forward_command_controller', 'joint_state_broadcaster',
+                'joint_trajectory_controller', 'robot_state_publisher', 'xacro')
+OURS = {'joint_state_broadcaster', 'effort_controller'}
+ALONE = {'joint_state_broadcaster', 'position_controller'}
 RUN = """
 import sys
 from launch import LaunchDescription, LaunchService
@@ -68,32 +73,60 @@ def test_simulation_carries_hands():
     (['gazebo.launch.py', 'gui:=false'], ['gz_ros2_control', 'ros_gz_bridge', 'ros_gz_sim']),
 ], ids=' '.join)
 def test_takes_the_joints_under_ros2_control_and_gives_them_back(arguments, packages):
-    need('controller_manager', 'forward_command_controller', 'joint_state_broadcaster',
-         'joint_trajectory_controller', 'robot_state_publisher', 'xacro', *packages)
-    from controller_manager_msgs.srv import ListControllers
+    need(*ROS2_CONTROL, *packages)
+    with ros_nodes.network() as network, ros2_control(network, *arguments):
+        assert network.transition(ros_nodes.CONTROLLER, Transition.TRANSITION_DEACTIVATE)
+        assert active_under_ros2_control(network) == ALONE
 
-    def active():
-        answer = network.call(ListControllers, '/controller_manager/list_controllers')
-        return {each.name for each in answer.controller if each.state == 'active'}
-    file, *rest = arguments
-    with ros_nodes.network() as network:
-        process = subprocess.Popen(
-            [sys.executable, '-c', RUN, LAUNCH / file, *rest],
-            env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        try:
-            poses = network.listen(
-                PoseStamped, f'{ros_nodes.CONTROLLER}/left_hand/current_pose', ros_nodes.NEWEST)
-            network.expect(lambda: poses, ros_nodes.COMPILING)
-            network.expect(
-                lambda: active() == {'joint_state_broadcaster', 'effort_controller'})
-            assert network.call(
-                ChangeState, f'{ros_nodes.CONTROLLER}/change_state',
-                transition=Transition(id=Transition.TRANSITION_DEACTIVATE)).success
-            assert active() == {'joint_state_broadcaster', 'position_controller'}
-        finally:
-            process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=60)
-        assert 'The robot is released' in out
+
+def test_leaves_when_the_controller_manager_has_taken_the_joints_away():
+    need(*ROS2_CONTROL)
+    from controller_manager_msgs.srv import SwitchController
+
+    def switch(on, off):
+        # Strict, it would refuse to be asked twice, which an answer that is lost leads to.
+        assert network.call(
+            SwitchController, '/controller_manager/switch_controller', activate_controllers=on,
+            deactivate_controllers=off, strictness=SwitchController.Request.BEST_EFFORT).ok
+
+    def is_inactive():
+        answer = network.call(GetState, f'{ros_nodes.CONTROLLER}/get_state')
+        return answer.current_state.id == State.PRIMARY_STATE_INACTIVE
+
+    with ros_nodes.network() as network, ros2_control(network, 'ros2_control.launch.py'):
+        switch(['position_controller'], ['effort_controller'])
+        network.expect(is_inactive)
+        assert active_under_ros2_control(network) == ALONE
+        assert network.transition(ros_nodes.CONTROLLER, Transition.TRANSITION_ACTIVATE)
+        assert active_under_ros2_control(network) == OURS
+        switch([], ['effort_controller'])
+        network.expect(is_inactive)
+        network.expect(lambda: active_under_ros2_control(network) == ALONE)
+
+
+@contextlib.contextmanager
+def ros2_control(network, file, *arguments):
+    """Run a launch file; our controller has the joints at the start, and has released them."""
+    process = subprocess.Popen(
+        [sys.executable, '-c', RUN, LAUNCH / file, *arguments],
+        env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        poses = network.listen(
+            PoseStamped, f'{ros_nodes.CONTROLLER}/left_hand/current_pose', ros_nodes.NEWEST)
+        network.expect(lambda: poses, ros_nodes.COMPILING)
+        network.expect(lambda: active_under_ros2_control(network) == OURS)
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert 'The robot is released' in out
+
+
+def active_under_ros2_control(network):
+    """Return the names of the controllers that are active."""
+    from controller_manager_msgs.srv import ListControllers
+    answer = network.call(ListControllers, '/controller_manager/list_controllers')
+    return {each.name for each in answer.controller if each.state == 'active'}
 
 
 def test_displays_start_where_they_are_installed_and_say_so_where_not():
