@@ -508,6 +508,22 @@ class TestScenes:
         bench.log('Active')
         assert manager.active == {'effort_controller'}
 
+    def test_somebody_is_quicker_than_autostart(self, bench):
+        bench.start(controller_manager_timeout=20.0)
+        bench.log('Waiting for the controller manager')
+        request = ChangeState.Request()
+        request.transition.id = Transition.TRANSITION_CONFIGURE
+        client = bench.network.node.create_client(ChangeState, f'{CONTROLLER}/change_state')
+        bench.expect(client.service_is_ready)
+        answer = client.call_async(request)
+        bench.network.spin(0.5)
+        bench.manage(effort_controller())
+        bench.log('joints commanded')
+        bench.network.spin(0.5)  # in which autostart finds the manager too
+        assert bench.process.exit_code() is None, bench.process.said()
+        assert bench.state() == State.PRIMARY_STATE_INACTIVE
+        assert not answer.done() or answer.result().success
+
     @pytest.mark.parametrize(('controller', 'parameters', 'complaint'), [
         ({'name': 'other'}, {}, "has no controller 'effort_controller'; it has 'other'"),
         ({'state': 'unconfigured'}, {}, "'effort_controller' is unconfigured"),

@@ -20,7 +20,7 @@ from opspace_control.ros.endpoints import Endpoints
 from opspace_control.ros.executor import run
 from opspace_control.ros.grasp_blocks import make_grasp, read_payload
 from opspace_control.ros.handover import Handover
-from opspace_control.ros.lifecycle import refuse_impossible_transitions
+from opspace_control.ros.lifecycle import is_unconfigured, refuse_impossible_transitions
 from opspace_control.ros.parameters import NodeParameters
 from opspace_control.ros.qos import NEWEST
 from opspace_control.ros.task_blocks import check_task
@@ -85,6 +85,8 @@ class ControllerNode(LifecycleNode):
         when_there(self, self._manager, self._begin)
 
     def _begin(self):
+        if not is_unconfigured(self):
+            return  # somebody has been quicker, and goes on by himself
         if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
             raise RosInterfaceError('The controller cannot start.',
                                     cure='The reason is in the log.')

@@ -2,6 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What rclpy's lifecycle node leaves to us."""
 
+from lifecycle_msgs.msg import State
+
+
+def is_unconfigured(node):
+    """Return whether nobody has configured a LifecycleNode yet."""
+    return node._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED
+
 
 def refuse_impossible_transitions(node):
     """
