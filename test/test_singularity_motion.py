@@ -66,25 +66,43 @@ def test_beyond_reach_an_arm_stretches_out_and_stays_still(name, way):
     assert scene.controller.least_eigenvalue == 0.0
 
 
-def test_an_arm_of_talos_stretches_out_beyond_reach_and_the_other_does_not_feel_it():
-    """Seven joints: three pairs of axes come into line, and the arm might swivel for ever."""
+def reach_out(moving, way):
+    """Return a Talos of which only some joints move, its goals, and what its left hand's does."""
     path, hands = robot_file(TALOS), demo_robot('talos').hands
     joints = RobotModel.from_urdf_file(path).dof_names
     tasks = [PoseTask(hand, max_linear_velocity=0.6, max_angular_velocity=1.5) for hand in hands]
     scene = LockStep(path, tasks, start=demo_robot('talos').start, keep_limits=True,
                      world={'joint_friction': False},
-                     locked_joints=[name for name in joints if not name.startswith('arm_')])
+                     locked_joints=[name for name in joints if not name.startswith(moving)])
     goal = tasks[0].pose
-    goal[:3] += (0.3, 0.1, -0.5)
+    goal[:3] += way
     tasks[0].set_target(goal)
     course = scene.run(4.5)
     assert course.limited == 0
     assert (abs(course.velocities) <= 1.01 * scene.model.velocity_limits).all()
     assert (abs(np.diff(course.efforts[1:], axis=0)) <= 0.1 * scene.model.effort_limits).all()
     assert abs(course.velocities[-500:]).max() < 0.06  # rad/s
+    return scene, goal, course
+
+
+def test_an_arm_of_talos_stretches_out_beyond_reach_and_the_other_does_not_feel_it():
+    """Seven joints: three pairs of axes come into line, and the arm might swivel for ever."""
+    _, _, course = reach_out('arm_', (0.3, 0.1, -0.5))
     assert abs(course.errors[:, 1]).max() < 1e-4
     left = np.linalg.norm(course.errors[:, 0, :3], axis=1)
     assert 0.3 < left[-1] < left.min() + 2e-3
+
+
+def test_a_torso_bent_all_the_way_is_none_and_takes_part_again():
+    """The arm is singular because the torso is at its end; not, if the hand can do with less."""
+    scene, goal, course = reach_out(('arm_', 'torso_'), (-0.31, 0.52, -0.1))
+    assert 'torso_2_joint' in {held.joint for held in scene.controller.held_joints}
+    assert abs(course.errors[:, 1, :3]).max() < 2e-3
+    goal[:3] -= (-0.31, 0.52, -0.1)
+    next(iter(scene.controller.tasks.values())).set_target(goal)
+    course = scene.run(3.0)
+    assert not scene.controller.held_joints
+    np.testing.assert_allclose(course.errors[-1], 0.0, atol=1e-3)
 
 
 @pytest.mark.parametrize(('name', 'start', 'way'), [

@@ -8,6 +8,7 @@ itself go back within its limits is let go of, starting from what was held a cyc
 """
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.control.ends import let_go_of_ends
 from opspace_control.control.held_rows import (
     ADVISED,
     BORNE,
@@ -25,9 +26,11 @@ from opspace_control.control.held_rows import (
     TORQUES,
     WISH,
     decompose_rows,
+    held_by,
     hold_joints,
     leave_to_constraints,
     solve_rows,
+    take_off_held,
 )
 from opspace_control.control.modes import bear_leads
 from opspace_control.control.pushes import answer_pushes, bear_motion, bear_pushes, push_links
@@ -104,13 +107,6 @@ def insist(constrained, levels, rows, squares, coupling, held, pull):
 
 
 @inlined
-def held_by(limits, w):
-    """Return which dof row w holds, and at a limit of which kind."""
-    row = limits[w // 2].row[w % 2]
-    return row // 2, row % 2
-
-
-@inlined
 def let_go_of(limits, effort_limits, vectors, count, a, tau):
     """
     Let go of the joint that would best go back within its limits by itself; return whether.
@@ -122,6 +118,8 @@ def let_go_of(limits, effort_limits, vectors, count, a, tau):
     for w in range(count):
         k, kind = held_by(limits, w)
         if kind == MOTION:
+            if limits[k].stands:
+                continue
             sign = limits[k].motion
             inside = (limits[k].greatest if sign > 0 else limits[k].least) - a[k]
         else:
@@ -176,25 +174,6 @@ def take_hold(nodes, limits, effort_limits, both, a, tau):
         if limit.motion == side:
             limit.motion = 0
     return True
-
-
-@inlined
-def take_off_held(exactly, count, constrained, room, wanted, mobility, L, force):
-    """Take what holds joints off what is wanted and off the mobility of the tasks."""
-    coupling, vectors, column = room[COUPLING], room[NUMBERS], room[NUMBERS, COLUMN, :count]
-    for c in range(wanted.size):
-        force[c] = wanted[c]
-        if c < constrained:
-            continue
-        for w in range(count):
-            column[w] = coupling[w, c]
-        solve_rows(exactly, count, room, column)
-        for w in range(count):
-            force[c] -= vectors[WISH, w] * column[w]
-        for r in range(c, wanted.size):
-            L[r, c] = mobility[r - constrained, c - constrained]
-            for w in range(count):
-                L[r, c] -= coupling[w, r] * column[w]
 
 
 @inlined
@@ -258,12 +237,10 @@ def resolve_within_limits(
     both = constrained == 0 and not cycle.yields
     forget_unfit(nodes, limits, both)
     bear_motion(nodes, states, a_null, joint_force, tau_null)
-    bear_leads(robot, joint_force, pull, tau_null)
-    moving_forces(rows, constrained, push)
-    miss(constrained, rows, Lambda_inverse, push, rows[LOST])
+    bear_leads(robot, tau_null)
     for solution in range(_SOLUTIONS):
-        count = hold_joints(nodes, states, limits, effort_limits, a_led, tau_null, K, felt,
-                            torques, coupling, room[OWN_MOBILITY], vectors)
+        count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_null, K,
+                            felt, torques, coupling, room[OWN_MOBILITY], vectors)
         if constrained > 0:
             leave_to_constraints(
                 cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L],
@@ -293,7 +270,8 @@ def resolve_within_limits(
                 continue
         if cycle.solutions == _SOLUTIONS or not take_hold(
                 nodes, limits, effort_limits, both, a, tau):
-            return
+            break
+    let_go_of_ends(limits, cycle.held, 2 * cycle.solutions < _SOLUTIONS, room)
 
 
 @rare

@@ -11,15 +11,24 @@ import numpy as np
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.control.active_limits import (
     add_holding,
+    miss,
     moving_forces,
     resolve_within_limits,
 )
+from opspace_control.control.ends import find_ends, lead_between_ends
 from opspace_control.control.fingertip_law import lead_effectors
 from opspace_control.control.held_rows import FEELING, LEADING, keep_feelings
 from opspace_control.control.limit_check import let_go_of_joints, note_efforts, within_limits
 from opspace_control.control.limit_law import bound_posture
 from opspace_control.control.limits import limit_efforts
-from opspace_control.control.modes import MOVED, hand_over, see_wants, take_back
+from opspace_control.control.modes import (
+    MOVED,
+    add_keepers,
+    forget_leads,
+    hand_over,
+    see_wants,
+    take_back,
+)
 from opspace_control.control.pushes import answer_pushes, push_links
 from opspace_control.control.relief import relieve_drives
 from opspace_control.control.singularity import nudge
@@ -29,6 +38,7 @@ from opspace_control.control.stack import (
     FACTOR_Q,
     FORCE,
     GRAM_Q,
+    LOST,
     SCALE,
     SPARE,
     VECTORS,
@@ -79,6 +89,7 @@ CYCLE = np.dtype([
     ('held', np.int64),                  # how many limits hold joints
     ('solutions', np.int64),             # of the stack, that it took to find out which
     ('leads', np.bool_),                 # whether directions near singularities are led
+    ('ends', np.int64),                  # how many joints these have to do without, at their ends
     ('led', np.bool_),                   # whether any has been in this cycle
     ('stuck', np.bool_),                 # whether one was all but lost at the last cycle
     ('R', np.float64, (3, 3)),           # scratch from here on
@@ -272,18 +283,21 @@ def limited_cycle(
     demand_posture(nodes, dofs, posture, q, v, a_null)
     if cycle.stuck:
         nudge(nodes, a_null)
-    cycle.leads = cycle.kept > 0.0 and held == 0 and not cycle.yields
-    cycle.led = cycle.stuck = False
     if cycle.kept > 0.0:
-        bound_posture(nodes, limits, cycle.kept, cycle.return_rate, cycle.approach_rate, q, v,
-                      a_null)
+        bound_posture(nodes, dofs, limits, cycle.led, cycle.kept, cycle.return_rate,
+                      cycle.approach_rate, q, v, a_null)
+    leads = cycle.kept > 0.0 and held == 0 and not cycle.yields
+    between_ends = find_ends(limits, v) and leads
+    cycle.leads, cycle.ends = leads and not between_ends, 0
+    cycle.led = cycle.stuck = False
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, room[FEELING], q, v)
-    if cycle.leads:
+    if leads:
         see_wants(points, tasks, joint_tasks, v, room[LEADING])
+        forget_leads(room[LEADING], rows.shape[1])
     robot = (cycle, room[LEADING], nodes, states, supports, points, tasks, limits, dofs, v, a_null,
-             rows[SCALE])
+             rows[SCALE], room)
     resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse,
                   robot)
     cycle.held = cycle.solutions = 0
@@ -293,7 +307,11 @@ def limited_cycle(
         answer_pushes(nodes, states, joint_force, a_null, a_task)
         if not within_limits(nodes, limits, a_task):
             a_led = room[LEADING, MOVED, :v.size]
-            hand_over(robot, Lambda_inverse, rows[WANTED], rows[FORCE], a_led)
+            miss(held, rows, Lambda_inverse, rows[SPARE], rows[LOST])
+            if between_ends:
+                lead_between_ends(cycle, nodes, states, levels, held, limits, effort_limits, a_null,
+                                  room, rows, squares, orders, Lambda_inverse, robot)
+            hand_over(robot, Lambda_inverse, rows[WANTED], rows[LOST], rows[FORCE], a_led)
             resolve_within_limits(
                 cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
                 a_null, a_led, a_task, joint_force, tau, room, rows, squares, orders,
@@ -308,6 +326,7 @@ def limited_cycle(
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
+        add_keepers(room[LEADING], tau)
     elif cycle.kept > 0.0 and held == 0 and not cycle.yields:
         note_efforts(nodes, limits, effort_limits, tau)
     relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,

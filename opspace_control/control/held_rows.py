@@ -11,11 +11,9 @@ answers to it is the acceleration of joint k alone.
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.modes import LEADS
 from opspace_control.control.release import decompose_level, solve_level
 from opspace_control.control.semidefinite import solve_semidefinite
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
-from opspace_control.dynamics.workspace import poisoned
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import dot
 
@@ -27,19 +25,12 @@ _THRESHOLD = 1e-5
 # joint, the joint forces of the motion advised.
 WISH, MOBILITY, MEASURE, SCALING, HOLDING, GAINS, COLUMN, WORK, ADVISED = range(9)
 # Planes of memory: what joints feel of the stack, and of the rows here; the joint forces of their
-# units, what constraints bear of these, their coupling with the stack and with each other; two of
-# scratch; the numbers; and what directions near singularities are led by.
-(FEELING, FELT, TORQUES, BORNE, COUPLING, OWN_MOBILITY, FACTORED, ROTATION, NUMBERS,
- LEADING) = range(10)
-_PLANES = 10
-
-
-def limit_room(nodes, dofs, rows):
-    """Return the memory of `resolve_within_limits`: planes for so many joints and rows."""
-    side = max(nodes.size, 2 * dofs, rows, LEADS)
-    room = poisoned((_PLANES, side, side))
-    room[FEELING] = 0.0
-    return room
+# units, what constraints bear of these, their coupling with the stack and with each other, and the
+# forces that hold against those of the stack; two of scratch; the numbers; and what directions near
+# singularities are led by.
+(FEELING, FELT, TORQUES, BORNE, COUPLING, OWN_MOBILITY, AGAINST, FACTORED, ROTATION, NUMBERS,
+ LEADING) = range(11)
+PLANES = 11
 
 
 @inlined
@@ -104,16 +95,27 @@ def feel_acceleration(nodes, node, states, felt, torque):
         i = nodes[i].parent
 
 
+@inlined
+def held_by(limits, w):
+    """Return which dof row w holds, and at a limit of which kind."""
+    row = limits[w // 2].row[w % 2]
+    return row // 2, row % 2
+
+
 @rare
-def hold_joints(nodes, states, limits, effort_limits, a_null, tau_null, K, felt, torques, coupling,
-                own, vectors):
-    """Write the rows of all joints that are held, their mobility and what is wanted of them."""
+def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K, felt, torques,
+                coupling, own, vectors):
+    """
+    Write the rows of joints that are held, their mobility and what is wanted of them.
+
+    Of all of them, or only of those that stand at their ends.
+    """
     count = 0
     for k in range(limits.size):
         limit = limits[k]
         for kind in range(2):
             sign = limit.motion if kind == MOTION else limit.effort
-            if sign == 0:
+            if sign == 0 or (ends and (kind == EFFORT or not limit.stands)):
                 continue
             limits[count // 2].row[count % 2] = 2 * k + kind
             if kind == MOTION:
@@ -177,6 +179,26 @@ def decompose_rows(count, room):
     return count == 0 or decompose_level(
         room[OWN_MOBILITY], 0, vectors[SCALING, :count], _THRESHOLD, _THRESHOLD,
         room[FACTORED], room[ROTATION], vectors[GAINS, :count], vectors[WORK, :count]) > 0.0
+
+
+@rare
+def take_off_held(exactly, count, constrained, room, wanted, mobility, L, force):
+    """Take what holds joints off what is wanted and off the mobility of the tasks."""
+    coupling, wish = room[COUPLING], room[NUMBERS, WISH]
+    for c in range(wanted.size):
+        force[c] = wanted[c]
+        if c < constrained:
+            continue
+        against = room[AGAINST, c, :count]
+        for w in range(count):
+            against[w] = coupling[w, c]
+        solve_rows(exactly, count, room, against)
+        for w in range(count):
+            force[c] -= wish[w] * against[w]
+        for r in range(c, wanted.size):
+            L[r, c] = mobility[r - constrained, c - constrained]
+            for w in range(count):
+                L[r, c] -= coupling[w, r] * against[w]
 
 
 @rare

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits of joints that a controller's cycle keeps, and how they change."""
 
-from opspace_control.control.held_rows import limit_room
+from opspace_control.control.held_rows import FEELING, PLANES
 from opspace_control.control.joint_limits import JointLimits
+from opspace_control.control.modes import LEADS
+from opspace_control.dynamics.workspace import poisoned
 from opspace_control.errors import ControlError
 
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
@@ -46,7 +48,7 @@ class KeptLimits:
     def __init__(self, limits, model, nodes, cycle, rows):
         self._model, self._nodes, self._cycle = model, nodes, cycle
         self.records = self._checked(limits).records(nodes)
-        self.room = limit_room(nodes, model.nv, rows)
+        self.room = _room(nodes, model.nv, rows)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
             f'limits.{name}': cycle[name] for name in _OF_ALL}
         self.set(limits)
@@ -65,3 +67,11 @@ class KeptLimits:
             raise ControlError(f'limits = {limits!r} cannot be used.',
                                cure='Give JointLimits(model) of the same model.')
         return limits
+
+
+def _room(nodes, dofs, rows):
+    """Return the memory of the limits: planes for so many joints and rows."""
+    side = max(nodes.size, 2 * dofs, rows, LEADS)
+    room = poisoned((PLANES, side, side))
+    room[FEELING] = 0.0
+    return room

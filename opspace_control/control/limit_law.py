@@ -35,6 +35,7 @@ LIMIT = np.dtype([
     ('reason', np.int64, (2,)),     # what bounds them: REASONS of the least, of the greatest
     ('motion', np.int64),           # 1, -1: held at the greatest, least acceleration; 0: free
     ('effort', np.int64),           # 1, -1: held at the greatest, least effort; 0: free
+    ('stands', np.bool_),           # at its end: directions near singularities do without it
     ('freed', np.int64, (2,)),      # how often it has been let go of in this cycle, by kind
     ('row', np.int64, (2,)),        # memory of which joints are held by which rows
 ], align=True)
@@ -104,11 +105,13 @@ def runs_free(limit, q, v):
 
 
 @called
-def bound_posture(nodes, limits, kept, rate, approach, q, v, a):
+def bound_posture(nodes, dofs, limits, led, kept, rate, approach, q, v, a):
     """
     Work out what the limits allow, and make the accelerations that the posture asks for that.
 
-    Bounds are wider by ``a (1/kept² − 1)`` while ``kept`` is on its way between 0 and 1.
+    Bounds are wider by ``a (1/kept² − 1)`` while ``kept`` is on its way between 0 and 1. A posture
+    that cannot be had pulls for good, and what is cut to a bound damps nothing: so while directions
+    are ``led`` it is the pull alone that is cut first, and the damping comes on top.
     """
     wider = 1.0 / (kept * kept) - 1.0
     for k in range(limits.size):
@@ -124,4 +127,8 @@ def bound_posture(nodes, limits, kept, rate, approach, q, v, a):
             limit.least -= wider * limit.acceleration
             limit.greatest += wider * limit.acceleration
         if nodes[limit.node].status == ACTIVE:
+            if led:
+                damping = dofs[k].kd * v[k]
+                pull = min(max(a[k] + damping, -limit.acceleration), limit.acceleration)
+                a[k] = pull - damping
             a[k] = min(max(a[k], limit.least), limit.greatest)

@@ -10,7 +10,8 @@ what keeps the tasks above where they are, takes joint forces h, and makes the j
 
 import math
 
-from opspace_control.compiled import called, rare
+from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.held_rows import AGAINST, COUPLING, TORQUES
 from opspace_control.control.pushes import answer_pushes, bear_pushes, push_links
 from opspace_control.dynamics.center_of_mass import move_center
 from opspace_control.dynamics.kinematics import move_in_other, move_node, move_point
@@ -20,10 +21,17 @@ from opspace_control.dynamics.operational_space_inertia import is_group
 LEAST = 1e-6
 # Numbers a row of the stack: what it wants, of `see_wants`; a direction, and its wrench; the sum of
 # those that lead directions, and what these take off the tasks. Then numbers a joint: forces, h, w,
-# and zeros; and six of scratch.
+# and zeros; and six of scratch; and what keeps joints at their ends against what leads.
 (PULL, STIFF, DAMP, LED, DIRECTION, MODE, LEADER, TAKEN, FORCES, BORNE, MOVED, ZEROS,
- WRENCH) = range(13)
-LEADS = 13
+ WRENCH, KEEPER) = range(14)
+LEADS = 14
+
+
+@called
+def forget_leads(leads, size):
+    """Lead nothing yet in so many rows."""
+    for r in range(size):
+        leads[LEADER, r] = leads[TAKEN, r] = 0.0
 
 
 @called
@@ -34,8 +42,6 @@ def see_wants(points, tasks, joint_tasks, v, leads):
     ``DAMP`` is its rate, 1/s; ``STIFF`` the stiffness, 1/s², at least that for which the damping is
     critical; ``LED`` the part of the row that is motion control, and damped.
     """
-    for r in range(6 * points.size):
-        leads[LEADER, r] = leads[TAKEN, r] = 0.0
     for e in range(points.size):
         point = points[e]
         if is_group(point):
@@ -63,11 +69,43 @@ def see_wants(points, tasks, joint_tasks, v, leads):
             leads[LED, k] = led
 
 
+@inlined
+def hold_against(room, w, push):
+    """Return the force that holds one of the joints at their ends against forces of the stack."""
+    t = 0.0
+    for r in range(push.size):
+        t -= room[AGAINST, r, w] * push[r]
+    return t
+
+
+@rare
+def keep_at_ends(robot, push):
+    """Write the joint forces that keep joints at their ends against forces of the stack."""
+    cycle, keeper, room = robot[0], robot[1][KEEPER], robot[12]
+    dofs = robot[8].size
+    for k in range(dofs):
+        keeper[k] = 0.0
+    for w in range(cycle.ends):
+        t = hold_against(room, w, push)
+        for k in range(dofs):
+            keeper[k] += t * room[TORQUES, w, k]
+
+
+@rare
+def push_leading(robot, push):
+    """Put forces of the stack on links and joints, with what keeps joints at their ends."""
+    leads, nodes, states, supports, points = robot[1:6]
+    force = leads[FORCES, :robot[8].size]
+    push_links(nodes, states, points, supports, push, force, leads[WRENCH])
+    keep_at_ends(robot, push)
+    for k in range(force.size):
+        force[k] += leads[KEEPER, k]
+
+
 @rare
 def push_mode(robot, L, levels, level):
-    """Put the wrench of a direction on the links, with what keeps tasks above where they are."""
-    leads, nodes, states, supports, points = robot[1:6]
-    push, force = leads[MODE], leads[FORCES, :robot[8].size]
+    """Push along a direction, with what keeps tasks above where they are."""
+    push = robot[1][MODE, :robot[11].size]
     end = levels[level + 1]
     for r in range(end, push.size):
         push[r] = 0.0
@@ -76,7 +114,7 @@ def push_mode(robot, L, levels, level):
             push[r] = 0.0
             for j in range(levels[upper + 1], end):
                 push[r] -= L[r, j] * push[j]
-    push_links(nodes, states, points, supports, push, force, leads[WRENCH])
+    push_leading(robot, push)
 
 
 @rare
@@ -162,37 +200,42 @@ def weigh(leads, which, mode, first):
 
 
 @rare
-def bear_leads(robot, force, wrench, tau):
-    """Add the joint forces (nv,) of what leads directions; ``force`` (nv,), ``wrench`` scratch."""
-    cycle, leads, nodes, states, supports, points = robot[:6]
-    if cycle.led:
-        push_links(nodes, states, points, supports, leads[LEADER], force, wrench)
-        bear_pushes(nodes, states, force, tau)
+def bear_leads(robot, tau):
+    """Add the joint forces of what leads directions to tau (nv,)."""
+    leads, nodes, states = robot[1:4]
+    if robot[0].led:
+        push_leading(robot, leads[LEADER, :robot[11].size])
+        bear_pushes(nodes, states, leads[FORCES, :tau.size], tau)
 
 
 @rare
-def hand_over(robot, mobility, wanted, forces, a_led):
+def hand_over(robot, mobility, wanted, missing, forces, a_led):
     """
     Make what leads directions a part of the motion advised, ``a_led`` (nv,), instead of the tasks'.
 
-    What is ``wanted`` (k,) of the stack's rows, and its ``forces`` (k,), become what is beyond
-    that; ``mobility`` is Λ⁻¹ as given, lower triangle.
+    What is ``wanted`` (k,) of the stack's rows, what of it is ``missing`` in any case, and its
+    ``forces`` (k,), become what is beyond that; ``mobility`` is Λ⁻¹ as given, lower triangle.
     """
-    cycle, leads, nodes, states, supports, points = robot[:6]
-    a_null = robot[10]
+    cycle, leads, nodes, states = robot[:4]
+    a_null, room = robot[10], robot[12]
     cycle.leads = False
     if not cycle.led:
         for k in range(a_led.size):
-            a_led[k] = a_null[k]
+            a_led[k], leads[KEEPER, k] = a_null[k], 0.0
         return
-    leader, force = leads[LEADER], leads[FORCES, :a_led.size]
+    leader = leads[LEADER, :wanted.size]
     for r in range(wanted.size):
         forces[r] -= leader[r]
+        missing[r] -= leads[TAKEN, r]
         wanted[r] -= leads[TAKEN, r]
         for c in range(wanted.size):
             wanted[r] -= mobility[max(r, c), min(r, c)] * leader[c]
-    push_links(nodes, states, points, supports, leader, force, leads[WRENCH])
-    answer_pushes(nodes, states, force, a_null, a_led)
+    for w in range(cycle.ends):
+        t = hold_against(room, w, leader)
+        for r in range(wanted.size):
+            wanted[r] -= t * room[COUPLING, w, r]
+    push_leading(robot, leader)
+    answer_pushes(nodes, states, leads[FORCES, :a_led.size], a_null, a_led)
 
 
 @rare
@@ -201,3 +244,10 @@ def take_back(robot, forces):
     if robot[0].led:
         for r in range(forces.size):
             forces[r] += robot[1][LEADER, r]
+
+
+@inlined
+def add_keepers(leads, tau):
+    """Add what keeps joints at their ends against what leads directions to tau (nv,)."""
+    for k in range(tau.size):
+        tau[k] += leads[KEEPER, k]

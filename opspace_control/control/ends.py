@@ -1,0 +1,105 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Singularities that joints at their ends make.
+
+A joint at an end of its way moves nothing: an arm that is stretched out is singular even if the
+torso, were it not bent all the way, could carry it further. So directions near singularities are
+those of what is left of Λ⁻¹, and the motion w that they are led by leaves these joints at rest.
+"""
+
+from opspace_control.compiled import called, rare
+from opspace_control.control.held_rows import (
+    ADVISED,
+    COLUMN,
+    COUPLING,
+    FEELING,
+    FELT,
+    HOLDING,
+    LEADING,
+    MOTION,
+    NUMBERS,
+    OWN_MOBILITY,
+    TORQUES,
+    decompose_rows,
+    held_by,
+    hold_joints,
+    take_off_held,
+)
+from opspace_control.control.limit_law import POSITION
+from opspace_control.control.modes import KEEPER, LEADER, forget_leads, keep_at_ends
+from opspace_control.control.stack import FORCE, WANTED, L, resolve_tasks
+
+# A joint that goes slower than this part of its greatest velocity stands. While it still comes to
+# its end it can be led away from there.
+_STILL = 0.01
+
+
+@called
+def find_ends(limits, v):
+    """Find the joints that stand at an end of their way, held there; return whether any does."""
+    found = False
+    for k in range(limits.size):
+        limit = limits[k]
+        limit.stands = (limit.motion != 0 and limit.reason[(1 + limit.motion) // 2] == POSITION
+                        and abs(v[k]) <= _STILL * limit.velocity)
+        found = found or limit.stands
+    return found
+
+
+@called
+def leave_ends(limits, led, keeper):
+    """Let joints at their ends that are led away from there take part; return whether any is."""
+    found = False
+    for k in range(limits.size):
+        if limits[k].stands and (not led or limits[k].motion * keeper[k] > 0.0):
+            limits[k].stands, found = False, True
+    return found and led
+
+
+@rare
+def lead_between_ends(
+        cycle, nodes, states, levels, constrained, limits, effort_limits, a_null, room, rows,
+        squares, orders, Lambda_inverse, robot):
+    """
+    Resolve the stack without joints that stand at their ends, and lead what is lost then.
+
+    Ends hold on one side only: a joint that would have to be pulled to its end against what leads
+    takes part after all. What holds the others against all forces of the stack stays in ``room``
+    for `push_leading`. If nothing is led, no joint is said to stand at its end.
+    """
+    size, leads = rows.shape[1], room[LEADING]
+    cycle.leads = True
+    while True:
+        cycle.led = False
+        forget_leads(leads, size)
+        cycle.ends = hold_joints(
+            nodes, states, limits, cycle.leads, effort_limits, a_null, room[NUMBERS, ADVISED],
+            room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
+            room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
+            room[NUMBERS])
+        take_off_held(decompose_rows(cycle.ends, room), cycle.ends, constrained, room,
+                 rows[WANTED], Lambda_inverse, squares[L], rows[FORCE])
+        resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
+        if cycle.led:
+            keep_at_ends(robot, leads[LEADER, :size])
+        if not leave_ends(limits, cycle.led, leads[KEEPER]):
+            return
+
+
+@called
+def let_go_of_ends(limits, count, settled, room):
+    """
+    Let go, for the cycles to come, of joints at their ends that would go back by themselves.
+
+    While directions are led without them this is no matter of one cycle: what leads would be
+    another. They have to be pulled to their ends both by what tasks insist on, as `let_go_of` has
+    it, which is known while ``settled``, and by all that moves them in fact.
+    """
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        limit = limits[k]
+        if settled and kind == MOTION and limit.stands:
+            force = room[NUMBERS, HOLDING, w] + room[LEADING, KEEPER, k]
+            if limit.motion * force > 0.0 and limit.motion * room[NUMBERS, COLUMN, w] > 0.0:
+                limit.motion = 0
