@@ -78,8 +78,9 @@ def lead_between_ends(
             room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
             room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
             room[NUMBERS])
-        take_off_held(decompose_rows(cycle.ends, room), cycle.ends, constrained, room,
-                 rows[WANTED], Lambda_inverse, squares[L], rows[FORCE])
+        exactly = decompose_rows(cycle.ends, room)
+        take_off_held(exactly, cycle.ends, constrained, room, rows[WANTED], Lambda_inverse,
+                      squares[L], rows[FORCE])
         resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
         if cycle.led:
             keep_at_ends(robot, leads[LEADER, :size])
