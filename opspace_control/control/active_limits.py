@@ -8,7 +8,6 @@ itself go back within its limits is let go of, starting from what was held a cyc
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.ends import let_go_of_ends
 from opspace_control.control.held_rows import (
     ADVISED,
     BORNE,
@@ -54,7 +53,7 @@ from opspace_control.control.stack import (
 from opspace_control.model.nodes import ACTIVE
 
 # Of one cycle; in the second half no joint is let go of any more.
-_SOLUTIONS = 16
+SOLUTIONS = 16
 # By how much more than its motion a task wants what it has not got, without unit.
 _INSISTENCE = 100.0
 ROUNDING = 1e-7  # without unit
@@ -217,6 +216,17 @@ def find_pulls(exactly, count, room, pull, held, column):
 
 
 @rare
+def resolve_held(cycle, constrained, levels, count, room, rows, squares, orders, Lambda_inverse,
+                 robot):
+    """Resolve what joints that are held leave of the stack; return whether they all can be."""
+    exactly = decompose_rows(count, room)
+    take_off_held(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
+                  rows[FORCE])
+    resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
+    return exactly
+
+
+@rare
 def resolve_within_limits(
         cycle, nodes, states, points, supports, levels, constrained, limits, effort_limits,
         a_null, a_led, a, joint_force, tau, room, rows, squares, orders, Lambda_inverse, robot):
@@ -238,7 +248,7 @@ def resolve_within_limits(
     forget_unfit(nodes, limits, both)
     bear_motion(nodes, states, a_null, joint_force, tau_null)
     bear_leads(robot, tau_null)
-    for solution in range(_SOLUTIONS):
+    for solution in range(SOLUTIONS):
         count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_null, K,
                             felt, torques, coupling, room[OWN_MOBILITY], vectors)
         if constrained > 0:
@@ -246,10 +256,8 @@ def resolve_within_limits(
                 cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L],
                 squares[GRAM_L], orders[0], rows[HELD], rows[WANTED], push, room)
         held, column = vectors[HOLDING, :count], vectors[COLUMN, :count]
-        exactly = decompose_rows(count, room)
-        take_off_held(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
-                      rows[FORCE])
-        resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
+        exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
+                               Lambda_inverse, robot)
         moving_forces(rows, constrained, push)
         find_forces(exactly, count, constrained, room, reaction, push, held)
         push_links(nodes, states, points, supports, push, joint_force, pull)
@@ -264,14 +272,13 @@ def resolve_within_limits(
         miss(constrained, rows, Lambda_inverse, push, rows[MISSED])
         insist(constrained, levels, rows, squares, coupling, held, pull)
         cycle.solutions, cycle.held = solution + 1, count
-        if 2 * cycle.solutions < _SOLUTIONS:
+        if 2 * cycle.solutions < SOLUTIONS:
             find_pulls(exactly, count, room, pull, held, column)
             if let_go_of(limits, effort_limits, vectors, count, a, tau):
                 continue
-        if cycle.solutions == _SOLUTIONS or not take_hold(
+        if cycle.solutions == SOLUTIONS or not take_hold(
                 nodes, limits, effort_limits, both, a, tau):
-            break
-    let_go_of_ends(limits, cycle.held, 2 * cycle.solutions < _SOLUTIONS, room)
+            return
 
 
 @rare

@@ -15,7 +15,7 @@ from opspace_control.control.active_limits import (
     moving_forces,
     resolve_within_limits,
 )
-from opspace_control.control.ends import find_ends, lead_between_ends
+from opspace_control.control.ends import find_ends, lead_between_ends, let_go_of_ends
 from opspace_control.control.fingertip_law import lead_effectors
 from opspace_control.control.held_rows import FEELING, LEADING, keep_feelings
 from opspace_control.control.limit_check import let_go_of_joints, note_efforts, within_limits
@@ -316,6 +316,7 @@ def limited_cycle(
                 cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
                 a_null, a_led, a_task, joint_force, tau, room, rows, squares, orders,
                 Lambda_inverse, robot)
+            let_go_of_ends(cycle, limits, room)
             take_back(robot, rows[FORCE])
             if cycle.led:
                 cycle.least_eigenvalue = 0.0

@@ -9,6 +9,7 @@ those of what is left of Λ⁻¹, and the motion w that they are led by leaves t
 """
 
 from opspace_control.compiled import called, rare
+from opspace_control.control.active_limits import SOLUTIONS, resolve_held
 from opspace_control.control.held_rows import (
     ADVISED,
     COLUMN,
@@ -21,14 +22,11 @@ from opspace_control.control.held_rows import (
     NUMBERS,
     OWN_MOBILITY,
     TORQUES,
-    decompose_rows,
     held_by,
     hold_joints,
-    take_off_held,
 )
 from opspace_control.control.limit_law import POSITION
 from opspace_control.control.modes import KEEPER, LEADER, forget_leads, keep_at_ends
-from opspace_control.control.stack import FORCE, WANTED, L, resolve_tasks
 
 # A joint that goes slower than this part of its greatest velocity stands. While it still comes to
 # its end it can be led away from there.
@@ -78,10 +76,8 @@ def lead_between_ends(
             room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
             room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
             room[NUMBERS])
-        exactly = decompose_rows(cycle.ends, room)
-        take_off_held(exactly, cycle.ends, constrained, room, rows[WANTED], Lambda_inverse,
-                      squares[L], rows[FORCE])
-        resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
+        resolve_held(cycle, constrained, levels, cycle.ends, room, rows, squares, orders,
+                     Lambda_inverse, robot)
         if cycle.led:
             keep_at_ends(robot, leads[LEADER, :size])
         if not leave_ends(limits, cycle.led, leads[KEEPER]):
@@ -89,18 +85,20 @@ def lead_between_ends(
 
 
 @called
-def let_go_of_ends(limits, count, settled, room):
+def let_go_of_ends(cycle, limits, room):
     """
     Let go, for the cycles to come, of joints at their ends that would go back by themselves.
 
     While directions are led without them this is no matter of one cycle: what leads would be
     another. They have to be pulled to their ends both by what tasks insist on, as `let_go_of` has
-    it, which is known while ``settled``, and by all that moves them in fact.
+    it, and by all that moves them in fact.
     """
-    for w in range(count):
+    if 2 * cycle.solutions >= SOLUTIONS:
+        return
+    for w in range(cycle.held):
         k, kind = held_by(limits, w)
         limit = limits[k]
-        if settled and kind == MOTION and limit.stands:
+        if kind == MOTION and limit.stands:
             force = room[NUMBERS, HOLDING, w] + room[LEADING, KEEPER, k]
             if limit.motion * force > 0.0 and limit.motion * room[NUMBERS, COLUMN, w] > 0.0:
                 limit.motion = 0
