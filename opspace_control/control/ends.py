@@ -35,23 +35,30 @@ _STILL = 0.01
 
 @called
 def find_ends(limits, v):
-    """Find the joints that stand at an end of their way, held there; return whether any does."""
+    """
+    Find the joints that stand at an end of their way, held there; return whether any does.
+
+    Not those that something leads away from there, until they have been let go of: else what leads
+    would be another at each cycle.
+    """
     found = False
     for k in range(limits.size):
         limit = limits[k]
+        limit.led_off = limit.led_off and limit.motion != 0
         limit.stands = (limit.motion != 0 and limit.reason[(1 + limit.motion) // 2] == POSITION
-                        and abs(v[k]) <= _STILL * limit.velocity)
+                        and abs(v[k]) <= _STILL * limit.velocity and not limit.led_off)
         found = found or limit.stands
     return found
 
 
 @called
 def leave_ends(limits, led, keeper):
-    """Let joints at their ends that are led away from there take part; return whether any is."""
+    """Let joints at their ends that are led away from there take part; return whether any does."""
     found = False
     for k in range(limits.size):
+        limits[k].led_off = limits[k].led_off and led
         if limits[k].stands and (not led or limits[k].motion * keeper[k] > 0.0):
-            limits[k].stands, found = False, True
+            limits[k].stands, limits[k].led_off, found = False, led, True
     return found and led
 
 
