@@ -157,7 +157,8 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
         rest *= 1.0 - beyond
         brake = turn_mode(robot, end, c, v) / c * math.copysign(1.0, rate)
         # Where w turns quickly s may stay while the joints swing: η has to be braked all the same.
-        brake = max(brake, 0.5 * abs(rate))
+        # Nor is more than four times as much any use, where others share the direction.
+        brake = min(max(brake, 0.5 * abs(rate)), 4.0 * abs(rate))
         rate += beyond * (math.copysign(brake, rate) - rate)
     way = way_to_goal(e, s, c, leaning, threshold)
     speed = min(stiffness / kd * abs(way), fastest)
