@@ -23,7 +23,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.control.constraint import Constraint
+from opspace_control.control.constraints.constraint import Constraint
 
 _GAINS = {'kp': 100.0, 'kd': 20.0}
 _POSTURE = {'kp': 25.0, 'kd': 10.0}

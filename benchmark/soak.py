@@ -25,10 +25,10 @@ from soak_user import User
 from opspace_control.cli.environment import own_domain, private_environment
 from opspace_control.cli.processes import Process
 from opspace_control.cli.robots import demo_robot
-from opspace_control.control.envelope import LONGEST_STEP
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.joints import command_joints
+from opspace_control.ros.parameters.joints import command_joints
+from opspace_control.safety.envelope import LONGEST_STEP
 
 _EFFORT_RATE = 20.0  # 1/s
 _PATIENCE = 120.0    # s, for a controller that has to compile on a busy machine

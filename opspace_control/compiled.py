@@ -33,7 +33,7 @@ _PART = {'pipeline_class': PartCompiler, 'no_cpython_wrapper': True, 'no_cfunc_w
 _PATIENCE, _LOOK = 120.0, 0.05  # s
 
 _PACKAGE = Path(__file__).parent
-_COMPILED_ROOMS = ('spatial', 'model', 'dynamics', 'tasks', 'control')
+_COMPILED_ROOMS = ('spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def cache_directory():
     """
     digest = hashlib.sha256()
     for source in (Path(__file__), *(
-            path for room in _COMPILED_ROOMS for path in sorted((_PACKAGE / room).glob('*.py')))):
+            path for room in _COMPILED_ROOMS for path in sorted((_PACKAGE / room).rglob('*.py')))):
         digest.update(source.read_bytes())
     root = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(
         os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'opspace_control')

@@ -15,8 +15,8 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.control.ramps import Ramps
 from opspace_control.dynamics import VirtualLinkage
+from opspace_control.safety.ramps import Ramps
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix

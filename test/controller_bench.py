@@ -26,7 +26,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.ros.conversions import fill_pose
+from opspace_control.ros.middleware.conversions import fill_pose
 
 ROBOT = robot_text('dual_arm')
 MODEL = RobotModel.from_urdf(ROBOT)

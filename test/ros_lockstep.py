@@ -17,8 +17,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control.model import KinematicTree
-from opspace_control.ros.conversions import fill_pose, fill_twist
-from opspace_control.ros.joints import command_joints
+from opspace_control.ros.middleware.conversions import fill_pose, fill_twist
+from opspace_control.ros.parameters.joints import command_joints
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.spatial.rotations import matrix_from_quaternion
 

@@ -19,8 +19,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from opspace_control.control.envelope import LONGEST_STEP
-from opspace_control.ros.joints import command_joints
+from opspace_control.ros.parameters.joints import command_joints
+from opspace_control.safety.envelope import LONGEST_STEP
 from opspace_control.simulation import SimulatedRobot
 
 STEP = 0.001  # s

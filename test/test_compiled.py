@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 # Says that it is ready, waits for a word, compiles, and says how often it could not load.
 PROCESS = """
 import numpy as np
-from opspace_control.control.ramps import approach
+from opspace_control.safety.ramps import approach
 print(flush=True)
 input()
 numbers = np.zeros((1, 1))

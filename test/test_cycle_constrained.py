@@ -30,7 +30,7 @@ from opspace_control import (
     RobotModel,
     TaskError,
 )
-from opspace_control.control.constraint import Constraint
+from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.share import share_directory
 

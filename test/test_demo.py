@@ -31,10 +31,10 @@ from opspace_control.cli.showcase.plan import make_plan
 from opspace_control.cli.showcase.record import Record
 from opspace_control.cli.showcase.status import Status
 from opspace_control.model import KinematicTree
-from opspace_control.ros.controller_parameters import table_of
-from opspace_control.ros.parameter_file import refusals
-from opspace_control.ros.robot import apply_gains, make_controller
-from opspace_control.ros.simulator_parameters import INITIAL_POSITION, simulator_table
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.parameter_file import refusals
+from opspace_control.ros.parameters.robot import apply_gains, make_controller
+from opspace_control.ros.parameters.simulator_parameters import INITIAL_POSITION, simulator_table
 from opspace_control.simulation import Box, SimulatedRobot
 
 SECONDS = 20.0

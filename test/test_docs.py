@@ -35,8 +35,8 @@ from opspace_control.cli.main import VERBS
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiments import all_experiments
-from opspace_control.ros.controller_parameters import table_of
-from opspace_control.ros.parameter_file import ParameterFile, refusals
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 
 ROOT = Path(__file__).parents[1]
 DOC, README = ROOT / 'doc', ROOT / 'README.md'

@@ -16,7 +16,7 @@ from opspace_control.cli.showcase.plan import SETTLING
 from opspace_control.cli.showcase.studies import STUDIES
 from opspace_control.cli.showcase.underactuated import UNDERACTUATED
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.joints import command_joints, joint_status
+from opspace_control.ros.parameters.joints import command_joints, joint_status
 from opspace_control.share import share_directory
 
 

@@ -7,7 +7,7 @@ import pytest
 from robots import PR2, TALOS, TIAGO_DUAL, chain, joint, link, robot, robot_file
 
 from opspace_control import PoseTask, RobotModel, RobotState, TaskError
-from opspace_control.control.goal_limits import GoalLimits, GoalPace, reach
+from opspace_control.safety.goal_limits import GoalLimits, GoalPace, reach
 from opspace_control.share import share_directory
 
 

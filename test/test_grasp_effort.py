@@ -7,7 +7,7 @@ import pytest
 from test_grasp import BOX, bench
 
 from opspace_control import ControlError, Grasp
-from opspace_control.control.relief import TEMPER
+from opspace_control.control.grasping.relief import TEMPER
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
 STRONGEST = 2e4

@@ -14,9 +14,9 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.control.ramps import Ramps
 from opspace_control.dynamics import GRAVITY
 from opspace_control.model.mobility import carried_by_joints
+from opspace_control.safety.ramps import Ramps
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
 

@@ -25,9 +25,9 @@ from opspace_control.cli.main import VERBS
 from opspace_control.cli.robots import ROBOTS, demo_robot
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
-from opspace_control.ros import simulator_parameters, watchdog_parameters
-from opspace_control.ros.controller_parameters import table_of
-from opspace_control.ros.parameter_file import ParameterFile, refusals
+from opspace_control.ros.parameters import simulator_parameters, watchdog_parameters
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 from opspace_control.share import share_directory
 
 ROOT = Path(__file__).parents[1]

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from opspace_control.control.limits import limit_efforts
+from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.model.nodes import ACTIVE, LOCKED, NODE, PASSIVE
 
 

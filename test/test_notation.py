@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from opspace_control.control.constraint_law import CONSTRAINT
-from opspace_control.control.cycle import CYCLE
-from opspace_control.control.envelope import GUARD
-from opspace_control.control.grasp_law import GRASP, GRIP
-from opspace_control.control.limit_law import LIMIT
+from opspace_control.control.constraints.constraint_law import CONSTRAINT
+from opspace_control.control.cycle_record import CYCLE
+from opspace_control.control.grasping.grasp_law import GRASP, GRIP
+from opspace_control.control.limits.limit_law import LIMIT
 from opspace_control.dynamics import OperationalSpace
 from opspace_control.dynamics.passive_forces import PASSIVE_DOF
 from opspace_control.dynamics.workspace import NODE_STATE, POINT
 from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
+from opspace_control.safety.envelope import GUARD
 from opspace_control.tasks.force_law import FORCE
 from opspace_control.tasks.impedance_law import SPRING
 from opspace_control.tasks.joint_law import JOINT_TASK

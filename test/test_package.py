@@ -27,7 +27,7 @@ HEADER = ('# Copyright 2026 The opspace_control developers\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
 # Each room may use those before it; the others do not use each other but as said below.
-LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control']
+LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control', 'safety']
 MAY_USE = {
     **{room: set(LAYERS[:i]) for i, room in enumerate(LAYERS)},
     'simulation': set(LAYERS),
@@ -37,6 +37,14 @@ MAY_USE = {
     'cli': {*LAYERS, 'simulation', 'runs', 'ros', 'view'},
 }
 EVERYBODYS = {'errors', 'compiled', 'share'}
+# Likewise for the rooms within a room; what is in none of them may use all.
+INNER = {
+    'control': {'constraints': set(), 'hierarchy': {'constraints'},
+                'grasping': {'constraints', 'hierarchy'}, 'limits': {'hierarchy'}},
+    'ros': {'middleware': set(), 'parameters': {'middleware'},
+            **{room: {'middleware', 'parameters'}
+               for room in ('cycle', 'commands', 'topics', 'simulated', 'clients')}},
+}
 # What a package may import besides the standard library, by room.
 MATHEMATICS = {'numpy', 'numba', 'urdf_parser_py', 'xacro'}
 ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'nav_msgs', 'rcl_interfaces',
@@ -87,6 +95,15 @@ def test_imports_go_one_way(path):
     allowed = MAY_USE[room] | EVERYBODYS | {room}
     used = {name.split('.')[1] for name in imports_of(path) if name.startswith('opspace_control.')}
     assert used - set(opspace_control.__all__) <= allowed
+
+
+@pytest.mark.parametrize('path', [
+    path for room in INNER for path in sorted((PACKAGE / room).glob('*/*.py'))], ids=ids)
+def test_inner_rooms_use_each_other_one_way(path):
+    room, inner = path.parts[-3:-1]
+    used = {name.split('.')[2] for name in imports_of(path)
+            if name.startswith(f'opspace_control.{room}.')}
+    assert used <= INNER[room][inner] | {inner}
 
 
 @pytest.mark.parametrize('path', [path for path in MODULES if room_of(path)], ids=ids)

@@ -17,7 +17,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.control.ramps import Ramps
+from opspace_control.safety.ramps import Ramps
 
 TEXT = (URDF / 'dual_arm.urdf').read_text()
 MODEL = RobotModel.from_urdf(TEXT)

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from opspace_control.control.ramps import Ramps
+from opspace_control.safety.ramps import Ramps
 
 
 @pytest.fixture

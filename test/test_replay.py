@@ -28,9 +28,9 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from viewer import Viewer
 
-from opspace_control.ros.player import PlayerNode
-from opspace_control.ros.qos import LATCHED
-from opspace_control.ros.remote_parameters import RemoteParameters
+from opspace_control.ros.clients.player import PlayerNode
+from opspace_control.ros.clients.remote_parameters import RemoteParameters
+from opspace_control.ros.middleware.qos import LATCHED
 from opspace_control.runs.run import Run
 
 GOAL = '/robot/goal of hand'

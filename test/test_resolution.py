@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from opspace_control.control.release import scale_rows, soften_rows
-from opspace_control.control.resolution import resolve_forces
+from opspace_control.control.hierarchy.release import scale_rows, soften_rows
+from opspace_control.control.hierarchy.resolution import resolve_forces
 
 THRESHOLD = 2.5e-2
 LEAST_MOBILITY = 1e-2  # 1/kg

@@ -10,7 +10,7 @@ import ros_nodes
 from ros_nodes import NEWEST, RELIABLE
 from std_msgs.msg import Float64MultiArray
 
-from opspace_control.ros.command_route import CommandRoute
+from opspace_control.ros.commands.command_route import CommandRoute
 
 COMMAND = Float64MultiArray(data=[1.0, 2.0])
 

@@ -22,8 +22,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control import OperationalSpaceController, RobotModel, RobotState
-from opspace_control.control.envelope import LONGEST_STEP
-from opspace_control.ros.conversions import fill_pose
+from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.safety.envelope import LONGEST_STEP
 
 ROBOT = robot_text('planar_3r')
 MODEL = RobotModel.from_urdf(ROBOT)

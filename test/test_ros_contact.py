@@ -19,7 +19,7 @@ from ros_nodes import CONTROLLER
 from std_srvs.srv import Trigger
 
 from opspace_control import RobotState
-from opspace_control.ros.conversions import fill_wrench, wrench_from_message
+from opspace_control.ros.middleware.conversions import fill_wrench, wrench_from_message
 
 WANTED, GAP = 20.0, 0.01
 ARM = {'robot_description': panda_text(), 'command_joints': list(HOME)}

@@ -26,7 +26,7 @@ from std_msgs.msg import Float64MultiArray
 
 from opspace_control import RobotModel, RobotState
 from opspace_control.cli.processes import wait_until
-from opspace_control.control.envelope import LONGEST_STEP
+from opspace_control.safety.envelope import LONGEST_STEP
 
 ROBOT = robot_text('planar_3r')
 MODEL = RobotModel.from_urdf(ROBOT)

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 
 from opspace_control import RosInterfaceError
 from opspace_control.model import KinematicTree
-from opspace_control.ros.conversions import (
+from opspace_control.ros.middleware.conversions import (
     EffortCommand,
     JointStateReader,
     fill_pose,

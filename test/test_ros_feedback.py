@@ -30,9 +30,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control import CenterOfMassTask, OperationalSpaceController, PostureTask
 from opspace_control.control.split import SOURCES, split_efforts
-from opspace_control.ros.conversions import wrench_from_message
-from opspace_control.ros.feedback import Feedback, add_task_topics
-from opspace_control.ros.frames import Frames
+from opspace_control.ros.middleware.conversions import wrench_from_message
+from opspace_control.ros.topics.feedback import Feedback, add_task_topics
+from opspace_control.ros.topics.frames import Frames
 
 EFFORT_SCALE = 0.5
 

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.robots import demo_robot
-from opspace_control.ros.conversions import fill_pose, pose_from_message
+from opspace_control.ros.middleware.conversions import fill_pose, pose_from_message
 from opspace_control.simulation import SimulatedRobot
 
 ROBOT = demo_robot('free_flyer_3d')

@@ -32,7 +32,7 @@ from opspace_control import (
     PoseTask,
     PostureTask,
 )
-from opspace_control.ros.conversions import fill_wrench, wrench_from_message
+from opspace_control.ros.middleware.conversions import fill_wrench, wrench_from_message
 
 WRENCH = np.array([3.0, -2.0, 1.0, 0.3, 0.2, -0.1])
 TOOL = {'tool_mass': 0.5, 'tool_center': [0.0, 0.0, -0.09]}

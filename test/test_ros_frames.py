@@ -31,9 +31,9 @@ from rclpy.qos import QoSProfile
 from ros_nodes import CONTROLLER, joint_state
 
 from opspace_control import OpspaceError, RobotModel, RobotState
-from opspace_control.ros.conversions import matrix_from_pose
-from opspace_control.ros.frames import Frames
-from opspace_control.ros.qos import TF, TF_STATIC
+from opspace_control.ros.middleware.conversions import matrix_from_pose
+from opspace_control.ros.middleware.qos import TF, TF_STATIC
+from opspace_control.ros.topics.frames import Frames
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
 GOAL = (0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0)

@@ -30,7 +30,7 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from opspace_control import JerkLimits
-from opspace_control.ros.conversions import fill_twist
+from opspace_control.ros.middleware.conversions import fill_twist
 from opspace_control.spatial.rotation_vectors import matrix_from_vector
 from opspace_control.tasks.trajectory import PoseTrajectory
 

@@ -19,7 +19,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from opspace_control.cli.robots import demo_robot
-from opspace_control.ros.conversions import wrench_from_message
+from opspace_control.ros.middleware.conversions import wrench_from_message
 
 ROBOT = ros_nodes.robot_text('dual_arm')
 START = {f'initial_positions.{joint}': value

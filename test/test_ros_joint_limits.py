@@ -7,8 +7,8 @@ import pytest
 
 from opspace_control import OpspaceError
 from opspace_control.control.controller_state import HeldJoint
-from opspace_control.ros.controller_parameters import controller_table
-from opspace_control.ros.robot import apply_gains, make_controller
+from opspace_control.ros.parameters.controller_parameters import controller_table
+from opspace_control.ros.parameters.robot import apply_gains, make_controller
 from opspace_control.share import share_directory
 
 ROBOT = (share_directory() / 'urdf' / 'arm_7r.urdf').read_text()
@@ -63,7 +63,7 @@ def test_rates_that_do_not_go_together_have_a_reason():
 
 
 def test_diagnostics_name_joints_and_what_is_missed():
-    diagnostics = pytest.importorskip('opspace_control.ros.diagnostics')
+    diagnostics = pytest.importorskip('opspace_control.ros.topics.diagnostics')
     held = HeldJoint('elbow', 'position', 1), HeldJoint('wrist', 'effort', -1)
     assert diagnostics.held_in_words(held) == 'elbow (upper position), wrist (lower effort)'
     assert diagnostics.held_in_words(()) == 'none'

@@ -21,8 +21,8 @@ from opspace_control import (
     PoseTask,
     PostureTask,
 )
-from opspace_control.ros.controller_parameters import table_of
-from opspace_control.ros.robot import make_controller
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.robot import make_controller
 
 JOINTS = ['r_elbow', 'torso_yaw', 'r_shoulder_pitch']
 GOAL = {'r_elbow': -1.2, 'torso_yaw': 0.2}

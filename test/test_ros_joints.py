@@ -7,7 +7,7 @@ import robots
 
 from opspace_control import RosInterfaceError
 from opspace_control.model import KinematicTree
-from opspace_control.ros.joints import command_joints, joint_status
+from opspace_control.ros.parameters.joints import command_joints, joint_status
 
 ROBOT = robots.chain('revolute', 'prismatic', 'continuous')
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opspace_control import PoseTask
-from opspace_control.ros.moving_goals import MovingGoals
+from opspace_control.ros.topics.moving_goals import MovingGoals
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 SECOND = 1_000_000_000  # ns

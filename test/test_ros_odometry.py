@@ -14,9 +14,9 @@ import ros_nodes
 from nav_msgs.msg import Odometry
 
 from opspace_control import RobotModel, SafetyError
-from opspace_control.control.trips import ODOM_INVALID, ODOM_TIMEOUT
-from opspace_control.ros.conversions import fill_pose, fill_twist
-from opspace_control.ros.odometry import BaseOdometry
+from opspace_control.ros.cycle.odometry import BaseOdometry
+from opspace_control.ros.middleware.conversions import fill_pose, fill_twist
+from opspace_control.safety.trips import ODOM_INVALID, ODOM_TIMEOUT
 
 ROBOT = ros_nodes.robot_text('humanoid')
 MODEL = RobotModel.from_urdf(ROBOT, floating_base=True)

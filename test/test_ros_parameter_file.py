@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from opspace_control import RosInterfaceError
-from opspace_control.ros.controller_parameters import controller_table
-from opspace_control.ros.parameter_file import ParameterFile, refusals
-from opspace_control.ros.simulator_parameters import NODE as SIMULATOR
+from opspace_control.ros.parameters.controller_parameters import controller_table
+from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
+from opspace_control.ros.parameters.simulator_parameters import NODE as SIMULATOR
 
 ROOT = Path(__file__).parents[1]
 TRICKY = """\

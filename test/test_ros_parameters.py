@@ -15,10 +15,10 @@ from rclpy.parameter import Parameter as RosParameter
 from opspace_control.cli.parameters import parameter_file, tables
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.controller_parameters import controller_table
-from opspace_control.ros.documentation import yaml_value
-from opspace_control.ros.parameter_table import Parameter
-from opspace_control.ros.parameters import NodeParameters
+from opspace_control.ros.parameters.controller_parameters import controller_table
+from opspace_control.ros.parameters.documentation import yaml_value
+from opspace_control.ros.parameters.node_parameters import NodeParameters
+from opspace_control.ros.parameters.parameter_table import Parameter
 from opspace_control.share import share_directory
 
 TABLE = (

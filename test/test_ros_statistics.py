@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from opspace_control.ros.statistics import CycleStatistics
+from opspace_control.ros.cycle.statistics import CycleStatistics
 
 MILLISECOND = 1_000_000  # ns
 

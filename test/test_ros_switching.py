@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from opspace_control.ros.switching import Switch, give_back, take_over
+from opspace_control.ros.commands.switching import Switch, give_back, take_over
 
 ACTIVE, INACTIVE = 'active', 'inactive'
 

@@ -29,8 +29,8 @@ from opspace_control import (
     RelativeTask,
 )
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.conversions import pose_from_message, wrench_from_message
-from opspace_control.ros.task_blocks import make_task
+from opspace_control.ros.middleware.conversions import pose_from_message, wrench_from_message
+from opspace_control.ros.parameters.task_blocks import make_task
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
 VALUES = {name: value for name, value in PARAMETERS.items()
@@ -124,7 +124,7 @@ def test_feedback_is_in_the_frame_of_the_reference(node, expected):
     ({'left.type': 'pose'}, 'type pose has none'),
     ({'left.axes_frame': 'l_hand'}, 'those of its reference')], ids=str)
 def test_what_does_not_fit_is_refused(changed, complaint):
-    from opspace_control.ros.controller_parameters import table_of
+    from opspace_control.ros.parameters.controller_parameters import table_of
     values = VALUES | changed
     values = {row.name: row.default for row in table_of(values)} | values
     with pytest.raises(OpspaceError, match=complaint):

@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-from opspace_control.control.trips import TRIPS, Ends
-from opspace_control.ros.controller_parameters import NODE
+from opspace_control.ros.parameters.controller_parameters import NODE
+from opspace_control.safety.trips import TRIPS, Ends
 
 HERE = Path(__file__).parent
 PAGE = (HERE.parent / 'doc' / 'safety.md').read_text()

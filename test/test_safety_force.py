@@ -12,7 +12,7 @@ from geometry_msgs.msg import WrenchStamped
 from ros_nodes import CONTROLLER, NEWEST
 from safety_bench import Robot, robot_under_control
 
-from opspace_control.ros.conversions import fill_wrench
+from opspace_control.ros.middleware.conversions import fill_wrench
 from opspace_control.simulation.objects import Box
 
 WANTED = 15.0  # N, against a wall in front of the left hand

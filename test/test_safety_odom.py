@@ -13,7 +13,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 import ros_nodes
 from ros_lockstep import LockStepRobot
 
-from opspace_control.ros.conversions import fill_pose
+from opspace_control.ros.middleware.conversions import fill_pose
 
 START = {f'{side}_{joint}': value for side in 'lr' for joint, value in (
     ('shoulder_pitch', -0.4), ('elbow', -1.5))}

@@ -5,8 +5,8 @@
 import pytest
 
 from opspace_control import SafetyError
-from opspace_control.control.state_clock import LONGEST_LEAP, StateClock
-from opspace_control.control.trips import TIME_BACKWARDS
+from opspace_control.safety.state_clock import LONGEST_LEAP, StateClock
+from opspace_control.safety.trips import TIME_BACKWARDS
 
 SECOND = 1_000_000_000
 

@@ -4,8 +4,8 @@
 
 import pytest
 
-from opspace_control.control.supervisor import GOOD_STATES, Supervisor
-from opspace_control.control.trips import (
+from opspace_control.safety.supervisor import GOOD_STATES, Supervisor
+from opspace_control.safety.trips import (
     EFFORT_NOT_FINITE,
     POSITION_JUMP,
     STATE_INVALID,

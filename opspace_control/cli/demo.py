@@ -26,7 +26,7 @@ from opspace_control.cli.showcase.nodes import Nodes
 from opspace_control.cli.showcase.status import Status
 from opspace_control.errors import OpspaceError
 from opspace_control.model.urdf import urdf_text
-from opspace_control.ros.controller_parameters import COMMAND_TOPIC
+from opspace_control.ros.parameters.controller_parameters import COMMAND_TOPIC
 
 _LOOK_PERIOD = 0.02  # s
 _POSTURE_PERIOD = 0.05  # s

@@ -6,13 +6,13 @@ import argparse
 
 from opspace_control.cli.robots import ROBOTS, demo_robot
 from opspace_control.model import KinematicTree
-from opspace_control.ros import controller_parameters as controller
-from opspace_control.ros import simulator_parameters as simulator
-from opspace_control.ros import watchdog_parameters as watchdog
-from opspace_control.ros.documentation import markdown, yaml_block
-from opspace_control.ros.grasp_parameters import CONTACT, GRASP, PAYLOAD
-from opspace_control.ros.parameter_table import Parameter
-from opspace_control.ros.task_parameters import SENSOR, TASK
+from opspace_control.ros.parameters import controller_parameters as controller
+from opspace_control.ros.parameters import simulator_parameters as simulator
+from opspace_control.ros.parameters import watchdog_parameters as watchdog
+from opspace_control.ros.parameters.documentation import markdown, yaml_block
+from opspace_control.ros.parameters.grasp_parameters import CONTACT, GRASP, PAYLOAD
+from opspace_control.ros.parameters.parameter_table import Parameter
+from opspace_control.ros.parameters.task_parameters import SENSOR, TASK
 
 # Given by the launch file or the demo, which know where the robot's file is.
 _GIVEN_ELSEWHERE = {'robot_description': None}

@@ -22,8 +22,8 @@ def main(arguments=None):
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.utilities import remove_ros_args
 
-    from opspace_control.ros.executor import run
-    from opspace_control.ros.recorder import RecorderNode
+    from opspace_control.ros.clients.recorder import RecorderNode
+    from opspace_control.ros.middleware.executor import run
     from opspace_control.runs.writer import RunWriter
 
     arguments = sys.argv[1:] if arguments is None else arguments

@@ -48,8 +48,8 @@ def main(arguments):
 def _play(run, options, view):
     from rclpy.executors import SingleThreadedExecutor
 
-    from opspace_control.ros.executor import run as spin
-    from opspace_control.ros.player import PlayerNode
+    from opspace_control.ros.clients.player import PlayerNode
+    from opspace_control.ros.middleware.executor import run as spin
 
     def make(_stop):
         node = PlayerNode(run, options.rate, options.loop)

@@ -15,7 +15,7 @@ from opspace_control.errors import OpspaceError
 
 def main(arguments):
     """Write the page; return 0."""
-    from opspace_control.ros.controller_parameters import table_of
+    from opspace_control.ros.parameters.controller_parameters import table_of
     from opspace_control.runs.page import page
     from opspace_control.runs.run import Run
     from opspace_control.runs.summary import Summary

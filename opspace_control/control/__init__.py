@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Control laws: from tasks to joint forces, limits last."""
 
-from opspace_control.control.constraint import Constraint
-from opspace_control.control.contact import Contact
+from opspace_control.control.constraints.constraint import Constraint
+from opspace_control.control.constraints.contact import Contact
 from opspace_control.control.controller import DAMPING_RATE, OperationalSpaceController
-from opspace_control.control.grasp import Grasp
-from opspace_control.control.joint_limits import JointLimits
+from opspace_control.control.grasping.grasp import Grasp
+from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
 

@@ -6,8 +6,8 @@ from numbers import Real
 
 import numpy as np
 
-from opspace_control.control.constraint import Constraint
-from opspace_control.control.grasp import Grasp
+from opspace_control.control.constraints.constraint import Constraint
+from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.dynamics import RobotModel
 from opspace_control.dynamics.workspace import (
     make_center_point,

@@ -15,17 +15,18 @@ from opspace_control.control.arguments import (
     make_stack,
     operational_frames,
 )
-from opspace_control.control.constraint import bind_constraints
-from opspace_control.control.contact import bind_contacts
+from opspace_control.control.constraints.constraint import bind_constraints
+from opspace_control.control.constraints.contact import bind_contacts
 from opspace_control.control.controller_state import ControllerState
-from opspace_control.control.cycle import control_cycle, limited_cycle, make_cycle
-from opspace_control.control.effort_limits import read_effort_limits
+from opspace_control.control.cycle import control_cycle, limited_cycle
+from opspace_control.control.cycle_record import make_cycle
 from opspace_control.control.gradual import gradual_numbers
-from opspace_control.control.grasp_binding import bind_grasps
+from opspace_control.control.grasping.grasp_binding import bind_grasps
+from opspace_control.control.hierarchy.stack import ROWS, SCALE, SQUARES
 from opspace_control.control.joint_status import JointStatus
-from opspace_control.control.kept_limits import KeptLimits
+from opspace_control.control.limits.effort_limits import read_effort_limits
+from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
-from opspace_control.control.stack import ROWS, SCALE, SQUARES
 from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.workspace import NODE_STATE, felt_nodes, find_supports, poisoned

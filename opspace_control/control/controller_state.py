@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
-from opspace_control.control.limit_law import REASONS
-from opspace_control.control.stack import ASKED, MISSED
+from opspace_control.control.hierarchy.stack import ASKED, MISSED
+from opspace_control.control.limits.limit_law import REASONS
 
 # Accelerations so small are rounding, m/s² or rad/s².
 NOTHING = 1e-6

@@ -6,22 +6,11 @@ One control cycle, compiled: the straight line of this package.
     state → kinematics + dynamics → tasks → torque → limits
 """
 
-import numpy as np
-
 from opspace_control.compiled import called, inlined, kernel
-from opspace_control.control.active_limits import (
-    add_holding,
-    miss,
-    moving_forces,
-    resolve_within_limits,
-)
-from opspace_control.control.ends import find_ends, lead_between_ends, let_go_of_ends
-from opspace_control.control.fingertip_law import lead_effectors
-from opspace_control.control.held_rows import FEELING, LEADING, keep_feelings
-from opspace_control.control.limit_check import let_go_of_joints, note_efforts, within_limits
-from opspace_control.control.limit_law import bound_posture
-from opspace_control.control.limits import limit_efforts
-from opspace_control.control.modes import (
+from opspace_control.control.grasping.fingertip_law import lead_effectors
+from opspace_control.control.grasping.load_sharing import share_loads
+from opspace_control.control.grasping.relief import relieve_drives
+from opspace_control.control.hierarchy.modes import (
     MOVED,
     add_keepers,
     forget_leads,
@@ -29,10 +18,10 @@ from opspace_control.control.modes import (
     see_wants,
     take_back,
 )
-from opspace_control.control.pushes import answer_pushes, push_links
-from opspace_control.control.relief import relieve_drives
-from opspace_control.control.singularity import nudge
-from opspace_control.control.stack import (
+from opspace_control.control.hierarchy.planes import FEELING, LEADING
+from opspace_control.control.hierarchy.pushes import answer_pushes, push_links
+from opspace_control.control.hierarchy.singularity import nudge
+from opspace_control.control.hierarchy.stack import (
     ASKED,
     FACTOR,
     FACTOR_Q,
@@ -47,9 +36,19 @@ from opspace_control.control.stack import (
     Q,
     apply_forces,
     resolve_stack,
-    share_loads,
     stack_points,
 )
+from opspace_control.control.limits.active_limits import (
+    add_holding,
+    miss,
+    moving_forces,
+    resolve_within_limits,
+)
+from opspace_control.control.limits.effort_cut import limit_efforts
+from opspace_control.control.limits.ends import find_ends, lead_between_ends, let_go_of_ends
+from opspace_control.control.limits.held_rows import keep_feelings
+from opspace_control.control.limits.limit_check import let_go_of_joints, note_efforts, within_limits
+from opspace_control.control.limits.limit_law import bound_posture
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     gather_torques,
@@ -65,49 +64,8 @@ from opspace_control.dynamics.operational_space_inertia import (
     propagate_points_passive,
 )
 from opspace_control.dynamics.passive_forces import passive_forces
-from opspace_control.dynamics.workspace import reach
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.posture_law import demand_posture
-
-# What a cycle needs besides robot and tasks, and what it has to say.
-CYCLE = np.dtype([
-    ('gravity', np.float64, (3,)),       # m/s², zero where the hardware compensates it
-    ('floating_base', np.bool_),
-    ('yields', np.bool_),                # whether any joint is passive
-    ('singularity_threshold', np.float64),  # of the scaled Λ⁻¹, without unit
-    ('least_mobility', np.float64),      # of a point, 1/kg: of the robot moved as one body
-    ('least_turning', np.float64),       # 1/(kg m²), the same for turning it
-    ('origin', np.float64, (3,)),        # of the root link in the world, m
-    ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
-    ('dt', np.float64),                  # since the last cycle, s
-    ('limited', np.int64),               # how many efforts were cut
-    ('ranks', np.int64, (2,)),           # of the constraints: in all, and of the passive joints
-    ('return_rate', np.float64),         # at which joints return to their limits of motion, 1/s
-    ('approach_rate', np.float64),       # at which they come to their ends at last, 1/s
-    ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
-                                         # all; in between bounds are wider
-    ('held', np.int64),                  # how many limits hold joints
-    ('solutions', np.int64),             # of the stack, that it took to find out which
-    ('leads', np.bool_),                 # whether directions near singularities are led
-    ('ends', np.int64),                  # how many joints these have to do without, at their ends
-    ('led', np.bool_),                   # whether any has been in this cycle
-    ('stuck', np.bool_),                 # whether one was all but lost at the last cycle
-    ('R', np.float64, (3, 3)),           # scratch from here on
-    ('motion', np.float64, (4, 3)),
-    ('rate', np.float64, (3,)),
-], align=True)
-
-
-def make_cycle(model, status, singularity_threshold):
-    """Return the CYCLE record, in an array of one, of a model with its `JointStatus`."""
-    cycle = np.zeros(1, CYCLE)
-    mass = status.nodes['mass'].sum()
-    cycle['yields'] = status.yields.any()
-    cycle['floating_base'] = model.floating_base
-    cycle['singularity_threshold'] = singularity_threshold
-    cycle['least_mobility'] = 1.0 / mass
-    cycle['least_turning'] = 1.0 / (mass * max(reach(status.nodes), 1e-3) ** 2)
-    return cycle
 
 
 @called

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers of a controller that must not jump."""
 
-from opspace_control.control.grasp_law import WAYS
+from opspace_control.control.grasping.grasp_law import WAYS
 from opspace_control.tasks.binding import gradual_fields
 
 

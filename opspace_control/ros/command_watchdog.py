@@ -16,23 +16,23 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from opspace_control.control import OperationalSpaceController
-from opspace_control.control.envelope import Envelope
 from opspace_control.errors import RosInterfaceError, SafetyError
-from opspace_control.ros.command_output import CommandOutput
-from opspace_control.ros.command_path import command_order, command_topic, when_there
-from opspace_control.ros.controller_manager import connect
-from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand, EffortReader
-from opspace_control.ros.description import RobotDescription
-from opspace_control.ros.endpoints import Endpoints
-from opspace_control.ros.executor import run
-from opspace_control.ros.joints import joint_status
-from opspace_control.ros.odometry import BaseOdometry
-from opspace_control.ros.parameters import NodeParameters
-from opspace_control.ros.qos import NEWEST, RELIABLE
-from opspace_control.ros.robot import make_model
-from opspace_control.ros.state_intake import StateIntake
+from opspace_control.ros.commands.command_path import command_order, command_topic, when_there
+from opspace_control.ros.commands.controller_manager import connect
+from opspace_control.ros.cycle.command_output import CommandOutput
+from opspace_control.ros.cycle.odometry import BaseOdometry
+from opspace_control.ros.cycle.state_intake import StateIntake
+from opspace_control.ros.middleware.conversions import COMMAND_TYPES, EffortCommand, EffortReader
+from opspace_control.ros.middleware.description import RobotDescription
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.executor import run
+from opspace_control.ros.middleware.qos import NEWEST, RELIABLE
+from opspace_control.ros.parameters.joints import joint_status
+from opspace_control.ros.parameters.node_parameters import NodeParameters
+from opspace_control.ros.parameters.robot import make_model
+from opspace_control.ros.parameters.watchdog_parameters import NODE
 from opspace_control.ros.warm_up import warm_up
-from opspace_control.ros.watchdog_parameters import NODE
+from opspace_control.safety.envelope import Envelope
 
 _PERIOD = 0.002  # s, between two looks, and between two commands of its own
 # Zero is repeated for so long: who keeps to the last command must have got it.

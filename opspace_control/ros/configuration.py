@@ -7,20 +7,20 @@ from collections import ChainMap
 
 import numpy as np
 
-from opspace_control.ros.command_path import command_end, command_topic
-from opspace_control.ros.command_route import CommandRoute
-from opspace_control.ros.control_cycle import ControlCycle
-from opspace_control.ros.conversions import COMMAND_TYPES, EffortCommand
-from opspace_control.ros.interface import Interface
-from opspace_control.ros.joints import joint_status
-from opspace_control.ros.odometry import BaseOdometry
-from opspace_control.ros.robot import (
+from opspace_control.ros.commands.command_path import command_end, command_topic
+from opspace_control.ros.commands.command_route import CommandRoute
+from opspace_control.ros.cycle.control_cycle import ControlCycle
+from opspace_control.ros.cycle.odometry import BaseOdometry
+from opspace_control.ros.middleware.conversions import COMMAND_TYPES, EffortCommand
+from opspace_control.ros.parameters.joints import joint_status
+from opspace_control.ros.parameters.robot import (
     LIMIT_PARAMETERS,
     apply_gains,
     change_limits,
     make_controller,
 )
-from opspace_control.ros.task_blocks import check_frames
+from opspace_control.ros.parameters.task_blocks import check_frames
+from opspace_control.ros.topics.interface import Interface
 from opspace_control.ros.warm_up import warm_up
 from opspace_control.tasks import JointTask
 

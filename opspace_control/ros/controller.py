@@ -11,19 +11,19 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.command_path import command_order, when_there
+from opspace_control.ros.commands.command_path import command_order, when_there
+from opspace_control.ros.commands.controller_manager import connect
+from opspace_control.ros.commands.handover import Handover
 from opspace_control.ros.configuration import Configuration
-from opspace_control.ros.controller_manager import connect
-from opspace_control.ros.controller_parameters import NODE, table_of
-from opspace_control.ros.description import RobotDescription
-from opspace_control.ros.endpoints import Endpoints
-from opspace_control.ros.executor import run
-from opspace_control.ros.grasp_blocks import make_grasp, read_payload
-from opspace_control.ros.handover import Handover
-from opspace_control.ros.lifecycle import is_unconfigured, refuse_impossible_transitions
-from opspace_control.ros.parameters import NodeParameters
-from opspace_control.ros.qos import NEWEST
-from opspace_control.ros.task_blocks import check_task
+from opspace_control.ros.middleware.description import RobotDescription
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.executor import run
+from opspace_control.ros.middleware.lifecycle import is_unconfigured, refuse_impossible_transitions
+from opspace_control.ros.middleware.qos import NEWEST
+from opspace_control.ros.parameters.controller_parameters import NODE, table_of
+from opspace_control.ros.parameters.grasp_blocks import make_grasp, read_payload
+from opspace_control.ros.parameters.node_parameters import NodeParameters
+from opspace_control.ros.parameters.task_blocks import check_task
 
 _WATCH_PERIOD = 0.01  # s
 _REST_TIME = 0.05  # s, of zero effort, for who keeps to the last command

@@ -18,11 +18,11 @@ from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-from opspace_control.ros.conversions import fill_pose
-from opspace_control.ros.executor import run
-from opspace_control.ros.interactive_markers import InteractiveMarkers
-from opspace_control.ros.offer import look_for_offer
-from opspace_control.ros.remote import Remote
+from opspace_control.ros.clients.interactive_markers import InteractiveMarkers
+from opspace_control.ros.clients.offer import look_for_offer
+from opspace_control.ros.clients.remote import Remote
+from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.ros.middleware.executor import run
 
 _PERIOD = 0.05     # s
 _LOOK = 1.0        # s, between two looks at the graph

@@ -16,16 +16,16 @@ from std_srvs.srv import SetBool, Trigger
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model import KinematicTree
 from opspace_control.model.assembly import BASE
-from opspace_control.ros.conversions import COMMAND_TYPES
-from opspace_control.ros.description import RobotDescription
-from opspace_control.ros.executor import run
-from opspace_control.ros.joints import command_joints, joint_status
-from opspace_control.ros.pace import LockStep, Patient, RealTime
-from opspace_control.ros.parameters import NodeParameters
-from opspace_control.ros.qos import LATCHED, NEWEST, RELIABLE
-from opspace_control.ros.simulated_objects import SimulatedObjects, read_objects
-from opspace_control.ros.simulated_sensors import SimulatedSensors
-from opspace_control.ros.simulator_parameters import INITIAL_POSITION, NODE
+from opspace_control.ros.middleware.conversions import COMMAND_TYPES
+from opspace_control.ros.middleware.description import RobotDescription
+from opspace_control.ros.middleware.executor import run
+from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
+from opspace_control.ros.parameters.joints import command_joints, joint_status
+from opspace_control.ros.parameters.node_parameters import NodeParameters
+from opspace_control.ros.parameters.simulator_parameters import INITIAL_POSITION, NODE
+from opspace_control.ros.simulated.pace import LockStep, Patient, RealTime
+from opspace_control.ros.simulated.simulated_objects import SimulatedObjects, read_objects
+from opspace_control.ros.simulated.simulated_sensors import SimulatedSensors
 from opspace_control.simulation import SimulatedRobot
 
 _CLOCK_PERIOD = 0.01  # s

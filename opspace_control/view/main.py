@@ -17,7 +17,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.utilities import remove_ros_args
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.executor import run
+from opspace_control.ros.middleware.executor import run
 
 _ANYWHERE = ('0.0.0.0', '::')
 

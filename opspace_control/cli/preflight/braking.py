@@ -5,7 +5,7 @@
 from opspace_control.cli.preflight import verdict
 from opspace_control.control import JointLimits
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.robot import make_limits
+from opspace_control.ros.parameters.robot import make_limits
 
 
 def look_at_braking(model, values, joints, findings):

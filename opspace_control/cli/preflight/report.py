@@ -28,12 +28,12 @@ from opspace_control.model.cleaning import parse_xml
 from opspace_control.model.nodes import PRISMATIC
 from opspace_control.model.urdf import read_urdf
 from opspace_control.model.xacro import expand, read_bytes, uses_xacro
-from opspace_control.ros.controller_parameters import table_of
-from opspace_control.ros.grasp_blocks import make_contact, make_grasp
-from opspace_control.ros.parameter_file import ParameterFile, refusals
-from opspace_control.ros.robot import make_controller, make_model
-from opspace_control.ros.simulator_parameters import simulator_table
-from opspace_control.ros.task_blocks import make_task
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.grasp_blocks import make_contact, make_grasp
+from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
+from opspace_control.ros.parameters.robot import make_controller, make_model
+from opspace_control.ros.parameters.simulator_parameters import simulator_table
+from opspace_control.ros.parameters.task_blocks import make_task
 from opspace_control.tasks.joint import JointTask, joint_dofs
 
 # Control cycles timed; random postures, for the largest gravity forces and, fewer, for what a task

@@ -11,8 +11,8 @@ from std_srvs.srv import SetBool
 
 from opspace_control.cli.showcase.client import CONTROLLER, SIMULATOR, Client
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.conversions import fill_pose
-from opspace_control.ros.qos import RELIABLE
+from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.ros.middleware.qos import RELIABLE
 
 _PATIENCE = 10.0  # s, for an answer
 

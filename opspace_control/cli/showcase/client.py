@@ -16,15 +16,15 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from opspace_control.ros.conversions import (
+from opspace_control.ros.clients.outlook import Outlook
+from opspace_control.ros.middleware.conversions import (
     fill_pose,
     matrix_from_pose,
     nanoseconds,
     pose_from_message,
     six_from_message,
 )
-from opspace_control.ros.outlook import Outlook
-from opspace_control.ros.qos import RELIABLE
+from opspace_control.ros.middleware.qos import RELIABLE
 
 CONTROLLER, SIMULATOR = 'opspace_controller', 'opspace_simulator'
 # Odometry and joint states of one moment are told one after the other.

@@ -1,0 +1,174 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A constraint: a frame that something holds, to another link or to the world."""
+
+import math
+from numbers import Real
+
+import numpy as np
+
+from opspace_control.control.constraints.constraint_law import CONSTRAINT
+from opspace_control.errors import ControlError
+from opspace_control.tasks.targets import AXES, read_axes
+
+
+class Constraint:
+    """
+    A frame held to another link, or to the world: a grasp, a closed chain, a contact.
+
+    ``J_c q̈ + J̇_c v = a_c`` by forces that the joints need not find ([RKR95] 3.2, [WPO15]). The
+    robot is really held; the constraint tells the controller. It is made open; closed, it holds the
+    frame where the controller first sees it.
+
+    Parameters
+    ----------
+    frame : str
+        Link whose frame is held.
+    other : str, optional
+        Link that holds it; the world if not given.
+    name : str, optional
+        Key in ``controller.constraints``; the frame's name if not given.
+    axes : sequence of str
+        Which of ``x y z rx ry rz`` (base axes) are held: the first three alone for a contact at a
+        point.
+    kp, kd : float
+        1/s² and 1/s: how fast the model's own drift from the place that is held would end. Both 0
+        where the real constraint sees to that; a negative kd is critical.
+
+    Raises
+    ------
+    ControlError
+        For a gain that cannot be used.
+    TaskError
+        For axes that cannot be used; names them.
+
+    """
+
+    def __init__(self, frame, other=None, *, name=None, axes=AXES, kp=0.0, kd=0.0):
+        self.frame = frame
+        self.other = other
+        self.name = frame if name is None else name
+        self._record = np.zeros(1, CONSTRAINT)[0]
+        self._place = None
+        self._record['selected'] = read_axes(axes, f"constraint '{self.name}'")
+        self.set_gains(kp, kd)
+
+    def __repr__(self):
+        return f'Constraint({self.frame!r}, {self.other!r}, name={self.name!r})'
+
+    def set_gains(self, kp, kd=-1.0):
+        """Change the gains against drift, as at the start."""
+        for gain, value, least in (('kp', kp, 0.0), ('kd', kd, -np.inf)):
+            if not (isinstance(value, Real) and least <= value < np.inf):
+                raise ControlError(f"Constraint '{self.name}': {gain} = {value!r} is not allowed.",
+                                   cure='Give a number, zero or more.', parameter=gain, value=value)
+        self._record['kp'], self._record['kd'] = kp, kd if kd >= 0.0 else 2.0 * math.sqrt(kp)
+
+    def close(self):
+        """Hold the frame where the next cycle sees it."""
+        self.move_to_present()
+        self.activation = 1.0
+
+    def move_to_present(self):
+        """Let the place where the frame is held be where the next cycle sees it."""
+        if self._place is not None:
+            self._place['position'] = np.nan
+
+    def open(self):
+        """Let go of the frame."""
+        self.activation = 0.0
+
+    @property
+    def closed(self):
+        """Whether the frame is held, even if not rigidly yet."""
+        return self.activation > 0.0
+
+    @property
+    def activation(self):
+        """How rigid the constraint is to the controller, from 0 (none) to 1 (all of it)."""
+        return float(self._record['activation'])
+
+    @activation.setter
+    def activation(self, value):
+        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
+            raise ControlError(f"Constraint '{self.name}': activation = {value!r} is not allowed.",
+                               cure='Give a number from 0 to 1.', value=value)
+        self._record['activation'] = value
+
+    @property
+    def in_use(self):
+        """Whether the constraint belongs to a controller."""
+        return self._place is not None
+
+    @property
+    def axes(self):
+        """Names of the axes that are held."""
+        return tuple(axis for axis, on in zip(AXES, self._record['selected'], strict=True) if on)
+
+    @property
+    def push(self):
+        """
+        Wrench that the two links exert on each other on top of the motion's, (6,), N and N·m.
+
+        On ``frame``'s link, at its origin, base axes. In a closed chain it moves nothing: it is an
+        internal force, ``J_cᵀ x`` ([RKR95] (23)).
+        """
+        return self._record['push'].copy()
+
+    @push.setter
+    def push(self, wrench):
+        wrench = np.array(wrench, dtype=float)
+        if wrench.shape != (6,) or not np.isfinite(wrench).all():
+            raise ControlError(f"Constraint '{self.name}': push = {wrench!r} is not allowed.",
+                               cure='Give six finite numbers, [f; n].', value=wrench)
+        self._record['push'] = wrench
+
+    @property
+    def error(self):
+        """How far it was open at the last cycle, (6,): m, and a rotation vector, rad."""
+        return self._record['error'].copy()
+
+    def joint_force(self, model, state):
+        """Return ``J_cᵀ w``, the joint forces (nv,) of what the last cycle exerted there."""
+        wrench = self._record['exerted'].copy()
+        force = model.jacobian(state, self.frame).T @ wrench
+        if self.other is not None:
+            poses = model.forward_kinematics(state, [self.frame, self.other])
+            arm = poses[self.frame][:3, 3] - poses[self.other][:3, 3]
+            wrench[3:] += np.cross(arm, wrench[:3])
+            force -= model.jacobian(state, self.other).T @ wrench
+        return force
+
+    @property
+    def force(self):
+        """
+        λ, the wrench on ``frame``'s link that the last cycle expects, (6,), N and N·m, base axes.
+
+        Without the push. Where constraints are redundant, the smallest that does it.
+        """
+        return self._record['force'].copy()
+
+
+def bind_constraints(constraints, places):
+    """
+    Move the data of constraints into one array, for a controller.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+        c of them.
+    places : (c,) array of FRAME
+        Where each is held, in the link that holds it; each constraint works on its own.
+
+    Returns
+    -------
+    (c,) array of CONSTRAINT
+
+    """
+    records = np.zeros(len(constraints), CONSTRAINT)
+    for constraint, record, place in zip(constraints, records, places, strict=True):
+        for name in CONSTRAINT.names:
+            record[name] = constraint._record[name]
+        constraint._record, constraint._place = record, place
+        place['position'] = np.nan
+    return records

@@ -1,0 +1,46 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a control cycle needs besides robot and tasks, and what it has to say."""
+
+import numpy as np
+
+from opspace_control.dynamics.workspace import reach
+
+CYCLE = np.dtype([
+    ('gravity', np.float64, (3,)),       # m/s², zero where the hardware compensates it
+    ('floating_base', np.bool_),
+    ('yields', np.bool_),                # whether any joint is passive
+    ('singularity_threshold', np.float64),  # of the scaled Λ⁻¹, without unit
+    ('least_mobility', np.float64),      # of a point, 1/kg: of the robot moved as one body
+    ('least_turning', np.float64),       # 1/(kg m²), the same for turning it
+    ('origin', np.float64, (3,)),        # of the root link in the world, m
+    ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
+    ('dt', np.float64),                  # since the last cycle, s
+    ('limited', np.int64),               # how many efforts were cut
+    ('ranks', np.int64, (2,)),           # of the constraints: in all, and of the passive joints
+    ('return_rate', np.float64),         # at which joints return to their limits of motion, 1/s
+    ('approach_rate', np.float64),       # at which they come to their ends at last, 1/s
+    ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
+                                         # all; in between bounds are wider
+    ('held', np.int64),                  # how many limits hold joints
+    ('solutions', np.int64),             # of the stack, that it took to find out which
+    ('leads', np.bool_),                 # whether directions near singularities are led
+    ('ends', np.int64),                  # how many joints these have to do without, at their ends
+    ('led', np.bool_),                   # whether any has been in this cycle
+    ('stuck', np.bool_),                 # whether one was all but lost at the last cycle
+    ('R', np.float64, (3, 3)),           # scratch from here on
+    ('motion', np.float64, (4, 3)),
+    ('rate', np.float64, (3,)),
+], align=True)
+
+
+def make_cycle(model, status, singularity_threshold):
+    """Return the CYCLE record, in an array of one, of a model with its `JointStatus`."""
+    cycle = np.zeros(1, CYCLE)
+    mass = status.nodes['mass'].sum()
+    cycle['yields'] = status.yields.any()
+    cycle['floating_base'] = model.floating_base
+    cycle['singularity_threshold'] = singularity_threshold
+    cycle['least_mobility'] = 1.0 / mass
+    cycle['least_turning'] = 1.0 / (mass * max(reach(status.nodes), 1e-3) ** 2)
+    return cycle

@@ -1,0 +1,238 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The compiled side of a grasp: what each effector is to do to the object, beyond moving it.
+
+The constraints' own forces λ move the object; how they share the load is up to the mechanism. What
+is exerted on top, ``λ + h``, turns them into the wrenches h that the virtual linkage asks for:
+each effector's share of the object's resultant, and internal forces ([RKR95] (23)).
+"""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import inlined
+from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
+from opspace_control.tasks.specification_law import insistence
+
+# So many internal forces can spare the drives: all but the squeeze of five effectors.
+WAYS = 24
+
+# An object held by several effectors. The first carries it, its inertia included.
+GRASP = np.dtype([
+    ('task', np.int64),                # number of the object's task
+    ('first', np.int64),               # its grips: the first of them, and the one after the last
+    ('end', np.int64),
+    ('activation', np.float64),        # from 0 (not grasped) to 1
+    ('mass', np.float64),              # of the object, kg
+    ('center', np.float64, (3,)),      # its centre of mass in the object's frame, m
+    ('inertia', np.float64, (3, 3)),   # about it, object's axes, kg m²
+    ('squeeze', np.float64),           # internal forces along the grips' patterns, N: at least
+    ('strongest', np.float64),         # and at most, where friction wants more
+    ('resultant', np.float64, (6,)),   # of all grips, on the object, about its origin, N and N m
+    ('squeezed', np.float64),          # the squeeze of the last cycle, N
+    ('middle', np.float64, (3,)),      # of the grips, from the object's origin, m
+    ('line', np.float64, (3,)),        # about which nothing turns the object, if there is one
+    ('turn', np.float64, (3, 3)),      # pseudo-inverse of their leverage about it, 1/m²
+    ('relief', np.float64),            # how much internal forces spare the drives, from 0 to 1
+    ('eased', np.float64),             # how much the squeeze is among them, from 0 to 1
+    ('width', np.int64),               # how many they are, the squeeze being the last
+], align=True)
+
+# One effector's grip. Vectors are in the object's axes.
+GRIP = np.dtype([
+    ('constraint', np.int64),          # number of the one that holds it, -1 for who carries
+    ('place', np.float64, (3,)),       # where it is on the object, m
+    ('share', np.float64, (6, 6)),     # its wrench for a resultant
+    ('internal', np.float64, (6,)),    # its part of internal forces, N and N m
+    ('pattern', np.float64, (6,)),     # and of those of a squeeze of 1 N
+    ('inward', np.float64, (3,)),      # normal of the object's surface there
+    ('friction', np.float64),          # coefficient to rely on, inf for a grip that cannot slip
+    ('wrench', np.float64, (6,)),      # h of the last cycle: on the object at the grip, N and N m
+    ('ways', np.float64, (6, WAYS)),   # its part of internal forces that spare the drives, of 1 N
+], align=True)
+
+
+@inlined
+def read_acceleration(task, point, environment, a, w):
+    """
+    Write how the object is to accelerate, its rate of turn, and what else acts on it.
+
+    Where the task has an axis that is what it asks for, elsewhere the motion advised.
+
+    Parameters
+    ----------
+    task, point : POSE_TASK, POINT records
+        Of the object.
+    environment : (6,) array
+        Forces along the task's axes that the environment holds against, N and N m.
+    a : (4, 3) array
+        Receives acceleration, angular acceleration, and the environment's force and moment, in the
+        object's axes.
+    w : (3,) array
+        Receives the rate of turn, object's axes, rad/s.
+
+    """
+    R, axes = point.R, point.axes
+    for part in range(2):
+        for c in range(3):
+            a[part, c] = a[part + 2, c] = 0.0
+        for k in range(3):
+            r = 3 * part + k
+            x, y, z = axes[part, 0, k], axes[part, 1, k], axes[part, 2, k]
+            first = 3 * part
+            along = x * point.a[first] + y * point.a[first + 1] + z * point.a[first + 2]
+            if task.asked[r] > 0.0:
+                along += task.activation * (task.acceleration[r] - along)
+            for c in range(3):
+                # Row k of the task's axes, seen in the object's.
+                turned = R[0, c] * x + R[1, c] * y + R[2, c] * z
+                a[part, c] += turned * along
+                a[part + 2, c] += turned * environment[r]
+    for c in range(3):
+        w[c] = R[0, c] * point.v[3] + R[1, c] * point.v[4] + R[2, c] * point.v[5]
+
+
+@inlined
+def balance_object(grasp, R, gravity, a, w):
+    """
+    Write the resultant that the grips must have, by Newton and Euler about the object's origin.
+
+    ``f = m (a + α × c + ω × (ω × c) − g) + f_env``, ``n = I α + ω × I ω + c × f_m + n_env``.
+    """
+    m, c, inertia, resultant = grasp.mass, grasp.center, grasp.inertia, grasp.resultant
+    for r in range(3):
+        i, j = (r + 1) % 3, (r + 2) % 3
+        weight = R[0, r] * gravity[0] + R[1, r] * gravity[1] + R[2, r] * gravity[2]
+        wc = w[0] * c[0] + w[1] * c[1] + w[2] * c[2]
+        ww = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+        resultant[r] = m * (a[0, r] - weight + a[1, i] * c[j] - a[1, j] * c[i]
+                            + w[r] * wc - c[r] * ww)
+    for r in range(3):
+        i, j = (r + 1) % 3, (r + 2) % 3
+        momentum_i = inertia[i, 0] * w[0] + inertia[i, 1] * w[1] + inertia[i, 2] * w[2]
+        momentum_j = inertia[j, 0] * w[0] + inertia[j, 1] * w[1] + inertia[j, 2] * w[2]
+        resultant[3 + r] = (
+            inertia[r, 0] * a[1, 0] + inertia[r, 1] * a[1, 1] + inertia[r, 2] * a[1, 2]
+            + w[i] * momentum_j - w[j] * momentum_i + c[i] * resultant[j] - c[j] * resultant[i])
+    for r in range(3):
+        resultant[r] += a[2, r]
+        resultant[3 + r] += a[3, r]
+
+
+@inlined
+def swing_object(grasp, R, gravity, a, w):
+    """
+    Let an object swing about the line of two fingertips, which have no moment about it.
+
+    How it is to turn about the line, in ``a``, becomes how it does; the resultant follows.
+    """
+    m, axis, c, f = grasp.mass, grasp.line, grasp.center, grasp.resultant
+    moment = inertia = along = distance = 0.0
+    for r in range(3):
+        i, j = (r + 1) % 3, (r + 2) % 3
+        d = c[r] - grasp.middle[r]
+        along += axis[r] * d
+        distance += d * d
+        moment += axis[r] * (f[3 + r] - grasp.middle[i] * f[j] + grasp.middle[j] * f[i])
+        for k in range(3):
+            inertia += axis[r] * grasp.inertia[r, k] * axis[k]
+    inertia += m * (distance - along * along)
+    if inertia <= 0.0:
+        return
+    for r in range(3):
+        i, j = (r + 1) % 3, (r + 2) % 3
+        a[1, r] -= moment / inertia * axis[r]
+        # The line itself stays where it is to be.
+        a[0, r] += moment / inertia * (axis[i] * grasp.middle[j] - axis[j] * grasp.middle[i])
+    balance_object(grasp, R, gravity, a, w)
+
+
+@inlined
+def least_squeeze(mu, n, f, p, strongest):
+    """
+    Return the squeeze, N, from which on a grip's force is inside its friction cone.
+
+    The force is ``f + s p``; with normal and tangential parts that is
+    ``|f_t + s p_t| ≤ μ (f_n + s p_n)``. ``strongest`` where no squeeze will do.
+    """
+    f_n = n[0] * f[0] + n[1] * f[1] + n[2] * f[2]
+    p_n = n[0] * p[0] + n[1] * p[1] + n[2] * p[2]
+    ff = f[0] * f[0] + f[1] * f[1] + f[2] * f[2] - f_n * f_n
+    fp = f[0] * p[0] + f[1] * p[1] + f[2] * p[2] - f_n * p_n
+    pp = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - p_n * p_n
+    # a s² + 2 b s + c ≥ 0 beyond the larger root.
+    a, b, c = mu * mu * p_n * p_n - pp, mu * mu * f_n * p_n - fp, mu * mu * f_n * f_n - ff
+    if a <= 0.0 or p_n <= 0.0:
+        return 0.0 if c >= 0.0 and f_n >= 0.0 else strongest
+    s = max(-f_n / p_n, 0.0)
+    root = b * b - a * c
+    if root > 0.0:
+        s = max(s, (math.sqrt(root) - b) / a)
+    return min(s, strongest)
+
+
+@inlined
+def load_grip(grip, resultant, share, rest):
+    """Write so much of a grip's share of the resultant, and so much of the internal forces."""
+    for r in range(6):
+        t = 0.0
+        for c in range(6):
+            t += grip.share[r, c] * resultant[c]
+        grip.wrench[r] = share * t + rest * grip.internal[r]
+
+
+@inlined
+def plan_grips(grasp, grips):
+    """
+    Write the wrenches h of a grasp's grips, squeezed until none of them slips.
+
+    On its way in, the squeeze is ahead of the object's weight, which comes in evenly like the
+    payload of who carries it: what only friction holds is squeezed before it is lifted.
+    """
+    held, squeeze = insistence(grasp.activation), grasp.squeeze
+    for k in range(grasp.first, grasp.end):
+        grip = grips[k]
+        if grip.friction < math.inf:
+            load_grip(grip, grasp.resultant, 1.0, 1.0)
+            squeeze = max(squeeze, least_squeeze(
+                grip.friction, grip.inward, grip.wrench, grip.pattern, grasp.strongest))
+    for k in range(grasp.first, grasp.end):
+        grip = grips[k]
+        load_grip(grip, grasp.resultant, grasp.activation, held)
+        for r in range(6):
+            grip.wrench[r] += held * squeeze * grip.pattern[r]
+    grasp.squeezed = squeeze
+
+
+@inlined
+def exert_grips(grasp, grips, R, held, reaction, exerted):
+    """
+    Write what the constraints of a grasp are to exert, ``λ + h``, in base axes.
+
+    A constraint acts on the effector and its reaction on who carries the object; so h is its
+    opposite, and what is exerted on top of λ makes the two equal.
+    """
+    for k in range(grasp.first, grasp.end):
+        if grips[k].constraint < 0:
+            continue
+        h, first = grips[k].wrench, 6 * grips[k].constraint
+        for part in range(0, 6, 3):
+            for r in range(3):
+                i = first + part + r
+                h_r = R[r, 0] * h[part] + R[r, 1] * h[part + 1] + R[r, 2] * h[part + 2]
+                exerted[i] = held[i] * reaction[i] + (h_r if held[i] > 0.0 else 0.0)
+
+
+@inlined
+def keep_off_passive_joints(Q, count, F, gram, order, rank, scale, spare, x):
+    """Take from internal forces what passive joints would give way to: ``x − Q_cc⁺ Q_cc x``."""
+    given, work = spare[0], spare[1]
+    for r in range(count):
+        given[r] = 0.0
+        for c in range(count):
+            given[r] += (Q[r, c] if r >= c else Q[c, r]) * x[c]
+    solve_semidefinite(F, gram, order, rank, scale, count, given, work)
+    for r in range(count):
+        x[r] -= given[r]

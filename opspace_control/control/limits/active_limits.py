@@ -1,0 +1,296 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which limits hold joints: the uppermost level of the stack, made of inequalities.
+
+Which rows are needed is found as in any quadratic program: what is violated is added, what would by
+itself go back within its limits is let go of, starting from what was held a cycle ago.
+"""
+
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.hierarchy.modes import bear_leads
+from opspace_control.control.hierarchy.planes import (
+    BORNE,
+    COUPLING,
+    FEELING,
+    FELT,
+    NUMBERS,
+    OWN_MOBILITY,
+    TORQUES,
+)
+from opspace_control.control.hierarchy.pushes import (
+    answer_pushes,
+    bear_motion,
+    bear_pushes,
+    push_links,
+)
+from opspace_control.control.hierarchy.stack import (
+    COMPLIANT,
+    FACTOR_L,
+    FORCE,
+    GRAM_L,
+    HELD,
+    LOST,
+    MISSED,
+    MOVING,
+    PUSH,
+    REACTION,
+    SCALE,
+    SPARE,
+    WANTED,
+    L,
+    resolve_tasks,
+)
+from opspace_control.control.limits.held_rows import (
+    ADVISED,
+    COLUMN,
+    EFFORT,
+    HOLDING,
+    MEASURE,
+    MOBILITY,
+    MOTION,
+    WISH,
+    decompose_rows,
+    held_by,
+    hold_joints,
+    leave_to_constraints,
+    solve_rows,
+    take_off_held,
+)
+from opspace_control.model.nodes import ACTIVE
+
+# Of one cycle; in the second half no joint is let go of any more.
+SOLUTIONS = 16
+# By how much more than its motion a task wants what it has not got, without unit.
+_INSISTENCE = 100.0
+ROUNDING = 1e-7  # without unit
+
+
+@inlined
+def moving_forces(rows, constrained, push):
+    """
+    Write the forces of the stack that move the robot: those that nothing outside balances.
+
+    At constraints these are what they bear, and what is exerted for the sake of passive joints.
+    """
+    for r in range(push.size):
+        push[r] = rows[FORCE, r] - (rows[PUSH, r] - rows[MOVING, r])
+        if r < constrained:
+            push[r] += rows[REACTION, r]
+
+
+@rare
+def miss(constrained, rows, mobility, push, missing):
+    """Write what forces leave missing of the accelerations that tasks ask for, (k,)."""
+    for t in range(push.size):
+        missing[t] = 0.0
+        if t < constrained or rows[COMPLIANT, t] > 0.0:
+            continue
+        missing[t] = rows[WANTED, t]
+        for r in range(constrained, push.size):
+            i, j = max(t, r) - constrained, min(t, r) - constrained
+            missing[t] -= mobility[i, j] * push[r]
+
+
+@rare
+def insist(constrained, levels, rows, squares, coupling, held, pull):
+    """
+    Write the forces with which tasks would go on if joints were let go of, (k,).
+
+    What misses because of that, but not what is lost anyway, counts by the masses of the points.
+    """
+    for t in range(pull.size):
+        pull[t] = 0.0
+        if t < constrained or rows[COMPLIANT, t] > 0.0:
+            continue
+        for w in range(held.size):
+            rows[MISSED, t] -= coupling[w, t] * held[w]
+        pull[t] = _INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * (rows[MISSED, t] - rows[LOST, t])
+    for level in range(levels.size - 2, -1, -1):
+        for r in range(levels[level], levels[level + 1]):
+            for j in range(levels[level + 1], pull.size):
+                pull[r] -= squares[L, r, j] * pull[j]
+
+
+@inlined
+def let_go_of(limits, effort_limits, vectors, count, a, tau):
+    """
+    Let go of the joint that would best go back within its limits by itself; return whether.
+
+    It is one that has to be pulled to its limit instead of being held back there; above all one
+    that is within its limit although held, because all that is held cannot be held at a time.
+    """
+    worst, found = ROUNDING, -1
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        if kind == MOTION:
+            if limits[k].stands:
+                continue
+            sign = limits[k].motion
+            inside = (limits[k].greatest if sign > 0 else limits[k].least) - a[k]
+        else:
+            sign = limits[k].effort
+            inside = sign * effort_limits[k] - tau[k]
+        back = sign * (vectors[COLUMN, w] * vectors[MOBILITY, w] + _INSISTENCE ** 2 * inside)
+        back /= vectors[MEASURE, w]
+        if back > worst and limits[k].freed[kind] < 2:
+            worst, found = back, w
+    if found < 0:
+        return False
+    k, kind = held_by(limits, found)
+    limits[k].freed[kind] += 1
+    if kind == MOTION:
+        limits[k].motion = 0
+    else:
+        limits[k].effort = 0
+    return True
+
+
+@rare
+def take_hold(nodes, limits, effort_limits, both, a, tau):
+    """
+    Hold the joint that is furthest beyond a limit and not held there; return whether there is one.
+
+    At one limit at a time, but for one whose effort does not suffice to brake it: others help.
+    """
+    worst, found, kind, side = ROUNDING, -1, MOTION, 0
+    for k in range(limits.size):
+        limit = limits[k]
+        if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
+            continue
+        if limit.motion == 0 and limit.freed[MOTION] < 3:
+            beyond = max(a[k] - limit.greatest, limit.least - a[k]) / limit.acceleration
+            if beyond > worst:
+                worst, found, kind = beyond, k, MOTION
+                side = 1 if a[k] > limit.greatest else -1
+        if both and limit.effort == 0 and limit.freed[EFFORT] < 3 and effort_limits[k] > 0.0:
+            beyond = abs(tau[k]) / effort_limits[k] - 1.0
+            if beyond > worst:
+                worst, found, kind = beyond, k, EFFORT
+                side = 1 if tau[k] > 0.0 else -1
+    if found < 0:
+        return False
+    limit = limits[found]
+    if kind == MOTION:
+        limit.motion = side
+        if limit.effort == side:
+            limit.effort = 0
+    else:
+        limit.effort = side
+        if limit.motion == side:
+            limit.motion = 0
+    return True
+
+
+@inlined
+def forget_unfit(nodes, limits, both):
+    """Let go of joints that are not ours any more, and count afresh."""
+    for k in range(limits.size):
+        limit = limits[k]
+        limit.freed[MOTION] = limit.freed[EFFORT] = 0
+        if nodes[limit.node].status != ACTIVE:
+            limit.motion = limit.effort = 0
+        if not both:
+            limit.effort = 0
+
+
+@inlined
+def find_forces(exactly, count, constrained, room, reaction, push, held):
+    """Write the forces that hold joints, ``λ = M⁻¹ (w − C f)``; constraints bear their part."""
+    coupling, vectors = room[COUPLING], room[NUMBERS]
+    for w in range(count):
+        held[w] = vectors[WISH, w]
+        for r in range(constrained, push.size):
+            held[w] -= coupling[w, r] * push[r]
+    solve_rows(exactly, count, room, held)
+    for c in range(constrained):
+        for w in range(count):
+            reaction[c] -= room[BORNE, w, c] * held[w]
+            push[c] -= room[BORNE, w, c] * held[w]
+
+
+@inlined
+def find_pulls(exactly, count, room, pull, held, column):
+    """Write the forces that hold joints if tasks insist on what they have not got."""
+    coupling = room[COUPLING]
+    for w in range(count):
+        column[w] = 0.0
+        for r in range(pull.size):
+            column[w] -= coupling[w, r] * pull[r]
+    solve_rows(exactly, count, room, column)
+    for w in range(count):
+        column[w] += held[w]
+
+
+@rare
+def resolve_held(cycle, constrained, levels, count, room, rows, squares, orders, Lambda_inverse,
+                 robot):
+    """Resolve what joints that are held leave of the stack; return whether they all can be."""
+    exactly = decompose_rows(count, room)
+    take_off_held(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
+                  rows[FORCE])
+    resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
+    return exactly
+
+
+@rare
+def resolve_within_limits(
+        cycle, nodes, states, points, supports, levels, constrained, limits, effort_limits,
+        a_null, a_led, a, joint_force, tau, room, rows, squares, orders, Lambda_inverse, robot):
+    """
+    Resolve the stack once more, joints being held at their limits.
+
+    With W the rows that hold joints, ``M = W A⁻¹ Wᵀ`` and ``C = W A⁻¹ Jᵀ``, of what constraints
+    leave of these, tasks find ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then
+    ``λ = M⁻¹ (w − C f)`` holds the joints. These stay in ``room`` for `add_holding`. ``a`` (nv,)
+    receives how joints accelerate, ``joint_force`` and ``tau`` (nv,) are scratch; all else is that
+    of `limited_cycle`. Limits of efforts take part where they say what the joints can do: without
+    passive joints and constraints.
+    """
+    n, dofs, size = nodes.size, limits.size, rows.shape[1]
+    K, vectors, reaction = room[FEELING, :n, :size], room[NUMBERS], rows[REACTION]
+    felt, torques, coupling = room[FELT, :, :n], room[TORQUES, :, :dofs], room[COUPLING, :, :size]
+    push, pull, tau_null = rows[SPARE], rows[SPARE + 1], vectors[ADVISED, :dofs]
+    both = constrained == 0 and not cycle.yields
+    forget_unfit(nodes, limits, both)
+    bear_motion(nodes, states, a_null, joint_force, tau_null)
+    bear_leads(robot, tau_null)
+    for solution in range(SOLUTIONS):
+        count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_null, K,
+                            felt, torques, coupling, room[OWN_MOBILITY], vectors)
+        if constrained > 0:
+            leave_to_constraints(
+                cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L],
+                squares[GRAM_L], orders[0], rows[HELD], rows[WANTED], push, room)
+        held, column = vectors[HOLDING, :count], vectors[COLUMN, :count]
+        exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
+                               Lambda_inverse, robot)
+        moving_forces(rows, constrained, push)
+        find_forces(exactly, count, constrained, room, reaction, push, held)
+        push_links(nodes, states, points, supports, push, joint_force, pull)
+        add_holding(count, room, joint_force)
+        answer_pushes(nodes, states, joint_force, a_led, a)
+        if both:
+            push_links(nodes, states, points, supports, rows[FORCE], joint_force, pull)
+            add_holding(count, room, joint_force)
+            for k in range(dofs):
+                tau[k] = tau_null[k]
+            bear_pushes(nodes, states, joint_force, tau)
+        miss(constrained, rows, Lambda_inverse, push, rows[MISSED])
+        insist(constrained, levels, rows, squares, coupling, held, pull)
+        cycle.solutions, cycle.held = solution + 1, count
+        if 2 * cycle.solutions < SOLUTIONS:
+            find_pulls(exactly, count, room, pull, held, column)
+            if let_go_of(limits, effort_limits, vectors, count, a, tau):
+                continue
+        if cycle.solutions == SOLUTIONS or not take_hold(
+                nodes, limits, effort_limits, both, a, tau):
+            return
+
+
+@rare
+def add_holding(count, room, force):
+    """Add the joint forces of so many rows that hold joints at their limits to force (nv,)."""
+    for w in range(count):
+        for k in range(force.size):
+            force[k] += room[NUMBERS, HOLDING, w] * room[TORQUES, w, k]

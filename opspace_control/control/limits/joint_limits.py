@@ -1,0 +1,189 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of the joints' motion that a controller keeps, and what joints can brake with."""
+
+import copy
+
+import numpy as np
+
+from opspace_control.control.limits.effort_limits import read_effort_limits
+from opspace_control.control.limits.limit_law import LIMIT
+from opspace_control.dynamics import GRAVITY
+from opspace_control.errors import ControlError
+from opspace_control.model.mobility import carried_by_joints
+
+# A joint takes at least so long to stop from its greatest velocity, s.
+SHORTEST_STOP = 0.1
+# One that is too weak for its load is taken to need so long.
+LONGEST_STOP = 1.0
+# Of the effort that gravity leaves a joint, this part is for braking; the rest is for what other
+# joints do to it.
+BRAKING_SHARE = 0.4
+# Postures in which that is found out.
+_POSTURES = 64
+# For a joint without a limit of velocity, rad/s or m/s.
+_ORDINARY_SPEED = 2.0
+# What `JointLimits.changed` takes.
+_NUMBERS = (
+    'position_margin', 'velocity_scale', 'soft_limits', 'return_rate', 'approach_rate', 'kept')
+
+
+class JointLimits:
+    """
+    Limits of positions, velocities and accelerations of joints.
+
+    The accelerations are what makes the others hold: a joint never goes faster than it can stop.
+    If not given they are what each joint can brake with, of the least of 64 postures: two fifths of
+    what its effort limit leaves beyond gravity, by the inertia of all that it carries, but no more
+    than stops it from full speed in 0.1 s. ``weak`` tells where that is not much.
+
+    Parameters
+    ----------
+    model : RobotModel
+        Its URDF gives the limits.
+    position_margin : float
+        By how much the ends are drawn in, rad or m.
+    velocity_scale : float
+        Part of the velocity limits that is used, from 0 to 1.
+    soft_limits : bool
+        Whether a joint's ends are the soft limits of its <safety_controller>, if it has one.
+    acceleration : float, (nv,) array or dict of str to float, optional
+        rad/s² or m/s², inf for none; joints that a dict leaves out keep theirs.
+    effort_limits : float or (nv,) array, optional
+        What joints may brake with, N·m or N; the URDF's limits if not given.
+    return_rate : float
+        At which a joint that is too fast returns to what is allowed, 1/s. Well below the rate of
+        the cycles.
+    approach_rate : float
+        At which a joint comes to its end in the last bit of the way, 1/s; well below the other.
+    kept : bool
+        False for the bare law, as if there were none, until others are set.
+
+    Attributes
+    ----------
+    lower, upper : (nv,) arrays
+        rad or m.
+    velocity, acceleration : (nv,) arrays
+        rad/s and rad/s², or m/s and m/s².
+    weak : tuple of str
+        Joints too weak to hold themselves against gravity in every posture, with some to spare for
+        braking: limits of their motion may not hold.
+
+    Raises
+    ------
+    ControlError
+        For a number that is not usable or an unknown joint.
+
+    """
+
+    def __init__(self, model, *, position_margin=0.0, velocity_scale=1.0, soft_limits=True,
+                 acceleration=None, effort_limits=None, return_rate=100.0, approach_rate=20.0,
+                 kept=True):
+        self.model = model
+        self._strength = _braking_strength(model, read_effort_limits(model, effort_limits))
+        self._given = acceleration
+        self._set(position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept)
+
+    def changed(self, **numbers):
+        """
+        Return these limits with some of their numbers changed; raises as the constructor.
+
+        Of ``position_margin``, ``velocity_scale``, ``soft_limits``, ``return_rate``,
+        ``approach_rate`` and ``kept``; what joints can brake with is not found out again.
+        """
+        limits = copy.copy(self)
+        limits._set(**{name: getattr(self, name) for name in _NUMBERS} | numbers)
+        return limits
+
+    def _set(self, position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept):
+        """Work out the limits from numbers, which are checked."""
+        model = self.model
+        self.position_margin = _number('position_margin', position_margin, 0.0, np.inf)
+        self.velocity_scale = _number('velocity_scale', velocity_scale, 1e-6, 1.0)
+        self.return_rate = _number('return_rate', return_rate, 1.0, np.inf)
+        self.approach_rate = _number('approach_rate', approach_rate, 0.1, 0.5 * self.return_rate)
+        self.soft_limits, self.kept = bool(soft_limits), bool(kept)
+        lower, upper = (
+            (model.lower_soft_limits, model.upper_soft_limits) if self.soft_limits
+            else (model.lower_position_limits, model.upper_position_limits))
+        with np.errstate(invalid='ignore'):  # there may be no middle
+            middle = 0.5 * (lower + upper)
+            self.lower = np.fmin(lower + self.position_margin, middle)
+            self.upper = np.fmax(upper - self.position_margin, middle)
+        self.velocity = self.velocity_scale * model.velocity_limits
+        fastest = np.where(np.isfinite(self.velocity), self.velocity, _ORDINARY_SPEED)
+        needed = fastest / LONGEST_STOP
+        weak = model.active & (model.q_index >= 0) & (self._strength < needed)
+        self.weak = tuple(model.dof_names[k] for k in np.flatnonzero(weak))
+        self.acceleration = np.clip(self._strength, needed, fastest / SHORTEST_STOP)
+        if self._given is not None:
+            self.acceleration = _accelerations(model, self._given, self.acceleration)
+
+    def records(self, nodes):
+        """Return the LIMIT records, (nv,), of a controller with these nodes."""
+        limits = np.zeros(self.model.nv, LIMIT)
+        limits['node'][nodes['v_index'][nodes['v_index'] >= 0]] = np.flatnonzero(
+            nodes['v_index'] >= 0)
+        limits['q_index'] = self.model.q_index
+        for name in ('lower', 'upper', 'velocity', 'acceleration'):
+            limits[name] = getattr(self, name)
+        # Nothing but ±a bounds a joint with v ≤ v_max/2 for which s ≥ v_max: there it may go at
+        # 2^(-1/4) v_max, and the slope of that is no more than a / v_max.
+        a, fastest = self.acceleration, np.where(
+            np.isfinite(self.velocity), self.velocity, _ORDINARY_SPEED)
+        slack = self.return_rate * (0.5 ** 0.25 - 0.5) * fastest - 0.5 * a
+        quick = slack >= a
+        limits['slow'] = np.where(quick, 0.5 * fastest, -1.0)
+        with np.errstate(invalid='ignore', divide='ignore'):
+            limits['clear'] = np.where(
+                quick, 0.5 * (fastest ** 2 / a + a / self.approach_rate ** 2), np.inf)
+        return limits
+
+
+def _braking_strength(model, effort_limits):
+    """Return the accelerations (nv,) that effort limits, less gravity, leave for braking."""
+    chosen = model.q_index >= 0
+    where = model.q_index[chosen]
+    lower = np.where(np.isfinite(model.lower_position_limits), model.lower_position_limits, -np.pi)
+    upper = np.where(np.isfinite(model.upper_position_limits), model.upper_position_limits, np.pi)
+    moved = model.nodes['v_index'] >= 0
+    dofs = model.nodes['v_index'][moved]
+    rng = np.random.default_rng(0)
+    load, inertia = np.zeros(model.nv), np.full(model.nv, 1e-9)
+    for _ in range(_POSTURES):
+        q = model.neutral()
+        q[where] = rng.uniform(lower, np.maximum(lower, upper))[chosen]
+        # Not by `mass_matrix` and `gravity`, which would have to be compiled for this alone.
+        inertias, loads = carried_by_joints(model.nodes, q, -GRAVITY)
+        inertia[dofs] = np.maximum(inertia[dofs], inertias[moved])
+        load[dofs] = np.maximum(load[dofs], abs(loads[moved]))
+    return BRAKING_SHARE * (effort_limits - load) / inertia
+
+
+def _accelerations(model, values, usual):
+    """Return accelerations (nv,) as given, or the usual ones; a ControlError if unusable."""
+    accelerations = usual.copy()
+    try:
+        if isinstance(values, dict):
+            for name, value in values.items():
+                accelerations[model.dof_index(name)] = value
+        else:
+            accelerations[:] = values
+    except (TypeError, ValueError):
+        accelerations[:] = np.nan
+    if not (accelerations > 0.0).all():
+        raise ControlError('Limits of acceleration cannot be used.', value=values,
+                           cure=f'Give one positive number, {model.nv}, or a dict of them.')
+    return accelerations
+
+
+def _number(name, value, lowest, highest):
+    """Return a number within bounds, or raise a ControlError."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not lowest <= number <= highest:
+        raise ControlError(f'{name} = {value!r} is not allowed.',
+                           cure=f'Give a number from {lowest:g} to {highest:g}.', value=value)
+    return number

@@ -1,0 +1,227 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node that records a controller: it listens to all that is said around it, and takes notes."""
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import yaml
+from rclpy.clock import Clock, ClockType
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.expand_topic_name import expand_topic_name
+from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
+from std_msgs.msg import String
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.clients.remote_parameters import RemoteParameters
+from opspace_control.ros.middleware.message_types import message_type
+from opspace_control.ros.middleware.qos import LATCHED
+from opspace_control.runs.layout import PARAMETERS, ROBOT
+from opspace_control.runs.schema import definition
+
+_LOOK = 0.2  # s, between two looks at the graph
+_DEPTH = 2000  # messages that may wait: two seconds of a robot at 1 kHz
+_PATIENCE = 5.0  # s, for the parameters to be told
+# Of interest whoever publishes it.
+_ALWAYS = ('joint_states', 'odom', 'robot_description', '/tf', '/tf_static', '/clock',
+           '/diagnostics')
+
+
+@dataclass(frozen=True)
+class Graph:
+    """
+    What the controller has, as the ROS graph shows it: names -> types.
+
+    Attributes
+    ----------
+    says, hears, services : dict
+        The controller's.
+    around : dict
+        Topics of the simulator.
+
+    """
+
+    says: dict = field(default_factory=dict)
+    hears: dict = field(default_factory=dict)
+    services: dict = field(default_factory=dict)
+    around: dict = field(default_factory=dict)
+
+    def has(self, topic):
+        """Return whether it is a topic of either node."""
+        return topic in self.says or topic in self.hears or topic in self.around
+
+
+class RecorderNode(Node):
+    """
+    The node ``opspace_recorder``.
+
+    It subscribes to whatever the controller and the simulator say and hear, as soon as it is there,
+    with the quality of service that publishers offer. Messages are written as they come over the
+    network; none is opened.
+
+    Parameters
+    ----------
+    writer : RunWriter
+        Is closed when the node leaves.
+    controller : str
+        Name of the controller's node.
+    topics : sequence of str
+        Further ones.
+    everything : bool
+        Record all topics there are.
+    **options
+        Of a Node.
+
+    """
+
+    def __init__(self, writer, controller, topics=(), everything=False, **options):
+        super().__init__('opspace_recorder', **options)
+        self._writer = writer
+        self._everything = everything
+
+        def whole(name):
+            return expand_topic_name(name, self.get_name(), self.get_namespace())
+        self.controller = whole(controller)
+        self._nodes = self.controller, whole('opspace_simulator')
+        self._wanted = {whole(topic) for topic in (*_ALWAYS, *topics)}
+        self._description = whole('robot_description')
+        self._followed = {}  # topic -> (quality, subscription)
+        self._tracks = {}
+        self._left_out = set()
+        self.lost = Counter()
+        self._remote = RemoteParameters(self, self.controller, lambda name: None)
+        self._run, self._asked = None, -np.inf
+        self._graph, self._values = Graph(), None
+        self.create_timer(_LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def leave(self):
+        """Finish the file."""
+        self._writer.close(dict(self.lost))
+
+    def _look(self):
+        """Follow topics that are new; ask a controller that is new for its parameters."""
+        for topic, kinds in self.get_topic_names_and_types():
+            if topic in self._left_out or not self._is_wanted(topic):
+                continue
+            if len(kinds) == 1:
+                self._follow(topic, *kinds)
+            else:
+                self._leave_out(topic, f'its publishers do not agree whether it is {kinds}')
+        graph = self._look_at_nodes()
+        if graph != self._graph:
+            self._graph = graph
+            self._describe()
+        publishers = self.get_publishers_info_by_topic(f'{self.controller}/controller_state')
+        # Another publisher is another run of the controller, or the same one configured anew.
+        run = bytes(publishers[0].endpoint_gid) if publishers else None
+        if run not in (None, self._run) and self._remote.ready() and (
+                time.monotonic() - self._asked > _PATIENCE):
+            self._asked = time.monotonic()
+            self._remote.load(lambda: self._take_parameters(run))
+
+    def _is_wanted(self, topic):
+        return self._everything or topic in self._wanted or self._graph.has(topic)
+
+    def _look_at_nodes(self):
+        """Return what controller and simulator have, or had: they may leave before us."""
+        ask = (self.get_publisher_names_and_types_by_node,
+               self.get_subscriber_names_and_types_by_node,
+               self.get_service_names_and_types_by_node)
+        found = []
+        for node in self._nodes:
+            namespace, _, name = node.rpartition('/')
+            try:
+                found += [{topic: kinds[0] for topic, kinds in one(name, namespace or '/')}
+                          for one in ask]
+            except NodeNameNonExistentError:
+                found += [{}] * len(ask)
+        known = self._graph
+        return Graph(known.says | found[0], known.hears | found[1], known.services | found[2],
+                     known.around | found[3] | found[4])
+
+    def _follow(self, topic, kind):
+        """Subscribe, or subscribe anew where publishers ask for another quality of service."""
+        quality = self._quality(topic)
+        known, subscription = self._followed.get(topic, (None, None))
+        if quality == known:
+            return
+        if subscription:
+            self.destroy_subscription(subscription)
+        try:
+            track = self._tracks.setdefault(topic, _Track(
+                self._writer, topic, kind, lambda: _profile(self._quality(topic))))
+            self._followed[topic] = quality, self.create_subscription(
+                message_type(kind), topic,
+                track.take, _profile(quality), raw=True, event_callbacks=SubscriptionEventCallbacks(
+                    message_lost=lambda event: self.lost.update({topic: event.total_count_change})))
+        except RosInterfaceError as error:
+            self._leave_out(topic, str(error))
+
+    def _quality(self, topic):
+        """Return the reliability and durability that every publisher of a topic can serve."""
+        offers = [publisher.qos_profile for publisher in self.get_publishers_info_by_topic(topic)]
+        # Before there is one: it may say something once, and leave.
+        reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
+        latched = offers and all(
+            offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers)
+        return (ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+                DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE)
+
+    def _leave_out(self, topic, why):
+        self._left_out.add(topic)
+        self.get_logger().warning(f'{topic} is left out: {why}')
+
+    @property
+    def described(self):
+        """Whether there has been a controller."""
+        return self._values is not None
+
+    def _take_parameters(self, run):
+        """Take the parameters of a run of the controller; write its robot if they have it."""
+        self._run, self._values = run, dict(self._remote.values)
+        robot = self._values.pop('robot_description', '')
+        if robot:
+            # As if it had come by topic: whoever plays the run back finds it where it belongs.
+            now = time.time_ns()
+            self._writer.attach(ROBOT, robot)
+            self._writer.write(
+                self._writer.channel(self._description, 'std_msgs/msg/String', LATCHED),
+                serialize_message(String(data=robot)), now, now)
+        self._writer.attach(PARAMETERS, yaml.safe_dump(
+            {self.controller: {'ros__parameters': self._values}}, allow_unicode=True, width=96))
+        self._describe()
+        self.get_logger().info(f'Recording {self.controller}.')
+
+    def _describe(self):
+        """Write down what the controller is, as far as that is known by now."""
+        if self.described:
+            self._writer.describe(
+                controller=self.controller, parameters=self._values, says=self._graph.says,
+                hears=self._graph.hears, services=self._graph.services)
+
+
+class _Track:
+    """A topic on its way into the file."""
+
+    def __init__(self, writer, topic, kind, offered):
+        definition(kind)  # or it is left out
+        self._writer, self._topic, self._kind, self._offered = writer, topic, kind, offered
+        self._channel = self._last = None
+
+    def take(self, data, info):
+        """Write a message; one that a new subscription brings again, being latched, is known."""
+        sent = info['source_timestamp']
+        if (sent, data) == self._last:
+            return
+        self._last = sent, data
+        if self._channel is None:
+            self._channel = self._writer.channel(self._topic, self._kind, self._offered())
+        self._writer.write(self._channel, data, info['received_timestamp'], sent)
+
+
+def _profile(quality):
+    return QoSProfile(depth=_DEPTH, reliability=quality[0], durability=quality[1])

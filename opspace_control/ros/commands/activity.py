@@ -1,0 +1,48 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a controller manager tells unasked: which of its controllers are active."""
+
+from lifecycle_msgs.msg import State
+
+from opspace_control.ros.middleware.qos import LATCHED
+
+try:
+    from controller_manager_msgs.msg import ControllerManagerActivity
+except ImportError:  # before March 2025, or there is none of these messages
+    ControllerManagerActivity = None
+
+
+class Activity:
+    """
+    Hears that a controller is off; where the controller manager does not tell, it never does.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        No executor needs to spin it.
+    manager : str
+        Name of the controller manager's node.
+    controller : str
+
+    """
+
+    def __init__(self, node, manager, controller):
+        self._controller = controller
+        self._is_off = False
+        self._subscription = ControllerManagerActivity and node.create_subscription(
+            ControllerManagerActivity, f'{manager}/activity', self._on_activity, LATCHED)
+
+    def news(self):
+        """Return whether it has been told, since this was asked last, and was so at the end."""
+        if self._subscription:
+            with self._subscription.handle:
+                taken = self._subscription.handle.take_message(ControllerManagerActivity, False)
+            if taken:
+                self._on_activity(taken[0])
+        is_off, self._is_off = self._is_off, False
+        return is_off
+
+    def _on_activity(self, message):
+        self._is_off = not any(
+            each.name == self._controller and each.state.id == State.PRIMARY_STATE_ACTIVE
+            for each in message.controllers)

@@ -1,0 +1,102 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of the robot: joint states, each of them judged before it is believed."""
+
+import numpy as np
+
+from opspace_control.errors import OpspaceError, SafetyError
+from opspace_control.model import RobotState
+from opspace_control.ros.middleware.conversions import JointStateReader, nanoseconds
+from opspace_control.safety.state_clock import StateClock
+from opspace_control.safety.trips import STATE_INVALID
+
+
+class StateIntake:
+    """
+    Takes joint states, or says why one is not to be gone by.
+
+    Parameters
+    ----------
+    model : RobotModel
+    envelope : Envelope
+        Judges them.
+    odometry : BaseOdometry, optional
+        Knows where a floating base is.
+
+    Attributes
+    ----------
+    state : RobotState
+        The last one that was believed.
+    known : bool
+        Whether there was one.
+    last_good : float
+        Steady time at which it came, s.
+    clock : StateClock
+        Of the last one that came.
+
+    """
+
+    def __init__(self, model, envelope, odometry=None):
+        self._reader = JointStateReader(model)
+        self._odometry = odometry
+        self._envelope = envelope
+        # In turns: what is read may turn out not to be true.
+        self.state, self._candidate = (
+            RobotState(model, model.neutral(), np.zeros(model.nv)) for _ in range(2))
+        self.clock = StateClock()
+        self.restart(0.0)
+
+    def restart(self, now):
+        """Know nothing until the next state."""
+        self.known = False
+        self.last_good = now
+        self._unspent = 0.0
+        self.clock.restart(now)
+        if self._odometry:
+            self._odometry.forget()
+
+    def expects(self, message, now):
+        """Return whether the rest of what a first JointState needs may still be on its way."""
+        return self._odometry is not None and self._odometry.expected(
+            nanoseconds(message.header.stamp), now)
+
+    def take(self, message, now):
+        """
+        Take a JointState that came at the steady time ``now``, s.
+
+        Raises
+        ------
+        SafetyError
+            TIME_BACKWARDS, STATE_INVALID, ODOM_TIMEOUT, ODOM_INVALID, POSITION_JUMP: it is not
+            believed; VELOCITY_LIMIT: it is.
+
+        """
+        stamp = nanoseconds(message.header.stamp)
+        dt = self.clock.step(stamp, now)
+        self._unspent += dt
+        self._envelope.elapse(dt)
+        try:
+            q, v = self._reader.read(message)
+            if self._odometry:
+                q, v = self._odometry.complete(q, v, stamp, now)
+            self._candidate.update(q, v)
+        except SafetyError:
+            raise
+        except OpspaceError as error:
+            raise SafetyError(STATE_INVALID, str(error)) from error
+        try:
+            self._envelope.accept(self._candidate)
+        except SafetyError as error:
+            if not error.trip.blind:
+                self._believe(now)
+            raise
+        self._believe(now)
+
+    def spend(self):
+        """Return the robot's time since this was asked last, s."""
+        dt, self._unspent = self._unspent, 0.0
+        return dt
+
+    def _believe(self, now):
+        self.state, self._candidate = self._candidate, self.state
+        self.known, self.last_good = True, now

@@ -1,0 +1,154 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The declared parameters of a node, made and kept in order by its table."""
+
+import math
+from collections import ChainMap
+from collections.abc import Mapping
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.parameter import Parameter as RosParameter
+
+from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.ros.parameters.parameter_table import unknown_parameter
+
+_TYPES = {
+    'bool': RosParameter.Type.BOOL,
+    'double': RosParameter.Type.DOUBLE,
+    'integer': RosParameter.Type.INTEGER,
+    'string': RosParameter.Type.STRING,
+    'string_array': RosParameter.Type.STRING_ARRAY,
+    'double_array': RosParameter.Type.DOUBLE_ARRAY,
+    # One number for all axes, or one each: a static type cannot say that.
+    'gain': None,
+}
+
+
+class NodeParameters(Mapping):
+    """
+    The declared parameters of one node: a mapping from name to present value.
+
+    A change from outside is checked before anything is changed, value by value against the table
+    and then as a whole by ``check``, and is refused with the reason.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    check : callable
+        Called with the mapping as it would become and the names that change; raises OpspaceError to
+        refuse it.
+    changed : callable
+        Called with the names after each change.
+
+    """
+
+    def __init__(self, node, check=lambda values, names: None, changed=lambda names: None):
+        self._node = node
+        self._table = {}
+        self._values = {}  # rclpy takes ten times as long to tell one
+        self._check = check
+        self._changed = changed
+
+    def accept_changes(self):
+        """Let parameters be changed from now on; what they act on must be there."""
+        self._node.add_on_set_parameters_callback(self._refuse_or_accept)
+        self._node.add_post_set_parameters_callback(self._on_change)
+
+    def declare(self, table):
+        """
+        Declare every parameter of a table that is not declared yet.
+
+        Raises
+        ------
+        RosInterfaceError
+            A value given in a file or on the command line has the wrong type or is refused.
+
+        """
+        for parameter in table:
+            if parameter.name in self._table:
+                continue
+            self._table[parameter.name] = parameter
+            # rclpy takes [] for an array of bytes: an empty default is declared by its type.
+            empty = parameter.default is None or parameter.default == []
+            cure = ''
+            try:
+                self._node.declare_parameter(
+                    parameter.name, _TYPES[parameter.type] if empty else parameter.default,
+                    _descriptor(parameter))
+                self._keep(parameter.name, self._node.get_parameter_or(parameter.name).value)
+                reason = parameter.refusal(self[parameter.name])
+            except InvalidParameterTypeException as error:
+                reason = str(error)
+                if parameter.type == 'double':
+                    cure = 'Write a whole number with a decimal point, as in 1.0.'
+            except InvalidParameterValueException as error:
+                reason = str(error)
+            if reason:
+                raise RosInterfaceError(f'Parameter {parameter.name}: {reason}.', cure=cure,
+                                        parameter=parameter.name)
+
+    def check_names(self):
+        """
+        Raise a RosInterfaceError that names every given parameter no table knows.
+
+        ROS 2 ignores such a one silently: the commonest mistake of all.
+        """
+        given = self._node._parameter_overrides  # rclpy has no public way to ask
+        wrong = [unknown_parameter(name, self._table) for name in given
+                 if not self._node.has_parameter(name) and not name.startswith('qos_overrides.')]
+        if wrong:
+            raise RosInterfaceError(' '.join(map(str, wrong)), parameter=wrong[0].parameter)
+
+    def __getitem__(self, name):
+        return self._values[name]
+
+    def __iter__(self):
+        return iter(self._values)
+
+    def __len__(self):
+        return len(self._values)
+
+    def _keep(self, name, value):
+        if value is None:
+            value = self._table[name].default
+        self._values[name] = value.tolist() if hasattr(value, 'tolist') else value
+
+    def _on_change(self, changes):
+        changes = [change for change in changes if change.name in self._table]
+        for change in changes:
+            self._keep(change.name, change.value)
+        self._changed([change.name for change in changes])
+
+    def _refuse_or_accept(self, changes):
+        changes = {change.name: change.value for change in changes}
+        try:
+            for name, value in changes.items():
+                reason = self._table[name].refusal(value) if name in self._table else ''
+                if reason:
+                    raise RosInterfaceError(reason)
+            self._check(ChainMap(changes, self), changes)
+        except OpspaceError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+
+def _descriptor(parameter):
+    """Return the ROS 2 description that `ros2 param describe` shows."""
+    unit = f' [{parameter.unit}]' if parameter.unit else ''
+    choices = f' One of: {", ".join(parameter.choices)}.' if parameter.choices else ''
+    descriptor = ParameterDescriptor(
+        description=f'{parameter.description}{unit}{choices}', read_only=parameter.read_only,
+        dynamic_typing=parameter.type == 'gain')
+    if math.isfinite(parameter.minimum) and parameter.type in ('double', 'gain'):
+        descriptor.floating_point_range = [
+            FloatingPointRange(from_value=parameter.minimum, to_value=parameter.maximum)]
+    if parameter.type == 'integer':
+        descriptor.integer_range = [
+            IntegerRange(from_value=parameter.minimum, to_value=parameter.maximum, step=1)]
+    return descriptor

@@ -1,0 +1,153 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A ROS 2 parameter file read and judged by the tables, as the nodes would, without ROS."""
+
+import re
+from pathlib import Path
+
+import yaml  # which urdf_parser_py needs too
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.parameters.parameter_table import unknown_parameter
+
+_KINDS = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
+# What a value may be for ROS 2, by the type in the table.
+_ALLOWED = {
+    'bool': {'bool'},
+    'double': {'double'},
+    'integer': {'integer'},
+    'string': {'string'},
+    'string_array': {'string_array'},
+    'double_array': {'double_array'},
+    'gain': {'double', 'integer', 'double_array', 'integer_array'},
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as ROS 2 reads it: a bare y is a bool but in a name, and 1e5 a number."""
+
+    def construct_mapping(self, node, deep=False):
+        self.flatten_mapping(node)
+        return {str(key.value): self.construct_object(value, deep) for key, value in node.value}
+
+
+_Loader.bool_values = {**yaml.SafeLoader.bool_values, 'y': True, 'n': False}
+_Loader.add_implicit_resolver('tag:yaml.org,2002:bool', re.compile('[yYnN]$'), list('yYnN'))
+_Loader.add_implicit_resolver(
+    'tag:yaml.org,2002:float', re.compile(r'[-+]?[0-9]+[eE][-+]?[0-9]+$'), list('-+0123456789'))
+
+
+class ParameterFile:
+    """
+    The content of a parameter file.
+
+    Parameters
+    ----------
+    path : path
+        A YAML file: node names, ``ros__parameters`` under each, nested blocks.
+
+    Raises
+    ------
+    RosInterfaceError
+        The file cannot be read, is no YAML, or gives no node a parameter.
+
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        try:
+            content = yaml.load(self.path.read_text(), _Loader)
+        except OSError as error:
+            raise RosInterfaceError(f'The parameter file {str(path)!r} cannot be read: '
+                                    f'{error.strerror}.', cure='Give the path of a YAML file.',
+                                    path=str(path)) from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise RosInterfaceError(
+                f"The parameter file {str(path)!r} is no YAML: {' '.join(str(error).split())}.",
+                cure='Correct it there.', path=str(path)) from None
+        self._blocks = list(_blocks(content, ''))
+        if not self._blocks:
+            raise RosInterfaceError(
+                f'The parameter file {str(path)!r} gives no node a parameter.', path=str(path),
+                cure='Write NODE:, under it ros__parameters:, and under that the parameters.')
+
+    @property
+    def nodes(self):
+        """Names of the nodes that have a block, as the file writes them."""
+        return tuple(dict.fromkeys(name for name, _ in self._blocks))
+
+    def of_node(self, node):
+        """Return name -> value, dots for nested blocks, of a node in any namespace."""
+        values = {}
+        for pattern, block in self._blocks:
+            if pattern.rpartition('/')[2] in (node, '*', '**'):
+                values.update(_flat(block, ''))
+        return values
+
+
+def refusals(values, table):
+    """
+    Yield a RosInterfaceError for each value that a node with this table would not take.
+
+    Parameters
+    ----------
+    values : dict of str to value
+        Of one node, as `ParameterFile.of_node` gives them.
+    table : sequence of Parameter
+        Every parameter that the node has.
+
+    """
+    known = {parameter.name: parameter for parameter in table}
+    for name, value in values.items():
+        if name in known:
+            reason, cure = _refusal(known[name], value)
+            if reason:
+                yield RosInterfaceError(f'Parameter {reason}.', cure=cure, parameter=name)
+        elif not name.startswith('qos_overrides.') and name != 'use_sim_time':
+            yield unknown_parameter(name, known)
+
+
+def _refusal(parameter, value):
+    """Return why a value cannot be taken, and the cure; '' and '' if it can."""
+    kind = _kind(value)
+    if value == [] and parameter.type.endswith('_array'):
+        return '', ''
+    if kind is None:
+        return (f'{parameter.name} = {value!r} mixes types',
+                'Write all numbers of an array with a decimal point, or all without.')
+    if kind not in _ALLOWED[parameter.type]:
+        cure = ''
+        if parameter.type == 'double' and kind == 'integer':
+            cure = f'Write it with a decimal point: {value}.0.'
+        elif parameter.type.startswith('string') and kind.startswith('bool'):
+            cure = 'Put it in quotes.'
+        return f'{parameter.name} = {value!r} is {kind}, not {parameter.type}', cure
+    return parameter.refusal(value), ''
+
+
+def _kind(value):
+    """Return the ROS 2 type of a value; None for an array of several types, or no type at all."""
+    if isinstance(value, list):
+        kinds = {_KINDS.get(type(item)) for item in value}
+        return f'{kinds.pop()}_array' if len(kinds) == 1 and None not in kinds else None
+    return _KINDS.get(type(value))
+
+
+def _blocks(content, name):
+    """Yield (node name, parameters) of a file's content; namespaces may be nested blocks."""
+    if not isinstance(content, dict):
+        return
+    for key, value in content.items():
+        if key == 'ros__parameters':
+            if isinstance(value, dict) and name:
+                yield name, value
+        else:
+            yield from _blocks(value, f'{name}/{key}' if name else str(key))
+
+
+def _flat(block, prefix):
+    for key, value in block.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f'{prefix}{key}.')
+        elif value is not None:
+            yield f'{prefix}{key}', value

@@ -1,0 +1,146 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The controller that a set of parameters describes."""
+
+from opspace_control.control import JointLimits, OperationalSpaceController
+from opspace_control.dynamics import RobotModel
+from opspace_control.errors import RosInterfaceError
+from opspace_control.model import KinematicTree
+from opspace_control.ros.parameters.grasp_blocks import (
+    apply_grasps,
+    make_contact,
+    make_grasp,
+    put_payloads,
+)
+from opspace_control.ros.parameters.joints import command_joints, joint_status
+from opspace_control.ros.parameters.task_blocks import (
+    apply_sensor,
+    apply_task,
+    make_sensors,
+    make_task,
+)
+from opspace_control.tasks import PostureTask
+
+# Parameters of limits, which may change at any time, and what `JointLimits` calls them.
+LIMIT_PARAMETERS = {
+    'limits.keep': 'kept', 'limits.soft': 'soft_limits',
+    'limits.position_margin': 'position_margin', 'limits.velocity_kept': 'velocity_scale',
+    'limits.return_rate': 'return_rate', 'limits.approach_rate': 'approach_rate'}
+
+
+def make_model(description, parameters, *, floating_base=False):
+    """
+    Build the model, with the status that `joint_status` gives the joints.
+
+    Parameters
+    ----------
+    description : str
+        URDF text.
+    parameters : mapping
+        Values of the controller node's parameters.
+    floating_base : bool
+        Whether the root link moves freely.
+
+    Returns
+    -------
+    model : RobotModel
+    joints : list of str
+        The order of the command.
+
+    Raises
+    ------
+    OpspaceError
+        Something does not fit; says what and the cure.
+
+    """
+    passive, locked = parameters['passive_joints'], parameters['locked_joints']
+    tree = KinematicTree.from_urdf(description, floating_base=floating_base,
+                                   passive_joints=[name for name in passive if name not in locked],
+                                   locked_joints=locked)
+    joints = command_joints(tree, parameters['command_joints'])
+    if not joints:
+        raise RosInterfaceError('There is no joint to command.',
+                                cure='Give joints an effort command interface, or command_joints.')
+    passive, locked = joint_status(tree, joints, passive, locked)
+    model = RobotModel.from_urdf(description, floating_base=floating_base,
+                                 passive_joints=passive, locked_joints=locked)
+    return model, joints
+
+
+def make_controller(description, parameters, *, floating_base=False):
+    """
+    Build the model, the tasks and the controller.
+
+    Parameters
+    ----------
+    description : str
+        URDF text.
+    parameters : mapping
+        Values of the controller node's parameters.
+    floating_base : bool
+        Whether the root link moves freely.
+
+    Returns
+    -------
+    controller : OperationalSpaceController
+    joints : list of str
+        The order of the command.
+
+    Raises
+    ------
+    OpspaceError
+        Something does not fit; says what and the cure.
+
+    """
+    model, joints = make_model(description, parameters, floating_base=floating_base)
+    sensors = make_sensors(parameters)
+    effort_limits = parameters['limits.effort_scale'] * model.effort_limits
+    controller = OperationalSpaceController(
+        model, [make_task(name, parameters, sensors) for name in parameters['tasks']],
+        PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),
+        constraints=[make_contact(name, parameters) for name in parameters['contacts']],
+        grasps=[make_grasp(name, parameters) for name in parameters['grasps']],
+        effort_limits=effort_limits, limits=make_limits(model, effort_limits, parameters),
+        gravity_compensation=parameters['gravity_compensation'])
+    put_payloads(controller, parameters)
+    return controller, joints
+
+
+def make_limits(model, effort_limits, parameters):
+    """Return the `JointLimits` of the parameters, or raise a ControlError."""
+    return JointLimits(model, effort_limits=effort_limits, **_limit_numbers(parameters))
+
+
+def change_limits(limits, parameters):
+    """Return limits changed to what the parameters are now, or raise a ControlError."""
+    return limits.changed(**_limit_numbers(parameters))
+
+
+def _limit_numbers(parameters):
+    return {keyword: parameters[name] for name, keyword in LIMIT_PARAMETERS.items()}
+
+
+def apply_gains(controller, parameters, changed):
+    """
+    Give tasks, sensors, posture and limits the values of checked parameters.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+        Whose they are.
+    parameters : mapping
+        Values of the controller node's parameters.
+    changed : collection of str
+        Those that have changed; what is not named stays as it is.
+
+    """
+    for task in controller.tasks.values():
+        apply_task(task, parameters, changed)
+    for sensor in controller.sensors.values():
+        apply_sensor(sensor, parameters, changed)
+    apply_grasps(controller, parameters, set(changed))
+    put_payloads(controller, parameters, set(changed))
+    if any(name.startswith('posture.') for name in changed):
+        controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])
+    if not LIMIT_PARAMETERS.keys().isdisjoint(changed):
+        controller.limits = change_limits(controller.limits, parameters)

@@ -1,0 +1,136 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the simulator node; README and example files are made from this table."""
+
+import math
+import re
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.parameters.controller_parameters import (
+    COMMAND_JOINTS,
+    COMMAND_TOPIC,
+    COMMAND_TYPE,
+    ROBOT_DESCRIPTION,
+)
+from opspace_control.ros.parameters.parameter_table import Parameter, names_in
+
+NODE = (
+    ROBOT_DESCRIPTION,
+    COMMAND_TOPIC,
+    COMMAND_TYPE,
+    COMMAND_JOINTS,
+    Parameter('pace', 'string', 'real_time',
+              'Advance with the clock on the wall; one step for each command received; or with the '
+              'clock, but waiting for a late command.',
+              choices=('real_time', 'lock_step', 'patient')),
+    Parameter('timestep', 'double', 0.001, 'Time between two joint states.', 's', 1e-5, 0.1),
+    Parameter('wait_for_command', 'bool', True,
+              'Hold the robot still, at time zero, until the first command has arrived; as a '
+              'JointState, the first that is not zero: ros2_control sends zeros from its start.'),
+    Parameter('passive_joints', 'string_array', [],
+              'Joints whose drive is dead, or that have none. It applies no effort, whatever is '
+              'commanded. Joints in a <ros2_control> block of the URDF without any command '
+              'interface are passive unless they are commanded.', read_only=False),
+    Parameter('locked_joints', 'string_array', [],
+              'Joints whose brake is on. Moving joints that are neither commanded nor passive are '
+              'fixed for good.', read_only=False),
+    Parameter('floating_base', 'bool', False,
+              'Whether the root link moves freely; odom tells where it is.'),
+    Parameter('odom_frame', 'string', 'odom',
+              "Name of the world's frame, which odom is given in. With a floating base."),
+    Parameter('broadcast_base', 'bool', True,
+              'Broadcast where a floating base is on TF, 50 times a second.'),
+    Parameter('initial_base_pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+              'Where a floating base starts: x y z, and its quaternion x y z w.', 'm', length=7),
+    Parameter('initial_base_twist', 'double_array', [0.0] * 6,
+              'How it moves then: linear and angular velocity, world axes.', 'm/s, rad/s',
+              length=6),
+    Parameter('gravity', 'double_array', [0.0, 0.0, -9.81],
+              'Acceleration of free fall, world axes.', 'm/s²', length=3),
+    Parameter('wrench_sensors', 'string_array', [],
+              'Links with a force/torque sensor between them and what carries them. Each has a '
+              'topic <link>/wrench: what the side of the link exerts on the other, in the '
+              "link's frame. At rest, all that acts on the link from outside, weight included."),
+    Parameter('contact_sensors', 'string_array', [],
+              'Links, such as feet, that feel contacts. Each has the topics <link>/contact_wrench '
+              'and <link>/in_contact: what touches exert on the link, in its frame, and whether '
+              'there are any.'),
+    Parameter('joint_friction', 'bool', True,
+              'Whether joints have the damping and friction of the URDF. False for drives that '
+              'measure their torque and so overcome it, as long as they work.'),
+    Parameter('contacts', 'bool', False, 'Whether links collide with each other and the floor.'),
+    Parameter('floor', 'bool', False, 'Whether there is a floor at height zero.'),
+    Parameter('objects', 'string_array', [],
+              'Names of the boxes around the robot; each has a block of parameters, and a topic '
+              '~/<object>/pose.'),
+    Parameter('grasps', 'string_array', [],
+              'Names of the physical grasps that can be closed and opened; each has a block of '
+              'parameters, and a service ~/<grasp>/engage.'),
+    Parameter('controller', 'string', 'opspace_controller',
+              "Name of the controller's node, whose grasps they follow."),
+    Parameter('publish_clock', 'bool', True, 'Publish the time of the simulation on /clock.'),
+)
+
+# Of each joint of one degree of freedom.
+INITIAL_POSITION = Parameter(
+    'initial_positions.<joint>', 'double', None,
+    'Position at the start. Not given: zero, or the nearest limit.', 'rad or m')
+
+# Of each object, in a block of its name.
+OBJECT = (
+    Parameter('size', 'double_array', [0.1, 0.1, 0.1], 'Lengths of its edges.', 'm',
+              1e-4, 1e3, length=3),
+    Parameter('mass', 'double', 1.0, 'Mass.', 'kg', 1e-6, 1e6),
+    Parameter('center_of_mass', 'double_array', [0.0, 0.0, 0.0],
+              'Centre of mass, from its middle along its edges.', 'm', length=3),
+    Parameter('pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+              'Where its middle starts in the world: x y z, and its quaternion x y z w.', 'm',
+              length=7),
+    Parameter('fixed', 'bool', False, 'Whether it stays where it is, like a table.'),
+    Parameter('friction', 'double', 1.0, 'Coefficient of sliding friction.', '', 1e-3, 1e2),
+)
+
+# Of each grasp, in a block of its name; the controller's block of that name has the first two too.
+GRASP = (
+    Parameter('effectors', 'string_array', [], 'Links that grasp.'),
+    Parameter('kind', 'string', 'rigid',
+              'What a grip holds: rigid, the object cannot turn in it; point, only its place, but '
+              'for the first one on an object; fingertips, that one too.',
+              choices=('rigid', 'point', 'fingertips')),
+    Parameter('object', 'string', '',
+              'Object or link that is grasped. Empty: the first of the effectors, which holds '
+              'what the others grasp.'),
+    Parameter('reach', 'double', 0.03,
+              'Distance from a box up to which a grip closes.', 'm', 0.0, math.inf),
+    Parameter('follow_controller', 'bool', True,
+              'Whether it closes when the controller engages the grasp of this name, and opens '
+              'once that has let go, by its topic <controller>/<grasp>/engaged. The service '
+              'does so at any time.'),
+)
+
+# Services of the node itself are called so.
+_TAKEN = ('reset', 'pause', 'step', 'initial_positions')
+
+
+def blocks(names, table, kind):
+    """
+    Return the parameters of blocks of these names.
+
+    Raises
+    ------
+    RosInterfaceError
+        A name cannot be part of parameter and topic names, or is taken.
+
+    """
+    for name in names:
+        if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in _TAKEN:
+            raise RosInterfaceError(
+                f"No {kind} can be called '{name}'.", name=name,
+                cure='Use letters, digits and _, and none of ' + ', '.join(_TAKEN) + '.')
+    return [parameter.named(f'{name}.{parameter.name}') for name in names for parameter in table]
+
+
+def simulator_table(values):
+    """Return the parameters of a simulator with these values, of which some may be missing."""
+    return [*NODE, *blocks(names_in(values, 'objects'), OBJECT, 'object'),
+            *blocks(names_in(values, 'grasps'), GRASP, 'grasp')]

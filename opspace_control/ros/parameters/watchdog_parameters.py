@@ -1,0 +1,51 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the command watchdog node; the README's table is made from this one."""
+
+import math
+from dataclasses import replace
+
+from opspace_control.ros.parameters.controller_parameters import (
+    COMMAND_TYPE,
+    CONTROLLER_MANAGER,
+    CONTROLLER_MANAGER_TIMEOUT,
+    DERIVED_COMMAND_JOINTS,
+    DERIVED_COMMAND_TOPIC,
+    EFFORT_CONTROLLER,
+    EFFORT_RATE,
+    FLOATING_BASE,
+    FRAME_PREFIX,
+    GRAVITY_COMPENSATION,
+    LOCKED_JOINTS,
+    ODOM_FRAME,
+    PASSIVE_JOINTS,
+    ROBOT_DESCRIPTION,
+)
+from opspace_control.ros.parameters.parameter_table import Parameter
+
+NODE = (
+    ROBOT_DESCRIPTION,
+    CONTROLLER_MANAGER,
+    CONTROLLER_MANAGER_TIMEOUT,
+    EFFORT_CONTROLLER,
+    DERIVED_COMMAND_TOPIC,
+    COMMAND_TYPE,
+    DERIVED_COMMAND_JOINTS,
+    replace(FLOATING_BASE, description='Whether the root link moves freely, as odom tells.'),
+    ODOM_FRAME,
+    FRAME_PREFIX,
+    PASSIVE_JOINTS,
+    LOCKED_JOINTS,
+    GRAVITY_COMPENSATION,
+    Parameter('deadline', 'double', 0.05,
+              'Age of the last command at which the robot is damped and carried; a few periods of '
+              'the joint states at least. Without a joint state of this age, and, with a floating '
+              'base, odometry of its time, it is released.',
+              's', 0.002, 10.0, read_only=False),
+    Parameter('carry_time', 'double', 5.0,
+              'For so long the weight of the robot is carried; then it is released. 0: not at all.',
+              's', 0.0, math.inf, read_only=False),
+    EFFORT_RATE.named('effort_rate'),
+    Parameter('release_time', 'double', 0.3,
+              'Time in which damping fades to zero effort.', 's', 0.0, 10.0, read_only=False),
+)

@@ -1,0 +1,166 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""How the controller is, once a second, in the form that robots report their health in."""
+
+import time
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from opspace_control.control.preflight import nearly_lost, scaled_freedom
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.qos import RELIABLE
+from opspace_control.ros.topics import sensors
+from opspace_control.ros.topics.grasps import facts as facts_of_grasps
+from opspace_control.tasks import JointTask
+
+_PERIOD = 1.0  # s
+_LOST = 'lost or nearly lost directions'
+# Parts of a direction smaller than this are not told.
+_SMALL = 0.05
+
+
+class Diagnostics:
+    """
+    Publisher of ``/diagnostics``.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    controller : OperationalSpaceController
+    cycle : ControlCycle
+        Knows why it does not control, and counts what happens.
+    is_active : callable
+        Returns whether the controller is commanding.
+
+    """
+
+    def __init__(self, node, controller, cycle, is_active):
+        self._node = node
+        self._controller = controller
+        self._cycle = cycle
+        self._is_active = is_active
+        self._name = f'{node.get_fully_qualified_name().lstrip("/")}: control cycle'
+        self._taken = time.perf_counter()
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', RELIABLE)
+        self._endpoints = Endpoints(node)
+        self._endpoints.repeat(_PERIOD, self._on_timer)
+
+    def destroy(self):
+        """Withdraw the topic."""
+        self._endpoints.withdraw()
+        self._node.destroy_publisher(self._publisher)
+
+    def _on_timer(self):
+        now = time.perf_counter()
+        elapsed, self._taken = now - self._taken, now
+        if not self._publisher.get_subscription_count():
+            self._cycle.statistics.start_over()
+            return
+        facts = self._cycle.statistics.take()
+        facts['rate'] = facts['cycles'] / elapsed
+        message = DiagnosticArray(status=[self._status(facts, now)])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+    def _status(self, facts, now):
+        level, summary, values = DiagnosticStatus.OK, 'Active.', self._values(facts, now)
+        if not self._is_active():
+            summary = 'Inactive.'
+        elif self._cycle.fault:
+            level, summary = DiagnosticStatus.ERROR, self._cycle.fault
+        elif warnings := self._warnings(facts, values):
+            level, summary = DiagnosticStatus.WARN, ' '.join(warnings)
+        return DiagnosticStatus(
+            level=level, name=self._name, hardware_id=self._controller.model.name, message=summary,
+            values=[KeyValue(key=key, value=value) for key, value in values.items()])
+
+    def _warnings(self, facts, values):
+        warnings = []
+        if not facts['cycles']:
+            warnings.append('No joint states.')
+        if facts.get('missed'):
+            warnings.append(f'{facts["missed"]} joint states had no cycle.')
+        if facts['limited']:
+            warnings.append('Effort limits are reached.')
+        warnings += sensors.facts(self._controller)[1]
+        warnings += facts_of_grasps(self._controller)[1]
+        if facts['released']:
+            lost = values.get(_LOST, 'none')
+            warnings.append('Directions of the tasks are lost'
+                            + (f': {lost}.' if lost != 'none' else '.'))
+        return warnings
+
+    def _values(self, facts, now):
+        values = {
+            'fault': self._cycle.fault or 'none',
+            'state age [s]': f'{self._cycle.statistics.age(now):.4f}',
+            'rate [Hz]': f'{facts["rate"]:.1f}'}
+        if facts['cycles']:
+            values |= {f'period {which} [ms]': f'{1e3 * facts[which]:.3f}'
+                       for which in ('min', 'mean', 'max', 'p99')}
+            values['missed cycles'] = str(facts['missed'])
+        values |= {
+            'cycles at an effort limit': str(facts['limited']),
+            'joints at an effort limit': self._named(self._at_limit()),
+            'joints held at a limit': held_in_words(self._controller.held_joints),
+            'accelerations missed by that': missed_in_words(self._controller.missed_accelerations),
+            'efforts held back by their rate limit': str(self._cycle.envelope.held_back),
+            'cycles with lost directions': str(facts['released']),
+            'passive joints': self._named(self._controller.passive),
+            'locked joints': self._named(self._controller.locked),
+            **sensors.facts(self._controller)[0],
+            **facts_of_grasps(self._controller)[0]}
+        tasks = self._controller.tasks.values()
+        values['tasks that act'] = ', '.join(task.name for task in tasks if task.enabled) or 'none'
+        first = np.cumsum([0, *(task.points for task in tasks)])
+        acting = [(e, task) for e, task in zip(first, tasks, strict=False)
+                  if task.enabled and not isinstance(task, JointTask)]
+        inverse_inertia = self._controller.inverse_inertia
+        if acting and np.isfinite(inverse_inertia).all():
+            values |= self._freedom(inverse_inertia, acting)
+            values['directions given up'] = '; '.join(
+                map(str, self._controller.given_up)) or 'none'
+        return values
+
+    def _at_limit(self):
+        """Return which dofs were commanded as much as they may at the last cycle, (nv,) bool."""
+        limits = self._controller.effort_limits
+        return (abs(self._cycle.commanded) >= limits) & (limits > 0.0)
+
+    def _named(self, dofs):
+        """Return the names of some dofs, (nv,) bool, as text."""
+        names = self._controller.model.dof_names
+        return ', '.join(names[k] for k in np.flatnonzero(dofs)) or 'none'
+
+    def _freedom(self, inverse_inertia, acting):
+        """Return how well the robot can move acting tasks' frames at the last cycle."""
+        index = np.concatenate([np.arange(6 * e, 6 * e + 6) for e, _ in acting])
+        below = nearly_lost(sum(len(task.axes) for _, task in acting),
+                            self._controller.singularity_threshold)
+        freedom = scaled_freedom(
+            inverse_inertia[np.ix_(index, index)], [task for _, task in acting],
+            self._controller.row_scales[index], below)
+        immovable = [f'{task} {axis}' for task, axis in freedom.immovable]
+        weak = [_in_words(direction.wrench) for direction in freedom.weak]
+        return {'condition number': f'{freedom.condition:.3g}',
+                'least eigenvalue': f'{freedom.eigenvalues.min():.3g}',
+                _LOST: '; '.join([*immovable, *weak]) or 'none'}
+
+
+def held_in_words(joints):
+    """Return which joints are held at which limit, as text."""
+    return ', '.join(f'{held.joint} ({"upper" if held.side > 0 else "lower"} {held.limit})'
+                     for held in joints) or 'none'
+
+
+def missed_in_words(accelerations):
+    """Return what each task asked for and did not get, along its axes, as text."""
+    return '; '.join(f'{task} [{" ".join(f"{a:.2g}" for a in missed)}]'
+                     for task, missed in accelerations.items()) or 'none'
+
+
+def _in_words(wrench):
+    """Return the larger parts of a direction, each a task's axis with its share."""
+    return ', '.join(f'{share:+.2g} {task} {axis}' for (task, axis), share in wrench.items()
+                     if abs(share) > _SMALL)

@@ -1,0 +1,245 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Goals that arrive on topics: poses and wrenches of the tasks, positions of the joints."""
+
+import time
+from functools import partial
+
+import numpy as np
+from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped, WrenchStamped
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.ros.middleware.conversions import (
+    matrix_from_pose,
+    nanoseconds,
+    pose_from_message,
+    six_from_message,
+    wrench_from_message,
+)
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.qos import RELIABLE
+from opspace_control.ros.topics.moving_goals import MovingGoals
+from opspace_control.ros.topics.trajectories import check_speed, read_trajectory
+from opspace_control.safety.goal_limits import GoalLimits, GoalPace
+from opspace_control.tasks import JointTask, PoseTask
+
+_COMPLAIN_EVERY = 1.0  # s
+_COMPLAIN_RARELY = 10.0  # s
+# A trajectory that begins later than this was stamped by another clock.
+_LONGEST_WAIT = 60.0  # s
+
+# What a goal makes obsolete, of goals that came before it and still wait for their turn.
+_SUPERSEDED = {'target_pose': ('target_trajectory',),
+               'target_trajectory': ('target_pose', 'target_twist', 'target_accel')}
+
+
+class Goals:
+    """
+    Subscriptions that check goals and hand them to a controller's tasks, and switches of tasks.
+
+    A goal that cannot be used is refused with a throttled warning, and the old one stays.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    controller : OperationalSpaceController
+    cycle : ControlCycle
+        Knows where the robot is, and its time.
+    frames : Frames
+        Knows the frames goals are given in.
+
+    Attributes
+    ----------
+    moving : MovingGoals
+    limits : GoalLimits
+    pace : GoalPace
+
+    """
+
+    def __init__(self, node, controller, cycle, frames):
+        self._node = node
+        self._controller = controller
+        self._cycle = cycle
+        self._frames = frames
+        self.moving = MovingGoals()
+        self.limits = GoalLimits(controller.model)
+        self.pace = GoalPace(1000.0)
+        self._endpoints = Endpoints(node)
+        for task in controller.tasks.values():
+            for name, kind, take in self._kinds_of_goals(task):
+                self._listen(kind, f'~/{task.name}', name, take, task)
+            if task.name not in controller.grasps:  # those are engaged instead
+                self._endpoints.serve(SetBool, f'~/{task.name}/enable', self._switch_of(task))
+        self._listen(JointState, '~', 'target_joint', self._on_joints, controller.posture)
+
+    def hold(self):
+        """Make the present pose every goal; goals that wait for their turn are forgotten."""
+        self.pace.forget()
+        self.moving.stop()
+        self._controller.hold()
+
+    def destroy(self):
+        """Stop listening."""
+        self._endpoints.withdraw()
+
+    def take_due(self):
+        """Take goals that had to wait; to be called every now and then."""
+        for take in self.pace.due(time.perf_counter()):
+            take()
+
+    def _kinds_of_goals(self, task):
+        """Yield topic, message type and callback of each goal that a task understands."""
+        if isinstance(task, JointTask):
+            yield 'target_joint', JointState, self._on_joints
+            return
+        if isinstance(task, PoseTask):
+            yield 'target_pose', PoseStamped, self._on_pose
+            yield 'target_twist', TwistStamped, self._on_twist
+            yield 'target_accel', AccelStamped, self._on_acceleration
+            yield 'target_trajectory', MultiDOFJointTrajectory, self._on_trajectory
+        yield 'target_wrench', WrenchStamped, self._on_wrench
+
+    def _listen(self, kind, owner, name, take, task):
+        topic, superseded = f'{owner}/{name}', _SUPERSEDED.get(name)
+
+        def checked(message):
+            try:
+                take(message, task)
+            except OpspaceError as error:
+                self._node.get_logger().warning(
+                    f'A goal is refused: {error}', throttle_duration_sec=_COMPLAIN_EVERY)
+
+        def callback(message):
+            if superseded:
+                self.pace.forget(task, superseded)
+            if self.pace.may_pass((task, name), partial(checked, message), time.perf_counter()):
+                checked(message)
+            else:
+                self._node.get_logger().warning(
+                    f'Goals on {topic} come faster than limits.goal_rate; how many publish there?',
+                    throttle_duration_sec=_COMPLAIN_RARELY)
+        self._endpoints.listen(kind, topic, callback, RELIABLE)
+
+    def _on_pose(self, message, task):
+        pose = self._goal_frame(message.header.frame_id, task) @ matrix_from_pose(
+            pose_from_message(message.pose))
+        self._check_position(task, pose[:3, 3])
+        task.set_target(pose)
+        if self.moving.following(task):
+            self.moving.stop(task)
+
+    def _on_twist(self, message, task):
+        twist = self._in_goal_axes(message.twist, message.header, task)
+        check_speed(task, *np.linalg.norm(twist.reshape(2, 3), axis=1))
+        self._feed_forward(task, 'twist', twist)
+
+    def _on_acceleration(self, message, task):
+        self._feed_forward(task, 'acceleration', self._in_goal_axes(
+            message.accel, message.header, task))
+
+    def _feed_forward(self, task, name, values):
+        self._need_state()
+        if self.moving.following(task):
+            raise RosInterfaceError(f"'{task.name}' follows a trajectory.", task=task.name,
+                                    cure='Send it a pose first.')
+        self.moving.feed_forward(task, name, values, self._cycle.time)
+
+    def _on_trajectory(self, message, task):
+        self._need_state()
+        trajectory = read_trajectory(
+            message, task, self._goal_frame(message.header.frame_id, task))
+        for position in trajectory.positions:
+            self._check_position(task, position)
+        self.moving.follow(task, trajectory, self._start(message.header.stamp, trajectory.duration))
+
+    def _on_wrench(self, message, task):
+        """Take the wrench that a task is to apply, in any axes, to be kept along the task's own."""
+        if not task.force_axes:
+            raise RosInterfaceError(f"No axis of '{task.name}' controls force.", task=task.name,
+                                    cure=f'Name some in {task.name}.force_axes.')
+        self._need_state()
+        wrench = wrench_from_message(message.wrench).reshape(2, 3)
+        frame = message.header.frame_id
+        if frame:
+            R = self._frames.in_base(frame)[:3, :3]
+            wrench = np.einsum('kbt,bf,kf->kt', self._axes_of(task), R, wrench)
+        task.force.set_target(wrench.reshape(6))
+
+    def _axes_of(self, task):
+        """Return the axes of a task where the robot is now, by column, in the base, (2, 3, 3)."""
+        if task.reference:
+            return np.repeat(self._reference(task)[None, :3, :3], 2, axis=0)
+        return np.array([self._frames.in_base(self._frames.named(link))[:3, :3] if link
+                         else np.eye(3) for link in task.axes_frame])
+
+    def _start(self, stamp, duration):
+        """Return when a trajectory with this time stamp begins, ns: now, if it has none."""
+        now, start = self._cycle.time, nanoseconds(stamp)
+        if not start:
+            return now
+        ahead = 1e-9 * (start - now)
+        if not self._cycle.stamp:
+            reason = 'The joint states have no time stamps to compare with that of the trajectory.'
+        elif ahead > _LONGEST_WAIT:
+            reason = f'The trajectory begins in {ahead:.0f} s, by the time of the joint states.'
+        elif ahead + duration < 0.0:
+            reason = f'The trajectory ended {-ahead - duration:.3g} s ago.'
+        else:
+            return start
+        raise RosInterfaceError(reason, cure='Leave the time stamp empty to start it at once.',
+                                value=ahead)
+
+    def _on_joints(self, message, task):
+        """Take positions by name, for a task of joints or the posture."""
+        if not message.name or len(message.name) != len(message.position):
+            raise RosInterfaceError(
+                f'It names {len(message.name)} joints and gives {len(message.position)} positions.',
+                cure='Give one position for each name.')
+        positions = dict(zip(message.name, message.position.tolist(), strict=True))
+        self.limits.check_posture(positions)
+        task.set_target(positions)
+
+    def _switch_of(self, task):
+        def callback(request, response):
+            with self._cycle.ramps.smoothly():
+                # In here a task that is still on its way out is off.
+                if request.data and not task.enabled:
+                    self.pace.forget(task)
+                    self.moving.stop(task)
+                    task.clear_target()
+                task.enabled = request.data
+            response.success = True
+            response.message = (f"'{task.name}' acts, from where it is." if request.data else
+                                f"'{task.name}' is off: its axes belong to the posture.")
+            return response
+        return callback
+
+    def _goal_frame(self, frame, task):
+        """Return the pose (4, 4) of a frame in that in which a task's goal is."""
+        if not task.reference:
+            return self._frames.in_base(frame)
+        if frame in ('', self._frames.named(task.reference)):
+            return np.eye(4)
+        return np.linalg.inv(self._reference(task)) @ self._frames.in_base(frame)
+
+    def _reference(self, task):
+        return self._frames.in_base(self._frames.named(task.reference))
+
+    def _check_position(self, task, position):
+        """Check where a goal is; where one that moves with a link will be is not known."""
+        if not task.reference:
+            self.limits.check_position(task, position)
+
+    def _in_goal_axes(self, message, header, task):
+        """Return a Twist or Accel of a frame's axes in those of a task's goal, (6,)."""
+        six = six_from_message(message)
+        R = self._goal_frame(header.frame_id, task)[:3, :3]
+        return (six.reshape(2, 3) @ R.T).reshape(6)
+
+    def _need_state(self):
+        if not self._cycle.known:
+            raise RosInterfaceError('A goal cannot move before the first joint state.',
+                                    cure='Send it again when the robot is there.')

@@ -1,0 +1,160 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Grasps and contacts of the controller node: switched by services, squeezed by a topic."""
+
+from functools import partial
+
+import numpy as np
+from std_msgs.msg import Bool, Float64MultiArray
+from std_srvs.srv import SetBool
+
+from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
+from opspace_control.ros.parameters.grasp_blocks import contacts_of
+
+_COMPLAIN_EVERY = 1.0  # s
+
+
+class Grasps:
+    """
+    The services ``~/<grasp>/engage``, ``~/<contact>/engage``; the topics ``internal_force``.
+
+    And ``~/<grasp>/engaged``, which grippers may go by.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    controller : OperationalSpaceController
+    cycle : ControlCycle
+        Knows where the robot is, and makes changes gradual.
+    goals : Goals
+        Whose goals that move end where tasks give way.
+    is_active : callable
+        Returns whether the controller is commanding.
+
+    """
+
+    def __init__(self, node, controller, cycle, goals, is_active):
+        self._node = node
+        self._controller = controller
+        self._cycle = cycle
+        self._goals = goals
+        self._is_active = is_active
+        self._endpoints = Endpoints(node)
+        for one in (*controller.grasps.values(), *contacts_of(controller)):
+            self._endpoints.serve(SetBool, f'~/{one.name}/engage', partial(self._on_engage, one))
+        for grasp in controller.grasps.values():
+            self._endpoints.listen(Float64MultiArray, f'~/{grasp.name}/internal_force',
+                                   partial(self._on_internal_force, grasp), RELIABLE)
+        self._wanted = set()
+        self._engaged = [(grasp, node.create_publisher(Bool, f'~/{grasp.name}/engaged', LATCHED),
+                          Bool(data=not grasp.engaged)) for grasp in controller.grasps.values()]
+        self.tell()
+
+    def tell(self):
+        """Say which grasps are engaged, and when that is over: not before the ramp is."""
+        for grasp, publisher, message in self._engaged:
+            engaged = grasp.engaged or grasp in self._wanted  # on its way in, from zero on
+            if engaged != message.data:
+                message.data = engaged
+                publisher.publish(message)
+
+    def add_to(self, feedback):
+        """Add ``~/<grasp>/current_internal_force`` to a Feedback."""
+        for grasp in self._controller.grasps.values():
+            message = Float64MultiArray()
+            feedback.add(f'~/{grasp.name}/current_internal_force', message,
+                         partial(_fill_internal_force, grasp, message))
+
+    def renew(self, parameters):
+        """Take what is held to be held where it is, as at activation."""
+        for contact in contacts_of(self._controller):
+            if parameters[f'{contact.name}.engaged']:
+                contact.engage()
+        for held in self._controller.constraints.values():
+            if held.closed:
+                held.close()
+
+    def destroy(self):
+        """Withdraw services and topics."""
+        self._endpoints.withdraw()
+        for _, publisher, _ in self._engaged:
+            self._node.destroy_publisher(publisher)
+
+    def _on_engage(self, switched, request, response):
+        try:
+            self._switch(switched, request.data)
+            response.success = True
+            response.message = f"'{switched.name}' is {'engaged' if request.data else 'free'}."
+            self._node.get_logger().info(response.message)
+        except OpspaceError as error:
+            response.success, response.message = False, str(error)
+            self._node.get_logger().warning(f'Not engaged: {error}')
+        return response
+
+    def _switch(self, switched, on):
+        if not (self._is_active() and self._cycle.known):
+            raise RosInterfaceError('The controller is not active.',
+                                    cure='Activate it, and wait for the first joint state.')
+        with self._cycle.ramps.smoothly():
+            if on:
+                switched.engage(self._cycle.state)
+            else:
+                switched.disengage()
+        (self._wanted.add if on else self._wanted.discard)(switched)
+        self.tell()
+        for task in self._controller.tasks.values():
+            if task.target is None:  # what has just changed hands
+                self._goals.pace.forget(task)
+                self._goals.moving.stop(task)
+
+    def _on_internal_force(self, grasp, message):
+        data, members = list(message.data), len(grasp.internal_forces[0])
+        tensions, moments = (data, []) if len(data) == 1 else (data[:members], data[members:])
+        try:
+            with self._cycle.ramps.smoothly():
+                grasp.set_internal_forces(
+                    tensions or None, np.reshape(moments, (-1, 3)) if moments else None)
+        except (OpspaceError, ValueError) as error:
+            self._node.get_logger().warning(
+                f"An internal force of '{grasp.name}' is refused: {error} Send {members} tensions "
+                f'in N, a squeeze being negative, and, or not, {3 * len(grasp.effectors)} moments; '
+                'or nothing at all.',
+                throttle_duration_sec=_COMPLAIN_EVERY)
+
+
+def _fill_internal_force(grasp, message, _stamp):
+    tensions, moments = grasp.internal_forces
+    message.data = [*tensions.tolist(), *moments.ravel().tolist()]
+
+
+def facts(controller):
+    """Return what there is to say of grasps and contacts, and warnings: two lists of text."""
+    values, warnings = {}, []
+    for name, grasp in controller.grasps.items():
+        values[f'{name}: engaged'] = 'yes' if grasp.engaged else 'no'
+        if not grasp.engaged:
+            continue
+        distance, angle = grasp.closure_residual
+        tensions, _ = grasp.internal_forces
+        values |= {
+            f'{name}: internal tensions [N]': _numbers(tensions, '.2f'),
+            f'{name}: squeeze [N]': f'{grasp.squeezed:.2f}',
+            f'{name}: load shares': _numbers(grasp.load_shares, '.3f'),
+            f'{name}: closure residual [mm]': f'{1e3 * distance:.3f}',
+            f'{name}: closure residual [deg]': f'{np.degrees(angle):.3f}'}
+        if grasp.slips:
+            warnings.append(f"'{name}' may slip: the greatest squeeze is not enough.")
+    for contact in contacts_of(controller):
+        values[f'{contact.name}: engaged'] = 'yes' if contact.closed else 'no'
+        if contact.closed:
+            values |= {f'{contact.name}: load [N]': f'{contact.load:.1f}',
+                       f'{contact.name}: friction used': f'{contact.slip:.2f}'}
+            if contact.slip > 1.0:
+                warnings.append(f"'{contact.name}' may {'slip' if contact.load > 0 else 'lift'}.")
+    return values, warnings
+
+
+def _numbers(values, form):
+    return ' '.join(format(value, form) for value in values)

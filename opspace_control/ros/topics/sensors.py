@@ -1,0 +1,113 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Wrench sensors on topics: what they read, and what is to be done when they fall silent."""
+
+from functools import partial
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from std_srvs.srv import Trigger
+
+from opspace_control.errors import OpspaceError
+from opspace_control.ros.middleware.conversions import wrench_from_message
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.qos import NEWEST
+from opspace_control.tasks.task import OperationalTask
+
+_COMPLAIN_EVERY = 1.0  # s
+_COMPLAIN_RARELY = 10.0  # s
+
+
+class Sensors:
+    """
+    The topics ``~/<sensor>/wrench`` and the services ``~/<sensor>/zero``.
+
+    A wrench is what the tool, and all that touches it, exert on the robot, as
+    force_torque_sensor_broadcaster tells it. In another frame than the sensor's it is taken to be
+    measured there, at a point that is fixed to the sensor.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    controller : OperationalSpaceController
+    frames : Frames
+        Knows the frames that wrenches are given in.
+
+    """
+
+    def __init__(self, node, controller, frames):
+        self._node = node
+        self._controller = controller
+        self._frames = frames
+        self._endpoints = Endpoints(node)
+        for sensor in controller.sensors.values():
+            self._endpoints.listen(WrenchStamped, f'~/{sensor.name}/wrench',
+                                   partial(self._on_wrench, sensor), NEWEST)
+            self._endpoints.serve(Trigger, f'~/{sensor.name}/zero', partial(self._on_zero, sensor))
+
+    def watch(self):
+        """Tell, every now and then, of sensors that are wanted and silent."""
+        for sensor, task in silent_sensors(self._controller):
+            seen = (f'for {sensor.age:.1f} s' if np.isfinite(sensor.age) else 'so far')
+            self._node.get_logger().warning(
+                f"Nothing has been heard of sensor '{sensor.name}' {seen}: '{task.name}' controls "
+                'force open loop.', throttle_duration_sec=_COMPLAIN_RARELY)
+
+    def destroy(self):
+        """Stop listening."""
+        self._endpoints.withdraw()
+
+    def _on_wrench(self, sensor, message):
+        try:
+            sensor.update(self._in_sensor(sensor, message))
+        except OpspaceError as error:
+            self._node.get_logger().warning(f"A wrench of '{sensor.name}' is refused: {error}",
+                                            throttle_duration_sec=_COMPLAIN_EVERY)
+
+    def _in_sensor(self, sensor, message):
+        """Return the wrench of a message at the origin of the sensor's link, in its axes, (6,)."""
+        wrench = wrench_from_message(message.wrench)
+        frame = message.header.frame_id.lstrip('/')
+        if frame in ('', sensor.frame, self._frames.named(sensor.frame)):
+            return wrench
+        there = np.linalg.inv(self._frames.in_base(self._frames.named(sensor.frame)))
+        there = there @ self._frames.in_base(frame)
+        force, moment = (wrench.reshape(2, 3) @ there[:3, :3].T)
+        return np.r_[force, moment + np.cross(there[:3, 3], force)]
+
+    def _on_zero(self, sensor, _request, response):
+        try:
+            sensor.zero()
+            response.success = True
+            bias = ', '.join(f'{number:.3g}' for number in sensor.bias)
+            response.message = f"The bias of '{sensor.name}' is now [{bias}]."
+            self._node.get_logger().info(response.message)
+        except OpspaceError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+
+def _pressing(controller):
+    """Return the tasks that control force along some axis."""
+    return [task for task in controller.tasks.values()
+            if isinstance(task, OperationalTask) and task.force_axes]
+
+
+def silent_sensors(controller):
+    """Yield the sensors that acting tasks want to control force by and cannot, with the task."""
+    for task in _pressing(controller):
+        sensor = task.force.sensor
+        if sensor and task.enabled and not sensor.fresh:
+            yield sensor, task
+
+
+def facts(controller):
+    """Return what there is to say of tasks that control force, a dict of text, and warnings."""
+    values = {}
+    for task in _pressing(controller):
+        loop = 'closed loop' if task.force.closed_loop else 'open loop'
+        values[f'force of {task.name}'] = f'{loop}, contact: {task.force.contact}'
+    for sensor in controller.sensors.values():
+        values[f'age of {sensor.name} [s]'] = f'{sensor.age:.4f}'
+    silent = dict.fromkeys(sensor.name for sensor, _ in silent_sensors(controller))
+    return values, [f"Sensor '{name}' is silent: force is controlled open loop." for name in silent]

@@ -1,0 +1,219 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The safety envelope: which states are believed, and which efforts may be sent."""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import entry_point, kernel
+from opspace_control.errors import SafetyError
+from opspace_control.safety.base_guard import BaseGuard
+from opspace_control.safety.trips import EFFORT_NOT_FINITE, POSITION_JUMP, VELOCITY_LIMIT
+
+# However late a cycle is, the effort changes by no more than in this time, s.
+LONGEST_STEP = 0.01
+
+# One degree of freedom, in the order of dof_names.
+GUARD = np.dtype([
+    ('q_index', np.int64),           # into q, -1 for a rotation of a quaternion
+    ('turns_freely', np.bool_),      # a rotation without position limits: its encoder may wrap
+    ('effort_limit', np.float64),    # N m or N, inf for none
+    ('effort_rate', np.float64),     # N m/s or N/s, inf for none
+    ('velocity_limit', np.float64),  # rad/s or m/s, inf for none
+    ('position_jump', np.float64),   # rad or m, inf for never
+    ('q', np.float64),               # of the last state, rad or m; NaN: there is none
+    ('v', np.float64),               # rad/s or m/s
+    ('effort', np.float64),          # sent last, N m or N; NaN: none was
+], align=True)
+
+
+@kernel
+def judge_state(guards, q, v, dt):
+    """
+    Take a state that is ``dt`` s younger than the last one, or say which dof speaks against it.
+
+    Returns 0; ``k + 1`` if dof k is not about where its velocities v of before and v' of now have
+    brought it, ``|q' − q − (v + v') dt/2| ≤ jump + (|v| + |v'|) dt/2``, where whole turns of a
+    rotation without limits do not count; ``−(k + 1)`` if it moves faster than it may. Without a
+    last state nothing is a jump. The position of a dof that has jumped is followed by its velocity:
+    it neither becomes true by waiting, nor is it doubted when the jump goes away.
+    """
+    verdict = 0
+    for k in range(guards.size - 1, -1, -1):
+        guard = guards[k]
+        if guard.q_index < 0:
+            continue
+        moved = 0.5 * dt * (guard.v + v[k])
+        doubt = 0.5 * dt * (abs(guard.v) + abs(v[k]))
+        jump = q[guard.q_index] - guard.q - moved
+        if guard.turns_freely:
+            jump -= 2.0 * math.pi * math.floor(jump / (2.0 * math.pi) + 0.5)
+        if abs(jump) > guard.position_jump + doubt:
+            verdict = k + 1
+            guard.q += moved
+        else:
+            guard.q = q[guard.q_index]
+        guard.v = v[k]
+    if verdict == 0:
+        for k in range(guards.size - 1, -1, -1):
+            if abs(v[k]) > guards[k].velocity_limit:
+                verdict = -(k + 1)
+    return verdict
+
+
+@kernel
+def bound_efforts(guards, dt, tau):
+    """
+    Cut ``tau`` at the limits and at what may be added to the last one in ``dt`` s, and keep it.
+
+    Returns how many efforts the rate limit has held back, or −1, with nothing kept, if one is not
+    finite.
+    """
+    for k in range(tau.size):
+        if not math.isfinite(tau[k]):
+            return -1
+    held_back = 0
+    for k in range(tau.size):
+        guard = guards[k]
+        effort = min(max(tau[k], -guard.effort_limit), guard.effort_limit)
+        step = guard.effort_rate * dt
+        if effort - guard.effort > step:
+            effort = guard.effort + step
+            held_back += 1
+        elif guard.effort - effort > step:
+            effort = guard.effort - step
+            held_back += 1
+        tau[k] = guard.effort = effort
+    return held_back
+
+
+class Envelope:
+    """
+    What stands between any states and any control law, and between its efforts and the robot.
+
+    Parameters
+    ----------
+    model : KinematicTree
+        Gives the limits of velocity.
+    effort_limits : (nv,) array
+        N·m or N, inf for none.
+
+    Attributes
+    ----------
+    held_back : int
+        How many joints the rate limit held back at the last cycle.
+
+    """
+
+    def __init__(self, model, effort_limits):
+        self._model = model
+        self._guards = np.zeros(model.nv, GUARD)
+        self._guards['q_index'] = model.q_index
+        self._guards['turns_freely'] = model.turns_freely
+        self._guards['effort_limit'] = effort_limits
+        self._base = BaseGuard(model) if model.floating_base else None
+        self.set_limits()
+        self.restart()
+        v, q = np.zeros(model.nv), model.neutral()
+        self._bound = entry_point(bound_efforts, self._guards, 0.0, v)
+        q.flags.writeable = v.flags.writeable = False  # as those of a RobotState
+        self._judge = entry_point(judge_state, self._guards, q, v, 0.0)
+
+    def set_limits(self, *, effort_rate=math.inf, velocity_scale=math.inf, position_jump=math.inf):
+        """
+        Set what the envelope allows; takes effect at the next cycle.
+
+        Parameters
+        ----------
+        effort_rate : float
+            Change of an effort in a second, in multiples of its limit, 1/s.
+        velocity_scale : float
+            Velocity that trips, in multiples of the robot's velocity limit.
+        position_jump : float
+            Distance between a joint and where its velocity leads that trips, rad or m.
+
+        """
+        guards = self._guards
+        guards['effort_rate'] = _times(effort_rate, guards['effort_limit'])
+        guards['velocity_limit'] = _times(velocity_scale, self._model.velocity_limits)
+        guards['position_jump'] = self._position_jump = position_jump
+
+    def restart(self):
+        """Forget the last state and the last efforts."""
+        self.forget_state()
+        self.forget_efforts()
+
+    def forget_efforts(self):
+        """Do not hold the next efforts back: they need not be near the last ones."""
+        self._guards['effort'] = math.nan
+        self.held_back = 0
+
+    def forget_state(self):
+        """Compare the next state with none: the robot may have been moved meanwhile."""
+        self._guards['q'] = math.nan
+        if self._base:
+            self._base.forget()
+        self._elapsed = 0.0
+
+    def elapse(self, dt):
+        """Let ``dt`` s pass between two states, whether they are good or not."""
+        self._elapsed += dt
+
+    def accept(self, state):
+        """
+        Take a state, compared with the last one that was taken.
+
+        Raises
+        ------
+        SafetyError
+            POSITION_JUMP: the state is not believed; VELOCITY_LIMIT: the robot is too fast.
+
+        """
+        dt, self._elapsed = self._elapsed, 0.0
+        verdict = self._judge(self._guards, state.q, state.v, dt)
+        turned = self._base and self._base.jumps(state, dt, self._position_jump)
+        if verdict > 0:
+            raise self._jump(verdict - 1, state)
+        if turned:
+            raise SafetyError(POSITION_JUMP, "The orientation of 'base' jumped.", joint='base')
+        if verdict < 0:
+            raise self._overspeed(-verdict - 1, state)
+
+    def bound(self, tau, dt):
+        """
+        Bound efforts (nv,), N·m or N, in place: by the limits, then by the rate of change.
+
+        ``|Δτ| ≤ effort_rate · limit · min(dt, LONGEST_STEP)`` between calls ``dt`` s apart.
+
+        Raises
+        ------
+        SafetyError
+            EFFORT_NOT_FINITE: nothing is bounded, nothing may be sent.
+
+        """
+        held_back = self._bound(self._guards, min(dt, LONGEST_STEP), tau)
+        if held_back < 0:
+            k = int(np.flatnonzero(~np.isfinite(tau))[0])
+            joint = self._model.dof_names[k]
+            raise SafetyError(EFFORT_NOT_FINITE, f"The effort of '{joint}' became {tau[k]}.",
+                             joint=joint, value=float(tau[k]))
+        self.held_back = held_back
+
+    def _jump(self, k, state):
+        guard, joint = self._guards[k], self._model.dof_names[k]
+        now = float(state.q[guard['q_index']])
+        return SafetyError(
+            POSITION_JUMP, f"'{joint}' jumped to {now:.3f}; its velocity has led it to "
+            f"{guard['q']:.3f}.", joint=joint, value=now)
+
+    def _overspeed(self, k, state):
+        joint, speed = self._model.dof_names[k], float(state.v[k])
+        return SafetyError(
+            VELOCITY_LIMIT, f"'{joint}' moves at {speed:.2f}, its limit is "
+            f"{self._guards[k]['velocity_limit']:.2f}.", joint=joint, value=speed)
+
+
+def _times(factor, limits):
+    """Return ``factor * limits`` where no limit at all stays none, also times zero."""
+    return np.where(np.isfinite(limits) & np.isfinite(factor), factor * limits, math.inf)
