@@ -38,7 +38,8 @@ def _start(cache):
     environment = dict(os.environ, XDG_CACHE_HOME=cache, PYTHONUNBUFFERED='1')
     environment.pop('NUMBA_CACHE_DIR', None)
     began = time.perf_counter()
-    with subprocess.Popen(_COMMAND, env=environment, stdout=subprocess.PIPE,
+    command = [*_COMMAND, '--output', os.path.join(cache, 'demo.png')]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as demo:
         said = []
         for line in demo.stdout:
