@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What a launch file declares, recorded without launch and launch_ros, which no index has.
+What a launch file declares, recorded without launch and launch_ros, of an installed ROS 2.
 
 The classes bear the names of theirs, and take and keep what our launch files say to these. A file
 is read as `ros2 launch` reads it, the files that it includes too; nothing is started.

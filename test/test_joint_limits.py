@@ -379,6 +379,24 @@ def test_joints_without_a_drive_are_not_held(bench):
     assert tau[bench.model.dof_index(dead)] == 0.0
 
 
+def test_joints_that_are_braked_are_not_held_even_if_nothing_else_is_at_a_limit(bench):
+    """Else directions near singularities might have to do without them for good."""
+    rng = np.random.default_rng(2)
+    state = state_of(bench.model, rng)
+    for name, value in (('acceleration', 1.0), ('slow', -1.0)):
+        bench.records[name] = value
+    bench.run(state, goal_near(bench.model, state, rng, 0.3))
+    held = [held.joint for held in bench.controller.held_joints]
+    for name in ('acceleration', 'slow'):
+        bench.records[name] = bench.usual[name]
+    bench.controller.set_status(locked_joints=held)
+    still = RobotState(bench.model, state.q, np.zeros(7))
+    bench.run(still, bench.model.forward_kinematics(still, [HAND])[HAND])
+    bench.controller.set_status(locked_joints=[])
+    assert held
+    assert not bench.records['motion'].any()
+
+
 @pytest.mark.parametrize('robot', ['arm_7r.urdf', 'humanoid.urdf', 'puma560.urdf'])
 def test_what_joints_carry_is_in_the_equations_of_motion(robot):
     """The diagonal of A, and gravity; by arrays, without anything to compile."""

@@ -522,7 +522,8 @@ class TestScenes:
         bench.network.spin(0.5)  # in which autostart finds the manager too
         assert bench.process.exit_code() is None, bench.process.said()
         assert bench.state() == State.PRIMARY_STATE_INACTIVE
-        assert not answer.done() or answer.result().success
+        bench.expect(answer.done)
+        assert answer.result().success
 
     @pytest.mark.parametrize(('controller', 'parameters', 'complaint'), [
         ({'name': 'other'}, {}, "has no controller 'effort_controller'; it has 'other'"),

@@ -166,6 +166,7 @@ class TestCommandsByName:
                      lambda: stamp(states[-1]) > 0.0)
 
     def test_nan_is_the_command_of_nobody(self, network, states, commands):
+        network.expect(commands.get_subscription_count)
         for _ in range(20):
             commands.publish(JointState(name=list(JOINTS), effort=[math.nan] * 3))
             network.spin(0.01)

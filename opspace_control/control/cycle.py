@@ -245,7 +245,7 @@ def limited_cycle(
         bound_posture(nodes, dofs, limits, cycle.led, cycle.kept, cycle.return_rate,
                       cycle.approach_rate, q, v, a_null)
     leads = cycle.kept > 0.0 and held == 0 and not cycle.yields
-    between_ends = find_ends(limits, v) and leads
+    between_ends = find_ends(nodes, limits, leads, v)
     cycle.leads, cycle.ends = leads and not between_ends, 0
     cycle.led = cycle.stuck = False
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,

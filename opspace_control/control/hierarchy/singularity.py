@@ -180,7 +180,7 @@ def lead_level(
     ----------
     robot : tuple
         The cycle's record, `LEADS` rows, the robot placed, its points and tasks, limits of joints,
-        posture, v, q̈_null, and the scale of all rows.
+        posture, v, q̈_null, the scale of all rows, and the planes of memory.
     L, levels : (k, k), (l + 1,) arrays
         As `resolve_forces` has left them for this level.
     level : int

@@ -29,6 +29,7 @@ from opspace_control.control.limits.held_rows import (
     hold_joints,
 )
 from opspace_control.control.limits.limit_law import POSITION
+from opspace_control.model.nodes import ACTIVE
 
 # A joint that goes slower than this part of its greatest velocity stands. While it still comes to
 # its end it can be led away from there.
@@ -36,19 +37,23 @@ _STILL = 0.01
 
 
 @called
-def find_ends(limits, v):
+def find_ends(nodes, limits, leads, v):
     """
     Find the joints that stand at an end of their way, held there; return whether any does.
 
     Not those that something leads away from there, until they have been let go of: else what leads
-    would be another at each cycle.
+    would be another at each cycle. None does where nothing can be led, nor a joint that is not
+    ours, which nothing holds any more.
     """
     found = False
     for k in range(limits.size):
         limit = limits[k]
-        limit.led_off = limit.led_off and limit.motion != 0
-        limit.stands = (limit.motion != 0 and limit.reason[(1 + limit.motion) // 2] == POSITION
-                        and abs(v[k]) <= _STILL * limit.velocity and not limit.led_off)
+        if nodes[limit.node].status != ACTIVE:
+            limit.motion = limit.effort = 0
+        limit.led_off = leads and limit.led_off and limit.motion != 0
+        limit.stands = (leads and limit.motion != 0 and not limit.led_off
+                        and limit.reason[(1 + limit.motion) // 2] == POSITION
+                        and abs(v[k]) <= _STILL * limit.velocity)
         found = found or limit.stands
     return found
 

@@ -152,11 +152,17 @@ class ControllerManager:
             raise RosInterfaceError(
                 f'{self.controller} is not active although the controller manager said so.',
                 controller=self.controller, cure='The log of the controller manager says why.')
+        self._activity.news()  # of before, if there was any
 
     def is_switched_on(self, meanwhile):
         """Return whether our controller is active; raise a RosInterfaceError if nobody answers."""
         ours = self._find(self._controllers(meanwhile))
         return ours is not None and ours.state == 'active'
+
+    def is_still_switched_on(self, meanwhile):
+        """Do the same in little time: nobody else is served meanwhile, and the robot is moving."""
+        with self._haste():
+            return self.is_switched_on(meanwhile)
 
     def may_be_switched_off(self):
         """Return whether there is news, since this was asked last, that our controller is off."""
@@ -205,7 +211,7 @@ class ControllerManager:
 
     @contextlib.contextmanager
     def _haste(self):
-        """Wait no longer than is right for a process that has to leave."""
+        """Wait no longer than is right for a process that has to leave, or that others wait for."""
         patience, self._timeout = self._timeout, min(self._timeout, _LEAVE_TIMEOUT)
         try:
             yield

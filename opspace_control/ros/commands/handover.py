@@ -86,7 +86,7 @@ class Handover:
         if not (self._manager.may_be_switched_off() or doubtful):
             return True
         try:
-            if self._manager.is_switched_on(self._run_cycle):
+            if self._manager.is_still_switched_on(self._run_cycle):
                 return True
             self._logger.error(f'{self._manager.controller} is not active any more: somebody has '
                                'switched it off, or it has failed.')

@@ -57,6 +57,8 @@ class NodeParameters(Mapping):
 
     def accept_changes(self):
         """Let parameters be changed from now on; what they act on must be there."""
+        for name in self._table:  # it may have been, as long as nobody looked
+            self._read(name)
         self._node.add_on_set_parameters_callback(self._refuse_or_accept)
         self._node.add_post_set_parameters_callback(self._on_change)
 
@@ -81,7 +83,7 @@ class NodeParameters(Mapping):
                 self._node.declare_parameter(
                     parameter.name, _TYPES[parameter.type] if empty else parameter.default,
                     _descriptor(parameter))
-                self._keep(parameter.name, self._node.get_parameter_or(parameter.name).value)
+                self._read(parameter.name)
                 reason = parameter.refusal(self[parameter.name])
             except InvalidParameterTypeException as error:
                 reason = str(error)
@@ -113,6 +115,9 @@ class NodeParameters(Mapping):
 
     def __len__(self):
         return len(self._values)
+
+    def _read(self, name):
+        self._keep(name, self._node.get_parameter_or(name).value)
 
     def _keep(self, name, value):
         if value is None:
