@@ -141,6 +141,8 @@ class GoalBench(Bench):
         publisher = self.publisher(topic, type(message))
         publisher.publish(message)
         assert publisher.wait_for_all_acked(Duration(seconds=ros_nodes.PATIENCE))
+        # It has arrived, but a state might still overtake it on its way to the callback.
+        self.lifecycle_state()
 
     def refused(self, topic, message, complaint):
         """Send a goal to the left hand until the node has said why it does not take it."""
