@@ -47,7 +47,12 @@ from opspace_control.control.limits.active_limits import (
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.ends import find_ends, lead_between_ends, let_go_of_ends
 from opspace_control.control.limits.held_rows import keep_feelings
-from opspace_control.control.limits.limit_check import let_go_of_joints, note_efforts, within_limits
+from opspace_control.control.limits.limit_check import (
+    forget_unfit,
+    let_go_of_joints,
+    note_efforts,
+    within_limits,
+)
 from opspace_control.control.limits.limit_law import bound_posture
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
@@ -244,8 +249,10 @@ def limited_cycle(
     if cycle.kept > 0.0:
         bound_posture(nodes, dofs, limits, cycle.led, cycle.kept, cycle.return_rate,
                       cycle.approach_rate, q, v, a_null)
-    leads = cycle.kept > 0.0 and held == 0 and not cycle.yields
-    between_ends = find_ends(nodes, limits, leads, v)
+    both = held == 0 and not cycle.yields
+    forget_unfit(nodes, limits, both)
+    leads = cycle.kept > 0.0 and both
+    between_ends = find_ends(limits, leads, v)
     cycle.leads, cycle.ends = leads and not between_ends, 0
     cycle.led = cycle.stuck = False
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
@@ -286,7 +293,7 @@ def limited_cycle(
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
         add_keepers(room[LEADING], tau)
-    elif cycle.kept > 0.0 and held == 0 and not cycle.yields:
+    elif leads:
         note_efforts(nodes, limits, effort_limits, tau)
     relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
             squares, orders, tau)

@@ -183,18 +183,6 @@ def take_hold(nodes, limits, effort_limits, both, a, tau):
 
 
 @inlined
-def forget_unfit(nodes, limits, both):
-    """Let go of joints that are not ours any more, and count afresh."""
-    for k in range(limits.size):
-        limit = limits[k]
-        limit.freed[MOTION] = limit.freed[EFFORT] = 0
-        if nodes[limit.node].status != ACTIVE:
-            limit.motion = limit.effort = 0
-        if not both:
-            limit.effort = 0
-
-
-@inlined
 def find_forces(exactly, count, constrained, room, reaction, push, held):
     """Write the forces that hold joints, ``λ = M⁻¹ (w − C f)``; constraints bear their part."""
     coupling, vectors = room[COUPLING], room[NUMBERS]
@@ -252,7 +240,6 @@ def resolve_within_limits(
     felt, torques, coupling = room[FELT, :, :n], room[TORQUES, :, :dofs], room[COUPLING, :, :size]
     push, pull, tau_null = rows[SPARE], rows[SPARE + 1], vectors[ADVISED, :dofs]
     both = constrained == 0 and not cycle.yields
-    forget_unfit(nodes, limits, both)
     bear_motion(nodes, states, a_null, joint_force, tau_null)
     bear_leads(robot, tau_null)
     for solution in range(SOLUTIONS):

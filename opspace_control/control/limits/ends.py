@@ -29,7 +29,6 @@ from opspace_control.control.limits.held_rows import (
     hold_joints,
 )
 from opspace_control.control.limits.limit_law import POSITION
-from opspace_control.model.nodes import ACTIVE
 
 # A joint that goes slower than this part of its greatest velocity stands. While it still comes to
 # its end it can be led away from there.
@@ -37,19 +36,16 @@ _STILL = 0.01
 
 
 @called
-def find_ends(nodes, limits, leads, v):
+def find_ends(limits, leads, v):
     """
     Find the joints that stand at an end of their way, held there; return whether any does.
 
     Not those that something leads away from there, until they have been let go of: else what leads
-    would be another at each cycle. None does where nothing can be led, nor a joint that is not
-    ours, which nothing holds any more.
+    would be another at each cycle. Where nothing can be led, none does.
     """
     found = False
     for k in range(limits.size):
         limit = limits[k]
-        if nodes[limit.node].status != ACTIVE:
-            limit.motion = limit.effort = 0
         limit.led_off = leads and limit.led_off and limit.motion != 0
         limit.stands = (leads and limit.motion != 0 and not limit.led_off
                         and limit.reason[(1 + limit.motion) // 2] == POSITION

@@ -4,7 +4,20 @@
 
 from opspace_control.compiled import called
 from opspace_control.control.limits.active_limits import ROUNDING
+from opspace_control.control.limits.held_rows import EFFORT, MOTION
 from opspace_control.model.nodes import ACTIVE
+
+
+@called
+def forget_unfit(nodes, limits, both):
+    """Let go of joints that are not ours any more, or whose efforts are not; count afresh."""
+    for k in range(limits.size):
+        limit = limits[k]
+        limit.freed[MOTION] = limit.freed[EFFORT] = 0
+        if nodes[limit.node].status != ACTIVE:
+            limit.motion = limit.effort = 0
+        if not both:
+            limit.effort = 0
 
 
 @called

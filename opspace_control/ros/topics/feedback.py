@@ -88,8 +88,9 @@ def add_task_topics(feedback, controller, frames):
         own = frames.named(task.frame) if task.frame and not task.unattached else frames.base
         elsewhere = isinstance(task, CenterOfMassTask) or task in objects
         place = partial(frames.in_base, own) if elsewhere else None
-        for topic, wrench_of in (('wrench', _commanded), ('measured_wrench', _measured)):
-            if wrench_of is _commanded or task.force.sensor:
+        for topic, wrench_of, there in (('wrench', _commanded, True),
+                                        ('measured_wrench', _measured, task.force.sensor)):
+            if there:
                 message = WrenchStamped()
                 message.header.frame_id = own
                 feedback.add(f'~/{task.name}/{topic}', message,
