@@ -47,9 +47,10 @@ INNER = {
 }
 # What a package may import besides the standard library, by room.
 MATHEMATICS = {'numpy', 'numba', 'urdf_parser_py', 'xacro'}
-ROS = {'rclpy', 'ament_index_python', 'lifecycle_msgs', 'nav_msgs', 'rcl_interfaces',
-       'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs', 'trajectory_msgs',
-       'tf2_msgs', 'visualization_msgs', 'diagnostic_msgs', 'controller_manager_msgs'}
+ROS = {'rclpy', 'ament_index_python', 'builtin_interfaces', 'lifecycle_msgs', 'nav_msgs',
+       'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs',
+       'trajectory_msgs', 'tf2_msgs', 'visualization_msgs', 'diagnostic_msgs',
+       'controller_manager_msgs'}
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'tasks': MATHEMATICS | {'ruckig'},

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from controller_bench import MODEL, START
+from rclpy.serialization import serialize_message
 from ros_nodes import joint_state
 
 from opspace_control import SafetyError
@@ -34,7 +35,7 @@ class Stream:
         velocities = np.where(np.arange(MODEL.nv) == ELBOW, velocity, 0.0)
         message = joint_state(START | positions, velocities)
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, 10**9)
-        self.intake.take(message, 0.001 * self._stamp / STEP)
+        self.intake.take(self.intake.open(serialize_message(message)), 0.001 * self._stamp / STEP)
 
     def refusal(self, **state):
         """Return the trip that such a state causes."""

@@ -22,8 +22,8 @@ from opspace_control.ros.commands.controller_manager import connect
 from opspace_control.ros.cycle.command_output import CommandOutput
 from opspace_control.ros.cycle.odometry import BaseOdometry
 from opspace_control.ros.cycle.state_intake import StateIntake
-from opspace_control.ros.middleware.conversions import COMMAND_TYPES, EffortCommand, EffortReader
 from opspace_control.ros.middleware.description import RobotDescription
+from opspace_control.ros.middleware.efforts import COMMAND_TYPES, EffortCommand, EffortReader
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.executor import run
 from opspace_control.ros.middleware.qos import NEWEST, RELIABLE
@@ -95,8 +95,9 @@ class CommandWatchdogNode(Node):
         if self._odometry:
             self._odometry.listen(self)
         endpoints = Endpoints(self)
-        endpoints.listen(JointState, 'joint_states', self._on_joint_state, NEWEST)
-        self._commands = endpoints.listen(kind, '~/commands', self._on_command, NEWEST)
+        endpoints.listen(JointState, 'joint_states', self._on_joint_state, NEWEST, raw=True)
+        self._commands = endpoints.listen(
+            kind, '~/commands', self._on_command, NEWEST, raw=True)
         endpoints.repeat(_PERIOD, self._look)
         self.get_logger().info(f'{model.name}: {len(joints)} joints, from '
                                f'{self._commands.topic_name} to {self._onward.topic_name}.')
@@ -116,15 +117,15 @@ class CommandWatchdogNode(Node):
             if self._odometry:
                 self._odometry.timeout = self.parameters['deadline']
 
-    def _on_command(self, message):
+    def _on_command(self, data):
         try:
-            efforts = self._efforts.read(message)
+            efforts = self._efforts.read(data)
         except RosInterfaceError as error:
             # It does not count: the next good one is still due.
             self.get_logger().error(f'A command is ignored: {error}',
                                     throttle_duration_sec=_COMPLAIN_EVERY)
             return
-        self._onward.publish(message)
+        self._onward.publish(data)
         self._last = time.perf_counter()
         self._newest = efforts
         self._loose = bool(efforts.any())
@@ -132,9 +133,9 @@ class CommandWatchdogNode(Node):
             self._alarm = self._release = None
             self.get_logger().info('Commands are back and passed on.')
 
-    def _on_joint_state(self, message):
+    def _on_joint_state(self, data):
         with contextlib.suppress(SafetyError):  # the last good one will do, for a while
-            self._intake.take(message, time.perf_counter())
+            self._intake.take(self._intake.open(data), time.perf_counter())
 
     def _look(self):
         now = time.perf_counter()

@@ -11,7 +11,7 @@ from opspace_control.ros.commands.command_path import command_end, command_topic
 from opspace_control.ros.commands.command_route import CommandRoute
 from opspace_control.ros.cycle.control_cycle import ControlCycle
 from opspace_control.ros.cycle.odometry import BaseOdometry
-from opspace_control.ros.middleware.conversions import COMMAND_TYPES, EffortCommand
+from opspace_control.ros.middleware.efforts import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.parameters.joints import joint_status
 from opspace_control.ros.parameters.robot import (
     LIMIT_PARAMETERS,

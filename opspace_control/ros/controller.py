@@ -121,7 +121,7 @@ class ControllerNode(LifecycleNode):
             made.odometry.listen(self)
         self._endpoints = Endpoints(self)
         self._states = self._endpoints.listen(
-            JointState, 'joint_states', made.cycle.on_joint_state, NEWEST)
+            JointState, 'joint_states', made.cycle.on_joint_state, NEWEST, raw=True)
         self._endpoints.repeat(_WATCH_PERIOD, self._on_watch)
         self._active = True
         if self._handover:
@@ -203,9 +203,13 @@ class ControllerNode(LifecycleNode):
             made.destroy()
 
     def _newest_state(self):
-        """Take a joint state outside the executor, which does not run while the robot is damped."""
+        """
+        Return a joint state, serialized, or None.
+
+        Taken outside the executor, which does not run while the robot is damped.
+        """
         with self._states.handle:
-            taken = self._states.handle.take_message(JointState, False)
+            taken = self._states.handle.take_message(JointState, True)
         return taken[0] if taken else None
 
     def _check_parameters(self, values, names):

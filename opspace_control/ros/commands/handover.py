@@ -107,7 +107,7 @@ class Handover:
 
     def _run_cycle(self):
         self._heed()
-        message = self._take()
-        if message is not None:
-            self._cycle.on_joint_state(message)
+        data = self._take()
+        if data is not None:
+            self._cycle.on_joint_state(data)
         self._cycle.watch()

@@ -11,6 +11,7 @@ from opspace_control.ros.cycle.command_output import CommandOutput
 from opspace_control.ros.cycle.release import Release
 from opspace_control.ros.cycle.state_intake import StateIntake
 from opspace_control.ros.cycle.statistics import CycleStatistics
+from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.safety.envelope import LONGEST_STEP, Envelope
 from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.supervisor import Supervisor
@@ -33,7 +34,7 @@ class ControlCycle:
     command : EffortCommand
         The message of the command.
     publish : callable
-        Sends it.
+        Sends it, serialized.
     logger : rclpy logger
     odometry : BaseOdometry, optional
         Knows where a floating base is.
@@ -121,15 +122,24 @@ class ControlCycle:
         trip = self.supervisor.trip
         return f'{trip.name}: {self.supervisor.reason}' if trip else ''
 
-    def on_joint_state(self, message):
-        """Run one cycle; none any more once the robot is released, whatever is still queued."""
+    def on_joint_state(self, data):
+        """
+        Run one cycle; none any more once the robot is released, whatever is still queued.
+
+        Parameters
+        ----------
+        data : bytes
+            The JointState, serialized.
+
+        """
         if self._released:
             return
         now = time.perf_counter()
-        if self._intake.expects(message, now):
+        opened = self._intake.open(data)
+        if self._intake.expects(opened, now):
             return
         try:
-            self._take(message, now)
+            self._take(opened, now)
             # A quarter of a period early is still this period's turn.
             if now < self._due - 0.25 * self.period:
                 return
@@ -155,7 +165,7 @@ class ControlCycle:
         self.statistics.count(now, self.stamp)
         if self.feedback_period and now >= self._feedback_due:
             self._feedback_due = now + self.feedback_period
-            self.feedback(message.header.stamp)
+            self.feedback(time_message(opened.stamp))
         elif self._work:
             self._do_work()
 
@@ -196,27 +206,27 @@ class ControlCycle:
         Parameters
         ----------
         take : callable
-            Returns the newest JointState, or None if there is no new one.
+            Returns the newest JointState, serialized, or None if there is no new one.
 
         """
         self._released = True
 
         def look(now):
-            message = take()
-            if message is not None:
-                self._take(message, now)
+            data = take()
+            if data is not None:
+                self._take(self._intake.open(data), now)
         return Release(self._intake, self._output, self.supervisor, look)
 
     def rest(self):
         """Command zero effort."""
         self._output.rest()
 
-    def _take(self, message, now):
+    def _take(self, opened, now):
         """Take a state, or raise a SafetyError if it is not one to go by."""
         trip = self.supervisor.trip
         if trip and trip.ends == Ends.BY_ITSELF and self.supervisor.released(now):
             self.envelope.forget_state()
-        self._intake.take(message, now)
+        self._intake.take(opened, now)
 
     def _may_control(self, now):
         """Return whether there is no trip, or whether this state ends it."""

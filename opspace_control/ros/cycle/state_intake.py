@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.errors import OpspaceError, SafetyError
 from opspace_control.model import RobotState
-from opspace_control.ros.middleware.conversions import JointStateReader, nanoseconds
+from opspace_control.ros.middleware.joint_states import JointStateReader
 from opspace_control.safety.state_clock import StateClock
 from opspace_control.safety.trips import STATE_INVALID
 
@@ -55,14 +55,17 @@ class StateIntake:
         if self._odometry:
             self._odometry.forget()
 
-    def expects(self, message, now):
-        """Return whether the rest of what a first JointState needs may still be on its way."""
-        return self._odometry is not None and self._odometry.expected(
-            nanoseconds(message.header.stamp), now)
+    def open(self, data):
+        """Return a serialized JointState as an OpenedJointState."""
+        return self._reader.open(data)
 
-    def take(self, message, now):
+    def expects(self, opened, now):
+        """Return whether the rest of what a first joint state needs may still be on its way."""
+        return self._odometry is not None and self._odometry.expected(opened.stamp, now)
+
+    def take(self, opened, now):
         """
-        Take a JointState that came at the steady time ``now``, s.
+        Take an OpenedJointState that came at the steady time ``now``, s.
 
         Raises
         ------
@@ -71,14 +74,13 @@ class StateIntake:
             believed; VELOCITY_LIMIT: it is.
 
         """
-        stamp = nanoseconds(message.header.stamp)
-        dt = self.clock.step(stamp, now)
+        dt = self.clock.step(opened.stamp, now)
         self._unspent += dt
         self._envelope.elapse(dt)
         try:
-            q, v = self._reader.read(message)
+            q, v = self._reader.read(opened)
             if self._odometry:
-                q, v = self._odometry.complete(q, v, stamp, now)
+                q, v = self._odometry.complete(q, v, opened.stamp, now)
             self._candidate.update(q, v)
         except SafetyError:
             raise

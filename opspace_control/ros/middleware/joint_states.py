@@ -1,0 +1,185 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Joint states as they come, serialized: numbers are read where they are.
+
+rclpy makes a string of each name and an array of each field, anew for each message. That takes
+longer than a control cycle, and from one message to the next only the numbers change.
+"""
+
+import struct
+from typing import NamedTuple
+
+import numpy as np
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.conversions import listed, nanoseconds
+
+# Where a serialized JointState has its stamp, and what follows: ROS 2 has CDR on the wire, four
+# bytes that say so and then the fields, each at a multiple of its size from there.
+_STAMP = struct.Struct('=iI')
+_STAMP_AT = 4
+_FRAME_AT = _STAMP_AT + _STAMP.size
+
+
+class OpenedJointState(NamedTuple):
+    """What counts of a JointState: stamp, ns, names, and two arrays of numbers."""
+
+    stamp: int
+    names: list
+    positions: np.ndarray
+    velocities: np.ndarray
+
+
+class JointStateReader:
+    """
+    Read positions and velocities out of serialized JointState messages.
+
+    Joints are matched by name (``model.dof_names``) in any order; further joints are ignored. The
+    order is worked out once and kept while the publisher keeps it, so that a message costs two
+    comparisons of bytes and two gathers.
+
+    Parameters
+    ----------
+    model : KinematicTree
+        Robot whose dofs, those of a floating base aside, all have a coordinate of their own.
+
+    Raises
+    ------
+    RosInterfaceError
+        The model has dofs that no JointState can carry.
+
+    """
+
+    def __init__(self, model):
+        first = 6 * model.floating_base
+        self._wanted = model.dof_names[first:]
+        for name, index in zip(self._wanted, model.q_index[first:], strict=True):
+            if index < 0:
+                raise RosInterfaceError(
+                    f"'{name}' cannot be given by a JointState.", joint=name,
+                    cure='Use joints of one degree of freedom, and floating_base for the base.')
+        self._layout = None
+        self._names = None
+        self._from = np.zeros(len(self._wanted), dtype=np.intp)
+
+    def open(self, data):
+        """Return a serialized JointState, bytes, as an OpenedJointState."""
+        if self._layout is not None and self._layout.is_that_of(data):
+            return self._layout.open(data)
+        message = deserialize_message(data, JointState)
+        opened = OpenedJointState(nanoseconds(message.header.stamp), message.name,
+                                  np.array(message.position), np.array(message.velocity))
+        self._layout = _Layout.of(data, message)
+        return opened
+
+    def read(self, opened):
+        """
+        Return the positions and velocities of an OpenedJointState, in the order of the model.
+
+        Raises
+        ------
+        RosInterfaceError
+            A joint is missing, or the lengths of the message's arrays differ.
+
+        """
+        _, names, positions, velocities = opened
+        if names is not self._names and names != self._names:
+            self._match(names)
+        if not len(positions) == len(velocities) == len(names):
+            raise RosInterfaceError(
+                f'The joint state names {len(names)} joints but has {len(positions)} positions '
+                f'and {len(velocities)} velocities.',
+                cure='Its publisher must give all three with one length.')
+        return positions[self._from], velocities[self._from]
+
+    def _match(self, names):
+        self._names = None
+        where = {name: i for i, name in enumerate(names)}
+        missing = [name for name in self._wanted if name not in where]
+        if missing:
+            raise RosInterfaceError(
+                f'The joint state lacks {listed(missing)}.', joint=missing[0],
+                cure='Its publisher must give every joint of the robot description in one message.')
+        self._from[:] = [where[name] for name in self._wanted]
+        self._names = names
+
+
+class _Layout:
+    """
+    Where the numbers are in a publisher's messages, while all but these stays as it is.
+
+    Parameters
+    ----------
+    data : bytes
+        One of its messages.
+    names : list of str
+    same : list of slice
+        What stays; between fields there may be anything, such as what was in memory before.
+    positions, velocities : slice
+
+    """
+
+    def __init__(self, data, names, same, positions, velocities):
+        self._names, self._positions, self._velocities = names, positions, velocities
+        self._size = len(data)
+        self._same = [(part, data[part]) for part in (
+            same[0], slice(_FRAME_AT, positions.start), slice(positions.stop, velocities.start))]
+        mask = bytearray(velocities.start)
+        for part in same:
+            mask[part] = b'\xff' * (part.stop - part.start)
+        self._mask = int.from_bytes(mask, 'little')
+        self._masked = self._part(data)
+
+    @classmethod
+    def of(cls, data, message):
+        """Return that of a message; None if its numbers are not found where they should be."""
+        cursor, size = _Cursor(_FRAME_AT), 8 * len(message.name)
+        same = [slice(0, _STAMP_AT), cursor.skip_text(message.header.frame_id), cursor.skip(4),
+                *(cursor.skip_text(name) for name in message.name), cursor.skip(4)]
+        positions = cursor.skip(size, 8)
+        same.append(cursor.skip(4))
+        velocities = cursor.skip(size, 8)
+        numbers = message.position.tobytes(), message.velocity.tobytes()
+        if not size or (data[positions], data[velocities]) != numbers:
+            return None
+        layout = cls(data, message.name, same, positions, velocities)
+        there = layout.open(data).stamp == nanoseconds(message.header.stamp)
+        return layout if there else None
+
+    def is_that_of(self, data):
+        """Return whether a message differs from that one in nothing but stamp and numbers."""
+        return len(data) == self._size and (
+            all(data[part] == same for part, same in self._same)
+            or self._part(data) == self._masked)
+
+    def open(self, data):
+        """Return such a message as an OpenedJointState."""
+        sec, nanosec = _STAMP.unpack_from(data, _STAMP_AT)
+        count = len(self._names)
+        return OpenedJointState(1_000_000_000 * sec + nanosec, self._names,
+                                np.frombuffer(data, float, count, self._positions.start),
+                                np.frombuffer(data, float, count, self._velocities.start))
+
+    def _part(self, data):
+        """Return what stays the same, as one great number."""
+        return int.from_bytes(data[:self._velocities.start], 'little') & self._mask
+
+
+class _Cursor:
+    """Goes through a message as CDR has it: a field begins at a multiple of its size."""
+
+    def __init__(self, at):
+        self._at = at
+
+    def skip(self, size, alignment=4):
+        """Return the slice of the next field."""
+        start = _STAMP_AT - (_STAMP_AT - self._at) // alignment * alignment
+        self._at = start + size
+        return slice(start, self._at)
+
+    def skip_text(self, text):
+        """Return the slice of a string that is next: its length, its characters and a zero."""
+        return self.skip(4 + len(text.encode()) + 1)

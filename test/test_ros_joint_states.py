@@ -1,0 +1,173 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states read where they are: the numbers of a message are those that rclpy finds in it."""
+
+import array
+
+import numpy as np
+import pytest
+import robots
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+
+from opspace_control import RosInterfaceError
+from opspace_control.model import KinematicTree
+from opspace_control.ros.middleware.conversions import nanoseconds
+from opspace_control.ros.middleware.joint_states import JointStateReader
+
+ROBOT = robots.chain('revolute', 'prismatic', 'continuous')
+TEXT = st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=9)
+NUMBERS = st.floats(width=64)
+
+
+@pytest.fixture
+def model():
+    return KinematicTree.from_urdf(ROBOT)
+
+
+@pytest.fixture
+def reader(model):
+    return JointStateReader(model)
+
+
+def joint_state(positions, velocities=None):
+    """Return a serialized JointState of dicts by joint, in their order."""
+    velocities = dict.fromkeys(positions, 0.0) if velocities is None else velocities
+    return serialize_message(JointState(
+        name=list(positions), position=array.array('d', positions.values()),
+        velocity=array.array('d', velocities.values())))
+
+
+def read(reader, data):
+    return reader.read(reader.open(data))
+
+
+def test_matches_by_name_and_ignores_further_joints(model, reader):
+    positions = {'j3': 3.0, 'gripper': 9.0, 'j1': 1.0, 'j2': 2.0}
+    data = joint_state(positions, {name: -x for name, x in positions.items()})
+    assert model.dof_names == ('j1', 'j2', 'j3')
+    for _ in range(2):
+        q, v = read(reader, data)
+        np.testing.assert_array_equal(q, [1.0, 2.0, 3.0])
+        np.testing.assert_array_equal(v, [-1.0, -2.0, -3.0])
+
+
+def test_follows_a_publisher_that_changes_its_order(model, reader):
+    for positions in ({'j1': 1.0, 'j2': 2.0, 'j3': 3.0}, {'j3': 6.0, 'j2': 5.0, 'j1': 4.0},
+                      {'x': 0.0, 'j1': 7.0, 'j2': 8.0, 'j3': 9.0}):
+        q, _ = read(reader, joint_state(positions))
+        np.testing.assert_array_equal(q, [positions[name] for name in model.dof_names])
+
+
+@pytest.mark.parametrize('missing', ['j1', 'j2', 'j3'])
+def test_names_a_missing_joint_every_time(reader, missing):
+    good = {'j1': 1.0, 'j2': 2.0, 'j3': 3.0}
+    read(reader, joint_state(good))
+    bad = {name: -1.0 for name in good if name != missing}
+    for _ in range(2):
+        with pytest.raises(RosInterfaceError, match=f"'{missing}'"):
+            read(reader, joint_state(bad))
+    q, _ = read(reader, joint_state(good))
+    np.testing.assert_array_equal(q, [1.0, 2.0, 3.0])
+
+
+def test_refuses_arrays_of_different_lengths(reader):
+    good = {'j1': 1.0, 'j2': 2.0, 'j3': 3.0}
+    read(reader, joint_state(good))
+    for velocities in ({}, {'j1': 0.0}):
+        for _ in range(2):
+            with pytest.raises(RosInterfaceError, match=f'{len(velocities)} velocities'):
+                read(reader, joint_state(good, velocities))
+    with pytest.raises(RosInterfaceError, match="lacks 'j1', 'j2'"):
+        read(reader, joint_state({}))
+
+
+def test_planar_joint_is_given_by_its_three_dofs():
+    model = KinematicTree.from_urdf(robots.chain('planar', 'revolute'))
+    values = {name: float(i) for i, name in enumerate(model.dof_names)}
+    q, _ = read(JointStateReader(model), joint_state(dict(reversed(values.items()))))
+    np.testing.assert_array_equal(q, np.arange(4.0))
+
+
+def test_of_a_floating_base_only_the_joints_are_read():
+    model = KinematicTree.from_urdf(ROBOT, floating_base=True)
+    q, v = read(JointStateReader(model), joint_state({'j3': 3.0, 'j1': 1.0, 'j2': 2.0}))
+    np.testing.assert_array_equal(q, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(v, np.zeros(3))
+
+
+def test_refuses_robots_no_joint_state_can_describe():
+    with pytest.raises(RosInterfaceError, match='JointState'):
+        JointStateReader(KinematicTree.from_urdf(robots.chain('floating')))
+
+
+@st.composite
+def streams(draw):
+    """Draw what two messages have in common, and the numbers of each."""
+    names = draw(st.lists(TEXT, min_size=1, max_size=6))
+    efforts = draw(st.sampled_from([0, len(names)]))
+
+    def message():
+        def numbers(count):
+            return array.array('d', draw(st.lists(NUMBERS, min_size=count, max_size=count)))
+        found = JointState(name=names, position=numbers(len(names)),
+                           velocity=numbers(len(names)), effort=numbers(efforts))
+        found.header.stamp.sec = draw(st.integers(-2**31, 2**31 - 1))
+        found.header.stamp.nanosec = draw(st.integers(0, 2**32 - 1))
+        return found
+    first, second = message(), message()
+    first.header.frame_id = second.header.frame_id = draw(TEXT)
+    return first, second
+
+
+@given(streams())
+def test_numbers_are_found_where_they_are(stream):
+    reader = JointStateReader(KinematicTree.from_urdf(ROBOT))
+    opened = [reader.open(serialize_message(message)) for message in stream]
+    for message, found in zip(stream, opened, strict=True):
+        assert found.stamp == nanoseconds(message.header.stamp)
+        assert found.names == message.name
+        assert found.positions.tobytes() == message.position.tobytes()
+        assert found.velocities.tobytes() == message.velocity.tobytes()
+    assert opened[1].names is opened[0].names, 'it has been deserialized'
+
+
+@given(streams(), streams())
+def test_another_publisher_is_not_taken_for_the_last_one(one, other):
+    """Whatever differs, be it a name or a length alone, is seen."""
+    reader = JointStateReader(KinematicTree.from_urdf(ROBOT))
+    for message in (*one, *other, one[0]):
+        found = reader.open(serialize_message(message))
+        assert found.names == message.name
+        assert found.positions.tobytes() == message.position.tobytes()
+        assert found.velocities.tobytes() == message.velocity.tobytes()
+
+
+def test_what_is_between_fields_is_no_matter(reader):
+    """Some middleware leaves there what was in memory."""
+    data = joint_state({'j1': 1.0, 'j2': 2.0, 'j3': 3.0})
+    names = reader.open(data).names
+    end_of_name = data.index(b'j1') + 3
+    assert end_of_name % 4, 'there is nothing between'
+    other = bytearray(data)
+    other[end_of_name] ^= 0xff
+    opened = reader.open(bytes(other))
+    assert opened.names is names
+    assert opened.positions.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_other_byte_order_is_not_read_as_ours(reader):
+    """Such a message is as long, and nothing needs to differ but what says so."""
+    data = joint_state({'j1': 1.0, 'j2': 2.0, 'j3': 3.0})
+    names = reader.open(data).names
+    swapped = bytearray(data)
+    swapped[1] ^= 1
+    # What is left is no message of that order: it is given to rclpy, which says so.
+    with pytest.raises(Exception, match='deserialize'):
+        reader.open(bytes(swapped))
+    assert reader.open(data).names is names
