@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A node that answers each joint state and does nothing else: no controller can be quicker."""
+"""A node that answers each joint state and does nothing else, with messages as rclpy has them."""
 
 import gc
 import sys
