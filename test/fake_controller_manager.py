@@ -114,6 +114,7 @@ class FakeControllerManager:
         """Be as at the start, without faults."""
         self.efforts = {}      # of the hardware: the last value of each interface
         self.requests = []     # switch requests, as they came
+        self.hardware = {}     # component -> state, told with the controllers
         self.refusal = ''      # what the hardware says to any switch
         self.failing = set()   # controllers that cannot be activated
         self.erring = set()    # controllers whose update fails
@@ -335,15 +336,18 @@ class FakeControllerManager:
             self._states.publish(self._state)
 
     def _tell_activity(self):
-        states = [(each.name, each.state) for each in self.controllers.values()]
+        controllers = [(each.name, each.state) for each in self.controllers.values()]
+        states = [controllers, list(self.hardware.items())]
         if states != self._told:
             self._told = states
             numbers = {'active': State.PRIMARY_STATE_ACTIVE,
                        'inactive': State.PRIMARY_STATE_INACTIVE,
                        'unconfigured': State.PRIMARY_STATE_UNCONFIGURED}
-            self._activity.publish(ControllerManagerActivity(controllers=[
-                NamedLifecycleState(name=name, state=State(id=numbers[state], label=state))
-                for name, state in states]))
+            controllers, hardware = (
+                [NamedLifecycleState(name=name, state=State(id=numbers[state], label=state))
+                 for name, state in each] for each in states)
+            self._activity.publish(ControllerManagerActivity(
+                controllers=controllers, hardware_components=hardware))
 
     def _switch(self, activate, deactivate, strict):
         for name in deactivate:

@@ -5,7 +5,7 @@
 from robots import chain, joint, link, robot, robot_file
 
 from opspace_control.model import KinematicTree
-from opspace_control.model.ros2_control import JointInterfaces
+from opspace_control.model.ros2_control import JointInterfaces, hardware_of
 
 BLOCKS = """
 <ros2_control name="left" type="system">
@@ -42,6 +42,13 @@ def test_blocks_and_interfaces():
 def test_effort_joints_come_in_the_order_of_the_robot():
     assert with_blocks(BLOCKS).effort_joints == ('j1', 'j2')
     assert with_blocks('').effort_joints == ()
+
+
+def test_hardware_that_takes_efforts_of_some_joints():
+    blocks = with_blocks(BLOCKS).ros2_control
+    assert hardware_of(blocks, ('j1', 'j2', 'j3'), 'effort') == ('left', 'right')
+    assert hardware_of(blocks, ('j1',), 'effort') == ('right',)
+    assert hardware_of(blocks, ('j3',), 'effort') == ()
 
 
 def test_a_follower_is_no_effort_joint():

@@ -268,6 +268,25 @@ class TestHandover:
             active.manager.erring = {'effort_controller'}
         active.expect(lambda: active.manager.active == ALONE)
 
+    def test_hardware_that_somebody_sets_inactive_ends_control(self, active):
+        """Its controllers stay active, and what they command last is obeyed when it is back."""
+        with active.says("'planar_3r' is not active"):
+            active.manager.hardware = {'gripper': 'inactive', 'planar_3r': 'inactive'}
+        active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
+        given_back(active.manager)
+        with active.says('ros2 control set_hardware_component_state planar_3r active'):
+            assert not active.activate()
+        assert active.manager.active == ALONE
+        active.manager.hardware = {'gripper': 'inactive', 'planar_3r': 'active'}
+        active.network.spin(0.3)
+        assert active.activate()
+        assert active.manager.active == OURS
+
+    def test_hardware_of_others_is_no_matter(self, active):
+        active.manager.hardware = {'gripper': 'inactive', 'planar_3r': 'active'}
+        active.network.spin(0.3)
+        assert active.state() == State.PRIMARY_STATE_ACTIVE
+
     def test_a_manager_that_comes_back_without_us_ends_control(self, active):
         with active.says('is not active any more'):
             active.manager.stalled = True

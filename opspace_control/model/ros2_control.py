@@ -42,6 +42,12 @@ def joints_with_command(hardware, interface):
                                if interface in joint.command))
 
 
+def hardware_of(hardware, joints, interface):
+    """Return the names of the blocks with this command interface of any of these joints."""
+    return tuple(block.name for block in hardware if any(
+        joint.name in joints and interface in joint.command for joint in block.joints))
+
+
 def unknown_joints(description):
     """Return a warning for every joint of a hardware block that the robot does not have."""
     return [f"the ros2_control block '{block.name}' has a joint '{joint.name}', the robot has not"

@@ -7,6 +7,7 @@ from collections import ChainMap
 
 import numpy as np
 
+from opspace_control.model.ros2_control import hardware_of
 from opspace_control.ros.commands.command_path import command_end, command_topic
 from opspace_control.ros.commands.command_route import CommandRoute
 from opspace_control.ros.cycle.control_cycle import ControlCycle
@@ -77,6 +78,7 @@ class Configuration:
             floating_base=parameters['floating_base'])
         self._joints = joints
         model = self._controller.model
+        self.hardware = hardware_of(model.ros2_control, joints, 'effort')
         for warning in model.warnings:
             self._logger.warning(warning)
         unlimited = [name for name in joints if np.isinf(

@@ -103,6 +103,8 @@ class ControllerNode(LifecycleNode):
         order = command_order(self.parameters, self._manager, self._heed_stop)
         made = self._configuration = Configuration(
             self, self.parameters, self._description.text, order, lambda: self._active)
+        if self._manager:
+            self._manager.mind(made.hardware)
         self._handover = self._manager and Handover(
             self._manager, made.cycle, self._newest_state, made.route, self._heed_stop,
             self.get_logger())

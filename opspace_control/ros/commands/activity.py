@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller manager tells unasked: which of its controllers are active."""
+"""What a controller manager tells unasked: which controllers and which hardware are active."""
 
 from lifecycle_msgs.msg import State
 
@@ -14,7 +14,7 @@ except ImportError:  # before March 2025, or there is none of these messages
 
 class Activity:
     """
-    Hears that a controller is off; where the controller manager does not tell, it never does.
+    Hears that a controller is off, or hardware; where the manager does not tell, it never does.
 
     Parameters
     ----------
@@ -24,11 +24,18 @@ class Activity:
         Name of the controller manager's node.
     controller : str
 
+    Attributes
+    ----------
+    hardware : collection of str
+        Names of the components that matter.
+
     """
 
     def __init__(self, node, manager, controller):
         self._controller = controller
+        self.hardware = ()
         self._is_off = False
+        self._idle = []  # all hardware that is not active
         self._subscription = ControllerManagerActivity and node.create_subscription(
             ControllerManagerActivity, f'{manager}/activity', self._on_activity, LATCHED)
 
@@ -42,7 +49,14 @@ class Activity:
         is_off, self._is_off = self._is_off, False
         return is_off
 
+    @property
+    def idle(self):
+        """Names of the hardware that is not active, as far as was told when `news` was asked."""
+        return [name for name in self._idle if name in self.hardware]
+
     def _on_activity(self, message):
         self._is_off = not any(
             each.name == self._controller and each.state.id == State.PRIMARY_STATE_ACTIVE
             for each in message.controllers)
+        self._idle = [each.name for each in message.hardware_components
+                      if each.state.id != State.PRIMARY_STATE_ACTIVE]

@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller manager of ros2_control: it gives us the joints, and gets them back."""
 
-import contextlib
 import time
 
 from rcl_interfaces.srv import GetParameters
 from rclpy.duration import Duration
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.commands.activity import Activity
+from opspace_control.ros.commands.questions import Questions
 from opspace_control.ros.commands.switching import Switch, give_back, take_over
 from opspace_control.ros.middleware.conversions import listed
 
@@ -20,10 +18,7 @@ try:
 except ImportError:  # it is on no package index, only in ROS 2 distributions
     ListControllers = SwitchController = None
 
-_POLL = 5e-4  # s
 _RETRY = 0.2  # s
-# A service can be asked before its answers find the way back: discovery takes its time.
-_ASK_AGAIN = 0.5  # s
 _LEAVE_TIMEOUT = 1.0  # s, for a manager that hangs while we must go
 _USUAL_PERIOD = 0.01  # s, of a manager that does not tell its own
 
@@ -48,10 +43,9 @@ class ControllerManager:
     """
     The client of a controller manager.
 
-    It has a node and an executor of its own, so that it can wait for answers inside a callback of
-    the node it serves. What must not stop meanwhile, above all the commands, is done by
-    ``meanwhile``, a callable that every waiting method calls again and again; what it raises ends
-    the waiting.
+    It waits for answers inside a callback of the node it serves. What must not stop meanwhile,
+    above all the commands, is done by ``meanwhile``, a callable that every waiting method calls
+    again and again; what it raises ends the waiting.
 
     Parameters
     ----------
@@ -75,21 +69,16 @@ class ControllerManager:
         self.name = name
         self.controller = controller
         self._logger = node.get_logger()
-        self._timeout = timeout
         self.period = _USUAL_PERIOD
         self._taken = self._return = self._obstacle = None
-        # Not with the global arguments: they rename every node of the process.
-        self._node = Node(
-            f'{node.get_name()}_switching', context=node.context, namespace=node.get_namespace(),
-            use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
-        self._executor = SingleThreadedExecutor(context=node.context)
-        self._executor.add_node(self._node)
-        self._list = self._node.create_client(ListControllers, f'{name}/list_controllers')
-        self._switch = self._node.create_client(SwitchController, f'{name}/switch_controller')
-        self._get_parameters = self._node.create_client(
+        self._questions = Questions(node, 'switching', timeout)
+        own = self._questions.node
+        self._list = own.create_client(ListControllers, f'{name}/list_controllers')
+        self._switch = own.create_client(SwitchController, f'{name}/switch_controller')
+        self._get_parameters = own.create_client(
             GetParameters, f'{_beside(name, controller)}/get_parameters')
-        self._get_own_parameters = self._node.create_client(GetParameters, f'{name}/get_parameters')
-        self._activity = Activity(self._node, name, controller)
+        self._get_own_parameters = own.create_client(GetParameters, f'{name}/get_parameters')
+        self._activity = Activity(own, name, controller)
 
     @property
     def is_there(self):
@@ -98,8 +87,15 @@ class ControllerManager:
 
     def destroy(self):
         """Withdraw from the network."""
-        self._executor.shutdown()
-        self._node.destroy_node()
+        self._questions.end()
+
+    def mind(self, hardware):
+        """Regard the components of these names, <ros2_control> blocks of the URDF, as ours."""
+        self._activity.hardware = hardware
+
+    def wait(self, condition, meanwhile):
+        """Return whether a condition came true in time."""
+        return self._questions.wait(condition, meanwhile)
 
     def joints(self, meanwhile):
         """
@@ -114,7 +110,7 @@ class ControllerManager:
 
         """
         ours = self._find(self._configured(meanwhile))
-        answer = self._ask(
+        answer = self._questions.ask(
             self._get_parameters, GetParameters.Request(names=['joints']), meanwhile)
         joints = list(answer.values[0].string_array_value) if answer.values else []
         interfaces = list(ours.required_command_interfaces)
@@ -124,7 +120,7 @@ class ControllerManager:
                 f'efforts of {listed(joints) or "joints"}.', controller=ours.name,
                 cure='Use forward_command_controller/ForwardCommandController with joints and '
                      'interface_name: effort, or effort_controllers/JointGroupEffortController.')
-        answer = self._ask(
+        answer = self._questions.ask(
             self._get_own_parameters, GetParameters.Request(names=['update_rate']), meanwhile)
         if answer.values and answer.values[0].integer_value > 0:
             self.period = 1.0 / answer.values[0].integer_value
@@ -138,7 +134,8 @@ class ControllerManager:
         Raises
         ------
         RosInterfaceError
-            The manager refuses, or does not answer: then `switch_off` must be called.
+            The manager refuses, or does not answer, or our hardware is not active: then
+            `switch_off` must be called.
 
         """
         self._taken = take_over(self._configured(meanwhile), self.controller)
@@ -153,6 +150,20 @@ class ControllerManager:
                 f'{self.controller} is not active although the controller manager said so.',
                 controller=self.controller, cure='The log of the controller manager says why.')
         self._activity.news()  # of before, if there was any
+        self.check_hardware()
+
+    def check_hardware(self):
+        """
+        Raise a RosInterfaceError if our hardware is not active, as far as the manager told.
+
+        It is told when `may_be_switched_off` is asked. The manager leaves controllers of such
+        hardware active, and passes on what they command as soon as it is active again.
+        """
+        if idle := self._activity.idle:
+            raise RosInterfaceError(
+                f'The hardware {listed(idle)} is not active: it obeys no efforts.',
+                controller=self.controller,
+                cure=f'ros2 control set_hardware_component_state {idle[0]} active')
 
     def is_switched_on(self, meanwhile):
         """Return whether our controller is active; raise a RosInterfaceError if nobody answers."""
@@ -161,7 +172,7 @@ class ControllerManager:
 
     def is_still_switched_on(self, meanwhile):
         """Do the same in little time: nobody else is served meanwhile, and the robot is moving."""
-        with self._haste():
+        with self._questions.haste():
             return self.is_switched_on(meanwhile)
 
     def may_be_switched_off(self):
@@ -177,7 +188,7 @@ class ControllerManager:
             if not self.is_there:
                 raise RosInterfaceError('The controller manager has gone.',
                                         controller=self.controller)
-            with self._haste():
+            with self._questions.haste():
                 self._return = give_back(
                     self._controllers(meanwhile), self.controller, self._taken)
         except RosInterfaceError as error:
@@ -200,7 +211,7 @@ class ControllerManager:
         try:
             if self._obstacle:
                 raise self._obstacle
-            with self._haste():
+            with self._questions.haste():
                 self._do(self._return, meanwhile)
         except RosInterfaceError:
             # Whatever it is still doing for us, this comes after it.
@@ -209,28 +220,9 @@ class ControllerManager:
                 _LEAVE_TIMEOUT))
             raise
 
-    @contextlib.contextmanager
-    def _haste(self):
-        """Wait no longer than is right for a process that has to leave, or that others wait for."""
-        patience, self._timeout = self._timeout, min(self._timeout, _LEAVE_TIMEOUT)
-        try:
-            yield
-        finally:
-            self._timeout = patience
-
-    def wait(self, condition, meanwhile):
-        """Return whether a condition came true in time."""
-        end = time.monotonic() + self._timeout
-        while not condition():
-            if time.monotonic() > end:
-                return False
-            meanwhile()
-            self._executor.spin_once(timeout_sec=_POLL)
-        return True
-
     def _configured(self, meanwhile):
         """Return the states of all controllers as soon as ours can be activated."""
-        end = time.monotonic() + self._timeout
+        end = time.monotonic() + self._questions.timeout
         while True:
             controllers = self._controllers(meanwhile)
             ours = self._find(controllers)
@@ -239,7 +231,7 @@ class ControllerManager:
             pause = time.monotonic() + _RETRY
             if pause > end:
                 break
-            self.wait(lambda pause=pause: time.monotonic() > pause, meanwhile)
+            self._questions.wait(lambda pause=pause: time.monotonic() > pause, meanwhile)
         there = listed([controller.name for controller in controllers]) or 'none'
         raise RosInterfaceError(
             f"The controller '{self.controller}' is {ours.state}." if ours else
@@ -249,7 +241,7 @@ class ControllerManager:
                  '--inactive')
 
     def _controllers(self, meanwhile):
-        return self._ask(self._list, ListControllers.Request(), meanwhile).controller
+        return self._questions.ask(self._list, ListControllers.Request(), meanwhile).controller
 
     def _find(self, controllers):
         return next((each for each in controllers if each.name == self.controller), None)
@@ -258,8 +250,9 @@ class ControllerManager:
         if not any(switch):
             return
         # The manager gives up first, so that it is known what it did.
-        answer = self._ask(self._switch, _request(
-            *switch, SwitchController.Request.STRICT, self._timeout / 2), meanwhile, once=True)
+        answer = self._questions.ask(self._switch, _request(
+            *switch, SwitchController.Request.STRICT, self._questions.timeout / 2), meanwhile,
+            once=True)
         if not answer.ok:
             # Before March 2025 the answer had no message.
             reason = getattr(answer, 'message', '').strip().rstrip('.') or 'it does not say why'
@@ -269,33 +262,6 @@ class ControllerManager:
         self._logger.info('Switched ' + ', '.join(
             f'{state} {listed(names)}' for state, names in zip(('on', 'off'), switch, strict=True)
             if names) + '.')
-
-    def _ask(self, client, request, meanwhile, once=False):
-        """Return the answer of a service; ask again meanwhile, since the first may get lost."""
-        if not self.wait(client.service_is_ready, meanwhile):
-            raise RosInterfaceError(
-                f'There is no service {client.service_name}.', controller=self.controller,
-                cure="Start the controller manager (ros2_control_node, or Gazebo's), or set the "
-                     "parameter controller_manager to '' if there is none.")
-        asked = [client.call_async(request)]
-        due = time.monotonic() + _ASK_AGAIN
-
-        def answered():
-            nonlocal due
-            if not once and time.monotonic() > due:
-                asked.append(client.call_async(request))
-                due += _ASK_AGAIN
-            return any(future.done() for future in asked)
-        try:
-            if self.wait(answered, meanwhile):
-                return next(future.result() for future in asked if future.done())
-        finally:
-            for future in asked:
-                client.remove_pending_request(future)
-        raise RosInterfaceError(
-            f'{client.service_name} does not answer within {self._timeout:g} s.',
-            controller=self.controller,
-            cure='The controller manager hangs or has died: its log says more.')
 
 
 def _request(activate, deactivate, strictness, timeout):

@@ -83,9 +83,11 @@ class Handover:
 
         The controller manager is asked only where that is ``doubtful``, or it has told so itself.
         """
-        if not (self._manager.may_be_switched_off() or doubtful):
-            return True
+        may_be_off = self._manager.may_be_switched_off() or doubtful
         try:
+            self._manager.check_hardware()
+            if not may_be_off:
+                return True
             if self._manager.is_still_switched_on(self._run_cycle):
                 return True
             self._logger.error(f'{self._manager.controller} is not active any more: somebody has '
