@@ -33,6 +33,7 @@ _PART = {'pipeline_class': PartCompiler, 'no_cpython_wrapper': True, 'no_cfunc_w
 _PATIENCE, _LOOK = 120.0, 0.05  # s
 
 _PACKAGE = Path(__file__).parent
+_COMPILATION = ('compiled.py', 'compilers.py', 'folding.py', 'lowering.py')
 _COMPILED_ROOMS = ('spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
 
 
@@ -46,7 +47,7 @@ def cache_directory():
     sources cannot go stale, and works where the package itself is installed read-only.
     """
     digest = hashlib.sha256()
-    for source in (Path(__file__), *(
+    for source in (*(_PACKAGE / name for name in _COMPILATION), *(
             path for room in _COMPILED_ROOMS for path in sorted((_PACKAGE / room).rglob('*.py')))):
         digest.update(source.read_bytes())
     root = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(

@@ -16,9 +16,10 @@ from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import BaseFunction
+
+from opspace_control.lowering import LeanLower
 
 # Steps for what parts do not do: closures, overloads to be copied in, array expressions, `with`
 # blocks, exceptions with arguments, literal arguments.
@@ -56,8 +57,20 @@ class PartLibrary(JITCodeLibrary):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class PartLowering(NativeLowering):
-    """The last step of compilation, into a `PartLibrary`."""
+class KernelLowering(NativeLowering):
+    """The last step of compilation."""
+
+    _name = 'kernel_lowering'
+
+    @property
+    def lowering_class(self):
+        """What makes the code."""
+        return LeanLower
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(KernelLowering):
+    """The same, into a `PartLibrary`."""
 
     _name = 'part_lowering'
 
@@ -67,7 +80,7 @@ class PartLowering(NativeLowering):
         return super().run_pass(state)
 
 
-class RareLower(Lower):
+class RareLower(LeanLower):
     """What makes the code of a function that runs rarely: short, and in one place."""
 
     def lower_normal_function(self, fndesc):
@@ -141,12 +154,21 @@ def short_loops():
         config.LOOP_VECTORIZE = usual
 
 
+def _steps(state, lowering, needless=()):
+    """Return the steps of Numba's compiler, but for those that are needless, and for the last."""
+    passes = DefaultPassBuilder.define_nopython_pipeline(state)
+    passes.passes = [(lowering if step is NativeLowering else step, description)
+                     for step, description in passes.passes if step.__name__ not in needless]
+    passes.finalize()
+    return passes
+
+
 class KernelCompiler(CompilerBase):
     """Numba's compiler for functions of many parts, in the course of which it compiles these."""
 
     def define_pipelines(self):
-        """Return the usual steps."""
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        """Return the usual steps, but for the last."""
+        return [_steps(self.state, KernelLowering)]
 
     def _compile_bytecode(self):
         with few_collections(), remembered_operators(), short_loops():
@@ -159,13 +181,8 @@ class PartCompiler(CompilerBase):
     _lowering = PartLowering
 
     def define_pipelines(self):
-        """Return the usual steps, but for the last."""
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(self._lowering if step is NativeLowering else step, description)
-                         for step, description in passes.passes
-                         if step.__name__ not in _NEEDLESS]
-        passes.finalize()
-        return [passes]
+        """Return what is needed of the usual steps, but for the last."""
+        return [_steps(self.state, self._lowering, _NEEDLESS)]
 
 
 class RarePartCompiler(PartCompiler):

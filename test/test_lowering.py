@@ -1,0 +1,187 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled code says what Python says: indices, slices, loops and variables of every kind."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from opspace_control.compiled import inlined, kernel
+
+RECORD = np.dtype([('flag', np.bool_), ('S', np.float64, 5), ('n', np.int64),
+                   ('R', np.float64, (3, 4)), ('B', np.float64, (2, 3, 2))], align=True)
+ENDS = -7, -5, -1, 0, 1, 4, 5, 9
+
+
+def touch(numbers, cube, records, i, j, k, out):
+    """Read and write single elements, rows and planes, of arrays and of fields of a record."""
+    s = records[k]
+    S, R, B = s.S, s.R, s.B
+    plane, row = cube[k], R[i]
+    pick = i, j
+    out[0] = numbers[i, j] + cube[k, i, j] + plane[i, j] + S[j] + R[i, j] + row[j] + B[1, i, k]
+    out[1] = numbers[-1, -2] + R[2, 1] + S[0] + R[pick] + B[k][i, -1] + records[-1].S[-1]
+    out[2] = plane.size + row.shape[0] + R.size + B[k].shape[1] + numbers[i].size
+    S[j] = 2.0 * S[0]
+    R[i, j] += 1.0
+    row[-1] = i
+    numbers[i, j] = numbers[j, 0] - 1.0
+    plane[pick] = 7
+    numbers[2, 1], numbers[1, 2] = numbers[1, 2], numbers[2, 1]
+    s.n += i * j
+    s.flag = not s.flag
+    out[3 + k] = s.n
+
+
+def cut(line, numbers, cube, a, b, out):
+    """Read and write slices of one and two axes."""
+    out[0] = line[a:b].size + 100 * line[a:].size + 10000 * line[:b].size
+    part, rows, sheet = line[a:b], numbers[a:b], cube[1, a:, :b]
+    for r in range(part.size):
+        out[1] += (r + 1) * part[r]
+        part[r] = -r
+    for r in range(rows.shape[0]):
+        for c in range(rows.shape[1]):
+            out[2] += (r + 2 * c + 1) * rows[r, c]
+    for r in range(sheet.shape[0]):
+        for c in range(sheet.shape[1]):
+            out[3] += (r + 2 * c + 1) * sheet[r, c]
+            sheet[r, c] = 0.0
+    whole = numbers[1, :]
+    column = numbers[a:b, 2]
+    for r in range(column.size):
+        column[r] = r + whole[0]
+    rows[:] = 0.5
+    numbers[2][:a] = 3.0
+
+
+def count(a, b, c, out):
+    """Go through ranges up and down, in steps, and into one another."""
+    for r in range(b):
+        out[0] += r + 1
+    for r in range(a, b):
+        out[1] += r
+        for inner in range(r, 7, 2):
+            if inner == 5:
+                continue
+            out[2] += inner
+    for r in range(b, a, -1):
+        out[3] = 3.0 * out[3] + r
+        if r == 2:
+            break
+    for r in range(a, b, 3):
+        out[4] = 3.0 * out[4] + r
+    for r in range(b, a, -4):
+        out[5] = 3.0 * out[5] + r
+    for r in range(3, -1, -1):
+        out[r] += r
+        out[r - 3] -= r
+    for r in range(a, b, c):
+        out[6] = 3.0 * out[6] + r
+    for r in range(-2, 2):
+        out[3 * r] -= r
+        r = r + 2  # noqa: PLW2901 (the loop goes on from where it was)
+        out[6] += r
+    for r in range(1, -4, -1):
+        out[r] += 2.0 * r
+
+
+def vary(a, b, out):
+    """Assign to variables in branches and loops, and use them in others."""
+    x, y = 1.0, 2.0
+    for _ in range(b):
+        x, y = y, x + y
+        if x > a:
+            z = x
+            out[0] += 1.0
+        else:
+            z = -y
+        out[0] += z
+    if a > 0:
+        u = y + b
+    if a > 0:
+        x = y + u
+        w = 3.0
+    elif b > 0:
+        w = x
+    else:
+        w = 0.0
+    out[1] = x + w
+    while y > a:
+        y -= 1.5
+        last = y
+        if y < b:
+            break
+    else:
+        last = 100.0
+    out[2] = last if a != b else y
+    for k in range(out.size):
+        v = k * k
+        if v > a and (v < b or k == 2):
+            out[3] += v
+
+
+touch_inside, cut_inside, count_inside, vary_inside = map(inlined, (touch, cut, count, vary))
+
+
+@kernel
+def touch_kernel(numbers, cube, records, i, j, k, out):
+    touch_inside(numbers, cube, records, i, j, k, out)
+
+
+@kernel
+def cut_kernel(line, numbers, cube, a, b, out):
+    cut_inside(line, numbers, cube, a, b, out)
+
+
+@kernel
+def count_kernel(a, b, c, out):
+    count_inside(a, b, c, out)
+
+
+@kernel
+def vary_kernel(a, b, out):
+    vary_inside(a, b, out)
+
+
+def whole_numbers(rng, shape):
+    """Return numbers whose sums are exact in any order."""
+    return rng.integers(-8, 9, shape).astype(float)
+
+
+def assert_same(compiled, plain, arguments):
+    """Assert that a kernel does to its arguments exactly what the function does as Python."""
+    theirs = [value.copy() if isinstance(value, np.ndarray) else value for value in arguments]
+    compiled(*arguments)
+    plain(*theirs)
+    for mine, other in zip(arguments, theirs, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize(('i', 'j', 'k'), [*itertools.product(
+    (-3, -1, 0, 2), (-4, -1, 0, 3), (-2, -1, 0, 1))])
+def test_elements(i, j, k):
+    rng = np.random.default_rng(0)
+    made = np.zeros(2, RECORD).view(np.recarray)
+    for name in 'S', 'R', 'B':
+        made[name] = whole_numbers(rng, made[name].shape)
+    arguments = whole_numbers(rng, (4, 4)), rng.integers(-9, 9, (2, 3, 4)), made
+    assert_same(touch_kernel, touch, (*arguments, i, j, k, np.zeros(5)))
+
+
+@pytest.mark.parametrize(('a', 'b'), [*itertools.product(ENDS, ENDS)])
+def test_slices(a, b):
+    rng = np.random.default_rng(1)
+    line, numbers, cube = (whole_numbers(rng, shape) for shape in (5, (5, 4), (2, 5, 4)))
+    assert_same(cut_kernel, cut, (line, numbers, cube, a, b, np.zeros(4)))
+
+
+@pytest.mark.parametrize(('a', 'b', 'c'), [*itertools.product(ENDS, ENDS, (-3, -1, 1, 2))])
+def test_ranges(a, b, c):
+    assert_same(count_kernel, count, (a, b, c, np.zeros(7)))
+
+
+@pytest.mark.parametrize(('a', 'b'), [*itertools.product(ENDS, ENDS)])
+def test_variables(a, b):
+    assert_same(vary_kernel, vary, (a, b, np.zeros(5)))
