@@ -125,8 +125,8 @@ class _Layout:
     def __init__(self, data, names, same, positions, velocities):
         self._names, self._positions, self._velocities = names, positions, velocities
         self._size = len(data)
-        self._same = [(part, data[part]) for part in (
-            same[0], slice(_FRAME_AT, positions.start), slice(positions.stop, velocities.start))]
+        self._kind, self._head = data[:_STAMP_AT], data[_FRAME_AT:positions.start]
+        self._middle = data[positions.stop:velocities.start]
         mask = bytearray(velocities.start)
         for part in same:
             mask[part] = b'\xff' * (part.stop - part.start)
@@ -152,7 +152,8 @@ class _Layout:
     def is_that_of(self, data):
         """Return whether a message differs from that one in nothing but stamp and numbers."""
         return len(data) == self._size and (
-            all(data[part] == same for part, same in self._same)
+            data.startswith(self._kind) and data.startswith(self._head, _FRAME_AT)
+            and data.startswith(self._middle, self._positions.stop)
             or self._part(data) == self._masked)
 
     def open(self, data):
