@@ -12,6 +12,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import ros_nodes
 from nav_msgs.msg import Odometry
+from rclpy.serialization import serialize_message
 
 from opspace_control import RobotModel, SafetyError
 from opspace_control.ros.cycle.odometry import BaseOdometry
@@ -70,6 +71,10 @@ def odometry():
     return BaseOdometry(MODEL, 'odom')
 
 
+def take(odometry, message, now):
+    odometry.take(serialize_message(message), now)
+
+
 def assert_state(found, truth):
     q, v = found
     same = math.copysign(1.0, q[3:7] @ truth.q[3:7])  # both quaternions mean the same
@@ -83,18 +88,25 @@ class TestLinks:
     def test_of_any_link_gives_the_base(self, odometry, link):
         for seed in range(5):
             truth = Truth(seed)
-            odometry.take(truth.message(link), 0.0)
+            take(odometry, truth.message(link), 0.0)
             assert_state(truth.complete(odometry), truth)
 
     def test_no_child_frame_means_the_root_link(self, odometry, truth):
         message = truth.message(MODEL.root_link)
         message.child_frame_id = ''
-        odometry.take(message, 0.0)
+        take(odometry, message, 0.0)
         assert_state(truth.complete(odometry), truth)
+
+    def test_of_another_link_than_the_last_one(self, odometry):
+        """All else being the same, down to the length of the name."""
+        for seed, link in enumerate(['l_hand', 'l_hand', 'r_hand', 'l_hand']):
+            truth = Truth(seed)
+            take(odometry, truth.message(link), 0.0)
+            assert_state(truth.complete(odometry), truth)
 
     def test_links_may_have_a_prefix(self, truth):
         odometry = BaseOdometry(MODEL, 'map', 'robot1/')
-        odometry.take(truth.message('chest', frame='/map', prefix='/robot1/'), 0.0)
+        take(odometry, truth.message('chest', frame='/map', prefix='/robot1/'), 0.0)
         assert_state(truth.complete(odometry), truth)
 
 
@@ -103,7 +115,7 @@ class TestTime:
     @pytest.mark.parametrize('milliseconds', [1, 20, 99, -5])
     def test_the_base_goes_on_with_its_twist(self, odometry, truth, milliseconds):
         """Odometry may be slower than joint states, or have come from further on."""
-        odometry.take(truth.message(MODEL.root_link), 0.0)
+        take(odometry, truth.message(MODEL.root_link), 0.0)
         dt = 1e-3 * milliseconds
         q, v = truth.complete(odometry, SECOND + 1_000_000 * milliseconds)
         np.testing.assert_allclose(q[:3], truth.q[:3] + dt * truth.v[:3], atol=1e-12)
@@ -118,7 +130,7 @@ class TestTime:
         (SECOND + 101_000_000, 'behind'), (SECOND - 101_000_000, 'ahead'),
         (1_795_000_000 * SECOND, 'behind')])
     def test_too_far_from_the_joint_states(self, odometry, truth, stamp, word):
-        odometry.take(truth.message(MODEL.root_link), 0.0)
+        take(odometry, truth.message(MODEL.root_link), 0.0)
         with pytest.raises(SafetyError, match=word) as caught:
             truth.complete(odometry, stamp)
         assert caught.value.trip is ODOM_TIMEOUT
@@ -127,7 +139,7 @@ class TestTime:
 
     @pytest.mark.parametrize(('own', 'of_joints'), [(0, SECOND), (SECOND, 0), (0, 0)])
     def test_without_stamps_the_time_of_arrival_counts(self, odometry, truth, own, of_joints):
-        odometry.take(truth.message(MODEL.root_link, stamp=own), 5.0)
+        take(odometry, truth.message(MODEL.root_link, stamp=own), 5.0)
         assert_state(truth.complete(odometry, of_joints, 5.09), truth)
         with pytest.raises(SafetyError, match=r'0\.110 s'):
             truth.complete(odometry, of_joints, 5.11)
@@ -139,13 +151,11 @@ class TestTime:
         with pytest.raises(SafetyError, match='No odometry has come') as caught:
             truth.complete(odometry)
         assert caught.value.trip is ODOM_TIMEOUT
-        odometry.take(truth.message(MODEL.root_link), 12.2)
+        take(odometry, truth.message(MODEL.root_link), 12.2)
         assert not odometry.expected(SECOND, 12.2)
         assert_state(truth.complete(odometry), truth)
         odometry.forget()
         assert odometry.expected(SECOND, 20.0)
-
-
 
 
 def set_part(path, value):
@@ -170,14 +180,14 @@ def set_part(path, value):
 ])
 def test_what_cannot_be_used_is_refused_until_it_is_good_again(
         odometry, truth, change, complaint):
-    odometry.take(truth.message('chest'), 0.0)
+    take(odometry, truth.message('chest'), 0.0)
     truth.complete(odometry)
     bad = truth.message('chest')
     change(bad)
-    odometry.take(bad, 0.0)
+    take(odometry, bad, 0.0)
     for _ in range(2):
         with pytest.raises(SafetyError, match=complaint) as caught:
             truth.complete(odometry)
         assert caught.value.trip is ODOM_INVALID
-    odometry.take(truth.message('chest'), 0.0)
+    take(odometry, truth.message('chest'), 0.0)
     assert_state(truth.complete(odometry), truth)

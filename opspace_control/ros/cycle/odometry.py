@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a floating base is and how it moves, from nav_msgs/Odometry."""
 
+import math
 import time
 
 import numpy as np
@@ -11,13 +12,15 @@ from opspace_control.errors import OpspaceError, RosInterfaceError, SafetyError
 from opspace_control.model import RobotState
 from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import (
+    finite_six,
     matrix_from_pose,
-    nanoseconds,
-    pose_from_message,
-    six_from_message,
+    numbers_of_motion,
+    numbers_of_pose,
+    unit_pose,
 )
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.qos import NEWEST
+from opspace_control.ros.middleware.serialized import NumbersReader
 from opspace_control.safety.trips import ODOM_INVALID, ODOM_TIMEOUT
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
@@ -25,6 +28,8 @@ from opspace_control.spatial.rotations import quaternion_from_matrix
 _PATIENCE = 2.0  # s
 # An estimator that is further than this from a unit quaternion has lost its way.
 _NORM_TOLERANCE = 1e-2
+# Of an Odometry's numbers, between which there are covariances.
+_POSE, _TWIST = slice(0, 7), slice(43, 49)
 
 
 class BaseOdometry:
@@ -58,6 +63,7 @@ class BaseOdometry:
         self._prefix = prefix
         self._bent = RobotState(model, model.neutral(), np.zeros(model.nv))
         self.timeout = 0.1
+        self._reader = NumbersReader(Odometry, _numbers)
         self._endpoints = self._subscription = None
         self.forget()
 
@@ -65,7 +71,7 @@ class BaseOdometry:
         """Subscribe to ``odom``."""
         self._endpoints = Endpoints(node)
         self._subscription = self._endpoints.listen(
-            Odometry, 'odom', lambda message: self.take(message, time.perf_counter()), NEWEST)
+            Odometry, 'odom', lambda data: self.take(data, time.perf_counter()), NEWEST, raw=True)
 
     def ignore(self):
         """End the subscription."""
@@ -80,12 +86,13 @@ class BaseOdometry:
         self._stamp = 0         # ns
         self._arrived = self._awaited = None  # steady time, s
 
-    def take(self, message, now):
-        """Take a message that has arrived at ``now``, s of a steady clock."""
+    def take(self, data, now):
+        """Take a serialized message that has arrived at ``now``, s of a steady clock."""
+        opened = self._reader.open(data)
         self._arrived = now
-        self._stamp = nanoseconds(message.header.stamp)
+        self._stamp = opened.stamp
         try:
-            self._base, self._fault = self._read(message), ''
+            self._base, self._fault = self._read(opened), ''
         except OpspaceError as error:
             self._fault = str(error)
 
@@ -151,12 +158,13 @@ class BaseOdometry:
         """Take a message that has arrived but has not been delivered yet."""
         if self._subscription is not None:
             with self._subscription.handle:
-                taken = self._subscription.handle.take_message(Odometry, False)
+                taken = self._subscription.handle.take_message(Odometry, True)
             if taken is not None:
                 self.take(taken[0], now)
 
-    def _read(self, message):
+    def _read(self, opened):
         """Return link, pose and world twist of a message, or raise a RosInterfaceError."""
+        message = opened.like
         frame, child = message.header.frame_id.lstrip('/'), message.child_frame_id.lstrip('/')
         if frame != self._frame:
             raise RosInterfaceError(
@@ -167,15 +175,13 @@ class BaseOdometry:
             raise RosInterfaceError(
                 f"The odometry is that of '{child}', which is no link of the robot.", frame=child,
                 cure=nearest(link, self._model.frame_names))
-        orientation = message.pose.pose.orientation
-        norm = float(np.linalg.norm(
-            [orientation.x, orientation.y, orientation.z, orientation.w]))
-        if abs(norm - 1.0) > _NORM_TOLERANCE:  # NaN is told by pose_from_message
+        pose, twist = opened.numbers[_POSE], opened.numbers[_TWIST]
+        norm = math.sqrt(pose[3:] @ pose[3:])
+        if abs(norm - 1.0) > _NORM_TOLERANCE:  # NaN is told by unit_pose
             raise RosInterfaceError(f"The odometry's quaternion has norm {norm:.3g}, not 1.",
                                     cure='Correct what publishes odom.', value=norm)
-        pose = pose_from_message(message.pose.pose)
+        pose, twist = unit_pose(pose), finite_six(twist, 'motion')
         R = matrix_from_pose(pose)[:3, :3]
-        twist = six_from_message(message.twist.twist)
         return link, pose, (twist.reshape(2, 3) @ R.T).reshape(6)
 
     def _root(self, link, q, v):
@@ -193,3 +199,10 @@ class BaseOdometry:
         linear = twist[:3] - own[:3] - np.cross(angular, way)
         return (np.concatenate([root[:3, 3], quaternion_from_matrix(R)]),
                 np.concatenate([linear, angular]))
+
+
+def _numbers(message):
+    """Return the numbers of an Odometry, (85,), in the order of its fields."""
+    pose, twist = message.pose, message.twist
+    return np.concatenate([numbers_of_pose(pose.pose), pose.covariance,
+                           numbers_of_motion(twist.twist), twist.covariance])

@@ -35,11 +35,29 @@ def pose_from_message(pose):
         A number is not finite, or the quaternion is (nearly) zero.
 
     """
+    return unit_pose(numbers_of_pose(pose))
+
+
+def numbers_of_pose(pose):
+    """Return a geometry_msgs/Pose as (7,) ``[x y z qx qy qz qw]``, whatever it is."""
     p, o = pose.position, pose.orientation
-    values = np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
+    return np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
+
+
+def unit_pose(values):
+    """
+    Return (7,) ``[x y z qx qy qz qw]`` with a quaternion of unit norm.
+
+    Raises
+    ------
+    RosInterfaceError
+        A number is not finite, or the quaternion is (nearly) zero.
+
+    """
     if not np.isfinite(values).all():
         raise RosInterfaceError('The pose is not finite.', cure='Give seven finite numbers.',
                                 value=values)
+    values = values.copy()
     norm = math.sqrt(values[3:] @ values[3:])
     if norm < _SHORTEST_QUATERNION:
         raise RosInterfaceError('The orientation is a zero quaternion.',
@@ -66,7 +84,13 @@ def six_from_message(message):
         A number is not finite.
 
     """
-    return _finite_six(message.linear, message.angular, 'motion')
+    return finite_six(numbers_of_motion(message), 'motion')
+
+
+def numbers_of_motion(message):
+    """Return a geometry_msgs/Twist or Accel as (6,), linear first, whatever it is."""
+    a, b = message.linear, message.angular
+    return np.array([a.x, a.y, a.z, b.x, b.y, b.z])
 
 
 def wrench_from_message(message):
@@ -79,12 +103,17 @@ def wrench_from_message(message):
         A number is not finite.
 
     """
-    return _finite_six(message.force, message.torque, 'wrench')
+    return finite_six(numbers_of_wrench(message), 'wrench')
 
 
-def _finite_six(a, b, what):
-    """Return two Vector3 as (6,), or raise a RosInterfaceError that says what is not finite."""
-    values = np.array([a.x, a.y, a.z, b.x, b.y, b.z])
+def numbers_of_wrench(message):
+    """Return a geometry_msgs/Wrench as (6,), force first, whatever it is."""
+    a, b = message.force, message.torque
+    return np.array([a.x, a.y, a.z, b.x, b.y, b.z])
+
+
+def finite_six(values, what):
+    """Return (6,) values, or raise a RosInterfaceError that says what is not finite."""
     if not np.isfinite(values).all():
         raise RosInterfaceError(f'The {what} is not finite.', cure='Give six finite numbers.',
                                 value=values)

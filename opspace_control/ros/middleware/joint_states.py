@@ -1,13 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Joint states as they come, serialized: numbers are read where they are.
+"""Joint states as they come, serialized, matched by name."""
 
-rclpy makes a string of each name and an array of each field, anew for each message. That takes
-longer than a control cycle, and from one message to the next only the numbers change.
-"""
-
-import struct
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +10,7 @@ from sensor_msgs.msg import JointState
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.conversions import listed, nanoseconds
-
-# Where a serialized JointState has its stamp, and what follows: ROS 2 has CDR on the wire, four
-# bytes that say so and then the fields, each at a multiple of its size from there.
-_STAMP = struct.Struct('=iI')
-_STAMP_AT = 4
-_FRAME_AT = _STAMP_AT + _STAMP.size
+from opspace_control.ros.middleware.serialized import AFTER_STAMP, STAMP_AT, stamp_of
 
 
 class OpenedJointState(NamedTuple):
@@ -125,7 +114,7 @@ class _Layout:
     def __init__(self, data, names, same, positions, velocities):
         self._names, self._positions, self._velocities = names, positions, velocities
         self._size = len(data)
-        self._kind, self._head = data[:_STAMP_AT], data[_FRAME_AT:positions.start]
+        self._kind, self._head = data[:STAMP_AT], data[AFTER_STAMP:positions.start]
         self._middle = data[positions.stop:velocities.start]
         mask = bytearray(velocities.start)
         for part in same:
@@ -136,8 +125,8 @@ class _Layout:
     @classmethod
     def of(cls, data, message):
         """Return that of a message; None if its numbers are not found where they should be."""
-        cursor, size = _Cursor(_FRAME_AT), 8 * len(message.name)
-        same = [slice(0, _STAMP_AT), cursor.skip_text(message.header.frame_id), cursor.skip(4),
+        cursor, size = _Cursor(AFTER_STAMP), 8 * len(message.name)
+        same = [slice(0, STAMP_AT), cursor.skip_text(message.header.frame_id), cursor.skip(4),
                 *(cursor.skip_text(name) for name in message.name), cursor.skip(4)]
         positions = cursor.skip(size, 8)
         same.append(cursor.skip(4))
@@ -146,21 +135,19 @@ class _Layout:
         if not size or (data[positions], data[velocities]) != numbers:
             return None
         layout = cls(data, message.name, same, positions, velocities)
-        there = layout.open(data).stamp == nanoseconds(message.header.stamp)
-        return layout if there else None
+        return layout if stamp_of(data) == nanoseconds(message.header.stamp) else None
 
     def is_that_of(self, data):
         """Return whether a message differs from that one in nothing but stamp and numbers."""
         return len(data) == self._size and (
-            data.startswith(self._kind) and data.startswith(self._head, _FRAME_AT)
-            and data.startswith(self._middle, self._positions.stop)
+            (data.startswith(self._kind) and data.startswith(self._head, AFTER_STAMP)
+            and data.startswith(self._middle, self._positions.stop))
             or self._part(data) == self._masked)
 
     def open(self, data):
         """Return such a message as an OpenedJointState."""
-        sec, nanosec = _STAMP.unpack_from(data, _STAMP_AT)
         count = len(self._names)
-        return OpenedJointState(1_000_000_000 * sec + nanosec, self._names,
+        return OpenedJointState(stamp_of(data), self._names,
                                 np.frombuffer(data, float, count, self._positions.start),
                                 np.frombuffer(data, float, count, self._velocities.start))
 
@@ -177,7 +164,7 @@ class _Cursor:
 
     def skip(self, size, alignment=4):
         """Return the slice of the next field."""
-        start = _STAMP_AT - (_STAMP_AT - self._at) // alignment * alignment
+        start = STAMP_AT - (STAMP_AT - self._at) // alignment * alignment
         self._at = start + size
         return slice(start, self._at)
 

@@ -9,9 +9,10 @@ from geometry_msgs.msg import WrenchStamped
 from std_srvs.srv import Trigger
 
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.middleware.conversions import wrench_from_message
+from opspace_control.ros.middleware.conversions import finite_six, numbers_of_wrench
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.qos import NEWEST
+from opspace_control.ros.middleware.serialized import NumbersReader
 from opspace_control.tasks.task import OperationalTask
 
 _COMPLAIN_EVERY = 1.0  # s
@@ -41,8 +42,9 @@ class Sensors:
         self._frames = frames
         self._endpoints = Endpoints(node)
         for sensor in controller.sensors.values():
+            reader = NumbersReader(WrenchStamped, lambda message: numbers_of_wrench(message.wrench))
             self._endpoints.listen(WrenchStamped, f'~/{sensor.name}/wrench',
-                                   partial(self._on_wrench, sensor), NEWEST)
+                                   partial(self._on_wrench, sensor, reader), NEWEST, raw=True)
             self._endpoints.serve(Trigger, f'~/{sensor.name}/zero', partial(self._on_zero, sensor))
 
     def watch(self):
@@ -57,17 +59,17 @@ class Sensors:
         """Stop listening."""
         self._endpoints.withdraw()
 
-    def _on_wrench(self, sensor, message):
+    def _on_wrench(self, sensor, reader, data):
         try:
-            sensor.update(self._in_sensor(sensor, message))
+            sensor.update(self._in_sensor(sensor, reader.open(data)))
         except OpspaceError as error:
             self._node.get_logger().warning(f"A wrench of '{sensor.name}' is refused: {error}",
                                             throttle_duration_sec=_COMPLAIN_EVERY)
 
-    def _in_sensor(self, sensor, message):
+    def _in_sensor(self, sensor, opened):
         """Return the wrench of a message at the origin of the sensor's link, in its axes, (6,)."""
-        wrench = wrench_from_message(message.wrench)
-        frame = message.header.frame_id.lstrip('/')
+        wrench = finite_six(opened.numbers, 'wrench')
+        frame = opened.like.header.frame_id.lstrip('/')
         if frame in ('', sensor.frame, self._frames.named(sensor.frame)):
             return wrench
         there = np.linalg.inv(self._frames.in_base(self._frames.named(sensor.frame)))
