@@ -14,6 +14,7 @@ from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.client import seconds
 
 ROBOT = demo_robot('planar_3r')
+LEAN = 'lean'           # a task of the shoulder, below the hand's
 GOAL = (1.1, -0.1, 0.9)  # of the hand, m
 SECONDS = 3.0           # of simulated time after the goal
 
@@ -21,10 +22,13 @@ SECONDS = 3.0           # of simulated time after the goal
 def record(path, arguments=(), number=signal.SIGINT):
     """Record a robot whose hand goes to a goal; return the recorder's process, which has ended."""
     text = ROBOT.path().read_text()
+    values = controller_values(ROBOT)
     with ros_nodes.network() as network:
         recorder = network.start('record', {}, ['--', '--output', str(path), *arguments])
         network.start('controller', {
-            'robot_description': text, **controller_values(ROBOT), 'safety.state_timeout': 0.0,
+            'robot_description': text, **values, 'safety.state_timeout': 0.0,
+            'tasks': [*values['tasks'], LEAN], f'{LEAN}.type': 'joint',
+            f'{LEAN}.joints': ['shoulder'], f'{LEAN}.priority': 1,
             'hand.kp': 64.0, 'publish_rate': 200.0, 'payloads': ['tool'], 'tool.frame': 'hand'})
         network.start('simulator', {'robot_description': text, **simulator_values(ROBOT),
                                     'pace': 'patient'})

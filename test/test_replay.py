@@ -95,7 +95,7 @@ class TestNode:
         remote.load(lambda: loaded.append(True))
         network.expect(lambda: loaded)
         assert remote.values['hand.kp'] == 64.0
-        assert remote.values['tasks'] == ['hand']
+        assert remote.values['tasks'] == ['hand', 'lean']
         changeable = [name for name, descriptor in remote.descriptors.items()
                       if name in run.parameters and not descriptor.read_only]
         assert [name for name in changeable if name != 'use_sim_time'] == []

@@ -139,6 +139,16 @@ class TestSummary:
         assert task.left()[0, 0] < 1.0
         assert not sizes[:, 1].any()  # not controlled
 
+    def test_a_task_of_joints_is_told_by_joint(self, summary):
+        """Its goal is where the shoulder was; the hand, which is above it, takes it along."""
+        task, = summary.joint_tasks
+        assert (task.name, task.joints) == (recorded.LEAN, ('shoulder',))
+        start, *_, end = task.error.values[:, 0]
+        positions = [state['shoulder'] for _, state in summary.states]
+        assert len(task.error) > 100 and abs(start) < 0.01
+        assert end == pytest.approx(positions[0] - positions[-1], abs=1e-2)
+        assert abs(end) > 0.1
+
     def test_efforts_are_held_against_the_limits_of_the_robot(self, summary):
         assert summary.joints == tuple(recorded.ROBOT.start)
         model = summary.model
@@ -219,6 +229,8 @@ class TestReport:
         assert words.isdisjoint({'posture.kp', 'tool.mass'})  # at their defaults
         task, = summary.tasks
         assert f'{task.sizes()[:, 0].max():.3g}' in words
+        lean, = summary.joint_tasks
+        assert f'{lean.error.values[-1, 0]:.3g}' in words
         assert 'Active: a cycle on each message of /joint_states.' in words
 
     def test_warnings_trips_and_losses_come_first(self, path):

@@ -49,7 +49,7 @@ def page(summary, defaults=None):
         f'{escape(str(run.path.name))}</p>',
         _verdict(summary),
         _section('Where it went', pictures.paths(summary.tasks, _skeletons(summary))),
-        _section('Errors', _error_table(summary.tasks), pictures.errors(summary.tasks)),
+        _section('Errors', *_errors(summary)),
         _section('Efforts', _effort_table(summary), pictures.efforts(summary),
                  pictures.forces(summary.tasks) if any(map(_pulls, summary.tasks)) else ''),
         _section('Timing', _timing_table(summary), pictures.timing(summary)),
@@ -97,6 +97,16 @@ def _skeletons(summary):
             for row, (_, positions) in zip(rows, summary.states, strict=True)]
 
 
+def _errors(summary):
+    """Yield tables and pictures of the errors of what tasks there were."""
+    if summary.tasks or not summary.joint_tasks:
+        yield _error_table(summary.tasks)
+        yield pictures.errors(summary.tasks)
+    if summary.joint_tasks:
+        yield _joint_error_table(summary.joint_tasks)
+        yield pictures.joint_errors(summary.joint_tasks)
+
+
 def _error_table(tasks):
     rows = []
     for task in tasks:
@@ -112,6 +122,16 @@ def _error_table(tasks):
                    'largest, °', 'RMS', 'left of a goal', 'at the end'), rows) + (
         '<p class="dim">Goal minus pose. Left of a goal: the largest error when the next goal '
         'came, or at the end.</p>')
+
+
+def _joint_error_table(tasks):
+    rows = []
+    for task in tasks:
+        for joint, e in zip(task.joints, task.error.values.T, strict=True):
+            numbers = (abs(e).max(), np.sqrt(np.mean(e ** 2)), e[-1]) if len(e) else ()
+            rows.append((task.name, joint, *(
+                [f'{value:.3g}' for value in numbers] or ['no word'] * 3)))
+    return _table(('task', 'joint', 'largest, rad or m', 'RMS', 'at the end'), rows, words=(1,))
 
 
 def _effort_table(summary):
@@ -157,7 +177,8 @@ def _tasks(summary):
     parameters = summary.run.parameters
     return _table(('task', 'type', 'frame', 'axes', 'kp', 'kd'), [
         (task.name, *(str(parameters.get(f'{task.name}.{name}', '')) for name in (
-            'type', 'frame', 'axes', 'kp', 'kd'))) for task in summary.tasks], words=(1, 2, 3))
+            'type', 'frame', 'axes', 'kp', 'kd')))
+        for task in (*summary.tasks, *summary.joint_tasks)], words=(1, 2, 3))
 
 
 def _parameters(run, defaults):

@@ -73,6 +73,20 @@ def errors(tasks):
     return svg.getvalue()
 
 
+def joint_errors(tasks):
+    """Draw the errors of the tasks of joints."""
+    with _figure(1, 1, 2.6) as (svg, (panel,)):
+        for task in tasks:
+            for k, joint in enumerate(task.joints if len(task.error) else ()):
+                panel.plot(*envelope(task.error.times, task.error.values[:, k]), lw=1.2,
+                           label=f'{task.name}: {joint}')
+        panel.set_title('Joint error, rad or m')
+        panel.set_xlabel('time, s')
+        if any(len(task.error) for task in tasks):
+            panel.legend(loc='upper right', ncols=3)
+    return svg.getvalue()
+
+
 def efforts(summary):
     """Draw the efforts as parts of their limits: each joint thin, the largest one thick."""
     with _figure(1, 1, 2.6) as (svg, (panel,)):

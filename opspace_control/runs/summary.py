@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
+from opspace_control.runs.courses import JointCourse, Series, TaskCourse, seven
 from opspace_control.runs.run import JOINT_STATE, RunError
 
 _AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
@@ -23,73 +24,6 @@ class Said:
     text: str
 
 
-class Series:
-    """Rows that come in time: ``times`` (k,), s, and ``values`` (k, ...)."""
-
-    def __init__(self, width):
-        self._times, self._rows, self._width = [], [], width
-
-    def add(self, time, row):
-        """Add a row at a time, s."""
-        self._times.append(time)
-        self._rows.append(row)
-
-    @property
-    def times(self):
-        """When each row was seen, s from the start."""
-        return np.array(self._times)
-
-    @property
-    def values(self):
-        """All rows."""
-        return np.array(self._rows, dtype=float).reshape(-1, self._width)
-
-    def __len__(self):
-        return len(self._rows)
-
-
-@dataclass
-class TaskCourse:
-    """
-    What was seen of a task.
-
-    Attributes
-    ----------
-    name, frame : str
-    error : Series
-        (6,) goal minus pose, m and a rotation vector in rad.
-    pose : Series
-        (7,) ``[x y z qx qy qz qw]``, base frame.
-    wrench : Series
-        (6,) commanded, N and N·m, in the axes of the frame.
-    goals : list of float
-        When a goal came, s.
-    counts : (6,) bool array
-        Axes that the task controls; its error in others is none.
-
-    """
-
-    name: str
-    frame: str
-    error: Series
-    pose: Series
-    wrench: Series
-    goals: list
-    counts: np.ndarray
-
-    def sizes(self):
-        """Return the sizes of the error, (k, 2), mm and degrees."""
-        e = self.error.values * self.counts
-        return np.stack([1e3 * np.linalg.norm(e[:, :3], axis=1),
-                         np.degrees(np.linalg.norm(e[:, 3:], axis=1))], axis=1)
-
-    def left(self):
-        """Return what was left of each goal when the next came, (goals, 2), mm and degrees."""
-        ends = [*self.goals[1:], np.inf]
-        rows = np.searchsorted(self.error.times, ends) - 1
-        return self.sizes()[rows[rows >= 0]]
-
-
 class Summary:
     """
     The numbers of a run.
@@ -103,6 +37,7 @@ class Summary:
     run : Run
     model : KinematicTree, or None without a robot
     tasks : list of TaskCourse
+    joint_tasks : list of JointCourse
     joints : tuple of str
         Those that are commanded, in the order of the command.
     effort_limits : (joints,) array
@@ -138,6 +73,11 @@ class Summary:
                                  Series(7), Series(6), [], _counts(parameters, name))
                       for name in parameters.get('tasks', ())
                       if parameters.get(f'{name}.type') != 'joint']
+        groups = {name: tuple(parameters.get(f'{name}.joints', ()))
+                  for name in parameters.get('tasks', ())
+                  if parameters.get(f'{name}.type') == 'joint'}
+        self.joint_tasks = [JointCourse(name, joints, Series(len(joints)))
+                            for name, joints in groups.items()]
         self.joints, self.efforts, self.bases = (), None, Series(7)
         self.health, self.said, self.states = [], [], []
         self._newest = None
@@ -169,14 +109,11 @@ class Summary:
                            else max(during - len(commands), 0))
 
     def _read(self):
-        run, task_topics = self.run, {}
-        for task in self.tasks:
-            for topic, take in (('error', _take_error), ('current_pose', _take_pose),
-                                ('wrench', _take_wrench), ('target_pose', _take_goal)):
-                task_topics[run.own(f'{task.name}/{topic}')] = task, take
+        run = self.run
         readers = {
-            **{topic: lambda time, message, task=task, take=take: take(task, time, message)
-               for topic, (task, take) in task_topics.items()},
+            **{run.own(f'{task.name}/{topic}'): take
+               for task in (*self.tasks, *self.joint_tasks)
+               for topic, take in task.takers.items()},
             run.own('controller_state'): self._take_names,
             run.commands: self._take_command,
             run.odom: self._take_base,
@@ -216,7 +153,7 @@ class Summary:
             self._due.pop()
 
     def _take_base(self, time, message):
-        self.bases.add(time, _seven(message.pose.pose))
+        self.bases.add(time, seven(message.pose.pose))
 
     def _take_health(self, time, message):
         for status in message.status:
@@ -257,31 +194,6 @@ def _model(run):
 def _counts(parameters, task):
     axes = parameters.get(f'{task}.axes', ' '.join(_AXES)).split()
     return np.array([axis in axes for axis in _AXES])
-
-
-def _take_error(task, time, message):
-    task.error.add(time, _six(message.twist.linear, message.twist.angular))
-
-
-def _take_pose(task, time, message):
-    task.pose.add(time, _seven(message.pose))
-
-
-def _take_wrench(task, time, message):
-    task.wrench.add(time, _six(message.wrench.force, message.wrench.torque))
-
-
-def _take_goal(task, time, _message):
-    task.goals.append(time)
-
-
-def _six(first, second):
-    return (first.x, first.y, first.z, second.x, second.y, second.z)
-
-
-def _seven(pose):
-    p, o = pose.position, pose.orientation
-    return (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
 
 
 # The fields of rcl_interfaces/ParameterValue by its type.
