@@ -12,29 +12,77 @@ on; the kernel at the end is optimised as a whole, once.
 import contextlib
 import gc
 
-from numba.core import config
+from numba.core import config, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.postproc import PostProcessor
+from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import BaseFunction
 
 from opspace_control.lowering import LeanLower
 
 # Steps for what parts do not do: closures, overloads to be copied in, array expressions, `with`
-# blocks, exceptions with arguments, literal arguments.
+# blocks, exceptions with arguments, literal arguments; and those that only report.
 _NEEDLESS = {
-    'WithLift', 'InlineClosureLikes', 'RewriteSemanticConstants', 'RewriteDynamicRaises',
-    'MakeFunctionToJitFunction', 'InlineInlinables', 'FindLiterally', 'LiteralPropagation',
-    'LiteralUnroll', 'InlineOverloads', 'NopythonRewrites', 'AnnotateTypes'}
+    'WithLifting', 'InlineClosureLikes', 'RewriteSemanticConstants', 'RewriteDynamicRaises',
+    'MakeFunctionToJitFunction', 'InlineInlinables', 'FindLiterallyCalls', 'LiteralUnroll',
+    'LiteralPropagationSubPipelinePass', 'InlineOverloads', 'NopythonRewrites', 'AnnotateTypes',
+    'NoPythonSupportedFeatureValidation', 'DumpParforDiagnostics'}
 
 # Objects made before Python looks for garbage, and how often it looks at older ones; its usual
 # thresholds cost a fifth of the time of compilation.
 _COLLECTION = 100_000, 1000, 1000
 
 
+class KernelLibrary(JITCodeLibrary):
+    """Code of a kernel, into which that of all its parts is linked, each once."""
+
+    def finalize(self):
+        """Link, optimise, make machine code."""
+        libraries = _all_used(self._linking_libraries)
+        for library in libraries:
+            if isinstance(library, PartLibrary):
+                self._final_module.link_in(library.alone(), preserve=True)
+        self._linking_libraries = [each for each in libraries if not isinstance(each, PartLibrary)]
+        super().finalize()
+
+
+def _all_used(libraries):
+    """Return libraries, and what parts among them use, each once."""
+    found, pending = {}, libraries[::-1]
+    while pending:
+        library = pending.pop()
+        if library not in found:
+            found[library] = None
+            pending += library.uses[::-1] if isinstance(library, PartLibrary) else ()
+    return list(found)
+
+
 class PartLibrary(JITCodeLibrary):
     """Code to be linked into other code; there is nothing to be run."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.uses = []
+
+    def add_linking_library(self, library):
+        """Note what has to be linked wherever this is."""
+        library._ensure_finalized()
+        self.uses.append(library)
+
+    def alone(self):
+        """Return the code without what it uses."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self):
+        """Return the code with what it uses, for Numba's own libraries."""
+        module = self.alone().clone()
+        for library in _all_used(self.uses):
+            module.link_in(library.alone() if isinstance(library, PartLibrary)
+                           else library._get_module_for_linking(), preserve=True)
+        return module
 
     def _optimize_final_module(self):
         pass
@@ -67,17 +115,23 @@ class KernelLowering(NativeLowering):
         """What makes the code."""
         return LeanLower
 
+    def run_pass(self, state):
+        """Make the code of one function."""
+        state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().run_pass(state)
+
+    @staticmethod
+    def _library(codegen, name):
+        library = KernelLibrary(codegen, name)
+        library.enable_object_caching()
+        return library
+
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class PartLowering(KernelLowering):
     """The same, into a `PartLibrary`."""
 
-    _name = 'part_lowering'
-
-    def run_pass(self, state):
-        """Make the code of one function."""
-        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return super().run_pass(state)
+    _name, _library = 'part_lowering', PartLibrary
 
 
 class RareLower(LeanLower):
@@ -154,6 +208,38 @@ def short_loops():
         config.LOOP_VECTORIZE = usual
 
 
+@contextlib.contextmanager
+def no_lifetimes():
+    """
+    Have Numba not find out, five times a function, where variables live and die.
+
+    It is for those whose memory is to be freed.
+    """
+    def run(processor, *arguments, **options):
+        function = processor.func_ir
+        if function.is_generator:
+            usual(processor, *arguments, **options)
+            return
+        function.blocks = canonicalize_cfg(function.blocks)
+        function.generator_info = None
+
+    usual, PostProcessor.run = PostProcessor.run, run
+    try:
+        yield
+    finally:
+        PostProcessor.run = usual
+
+
+@contextlib.contextmanager
+def no_events():
+    """Have Numba not tell those who time it of each call of LLVM."""
+    usual, event.broadcast = event.broadcast, lambda _event: None
+    try:
+        yield
+    finally:
+        event.broadcast = usual
+
+
 def _steps(state, lowering, needless=()):
     """Return the steps of Numba's compiler, but for those that are needless, and for the last."""
     passes = DefaultPassBuilder.define_nopython_pipeline(state)
@@ -171,7 +257,8 @@ class KernelCompiler(CompilerBase):
         return [_steps(self.state, KernelLowering)]
 
     def _compile_bytecode(self):
-        with few_collections(), remembered_operators(), short_loops():
+        with (few_collections(), remembered_operators(), short_loops(), no_lifetimes(),
+              no_events()):
             return super()._compile_bytecode()
 
 
