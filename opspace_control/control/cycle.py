@@ -28,6 +28,7 @@ from opspace_control.control.hierarchy.stack import (
     FORCE,
     GRAM_Q,
     LOST,
+    REACTION,
     SCALE,
     SPARE,
     VECTORS,
@@ -251,18 +252,18 @@ def limited_cycle(
                       cycle.approach_rate, q, v, a_null)
     both = held == 0 and not cycle.yields
     forget_unfit(nodes, limits, both)
-    leads = cycle.kept > 0.0 and both
-    between_ends = find_ends(limits, leads, v)
+    leads = cycle.kept > 0.0
+    between_ends = find_ends(limits, leads and both, v)
     cycle.leads, cycle.ends = leads and not between_ends, 0
     cycle.led = cycle.stuck = False
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, room[FEELING], q, v)
     if leads:
-        see_wants(points, tasks, joint_tasks, v, room[LEADING])
+        see_wants(points, tasks, joint_tasks, held, v, room[LEADING])
         forget_leads(room[LEADING], rows.shape[1])
     robot = (cycle, room[LEADING], nodes, states, supports, points, tasks, limits, dofs, v, a_null,
-             rows[SCALE], room)
+             rows[SCALE], room, squares[Q], yields, held)
     resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse,
                   robot)
     cycle.held = cycle.solutions = 0
@@ -282,7 +283,7 @@ def limited_cycle(
                 a_null, a_led, a_task, joint_force, tau, room, rows, squares, orders,
                 Lambda_inverse, robot)
             let_go_of_ends(cycle, limits, room)
-            take_back(robot, rows[FORCE])
+            take_back(robot, rows[FORCE], rows[REACTION])
             if cycle.led:
                 cycle.least_eigenvalue = 0.0
     else:
@@ -293,7 +294,7 @@ def limited_cycle(
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
         add_keepers(room[LEADING], tau)
-    elif leads:
+    elif leads and both:
         note_efforts(nodes, limits, effort_limits, tau)
     relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
             squares, orders, tau)

@@ -5,26 +5,39 @@ How the joints move a direction of some tasks, by recursion: neither a Jacobian 
 
 A direction is an eigenvector u of a level's scaled Λ⁻¹, ``M = S Λ⁻¹ S``. Its wrench ``S u``, with
 what keeps the tasks above where they are, takes joint forces h, and makes the joints move by
-``A⁻¹ h = s w``, w of kinetic energy ½; moving by w moves it by s.
+``A⁻¹ h = s w``, w of kinetic energy ½; moving by w moves it by s. Where joints are passive h has
+none of them, and w what they are induced to do; constraints bear their part.
 """
 
 import math
 
 from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.hierarchy.giving_way import (
+    bear_passively,
+    give_way_alone,
+    let_constraints_bear,
+)
 from opspace_control.control.hierarchy.planes import AGAINST, COUPLING, TORQUES
 from opspace_control.control.hierarchy.pushes import answer_pushes, bear_pushes, push_links
 from opspace_control.dynamics.center_of_mass import move_center
-from opspace_control.dynamics.kinematics import move_in_other, move_node, move_point
+from opspace_control.dynamics.kinematics import (
+    move_in_other,
+    move_node,
+    move_point,
+    move_relatively,
+)
 from opspace_control.dynamics.operational_space_inertia import is_group
+from opspace_control.model.nodes import PASSIVE
 
 # With so little of s, w is not known at all.
 LEAST = 1e-6
 # Numbers a row of the stack: what it wants, of `see_wants`; a direction, and its wrench; the sum of
 # those that lead directions, and what these take off the tasks. Then numbers a joint: forces, h, w,
-# and zeros; and six of scratch; and what keeps joints at their ends against what leads.
-(PULL, STIFF, DAMP, LED, DIRECTION, MODE, LEADER, TAKEN, FORCES, BORNE, MOVED, ZEROS,
- WRENCH, KEEPER) = range(14)
-LEADS = 14
+# and how passive joints alone give way; and six of scratch; and what keeps joints at their ends
+# against what leads; and zeros.
+(PULL, STIFF, DAMP, LED, DIRECTION, MODE, LEADER, TAKEN, FORCES, BORNE, MOVED, GIVEN,
+ WRENCH, KEEPER, ZEROS) = range(15)
+LEADS = 15
 
 
 @called
@@ -35,14 +48,15 @@ def forget_leads(leads, size):
 
 
 @called
-def see_wants(points, tasks, joint_tasks, v, leads):
+def see_wants(points, tasks, joint_tasks, constrained, v, leads):
     """
     Write what the rows of all tasks want: ``PULL``, all of a* but its damping, m/s² or rad/s².
 
     ``DAMP`` is its rate, 1/s; ``STIFF`` the stiffness, 1/s², at least that for which the damping is
-    critical; ``LED`` the part of the row that is motion control, and damped.
+    critical; ``LED`` the part of the row that is motion control, and damped. Constraints, the first
+    rows, want nothing.
     """
-    for e in range(points.size):
+    for e in range(constrained // 6, points.size):
         point = points[e]
         if is_group(point):
             task = joint_tasks[point.record]
@@ -61,7 +75,7 @@ def see_wants(points, tasks, joint_tasks, v, leads):
             for d in range(3):
                 speed += axes[r // 3, d, r - part] * motion[part + d]
             led = 0.0
-            if task.motion[r] > 0.0 and kd > 0.0:
+            if task.motion[r] > 0.0 and kd > 0.0 and not task.unattached:
                 led = (1.0 - task.impedance) * task.motion[r] / (
                     task.motion[r] + task.force.axes[r])
             leads[PULL, k] = task.acceleration[r] + led * kd * speed
@@ -103,8 +117,8 @@ def push_leading(robot, push):
 
 
 @rare
-def push_mode(robot, L, levels, level):
-    """Push along a direction, with what keeps tasks above where they are."""
+def push_mode(robot, L, levels, level, M):
+    """Push along a direction, with what keeps tasks above, and constraints by M, where they are."""
     push = robot[1][MODE, :robot[11].size]
     end = levels[level + 1]
     for r in range(end, push.size):
@@ -114,6 +128,7 @@ def push_mode(robot, L, levels, level):
             push[r] = 0.0
             for j in range(levels[upper + 1], end):
                 push[r] -= L[r, j] * push[j]
+    let_constraints_bear(M, levels[0], push)
     push_leading(robot, push)
 
 
@@ -122,21 +137,31 @@ def move_mode(robot, L, levels, level):
     """
     Find the motion w of the joints that moves a direction, and what it takes.
 
-    ``MODE`` of the level's rows holds its wrench; ``BORNE`` receives h (nv,), ``MOVED`` w (nv,).
-    Returns s, the velocity along the direction; with zero nothing is written.
+    ``MODE`` of the level's rows holds its wrench; ``BORNE`` receives h (nv,), ``MOVED`` w (nv,),
+    ``GIVEN`` what of s w passive joints do by giving way alone. Returns s, the velocity along the
+    direction; with zero nothing is written.
     """
-    leads, nodes, states = robot[1:4]
+    cycle, leads, nodes, states = robot[:4]
+    Q, yields = robot[13], robot[14]
     dofs = robot[8].size
     force, h, w = leads[FORCES, :dofs], leads[BORNE, :dofs], leads[MOVED, :dofs]
-    for k in range(dofs):
-        h[k] = leads[ZEROS, k] = 0.0
-    push_mode(robot, L, levels, level)
+    for k in range(leads.shape[1]):
+        leads[BORNE, k] = leads[GIVEN, k] = leads[ZEROS, k] = 0.0
+    if cycle.yields:
+        push_mode(robot, L, levels, level, Q)
+        give_way_alone(nodes, states, yields, force, leads[GIVEN, :dofs])
+        bear_pushes(nodes, states, leads[ZEROS, :dofs], h)
+    push_mode(robot, L, levels, level, Q if cycle.yields else L)
     bear_pushes(nodes, states, force, h)
-    push_mode(robot, L, levels, level)
-    answer_pushes(nodes, states, force, leads[ZEROS, :dofs], w)
+    push_mode(robot, L, levels, level, L)
+    answer_pushes(nodes, states, force, leads[GIVEN, :dofs], w)
     square = 0.0
-    for k in range(dofs):
-        square += h[k] * w[k]
+    for i in range(nodes.size):
+        k = nodes[i].v_index
+        if k >= 0:
+            if nodes[i].status == PASSIVE:
+                h[k] = 0.0
+            square += h[k] * w[k]
     if square < LEAST ** 4:
         return 0.0
     s = math.sqrt(square)
@@ -146,14 +171,16 @@ def move_mode(robot, L, levels, level):
 
 
 @rare
-def bend_mode(robot, end, v):
+def bend_mode(robot, levels, level, v):
     """Return the acceleration along a direction of a steady motion of the joints, (nv,)."""
-    leads, nodes, states, supports, points, tasks = robot[1:7]
+    cycle, leads, nodes, states, supports, points, tasks = robot[:7]
     dofs = robot[8].size
     for i in range(nodes.size):
         move_node(nodes, i, v, leads[ZEROS, :dofs], states)
     total = 0.0
-    for e in range(end // 6):
+    if cycle.yields:
+        total = bear_passively(nodes, states, leads[ZEROS, :3], leads[GIVEN, :dofs])
+    for e in range(levels[level + 1] // 6):
         point = points[e]
         if is_group(point):
             continue
@@ -161,7 +188,9 @@ def bend_mode(robot, end, v):
             move_center(points, e, supports, nodes, states)
         else:
             move_point(points, e, states)
-            if tasks[point.record].relative:
+            if 6 * e < levels[0]:
+                move_relatively(points, e, states)
+            elif tasks[point.record].relative:
                 move_in_other(points, e, states)
         for r in range(6):
             part = r - r % 3
@@ -172,13 +201,16 @@ def bend_mode(robot, end, v):
 
 
 @rare
-def turn_mode(robot, end, c, v):
+def turn_mode(robot, levels, level, c, v):
     """Return how s changes, 1/s, as joints move by v: half of what v and w bend only together."""
     leads = robot[1]
-    both = leads[FORCES, :v.size]
+    moved = leads[FORCES, :v.size]
     for k in range(v.size):
-        both[k] = v[k] + leads[MOVED, k]
-    return 0.5 * (bend_mode(robot, end, both) - bend_mode(robot, end, v) - c)
+        moved[k] = v[k] + leads[MOVED, k]
+    both = bend_mode(robot, levels, level, moved)
+    for k in range(v.size):
+        moved[k] = v[k]
+    return 0.5 * (both - bend_mode(robot, levels, level, moved) - c)
 
 
 @rare
@@ -191,11 +223,11 @@ def along(leads, which, mode, scale, first):
 
 
 @rare
-def weigh(leads, which, mode, first):
+def weigh(lead, mode, first):
     """Return the mean of some rows, weighted with the squares of a direction u."""
     total = 0.0
     for r in range(mode.size):
-        total += mode[r] * mode[r] * leads[which, first + r]
+        total += mode[r] * mode[r] * lead[first + r]
     return total
 
 
@@ -214,22 +246,23 @@ def hand_over(robot, mobility, wanted, missing, forces, a_led):
     Make what leads directions a part of the motion advised, ``a_led`` (nv,), instead of the tasks'.
 
     What is ``wanted`` (k,) of the stack's rows, what of it is ``missing`` in any case, and its
-    ``forces`` (k,), become what is beyond that; ``mobility`` is Λ⁻¹ as given, lower triangle.
+    ``forces`` (k,), become what is beyond that; ``mobility`` is Λ⁻¹ as given, lower triangle, of
+    the rows of tasks. Of ``a_led`` those of passive joints are not what they will be.
     """
     cycle, leads, nodes, states = robot[:4]
-    a_null, room = robot[10], robot[12]
+    a_null, room, constrained = robot[10], robot[12], robot[15]
     cycle.leads = False
     if not cycle.led:
         for k in range(a_led.size):
             a_led[k], leads[KEEPER, k] = a_null[k], 0.0
         return
     leader = leads[LEADER, :wanted.size]
-    for r in range(wanted.size):
+    for r in range(constrained, wanted.size):
         forces[r] -= leader[r]
         missing[r] -= leads[TAKEN, r]
         wanted[r] -= leads[TAKEN, r]
-        for c in range(wanted.size):
-            wanted[r] -= mobility[max(r, c), min(r, c)] * leader[c]
+        for c in range(constrained, wanted.size):
+            wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * leader[c]
     for w in range(cycle.ends):
         t = hold_against(room, w, leader)
         for r in range(wanted.size):
@@ -239,11 +272,20 @@ def hand_over(robot, mobility, wanted, missing, forces, a_led):
 
 
 @rare
-def take_back(robot, forces):
-    """Add what leads directions to the forces (k,) of the stack."""
-    if robot[0].led:
-        for r in range(forces.size):
-            forces[r] += robot[1][LEADER, r]
+def take_back(robot, forces, reaction):
+    """Add what leads directions to the forces (k,) of the stack, and what constraints bear."""
+    cycle, leader, constrained = robot[0], robot[1][LEADER, :forces.size], robot[15]
+    if not cycle.led:
+        return
+    for r in range(constrained):
+        reaction[r] += leader[r]
+    if cycle.yields:
+        let_constraints_bear(robot[13], constrained, leader)
+        for r in range(constrained):
+            forces[r] += leader[r]
+            reaction[r] -= leader[r]
+    for r in range(constrained, forces.size):
+        forces[r] += leader[r]
 
 
 @inlined

@@ -116,14 +116,14 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
     other motions change it, too. What else ``demand`` has along u, above all what takes off the
     acceleration that all other motions give it, is the task's as far as it is not lost.
     """
-    cycle, leads = robot[0], robot[1]
+    cycle, leads, nodes = robot[:3]
     limits, dofs, v, a_null = robot[7:11]
     first = levels[level]
     pull = along(leads, PULL, mode, scale, first)
-    kd, stiffness = weigh(leads, DAMP, mode, first), weigh(leads, STIFF, mode, first)
+    kd, stiffness = weigh(leads[DAMP], mode, first), weigh(leads[STIFF], mode, first)
     e = pull / max(stiffness, LEAST)
     near = neighbourhood(abs(e), threshold)
-    led = cycle.kept * weigh(leads, LED, mode, first) * (1.0 - handed(2.0 * value / near - 1.0))
+    led = cycle.kept * weigh(leads[LED], mode, first) * (1.0 - handed(2.0 * value / near - 1.0))
     if led <= 0.0:
         return 0.0, 0.0
     for r in range(mode.size):
@@ -139,15 +139,15 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
         w, h = leads[MOVED, k], leads[BORNE, k] / s
         rate += h * v[k]
         advised += h * a_null[k]
-        leaning += w * (a_null[k] + dofs[k].kd * v[k])
-        turned += w * w
+        if nodes[limits[k].node].status == ACTIVE:
+            leaning += w * (a_null[k] + dofs[k].kd * v[k])
+            turned += w * w
+            if abs(w) * hardest > _SHARE * limits[k].acceleration:
+                hardest = _SHARE * limits[k].acceleration / abs(w)
         if abs(w) * fastest > _SHARE * limits[k].velocity:
             fastest = _SHARE * limits[k].velocity / abs(w)
-        if abs(w) * hardest > _SHARE * limits[k].acceleration:
-            hardest = _SHARE * limits[k].acceleration / abs(w)
     leaning /= max(stiffness, LEAST) * math.sqrt(turned)
-    end = levels[level + 1]
-    c = bend_mode(robot, end, leads[MOVED, :v.size])
+    c = bend_mode(robot, levels, level, leads[MOVED, :v.size])
     beyond = handed(-2.0 * c * e / max(value, _PLAIN * threshold) - 1.0)
     hurried = handed(4.0 * abs(pull) / (s * kd * fastest) - 3.0)
     hurried *= 1.0 - handed((value / threshold - 1.0) / (_HURRIED - 1.0))
@@ -155,12 +155,15 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
     rest = demand - pull + s * (kd * rate + advised) + c * rate * rate
     if beyond > 0.0:
         rest *= 1.0 - beyond
-        brake = turn_mode(robot, end, c, v) / c * math.copysign(1.0, rate)
+        brake = turn_mode(robot, levels, level, c, v) / c * math.copysign(1.0, rate)
         # Where w turns quickly s may stay while the joints swing: η has to be braked all the same.
         # Nor is more than four times as much any use, where others share the direction.
         brake = min(max(brake, 0.5 * abs(rate)), 4.0 * abs(rate))
         rate += beyond * (math.copysign(brake, rate) - rate)
     way = way_to_goal(e, s, c, leaning, threshold)
+    if robot[0].yields and levels[0] == 0:
+        # What passive joints are induced to do is no place of theirs: there is no straight arm.
+        way *= 1.0 - beyond
     speed = min(stiffness / kd * abs(way), fastest)
     if hardest < math.inf:
         speed = min(speed, math.sqrt(hardest * abs(way)))
@@ -180,7 +183,8 @@ def lead_level(
     ----------
     robot : tuple
         The cycle's record, `LEADS` rows, the robot placed, its points and tasks, limits of joints,
-        posture, v, q̈_null, the scale of all rows, and the planes of memory.
+        posture, v, q̈_null, the scale of all rows, the planes of memory, Q with what constraints
+        bear by it, which nodes yield, and how many rows constraints have.
     L, levels : (k, k), (l + 1,) arrays
         As `resolve_forces` has left them for this level.
     level : int

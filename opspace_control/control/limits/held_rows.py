@@ -177,9 +177,9 @@ def leave_to_constraints(cycle, count, constrained, scale, L, F, gram, order, he
 @inlined
 def decompose_rows(count, room):
     """Prepare `solve_rows`; return whether the rows that hold joints can all be met."""
-    vectors = room[NUMBERS]
+    vectors, first = room[NUMBERS], int(0.0)  # no literal: what is called compiles once
     return count == 0 or decompose_level(
-        room[OWN_MOBILITY], 0, vectors[SCALING, :count], _THRESHOLD, _THRESHOLD,
+        room[OWN_MOBILITY], first, vectors[SCALING, :count], _THRESHOLD, _THRESHOLD,
         room[FACTORED], room[ROTATION], vectors[GAINS, :count], vectors[WORK, :count]) > 0.0
 
 
