@@ -122,7 +122,26 @@ def vary(a, b, out):
             out[3] += v
 
 
-touch_inside, cut_inside, count_inside, vary_inside = map(inlined, (touch, cut, count, vary))
+def reckon(x, y, i, j, out):
+    """Operate on numbers of all kinds, and compare them."""
+    out[0], out[1], out[2], out[3] = x + y, x - y, x * y, x / y
+    out[4], out[5], out[6], out[7] = i + j, i - j, i * j, x * i - j
+    out[8] += 1.0 * (x < y) + 2.0 * (x <= y) + 4.0 * (x > y) + 8.0 * (x >= y)
+    out[8] += 16.0 * (x == y) + 32.0 * (x != y) + 64.0 * (x != x)  # noqa: PLR0124 (NaN)
+    out[9] += 1.0 * (i < j) + 2.0 * (i <= j) + 4.0 * (i > j) + 8.0 * (i >= j)
+    out[9] += 16.0 * (i == j) + 32.0 * (i != j) + 64.0 * (i < x)
+    i += 3
+    i *= j
+    x -= y
+    x /= 4.0
+    out[10], out[11] = i, x
+    out[12], out[13], out[14] = -x, abs(y), i // 3 + j % 4
+    if not x > y or (i > 0 and 2.0 * x == y):
+        out[15] = 1.0
+
+
+touch_inside, cut_inside, count_inside, vary_inside, reckon_inside = map(
+    inlined, (touch, cut, count, vary, reckon))
 
 
 @kernel
@@ -143,6 +162,11 @@ def count_kernel(a, b, c, out):
 @kernel
 def vary_kernel(a, b, out):
     vary_inside(a, b, out)
+
+
+@kernel
+def reckon_kernel(x, y, i, j, out):
+    reckon_inside(x, y, i, j, out)
 
 
 def whole_numbers(rng, shape):
@@ -185,3 +209,10 @@ def test_ranges(a, b, c):
 @pytest.mark.parametrize(('a', 'b'), [*itertools.product(ENDS, ENDS)])
 def test_variables(a, b):
     assert_same(vary_kernel, vary, (a, b, np.zeros(5)))
+
+
+@pytest.mark.parametrize(('x', 'y', 'i', 'j'), [*itertools.product(
+    (-3.0, 0.0, 2.0, np.inf, np.nan), (-3.0, 2.0, np.nan, np.inf), (-2, 0, 3), (-2, 0, 5))])
+def test_operators(x, y, i, j):
+    with np.errstate(all='ignore'):
+        assert_same(reckon_kernel, reckon, (x, y, i, j, np.zeros(16)))
