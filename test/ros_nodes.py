@@ -26,6 +26,8 @@ from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
 PATIENCE = 120.0  # s, for anything that has to cross DDS; a busy machine takes its time
 _QUESTIONS = 6     # until there is an answer
 _BE_KNOWN = 0.2    # s, for a server to hear of a client
+# A serialized message that is none, of whatever type.
+DAMAGED = b'\0\1\0\0' + bytes([255]) * 12
 COMPILING = 300.0  # s, for a controller that finds no compiled code on a busy machine
 
 CONTROLLER = '/opspace_controller'

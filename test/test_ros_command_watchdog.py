@@ -294,8 +294,10 @@ def test_without_a_joint_state_there_is_only_zero(bench):
 
 def test_what_is_no_command_does_not_count(bench):
     bench.command(1.0, 2.0, 3.0)
-    for efforts in ([np.nan, 0.0, 0.0], [1.0, 2.0], [np.inf, 0.0, 0.0]):
-        message = Float64MultiArray(data=array.array('d', efforts))
+    bench.network.node.create_timer(0.01, lambda: bench.states.publish(ros_nodes.DAMAGED))
+    for message in (ros_nodes.DAMAGED, *(
+            Float64MultiArray(data=array.array('d', efforts))
+            for efforts in ([np.nan, 0.0, 0.0], [1.0, 2.0], [np.inf, 0.0, 0.0]))):
         bench.network.node.create_timer(0.01, lambda message=message: bench.commands.publish(
             message))
     commands = bench.rest()

@@ -274,9 +274,11 @@ class TestHandover:
             active.manager.hardware = {'gripper': 'inactive', 'planar_3r': 'inactive'}
         active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
         given_back(active.manager)
+        asked = len(active.manager.requests)
         with active.says('ros2 control set_hardware_component_state planar_3r active'):
             assert not active.activate()
         assert active.manager.active == ALONE
+        assert len(active.manager.requests) == asked  # nobody has had to go
         active.manager.hardware = {'gripper': 'inactive', 'planar_3r': 'active'}
         active.network.spin(0.3)
         assert active.activate()

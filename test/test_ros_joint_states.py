@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.serialization import serialize_message
+from ros_nodes import DAMAGED
 from sensor_msgs.msg import JointState
 
 from opspace_control import RosInterfaceError
@@ -161,13 +162,67 @@ def test_what_is_between_fields_is_no_matter(reader):
     assert opened.positions.tolist() == [1.0, 2.0, 3.0]
 
 
+def swapped(data, places):
+    """Return a message in the other byte order, as far as what is changed here goes."""
+    other = bytearray(data)
+    other[1] ^= 1
+    for first, size in places:
+        other[first:first + size] = other[first:first + size][::-1]
+    return bytes(other)
+
+
 def test_the_other_byte_order_is_not_read_as_ours(reader):
-    """Such a message is as long, and nothing needs to differ but what says so."""
+    """Numbers that are all zero look alike in both, and so come first."""
+    def message(*positions):
+        data = joint_state(dict(zip(('a', 'b'), positions, strict=True)))
+        # Stamp, frame, names, their lengths and numbers.
+        places = [(4, 4), (8, 4), (12, 4), (20, 4), (24, 4), (32, 4), (40, 4),
+                  *((44 + 8 * k, 8) for k in range(2)), (60, 4),
+                  *((68 + 8 * k, 8) for k in range(2)), (84, 4)]
+        return swapped(data, places)
+    try:
+        first = reader.open(message(0.0, 0.0))
+    except RosInterfaceError:
+        pytest.skip('this middleware reads its own byte order only')
+    assert first.names == ['a', 'b']
+    opened = reader.open(message(1.0, 2.0))
+    assert opened.positions.tolist() == [1.0, 2.0]
+
+
+def test_what_is_no_message_says_so(reader):
+    for data in (DAMAGED, DAMAGED[:6], b''):
+        with pytest.raises(RosInterfaceError, match='no JointState'):
+            reader.open(data)
+
+
+def test_what_is_no_message_changes_nothing(reader):
     data = joint_state({'j1': 1.0, 'j2': 2.0, 'j3': 3.0})
     names = reader.open(data).names
-    swapped = bytearray(data)
-    swapped[1] ^= 1
-    # What is left is no message of that order: it is given to rclpy, which says so.
-    with pytest.raises(Exception, match='deserialize'):
-        reader.open(bytes(swapped))
+    with pytest.raises(RosInterfaceError):
+        reader.open(DAMAGED)
     assert reader.open(data).names is names
+
+
+def test_two_publishers_in_turn_are_both_known(reader):
+    one, other = (joint_state(dict.fromkeys(names, 0.0)) for names in (
+        ('j1', 'j2', 'j3'), ('j3', 'j2', 'j1')))
+    names = [reader.open(data).names for data in (one, other)]
+    for data, known in zip((one, other, one, other), names * 2, strict=True):
+        assert reader.open(data).names is known
+
+
+@pytest.mark.parametrize('other', [
+    {'name': ['j1', 'j2', 'jx']}, {'frame': 'odo'}, {'velocity': [0.0, 0.0], 'effort': [0.0]}])
+def test_what_differs_is_seen_although_it_is_as_long(reader, other):
+    """Whatever it is; all numbers are zero."""
+    def message(name=('j1', 'j2', 'j3'), frame='map', velocity=(0.0,) * 3, effort=()):
+        found = JointState(name=list(name), position=array.array('d', [0.0] * 3),
+                           velocity=array.array('d', velocity), effort=array.array('d', effort))
+        found.header.frame_id = frame
+        return found
+    first = reader.open(serialize_message(message()))
+    changed = message(**other)
+    found = reader.open(serialize_message(changed))
+    assert found.names is not first.names
+    assert found.names == changed.name
+    assert found.velocities.tolist() == changed.velocity.tolist()

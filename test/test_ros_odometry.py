@@ -170,6 +170,14 @@ def set_part(path, value):
     return spoil
 
 
+def test_what_is_no_message_is_as_good_as_none(odometry, truth):
+    odometry.take(ros_nodes.DAMAGED, 0.0)
+    assert odometry.expected(SECOND, 0.0)
+    take(odometry, truth.message('chest'), 0.0)
+    odometry.take(ros_nodes.DAMAGED, 0.0)
+    assert_state(truth.complete(odometry), truth)
+
+
 @pytest.mark.parametrize(('change', 'complaint'), [
     (set_part('pose.pose.position.y', math.nan), 'not finite'),
     (set_part('pose.pose.orientation.z', math.nan), 'not finite'),

@@ -4,6 +4,7 @@
 
 import array
 import math
+import os
 import signal
 
 import numpy as np
@@ -13,6 +14,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 from controller_bench import MODEL
+from ros_nodes import DAMAGED
 from rosgraph_msgs.msg import Clock
 from safety_bench import RELEASE, robot_under_control
 from sensor_msgs.msg import JointState
@@ -140,6 +142,23 @@ class TestStateCannotBeUsed:
         assert count(robot, 'state_invalid: ') == 2
         assert 'with the present pose as goal' in robot.recover()
         assert comes_to_rest(robot)
+
+    def test_what_is_no_message_is_as_good_as_none(self, robot):
+        """Damaged on the way, or of another type: unnoticed among good ones, also at the end."""
+        goal = robot.send_goal('left', AHEAD)
+        lines = robot.process.said()
+        robot.lock_step(0.2, lambda message: (robot.states.publish(DAMAGED), message)[1])
+        robot.live(0.2, lambda _: DAMAGED)
+        robot.lock_step(0.8)
+        robot.arrive('left', goal)
+        assert robot.process.said() == lines
+        first = len(robot.commands)
+        os.kill(robot.process.pid, signal.SIGINT)
+        assert robot.live(30.0, lambda _: DAMAGED,
+                          until=lambda: robot.process.exit_code() is not None)
+        assert robot.process.exit_code() == 0
+        sizes = [abs(efforts).max() for efforts in np.array(robot.commands[first:])]
+        assert sizes[-1] == 0.0 and np.count_nonzero(sizes) > 5  # it has not been dropped
 
     def test_any_order_can(self, robot):
         """A permutation, another one each time, changes nothing and is not spoken of."""

@@ -134,8 +134,10 @@ class CommandWatchdogNode(Node):
             self.get_logger().info('Commands are back and passed on.')
 
     def _on_joint_state(self, data):
-        with contextlib.suppress(SafetyError):  # the last good one will do, for a while
-            self._intake.take(self._intake.open(data), time.perf_counter())
+        opened = self._intake.open(data)
+        if opened is not None:
+            with contextlib.suppress(SafetyError):  # the last good one will do, for a while
+                self._intake.take(opened, time.perf_counter())
 
     def _look(self):
         now = time.perf_counter()

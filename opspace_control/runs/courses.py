@@ -26,7 +26,7 @@ class Series:
     @property
     def values(self):
         """All rows."""
-        return np.array(self._rows, dtype=float).reshape(-1, self._width)
+        return np.array(self._rows, dtype=float).reshape(len(self._rows), self._width)
 
     def __len__(self):
         return len(self._rows)
@@ -118,7 +118,7 @@ class JointCourse:
 
     def take_error(self, time, message):
         """Take a JointState of ``~/<task>/joint_error``, seen at a time, s."""
-        if tuple(message.name) == self.joints:
+        if tuple(message.name) == self.joints and len(message.position) == len(self.joints):
             self.error.add(time, message.position)
 
     @property

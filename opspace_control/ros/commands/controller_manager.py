@@ -138,6 +138,8 @@ class ControllerManager:
             `switch_off` must be called.
 
         """
+        self._activity.news()  # of before, if there was any
+        self.check_hardware()
         self._taken = take_over(self._configured(meanwhile), self.controller)
         try:
             self._do(self._taken, meanwhile)
@@ -149,7 +151,7 @@ class ControllerManager:
             raise RosInterfaceError(
                 f'{self.controller} is not active although the controller manager said so.',
                 controller=self.controller, cure='The log of the controller manager says why.')
-        self._activity.news()  # of before, if there was any
+        self._activity.news()
         self.check_hardware()
 
     def check_hardware(self):

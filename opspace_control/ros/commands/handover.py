@@ -19,7 +19,7 @@ class Handover:
     manager : ControllerManager
     cycle : ControlCycle
     take : callable
-        Returns the newest JointState, or None if there is no new one.
+        Returns the newest JointState, serialized, or None if there is no new one.
     route : CommandRoute
         Of the commands.
     heed : callable

@@ -23,7 +23,7 @@ class CommandOutput:
     command : EffortCommand
         The message of the command.
     publish : callable
-        Sends it.
+        Sends it, serialized.
 
     Attributes
     ----------

@@ -129,14 +129,14 @@ class ControlCycle:
         Parameters
         ----------
         data : bytes
-            The JointState, serialized.
+            The JointState, serialized; what is none is as good as no message.
 
         """
         if self._released:
             return
         now = time.perf_counter()
         opened = self._intake.open(data)
-        if self._intake.expects(opened, now):
+        if opened is None or self._intake.expects(opened, now):
             return
         try:
             self._take(opened, now)
@@ -213,8 +213,9 @@ class ControlCycle:
 
         def look(now):
             data = take()
-            if data is not None:
-                self._take(self._intake.open(data), now)
+            opened = None if data is None else self._intake.open(data)
+            if opened is not None:
+                self._take(opened, now)
         return Release(self._intake, self._output, self.supervisor, look)
 
     def rest(self):

@@ -88,7 +88,10 @@ class BaseOdometry:
 
     def take(self, data, now):
         """Take a serialized message that has arrived at ``now``, s of a steady clock."""
-        opened = self._reader.open(data)
+        try:
+            opened = self._reader.open(data)
+        except RosInterfaceError:
+            return  # as good as no message
         self._arrived = now
         self._stamp = opened.stamp
         try:

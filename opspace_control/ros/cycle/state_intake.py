@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.errors import OpspaceError, SafetyError
+from opspace_control.errors import OpspaceError, RosInterfaceError, SafetyError
 from opspace_control.model import RobotState
 from opspace_control.ros.middleware.joint_states import JointStateReader
 from opspace_control.safety.state_clock import StateClock
@@ -56,8 +56,11 @@ class StateIntake:
             self._odometry.forget()
 
     def open(self, data):
-        """Return a serialized JointState as an OpenedJointState."""
-        return self._reader.open(data)
+        """Return a serialized JointState as an OpenedJointState; None if it is none."""
+        try:
+            return self._reader.open(data)
+        except RosInterfaceError:
+            return None
 
     def expects(self, opened, now):
         """Return whether the rest of what a first joint state needs may still be on its way."""

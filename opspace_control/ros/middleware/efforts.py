@@ -9,11 +9,12 @@ They are the last field of both kinds of command, as the doubles that they are i
 import array
 
 import numpy as np
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.serialized import counted, open_message
 
 # By the value of the parameter command_type.
 COMMAND_TYPES = {'Float64MultiArray': Float64MultiArray, 'JointState': JointState}
@@ -40,7 +41,7 @@ class EffortCommand:
     Raises
     ------
     RosInterfaceError
-        The middleware has efforts elsewhere in its messages.
+        There are no joints, or the middleware has efforts elsewhere in its messages.
 
     """
 
@@ -80,15 +81,15 @@ class EffortReader:
         Raises
         ------
         RosInterfaceError
-            They are not one finite number for each joint.
+            It is no such message, or its efforts are not one finite number for each joint.
 
         """
         start = len(data) - 8 * len(self._joints)
-        if self._head is not None and data[:max(start, 0)] == self._head:
+        if self._head is not None and start == len(self._head) and data.startswith(self._head):
             efforts = np.frombuffer(data[start:])
         else:
-            efforts = self._deserialize(data)
-            self._head = data[:start] if data[start:] == efforts.tobytes() else None
+            efforts = self._efforts_of(data)
+            self._learn(data[:max(start, 0)])
         if efforts.size != len(self._joints) or not np.isfinite(efforts).all():
             raise RosInterfaceError(
                 'The command cannot be used.', value=efforts,
@@ -97,9 +98,18 @@ class EffortReader:
                 + ', '.join(self._joints) + '.')
         return efforts
 
-    def _deserialize(self, data):
+    def _learn(self, head):
+        """Keep how a message begins, if what follows are the efforts, in our order."""
+        numbers = counted(1, len(self._joints))
+        try:
+            known = np.array_equal(self._efforts_of(head + numbers.tobytes()), numbers)
+        except RosInterfaceError:
+            known = False
+        self._head = head if known else None
+
+    def _efforts_of(self, data):
         """Return the efforts of a message, in our order; none if they are those of others."""
-        message = deserialize_message(data, self._kind)
+        message = open_message(data, self._kind)
         if self._kind is not JointState:
             return np.array(message.data)
         efforts = np.array(message.effort)
@@ -112,7 +122,10 @@ class EffortReader:
 
 
 def _head(joints, kind):
-    """Return a serialized command up to its efforts."""
+    """Return a serialized command up to its efforts; raises as `EffortCommand`."""
+    if not joints:
+        raise RosInterfaceError('No joint is commanded.', cure='Name some in command_joints.')
+
     def message(first):
         efforts = array.array('d', range(first, first + len(joints)))
         return efforts.tobytes(), (JointState(name=list(joints), effort=efforts)
@@ -120,7 +133,11 @@ def _head(joints, kind):
     numbers, example = message(1)
     head = serialize_message(example).partition(numbers)[0]
     numbers, example = message(2)
-    if deserialize_message(head + numbers, kind) != example:
+    try:
+        known = open_message(head + numbers, kind) == example
+    except RosInterfaceError:
+        known = False
+    if not known:
         raise RosInterfaceError(
             'Commands cannot be written for this ROS 2 middleware: its messages are not CDR.',
             cure='Choose another RMW_IMPLEMENTATION, such as rmw_fastrtps_cpp.')
