@@ -9,9 +9,9 @@ import os
 import time
 from pathlib import Path
 
-from numba import config, njit, typeof
+from numba import config, njit, typeof, version_info
 
-from opspace_control.compilers import KernelCompiler, PartCompiler, RarePartCompiler
+from opspace_control.compilers import compilers_for
 
 try:
     import fcntl
@@ -25,8 +25,10 @@ FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
 # spend a heap block on each array it is given.
 _OPTIONS = {'fastmath': FAST_MATH, 'error_model': 'numpy', '_nrt': False}
 
+_KERNELS, _PARTS, _RARE_PARTS = compilers_for(version_info.short)
+
 # What is not for Python to call.
-_PART = {'pipeline_class': PartCompiler, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True,
+_PART = {'pipeline_class': _PARTS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True,
          **_OPTIONS}
 
 # How long a process waits for another one that compiles the same, and how often it looks.
@@ -64,7 +66,7 @@ def kernel(function):
     before = config.CACHE_DIR
     config.CACHE_DIR = cache_directory()
     try:
-        compiled = njit(cache=True, pipeline_class=KernelCompiler, **_OPTIONS)(function)
+        compiled = njit(cache=True, pipeline_class=_KERNELS, **_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
     compile_or_load = compiled.compile
@@ -122,7 +124,7 @@ def rare(function):
     LLVM neither copies it to where it is called, as it does with others as it likes, nor unrolls
     its loops. Numba would have it copied, too, where an `inlined` function is the first to use it.
     """
-    return njit(forceinline=False, **{**_PART, 'pipeline_class': RarePartCompiler})(function)
+    return njit(forceinline=False, **{**_PART, 'pipeline_class': _RARE_PARTS})(function)
 
 
 def entry_point(compiled, *arguments):

@@ -14,7 +14,7 @@ import gc
 
 from numba.core import config, event
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.postproc import PostProcessor
 from numba.core.transforms import canonicalize_cfg
@@ -30,6 +30,9 @@ _NEEDLESS = {
     'MakeFunctionToJitFunction', 'InlineInlinables', 'FindLiterallyCalls', 'LiteralUnroll',
     'LiteralPropagationSubPipelinePass', 'InlineOverloads', 'NopythonRewrites', 'AnnotateTypes',
     'NoPythonSupportedFeatureValidation', 'DumpParforDiagnostics'}
+
+# First and last version of Numba whose insides this has been tried with.
+_TRIED = (0, 58), (0, 68)
 
 # Objects made before Python looks for garbage, and how often it looks at older ones; its usual
 # thresholds cost a fifth of the time of compilation.
@@ -276,3 +279,16 @@ class RarePartCompiler(PartCompiler):
     """The same for functions that run rarely."""
 
     _lowering = RareLowering
+
+
+def compilers_for(version):
+    """
+    Return the compilers of kernels, of their parts, and of parts that run rarely.
+
+    Numba's own for versions of it, (major, minor), that these have not been tried with: what they
+    make is as right, and takes five times as long.
+    """
+    first, last = _TRIED
+    if first <= tuple(version) <= last:
+        return KernelCompiler, PartCompiler, RarePartCompiler
+    return Compiler, Compiler, Compiler

@@ -35,7 +35,7 @@ class LeanLower(Lower):
         super().setup_function(fndesc)
         self.builder = FoldingBuilder(self.entry_block)
         self.call_helper = self.call_conv.init_call_helper(self.builder)
-        self._nonnegative = set()  # ids of values
+        self._nonnegative = {}  # values by their ids: who is kept has nobody else's
 
     def post_lower(self):
         """End a function: of the aggregates only those stay that somebody needs as a whole."""
@@ -89,7 +89,7 @@ class LeanLower(Lower):
         value = super().lower_expr(resty, expr)
         if expr.fn in (operator.add, operator.mul) and resty == types.int64 and all(
                 self._is_nonnegative(self.loadvar(side.name)) for side in (expr.lhs, expr.rhs)):
-            self._nonnegative.add(id(value))
+            self._nonnegative[id(value)] = value
         return value
 
     def _lean_pair_first(self, resty, expr):
@@ -241,7 +241,7 @@ class LeanLower(Lower):
         builder.store(self._rounds(start, stop, step.constant), count)
         if self._is_nonnegative(start) if step.constant > 0 else self._is_nonnegative(
                 builder.total(stop, ONE)):
-            self._nonnegative.add(id(following))
+            self._nonnegative[id(following)] = following
         return builder.aggregate(
             self.context.get_value_type(resty), [following, stop, step, count])
 
@@ -263,7 +263,7 @@ class LeanLower(Lower):
             builder.extract_value(iterator, k) for k in (_NEXT, _STEP, _COUNT))
         left, value = builder.load(count), builder.load(following)
         if id(following) in self._nonnegative:
-            self._nonnegative.add(id(value))
+            self._nonnegative[id(value)] = value
         builder.store(builder.sub(left, ONE, flags=['nsw']), count)
         builder.store(builder.add(value, step), following)
         return builder.aggregate(self.context.get_value_type(resty), [

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
+
 ROOT = Path(__file__).parents[1]
 # Says that it is ready, waits for a word, compiles, and says how often it could not load.
 PROCESS = """
@@ -38,3 +41,33 @@ def test_one_process_compiles_and_the_others_load(tmp_path):
     said = compile_in(tmp_path, 3)
     assert [float(number) for number, _ in said] == [0.25] * 3
     assert sorted(int(misses) for _, misses in said) == [0, 0, 1]
+
+
+# Recursions of a robot, by whatever compiles them.
+FORCES = """
+import sys
+import numba
+numba.version_info = numba.version_info._replace(short=eval(sys.argv[1]))
+import numpy as np
+from opspace_control import RobotModel, RobotState
+from opspace_control.safety.ramps import approach
+from opspace_control.share import share_directory
+model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'arm_7r.urdf')
+state = RobotState(model, np.linspace(-1.0, 1.0, model.nq), np.linspace(1.0, 2.0, model.nv))
+own = approach._compiler.pipeline_class.__module__.startswith('numba.')
+print(own, *model.inverse_dynamics(state, np.ones(model.nv)))
+"""
+
+
+def test_a_version_of_numba_that_nobody_has_tried_compiles_by_itself(tmp_path):
+    """What is done to its insides may be wrong there."""
+    said = []
+    for version in (numba.version_info.short, (99, 0), (0, 57)):
+        environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / str(version)),
+                       'PYTHONPATH': str(ROOT)}
+        process = subprocess.run([sys.executable, '-c', FORCES, str(version)], env=environment,
+                                 capture_output=True, text=True, check=True)
+        said.append(process.stdout.split())
+    assert [own for own, *_ in said] == ['False', 'True', 'True']
+    forces = np.array([numbers for _, *numbers in said], dtype=float)
+    np.testing.assert_allclose(forces[1:], forces[:1].repeat(2, axis=0), rtol=1e-12)
