@@ -66,20 +66,26 @@ def test_beyond_reach_an_arm_stretches_out_and_stays_still(name, way):
     assert scene.controller.least_eigenvalue == 0.0
 
 
-def reach_out(moving, way):
-    """Return a Talos of which only some joints move, its goals, and what its left hand's does."""
+def send_talos(moving, way, speed, seconds):
+    """Send the left hand of a Talos of which only some joints move; return scene, goal, course."""
     path, hands = robot_file(TALOS), demo_robot('talos').hands
     joints = RobotModel.from_urdf_file(path).dof_names
-    tasks = [PoseTask(hand, max_linear_velocity=0.6, max_angular_velocity=1.5) for hand in hands]
+    tasks = [PoseTask(hand, max_linear_velocity=speed, max_angular_velocity=1.5) for hand in hands]
     scene = LockStep(path, tasks, start=demo_robot('talos').start, keep_limits=True,
                      world={'joint_friction': False},
                      locked_joints=[name for name in joints if not name.startswith(moving)])
     goal = tasks[0].pose
     goal[:3] += way
     tasks[0].set_target(goal)
-    course = scene.run(4.5)
+    course = scene.run(seconds)
     assert course.limited == 0
     assert (abs(course.velocities) <= 1.01 * scene.model.velocity_limits).all()
+    return scene, goal, course
+
+
+def reach_out(moving, way):
+    """Do so at 0.6 m/s, and see that it rests soon."""
+    scene, goal, course = send_talos(moving, way, 0.6, 6.0)
     assert (abs(np.diff(course.efforts[1:], axis=0)) <= 0.1 * scene.model.effort_limits).all()
     assert abs(course.velocities[-500:]).max() < 0.06  # rad/s
     return scene, goal, course
@@ -91,6 +97,14 @@ def test_an_arm_of_talos_stretches_out_beyond_reach_and_the_other_does_not_feel_
     assert abs(course.errors[:, 1]).max() < 1e-4
     left = np.linalg.norm(course.errors[:, 0, :3], axis=1)
     assert 0.3 < left[-1] < left.min() + 2e-3
+
+
+@pytest.mark.parametrize('way', [(0.1, 0.6, -0.4), (0.2, 0.4, -0.6)])
+def test_elbow_and_torso_do_not_swing_in_turns(way):
+    """At the straight elbow now one of them moves the hand outwards, now the other."""
+    _, _, course = send_talos(('arm_', 'torso_'), way, 0.3, 9.0)
+    assert abs(course.velocities[-500:]).max() < 0.02  # rad/s
+    assert abs(course.errors[-1, 1]).max() < 1e-3
 
 
 def test_a_torso_bent_all_the_way_is_none_and_takes_part_again():

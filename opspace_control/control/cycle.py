@@ -73,6 +73,11 @@ from opspace_control.dynamics.passive_forces import passive_forces
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.posture_law import demand_posture
 
+# While directions near singularities are led, a posture pulls with this part of what joints can do.
+# Where two motions of the joints take turns in moving a direction its pull swings from one to the
+# other, and the rest is for what damps that. Robots that also drift need all of it to come back.
+_PULL = 0.5
+
 
 @called
 def move_outward(nodes, states, felt, yields, gravity, q, v, a):
@@ -247,10 +252,10 @@ def limited_cycle(
     demand_posture(nodes, dofs, posture, q, v, a_null)
     if cycle.stuck:
         nudge(nodes, a_null)
-    if cycle.kept > 0.0:
-        bound_posture(nodes, dofs, limits, cycle.led, cycle.kept, cycle.return_rate,
-                      cycle.approach_rate, q, v, a_null)
     both = held == 0 and not cycle.yields
+    if cycle.kept > 0.0:
+        bound_posture(nodes, dofs, limits, cycle.led, _PULL if both else 1.0, cycle.kept,
+                      cycle.return_rate, cycle.approach_rate, q, v, a_null)
     forget_unfit(nodes, limits, both)
     leads = cycle.kept > 0.0
     between_ends = find_ends(limits, leads and both, v)

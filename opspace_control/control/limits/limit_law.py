@@ -106,13 +106,14 @@ def runs_free(limit, q, v):
 
 
 @called
-def bound_posture(nodes, dofs, limits, led, kept, rate, approach, q, v, a):
+def bound_posture(nodes, dofs, limits, led, share, kept, rate, approach, q, v, a):
     """
     Work out what the limits allow, and make the accelerations that the posture asks for that.
 
     Bounds are wider by ``a (1/kept² − 1)`` while ``kept`` is on its way between 0 and 1. A posture
     that cannot be had pulls for good, and what is cut to a bound damps nothing: so while directions
-    are ``led`` it is the pull alone that is cut first, and the damping comes on top.
+    are ``led`` it is the pull alone that is cut first, to a ``share`` of what the joint can do, and
+    the damping comes on top.
     """
     wider = 1.0 / (kept * kept) - 1.0
     for k in range(limits.size):
@@ -130,6 +131,7 @@ def bound_posture(nodes, dofs, limits, led, kept, rate, approach, q, v, a):
         if nodes[limit.node].status == ACTIVE:
             if led:
                 damping = dofs[k].kd * v[k]
-                pull = min(max(a[k] + damping, -limit.acceleration), limit.acceleration)
+                most = share * limit.acceleration
+                pull = min(max(a[k] + damping, -most), most)
                 a[k] = pull - damping
             a[k] = min(max(a[k], limit.least), limit.greatest)
