@@ -52,7 +52,7 @@ class Activity:
     @property
     def idle(self):
         """Names of the hardware that is not active, as far as was told when `news` was asked."""
-        if self._subscription and not self._subscription.get_publisher_count():
+        if self._idle and not self._subscription.get_publisher_count():
             self._idle = []  # the manager that said so is gone
         return [name for name in self._idle if name in self.hardware]
 
