@@ -43,24 +43,46 @@ class KernelLibrary(JITCodeLibrary):
     """Code of a kernel, into which that of all its parts is linked, each once."""
 
     def finalize(self):
-        """Link, optimise, make machine code."""
-        libraries = _all_used(self._linking_libraries)
+        """
+        Link, optimise, make machine code.
+
+        Raises
+        ------
+        RuntimeError
+            A part is called that has not been linked: the call would lead nowhere.
+
+        """
+        libraries, defined = _all_used(self._linking_libraries), set()
         for library in libraries:
             if isinstance(library, PartLibrary):
-                self._final_module.link_in(library.alone(), preserve=True)
+                part = library.alone()
+                defined |= {each.name for each in part.functions if not each.is_declaration}
+                self._final_module.link_in(part, preserve=True)
         self._linking_libraries = [each for each in libraries if not isinstance(each, PartLibrary)]
         super().finalize()
+        missing = [each.name for each in self._final_module.functions
+                   if each.is_declaration and each.name in defined]
+        if missing:
+            raise RuntimeError(f'{self.name} calls what has not been linked: {missing}')
 
 
 def _all_used(libraries):
-    """Return libraries, and what parts among them use, each once."""
-    found, pending = {}, libraries[::-1]
-    while pending:
-        library = pending.pop()
-        if library not in found:
-            found[library] = None
-            pending += library.uses[::-1] if isinstance(library, PartLibrary) else ()
-    return list(found)
+    """
+    Return libraries, and what parts among them use, each once, and after all that use it.
+
+    LLVM links of a part only what is asked for by then.
+    """
+    order, seen = [], set()
+
+    def visit(library):
+        if library not in seen:
+            seen.add(library)
+            for each in library.uses if isinstance(library, PartLibrary) else ():
+                visit(each)
+            order.append(library)
+    for library in libraries:
+        visit(library)
+    return order[::-1]
 
 
 class PartLibrary(JITCodeLibrary):

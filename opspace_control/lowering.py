@@ -54,6 +54,8 @@ class LeanLower(Lower):
             for name in names:
                 used.setdefault(name, []).append(label)
         dominators = compute_cfg_from_blocks(blocks).dominators()
+        if self.func_ir.is_generator:  # its variables have to be kept where it is left
+            dominators = {}
         self._singly_assigned_vars = {
             name for name, (label, *more) in assigned.items()
             if not more and all(label < user and label in dominators.get(user, ())
@@ -222,7 +224,8 @@ class LeanLower(Lower):
     def _lean_call(self, resty, expr):
         function = getattr(self.typeof(expr.func.name), 'typing_key', None)
         signature = self.fndesc.calltypes[expr]
-        if function is not range or signature.return_type != types.range_state64_type:
+        if (function is not range or expr.vararg
+                or signature.return_type != types.range_state64_type):
             return None
         bounds = [self._cast_var(bound, types.int64) for bound in expr.args]
         bounds = [ZERO, *bounds] if len(bounds) == 1 else bounds

@@ -1,0 +1,106 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of kernels are all linked, whoever calls them first, and wherever from."""
+
+import numpy as np
+import pytest
+
+from opspace_control import compilers
+from opspace_control.compiled import called, inlined, kernel, rare
+
+NEVER = 0
+
+
+@called
+def leaf(x):
+    return x + 1.0
+
+
+@called
+def through(x):
+    return leaf(x)
+
+
+@rare
+def rarely(x):
+    return through(x)
+
+
+@inlined
+def copied(x):
+    return rarely(x) + leaf(x)
+
+
+@called
+def in_a_loop_without_rounds(x):
+    for _ in range(NEVER):
+        x = leaf(x)
+    return 2.0 * x
+
+
+@called
+def behind_all_returns(x):
+    if x > 0.0 or not x > 0.0:
+        return 3.0 * x
+    return leaf(x)
+
+
+@kernel
+def dead_in_the_kernel(out):
+    for k in range(0):
+        out[k] = leaf(-2.0)
+    out[0] = through(4.0)
+
+
+@kernel
+def dead_in_a_part(out):
+    out[0] = in_a_loop_without_rounds(4.0)
+    out[1] = through(4.0)
+
+
+@kernel
+def dead_behind_returns(out):
+    out[0] = behind_all_returns(4.0)
+    out[1] = rarely(4.0)
+
+
+@kernel
+def through_all_kinds(out):
+    out[0] = in_a_loop_without_rounds(behind_all_returns(1.0))
+    out[1] = copied(4.0)
+
+
+@pytest.mark.parametrize(('compiled', 'expected'), [
+    (dead_in_the_kernel, (5.0, 0.0)), (dead_in_a_part, (8.0, 5.0)),
+    (dead_behind_returns, (12.0, 5.0)), (through_all_kinds, (6.0, 10.0))])
+def test_parts_whose_first_call_is_never_reached(compiled, expected):
+    """LLVM drops such a call, and with it what it would ask for."""
+    out = np.zeros(2)
+    compiled(out)
+    assert tuple(out) == expected
+
+
+@called
+def low(x):
+    return x - 1.0
+
+
+@called
+def high(x):
+    return low(x)
+
+
+@kernel
+def of_two(out):
+    for k in range(0):
+        out[k] = low(-2.0)
+    out[0] = high(4.0)
+
+
+def test_what_is_not_linked_is_noticed_before_it_is_called(monkeypatch):
+    """Nothing else would: the call would lead nowhere."""
+    usual = compilers._all_used
+    monkeypatch.setattr(compilers, '_all_used', lambda libraries: usual(libraries)[::-1])
+    monkeypatch.setattr(of_two._cache, 'load_overload', lambda *_: None)
+    with pytest.raises(RuntimeError, match=r'not been linked.*low'):
+        of_two(np.zeros(2))
