@@ -59,11 +59,16 @@ class KernelLibrary(JITCodeLibrary):
                 defined |= {each.name for each in part.functions if not each.is_declaration}
                 self._final_module.link_in(part, preserve=True)
         self._linking_libraries = [each for each in libraries if not isinstance(each, PartLibrary)]
+        self._defined = defined
         super().finalize()
+
+    def _finalize_final_module(self):
+        """Make machine code; nobody could take it back that calls what is not there."""
         missing = [each.name for each in self._final_module.functions
-                   if each.is_declaration and each.name in defined]
+                   if each.is_declaration and each.name in self._defined]
         if missing:
             raise RuntimeError(f'{self.name} calls what has not been linked: {missing}')
+        super()._finalize_final_module()
 
 
 def _all_used(libraries):
