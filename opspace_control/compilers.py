@@ -13,7 +13,6 @@ import contextlib
 import gc
 
 from numba.core import config, event
-from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.postproc import PostProcessor
@@ -21,6 +20,7 @@ from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import BaseFunction
 
+from opspace_control.linking import KernelLibrary, PartLibrary
 from opspace_control.lowering import LeanLower
 
 # Steps for what parts do not do: closures, overloads to be copied in, array expressions, `with`
@@ -37,101 +37,6 @@ _TRIED = (0, 58), (0, 68)
 # Objects made before Python looks for garbage, and how often it looks at older ones; its usual
 # thresholds cost a fifth of the time of compilation.
 _COLLECTION = 100_000, 1000, 1000
-
-
-class KernelLibrary(JITCodeLibrary):
-    """Code of a kernel, into which that of all its parts is linked, each once."""
-
-    def finalize(self):
-        """
-        Link, optimise, make machine code.
-
-        Raises
-        ------
-        RuntimeError
-            A part is called that has not been linked: the call would lead nowhere.
-
-        """
-        libraries, defined = _all_used(self._linking_libraries), set()
-        for library in libraries:
-            if isinstance(library, PartLibrary):
-                part = library.alone()
-                defined |= {each.name for each in part.functions if not each.is_declaration}
-                self._final_module.link_in(part, preserve=True)
-        self._linking_libraries = [each for each in libraries if not isinstance(each, PartLibrary)]
-        self._defined = defined
-        super().finalize()
-
-    def _finalize_final_module(self):
-        """Make machine code; nobody could take it back that calls what is not there."""
-        missing = [each.name for each in self._final_module.functions
-                   if each.is_declaration and each.name in self._defined]
-        if missing:
-            raise RuntimeError(f'{self.name} calls what has not been linked: {missing}')
-        super()._finalize_final_module()
-
-
-def _all_used(libraries):
-    """
-    Return libraries, and what parts among them use, each once, and after all that use it.
-
-    LLVM links of a part only what is asked for by then.
-    """
-    order, seen = [], set()
-
-    def visit(library):
-        if library not in seen:
-            seen.add(library)
-            for each in library.uses if isinstance(library, PartLibrary) else ():
-                visit(each)
-            order.append(library)
-    for library in libraries:
-        visit(library)
-    return order[::-1]
-
-
-class PartLibrary(JITCodeLibrary):
-    """Code to be linked into other code; there is nothing to be run."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.uses = []
-
-    def add_linking_library(self, library):
-        """Note what has to be linked wherever this is."""
-        library._ensure_finalized()
-        self.uses.append(library)
-
-    def alone(self):
-        """Return the code without what it uses."""
-        return super()._get_module_for_linking()
-
-    def _get_module_for_linking(self):
-        """Return the code with what it uses, for Numba's own libraries."""
-        module = self.alone().clone()
-        for library in _all_used(self.uses):
-            module.link_in(library.alone() if isinstance(library, PartLibrary)
-                           else library._get_module_for_linking(), preserve=True)
-        return module
-
-    def _optimize_final_module(self):
-        pass
-
-    def _finalize_final_module(self):
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name):
-        """Return no address: there is no machine code."""
-        return 0
-
-    @property
-    def codegen(self):
-        """What made this library, as far as it needs to know."""
-        return self
-
-    def set_env(self, name, env):
-        """Put no environment anywhere: it is for messages of exceptions, and parts raise none."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
