@@ -80,27 +80,15 @@ def test_parts_whose_first_call_is_never_reached(compiled, expected):
     assert tuple(out) == expected
 
 
-@called
-def low(x):
-    return x - 1.0
-
-
-@called
-def high(x):
-    return low(x)
-
-
 @kernel
-def of_two(out):
-    for k in range(0):
-        out[k] = low(-2.0)
-    out[0] = high(4.0)
+def never_linked(out):
+    out[0] = through(4.0)
 
 
 def test_what_is_not_linked_is_noticed_before_it_is_called(monkeypatch):
     """Nothing else would: the call would lead nowhere."""
     usual = linking._all_used
     monkeypatch.setattr(linking, '_all_used', lambda libraries: usual(libraries)[::-1])
-    monkeypatch.setattr(of_two._cache, 'load_overload', lambda *_: None)
-    with pytest.raises(RuntimeError, match=r'not been linked.*low'):
-        of_two(np.zeros(2))
+    monkeypatch.setattr(never_linked._cache, 'load_overload', lambda *_: None)
+    with pytest.raises(RuntimeError, match=r'not been linked.*leaf'):
+        never_linked(np.zeros(2))
