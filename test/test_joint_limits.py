@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from robots import robot_file
 
 from opspace_control import (
     ControlError,
@@ -14,6 +15,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
+from opspace_control.control.limits.active_limits import SOLUTIONS
 from opspace_control.dynamics import GRAVITY
 from opspace_control.model.mobility import carried_by_joints
 from opspace_control.safety.ramps import Ramps
@@ -340,6 +342,36 @@ def test_joints_keep_their_limits_on_the_way_to_wild_goals(robot, hands, start):
             held += bool(controller.limit_solutions)
     assert reached > 10  # or the limits would not have been tried
     assert held > 100
+
+
+def test_a_joint_that_takes_turns_between_its_limits_is_held_at_both():
+    """A Panda that was sent the hard way: its second joint had now its limit of effort, now not."""
+    text, braked = robot_file('panda.urdf').read_text(), ['panda_finger_joint1']
+    model = RobotModel.from_urdf(text, locked_joints=braked)
+    robot = SimulatedRobot(text, joint_friction=False, locked_joints=braked)
+    start = -1.0329, 1.285, 2.2856, -0.4482, -0.2149, 2.6724, -1.0386
+    moving = -0.2514, -0.2318, -1.2489, -0.0261, 0.0585, -0.0233, 0.999
+    robot.reset(dict(zip(model.dof_names, start, strict=False)),
+                dict(zip(model.dof_names, moving, strict=False)))
+    order = [model.dof_index(name) for name in robot.joint_names]
+    home = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.8, 0.0, 0.0])
+    task = PoseTask('panda_link8', kp=100.0)
+    controller = OperationalSpaceController(
+        model, task, PostureTask(target=home), limits=JointLimits(model))
+    task.set_target([-0.62497608, 0.24290578, 0.712206, 0.95723538, 0.14893542, -0.2213119,
+                     0.11198086])
+    state, both = RobotState(model, home, np.zeros(model.nv)), 0
+    for _ in range(200):
+        q, v = np.zeros(model.nv), np.zeros(model.nv)
+        q[order], v[order] = robot.positions, robot.velocities
+        state.update(q, v)
+        assert (abs(v[:7]) <= 1.01 * model.velocity_limits[:7]).all()
+        robot.set_effort(controller.compute_torque(state)[order])
+        assert controller.limit_solutions < SOLUTIONS
+        held = [held.joint for held in controller.held_joints]
+        both += len(held) > len(set(held))
+        robot.step()
+    assert both > 0
 
 
 def test_a_joint_beyond_its_limit_comes_back_slowly(bench):

@@ -61,6 +61,8 @@ from opspace_control.model.nodes import ACTIVE
 
 # Of one cycle; in the second half no joint is let go of any more.
 SOLUTIONS = 16
+# So many times a joint is let go of in a cycle, at a limit of one kind.
+_OFTEN = 2
 # By how much more than its motion a task wants what it has not got, without unit.
 _INSISTENCE = 100.0
 ROUNDING = 1e-7  # without unit
@@ -133,7 +135,7 @@ def let_go_of(limits, effort_limits, vectors, count, a, tau):
             inside = sign * effort_limits[k] - tau[k]
         back = sign * (vectors[COLUMN, w] * vectors[MOBILITY, w] + _INSISTENCE ** 2 * inside)
         back /= vectors[MEASURE, w]
-        if back > worst and limits[k].freed[kind] < 2:
+        if back > worst and limits[k].freed[kind] < _OFTEN:
             worst, found = back, w
     if found < 0:
         return False
@@ -151,19 +153,20 @@ def take_hold(nodes, limits, effort_limits, both, a, tau):
     """
     Hold the joint that is furthest beyond a limit and not held there; return whether there is one.
 
-    At one limit at a time, but for one whose effort does not suffice to brake it: others help.
+    At one limit at a time, but for one whose effort does not suffice to brake it: others help. One
+    that has gone from one limit to the other and back is at both: what takes turns never ends.
     """
     worst, found, kind, side = ROUNDING, -1, MOTION, 0
     for k in range(limits.size):
         limit = limits[k]
         if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
             continue
-        if limit.motion == 0 and limit.freed[MOTION] < 3:
+        if limit.motion == 0 and limit.freed[MOTION] <= _OFTEN:
             beyond = max(a[k] - limit.greatest, limit.least - a[k]) / limit.acceleration
             if beyond > worst:
                 worst, found, kind = beyond, k, MOTION
                 side = 1 if a[k] > limit.greatest else -1
-        if both and limit.effort == 0 and limit.freed[EFFORT] < 3 and effort_limits[k] > 0.0:
+        if both and limit.effort == 0 and limit.freed[EFFORT] <= _OFTEN and effort_limits[k] > 0.0:
             beyond = abs(tau[k]) / effort_limits[k] - 1.0
             if beyond > worst:
                 worst, found, kind = beyond, k, EFFORT
@@ -173,12 +176,14 @@ def take_hold(nodes, limits, effort_limits, both, a, tau):
     limit = limits[found]
     if kind == MOTION:
         limit.motion = side
-        if limit.effort == side:
+        if limit.effort == side and limit.freed[EFFORT] < _OFTEN:
             limit.effort = 0
+            limit.freed[EFFORT] += 1
     else:
         limit.effort = side
-        if limit.motion == side:
+        if limit.motion == side and limit.freed[MOTION] < _OFTEN:
             limit.motion = 0
+            limit.freed[MOTION] += 1
     return True
 
 
