@@ -21,7 +21,7 @@ from opspace_control.share import share_directory
 
 pin = pytest.importorskip('pinocchio')
 
-OURS = ('planar_3r.urdf', 'dual_arm.urdf', 'humanoid.urdf')
+OURS = ('planar_3r.urdf', 'dual_arm.urdf', 'humanoid.urdf', 'free_flyer_3d.urdf')
 TALOS_HANDS = ('gripper_left_base_link', 'gripper_right_base_link')
 TALOS_FEET = ('left_sole_link', 'right_sole_link')
 

@@ -61,7 +61,8 @@ class Case:
             self.model, tasks, PostureTask(kp=20.0, kd=3.0), constraints=self.held,
             passive_forces=PassiveForces(self.model), effort_limits=np.inf,
             limits=limits(self.model) if limits else None, singularity_threshold=threshold)
-        self.fixed = {}  # accelerations that joints are to have whatever the tasks want, by dof
+        # Accelerations and efforts that joints are to have whatever the tasks want, by dof.
+        self.fixed, self.efforts = {}, {}
         self.controller.set_status(passive, locked)
         self.controller.posture.set_target(random_state(self.model, rng).q)
         self.passive, self.locked = self.controller.passive, self.controller.locked
@@ -134,16 +135,18 @@ class Case:
         C, hc = self._constraint_rows()
         T, ht, wanted = self.task_rows()
         C, T = C[:, free], T[:, free]
-        p = np.isin(free, np.flatnonzero(self.passive))
+        p, torque = np.isin(free, np.flatnonzero(self.passive)), self.given.copy()
+        for k, effort in self.efforts.items():
+            p, torque[k] = p | (free == k), effort
         n, c = len(free), len(hc)
-        # Unknown: the motion, and constraint forces that let the passive joints make it.
+        # Unknown: the motion, and constraint forces that let joints of known effort make it.
         rows = np.vstack([
             np.hstack([T, np.zeros((len(ht), c))]),
             np.hstack([C, np.zeros((c, c))]),
             np.hstack([A[p], -C[:, p].T]),
             np.hstack([np.eye(self.model.nv)[list(self.fixed)][:, free],
                        np.zeros((len(self.fixed), c))])])
-        right = np.r_[wanted - ht, -hc, (self.given - self.dense.bias)[free][p],
+        right = np.r_[wanted - ht, -hc, (torque - self.dense.bias)[free][p],
                       list(self.fixed.values())]
         root = np.linalg.cholesky(A).T
         q_null = self.advice()[free]

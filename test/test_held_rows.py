@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from carrying import Carriers, as_transform
+from lockstep import LockStep
 from robots import TALOS
 from test_cycle import TALOS_FEET, TALOS_HANDS
 from test_cycle_constrained import ALL_AXES, BASE, POSITION, Case
@@ -14,6 +15,7 @@ from opspace_control import (
     OperationalSpaceController,
     Payload,
     PoseTask,
+    PostureTask,
     RobotModel,
     RobotState,
 )
@@ -72,6 +74,53 @@ def test_what_is_held_is_held_and_the_rest_is_the_optimum(name, goals, arguments
         assert [held.joint for held in case.controller.held_joints] == [case.model.dof_names[k]]
         assert a[k] == pytest.approx(0.5 * free[k], rel=1e-7)
         case.check(1e-6)
+
+
+@pytest.mark.parametrize(('name', 'goals', 'arguments'), [
+    *CASES[:2],
+    ('dual_arm.urdf', [('l_hand', ALL_AXES)],
+     {'passive': ['torso_yaw'], 'locked': ['r_shoulder_yaw']}),
+    ('free_flyer_3d.urdf', [('r_hand', POSITION)], {'floating': True, 'passive': BASE}),
+    (TALOS, [(TALOS_HANDS[0], POSITION)],
+     {'floating': True, 'passive': (*BASE, 'torso_1_joint', 'arm_left_3_joint')})])
+def test_efforts_at_their_limits_leave_the_tasks_to_other_joints(name, goals, arguments):
+    """Passive joints doing what that induces; one effort at its limit, then two at a time."""
+    case = Held(name, goals, **arguments)
+    limits, free = case.controller._arguments[-3], np.where(case.active, case.tau, 0.0)
+    strongest = [int(k) for k in np.argsort(-abs(free))[:3]]
+    for chosen in (*([k] for k in strongest), strongest[:2]):
+        case.bounds['effort'] = 0
+        limits[:] = np.inf
+        limits[chosen] = 0.7 * abs(free[chosen])
+        case.efforts = dict(zip(chosen, 0.7 * free[chosen], strict=True))
+        case.run()  # is cut, and noted
+        case.run()
+        assert {(held.joint, held.limit) for held in case.controller.held_joints} == {
+            (case.model.dof_names[k], 'effort') for k in chosen}
+        np.testing.assert_allclose(case.tau[chosen], 0.7 * free[chosen], rtol=1e-9)
+        case.check(1e-7)
+
+
+def test_an_effort_at_its_limit_lets_no_joint_go_too_fast():
+    """A wrist without a drive is flung around; efforts that were but cut let others be too fast."""
+    start = {'shoulder': 2.9705, 'elbow': 0.8091, 'wrist': 0.4283}
+    moving = {'shoulder': 1.632, 'elbow': 4.957, 'wrist': 13.8503}
+    task = PoseTask('hand', kp=100.0, axes='x')
+    scene = LockStep(share_directory() / 'urdf' / 'planar_3r.urdf', [task],
+                     PostureTask(target=[0.9, -1.2, -0.6]), start=start, velocities=moving,
+                     keep_limits=True, passive_joints=['wrist'])
+    scene.robot.model.jnt_limited[:] = False
+    goal = task.target
+    goal[0] = 0.7141
+    task.set_target(goal)
+    kinds = set()
+    course = scene.run(0.5, lambda _: kinds.update(
+        held.limit for held in scene.controller.held_joints))
+    assert 'effort' in kinds
+    lower, upper = scene.model.lower_position_limits, scene.model.upper_position_limits
+    beyond = np.maximum(lower - course.positions, course.positions - upper)
+    assert beyond[:, :2].max() < np.deg2rad(0.5)
+    assert (abs(course.velocities) <= 1.01 * scene.model.velocity_limits)[:, :2].all()
 
 
 def test_a_free_flyer_keeps_the_limits_of_its_joints():

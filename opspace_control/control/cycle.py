@@ -252,11 +252,12 @@ def limited_cycle(
     demand_posture(nodes, dofs, posture, q, v, a_null)
     if cycle.stuck:
         nudge(nodes, a_null)
-    both = held == 0 and not cycle.yields
+    efforts = held == 0
+    both = efforts and not cycle.yields
     if cycle.kept > 0.0:
         bound_posture(nodes, dofs, limits, cycle.led, _PULL if both else 1.0, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, a_null)
-    forget_unfit(nodes, limits, both)
+    forget_unfit(nodes, limits, efforts)
     leads = cycle.kept > 0.0
     between_ends = find_ends(limits, leads and both, v)
     cycle.leads, cycle.ends = leads and not between_ends, 0
@@ -299,7 +300,7 @@ def limited_cycle(
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
         add_keepers(room[LEADING], tau)
-    elif leads and both:
+    elif leads and efforts:
         note_efforts(nodes, limits, effort_limits, tau)
     relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
             squares, orders, tau)

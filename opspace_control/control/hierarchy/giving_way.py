@@ -9,9 +9,10 @@ both: ``A⁻¹ h = A⁻¹ (Jᵀ m + J_cᵀ m_L) − A_pp⁻¹ (J_pᵀ m + J_cp�
 """
 
 from opspace_control.compiled import rare
+from opspace_control.control.hierarchy.pushes import bear_pushes
 from opspace_control.dynamics.hybrid_dynamics import give_way
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
-from opspace_control.model.nodes import PASSIVE
+from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.vectors import dot
 
 
@@ -49,6 +50,42 @@ def give_way_alone(nodes, states, yields, joint_force, given):
             for r in range(6):
                 s.B[r] += x * s.S[r]
         add_inertial_force(node.mass, s.c, s.Ic, s.B, s.z)
+
+
+@rare
+def bear_giving_way(nodes, states, yields, joint_force, given, tau):
+    """
+    Add to tau (nv,) what it takes that passive joints alone give way to what forces are exerted.
+
+    The forces are those of `push_links`; they are zero afterwards, at joints as well as at links.
+    """
+    give_way_alone(nodes, states, yields, joint_force, given)
+    for k in range(joint_force.size):
+        joint_force[k] = 0.0
+    bear_pushes(nodes, states, joint_force, tau)
+
+
+@rare
+def feel_giving_way(nodes, states, yields, joint_force, given, felt, torque):
+    """
+    Let passive joints give way to the forces of a row, its ``torque`` (nv,): none is left there.
+
+    ``felt``, (n,), is what each joint feels of them, and changes accordingly.
+    """
+    for i in range(nodes.size):
+        k = nodes[i].v_index
+        if k >= 0:
+            joint_force[k] = torque[k]
+        for r in range(6):
+            states[i].z[r] = 0.0
+    bear_giving_way(nodes, states, yields, joint_force, given, torque)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        if node.status != LOCKED:
+            felt[i] += dot(s.U, s.B)
+        if node.status == PASSIVE:
+            felt[i] += node.armature * given[node.v_index]
+            torque[node.v_index] = 0.0
 
 
 @rare

@@ -13,6 +13,7 @@ import math
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.giving_way import (
+    bear_giving_way,
     bear_passively,
     give_way_alone,
     let_constraints_bear,
@@ -232,11 +233,23 @@ def weigh(lead, mode, first):
 
 
 @rare
+def give_way_to(robot, push, tau):
+    """Add to tau (nv,) what it takes that passive joints give way to forces of the stack."""
+    cycle, leads, nodes, states, supports, points = robot[:6]
+    if cycle.yields:
+        force, given = leads[FORCES, :tau.size], leads[GIVEN, :tau.size]
+        push_links(nodes, states, points, supports, push, force, leads[WRENCH])
+        bear_giving_way(nodes, states, robot[14], force, given, tau)
+
+
+@rare
 def bear_leads(robot, tau):
     """Add the joint forces of what leads directions to tau (nv,)."""
     leads, nodes, states = robot[1:4]
     if robot[0].led:
-        push_leading(robot, leads[LEADER, :robot[11].size])
+        leader = leads[LEADER, :robot[11].size]
+        give_way_to(robot, leader, tau)
+        push_leading(robot, leader)
         bear_pushes(nodes, states, leads[FORCES, :tau.size], tau)
 
 

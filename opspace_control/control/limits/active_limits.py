@@ -8,7 +8,7 @@ itself go back within its limits is let go of, starting from what was held a cyc
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.hierarchy.modes import bear_leads
+from opspace_control.control.hierarchy.modes import bear_leads, give_way_to
 from opspace_control.control.hierarchy.planes import (
     BORNE,
     COUPLING,
@@ -238,18 +238,18 @@ def resolve_within_limits(
     ``λ = M⁻¹ (w − C f)`` holds the joints. These stay in ``room`` for `add_holding`. ``a`` (nv,)
     receives how joints accelerate, ``joint_force`` and ``tau`` (nv,) are scratch; all else is that
     of `limited_cycle`. Limits of efforts take part where they say what the joints can do: without
-    passive joints and constraints.
+    constraints.
     """
     n, dofs, size = nodes.size, limits.size, rows.shape[1]
     K, vectors, reaction = room[FEELING, :n, :size], room[NUMBERS], rows[REACTION]
     felt, torques, coupling = room[FELT, :, :n], room[TORQUES, :, :dofs], room[COUPLING, :, :size]
     push, pull, tau_null = rows[SPARE], rows[SPARE + 1], vectors[ADVISED, :dofs]
-    both = constrained == 0 and not cycle.yields
+    both = constrained == 0
     bear_motion(nodes, states, a_null, joint_force, tau_null)
     bear_leads(robot, tau_null)
     for solution in range(SOLUTIONS):
         count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_null, K,
-                            felt, torques, coupling, room[OWN_MOBILITY], vectors)
+                            felt, torques, coupling, room[OWN_MOBILITY], vectors, robot)
         if constrained > 0:
             leave_to_constraints(
                 cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L],
@@ -263,10 +263,11 @@ def resolve_within_limits(
         add_holding(count, room, joint_force)
         answer_pushes(nodes, states, joint_force, a_led, a)
         if both:
-            push_links(nodes, states, points, supports, rows[FORCE], joint_force, pull)
-            add_holding(count, room, joint_force)
             for k in range(dofs):
                 tau[k] = tau_null[k]
+            give_way_to(robot, rows[FORCE], tau)
+            push_links(nodes, states, points, supports, rows[FORCE], joint_force, pull)
+            add_holding(count, room, joint_force)
             bear_pushes(nodes, states, joint_force, tau)
         miss(constrained, rows, Lambda_inverse, push, rows[MISSED])
         insist(constrained, levels, rows, squares, coupling, held, pull)

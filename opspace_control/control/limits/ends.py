@@ -85,7 +85,7 @@ def lead_between_ends(
             nodes, states, limits, cycle.leads, effort_limits, a_null, room[NUMBERS, ADVISED],
             room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
             room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
-            room[NUMBERS])
+            room[NUMBERS], robot)
         resolve_held(cycle, constrained, levels, cycle.ends, room, rows, squares, orders,
                      Lambda_inverse, robot)
         if cycle.led:

@@ -5,12 +5,14 @@ The rows of the stack that hold joints at their limits, and what they do to all 
 
 A joint that would pass the limits of its acceleration is held at the nearest one: a row ``e_jᵀ q̈``
 above all tasks. One that would pass a limit of its effort is held at that, a row ``A_k q̈``: what
-answers to it is the acceleration of joint k alone.
+answers to it is the acceleration of joint k alone, passive joints doing what it induces.
 """
 
 import math
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.control.hierarchy.giving_way import feel_giving_way
+from opspace_control.control.hierarchy.modes import FORCES, GIVEN
 from opspace_control.control.hierarchy.planes import (
     AGAINST,
     BORNE,
@@ -106,12 +108,13 @@ def held_by(limits, w):
 
 @rare
 def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K, felt, torques,
-                coupling, own, vectors):
+                coupling, own, vectors, robot):
     """
     Write the rows of joints that are held, their mobility and what is wanted of them.
 
     Of all of them, or only of those that stand at their ends.
     """
+    cycle, leads, dofs = robot[0], robot[1], limits.size
     count = 0
     for k in range(limits.size):
         limit = limits[k]
@@ -129,6 +132,9 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
                 vectors[MEASURE, count] = limit.acceleration
             else:
                 feel_acceleration(nodes, limit.node, states, felt[count], torques[count])
+                if cycle.yields:
+                    feel_giving_way(nodes, states, robot[14], leads[FORCES, :dofs],
+                                    leads[GIVEN, :dofs], felt[count], torques[count])
                 vectors[WISH, count] = sign * effort_limits[k] - tau_null[k]
                 vectors[MEASURE, count] = effort_limits[k]
             count += 1
