@@ -3,6 +3,7 @@
 """The documentation site: it builds without a warning, and what it tells one to type works."""
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -60,6 +61,9 @@ def commands(page):
     """Return the commands of a page, each as a list of words."""
     text = '\n'.join(blocks(page, 'bash')).replace('\\\n', ' ')
     return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
+
+
+ALL = [words for page in PAGES for words in commands(page)]
 
 
 @pytest.fixture(scope='module')
@@ -124,32 +128,36 @@ class Yard:
         parameters, = blocks(DOC / 'your_robot.md', 'yaml')
         (folder / 'my_robot.yaml').write_text(parameters)
         self._done = set()
-        self._shown = False
 
-    def bring_robot(self, network):
-        """Start controller and robot on a network."""
-        self.network = network
-        network.environment.update(HERE)
+    @contextlib.contextmanager
+    def robot(self):
+        """Have controller and robot run on a network; it takes most of a core while it is there."""
         robot = demo_robot('dual_arm')
         given = {'robot_description': robot.path().read_text()}
-        network.start('controller', {**given, **controller_values(robot),
-                                     'safety.state_timeout': 0.0})
-        network.start('simulator', {**given, **simulator_values(robot), 'pace': 'patient'})
-        efforts = network.listen(JointState, f'{ros_nodes.CONTROLLER}/controller_state')
-        network.expect(lambda: efforts, ros_nodes.COMPILING)
+        with ros_nodes.network() as network:
+            network.environment.update(HERE)
+            network.start('controller', {**given, **controller_values(robot),
+                                         'safety.state_timeout': 0.0})
+            network.start('simulator', {**given, **simulator_values(robot), 'pace': 'patient'})
+            efforts = network.listen(JointState, f'{ros_nodes.CONTROLLER}/controller_state')
+            network.expect(lambda: efforts, ros_nodes.COMPILING)
+            self.network = network
+            yield
+            self.network = None
 
     def do(self, words):
         """Do a command, once; fail if it fails."""
         if tuple(words) in self._done:
             return
         match words:
-            case ['opspace', 'demo', '--experiment', name] if self._shown:
-                # One was shown. test_demo.py puts all of them together, for some cycles;
-                # test_experiments.py and others do them, in lock-step.
+            case ['opspace', 'demo', '--experiment', name]:
+                # test_demo.py runs some as they are typed here, and puts all of them together, for
+                # some cycles; test_experiments.py and others do them, in lock-step.
                 assert name in {each.name for each in all_experiments()}
+            case ['opspace', 'demo', *_] if any(set(words) < set(other) for other in ALL):
+                pass  # that other demo shows the same, and more
             case ['opspace', *rest] | ['ros2', 'run', 'opspace_control', *rest]:
                 self._opspace(rest)
-                self._shown |= '--experiment' in rest
             case ['ros2', 'launch', 'opspace_control', file, *arguments]:
                 _has_arguments(file, arguments)  # test_launch.py starts it
             case ['ros2', *rest]:
@@ -220,12 +228,10 @@ def yard(tmp_path_factory):
                          ids=lambda page: page.stem)
 def test_commands_work(yard, page):
     """In the order of the page, as its reader types them."""
-    with contextlib.ExitStack() as stack:
-        if any(map(needs_robot, commands(page))):
-            yard.bring_robot(stack.enter_context(ros_nodes.network()))
-            stack.callback(yard.__dict__.update, network=None)
-        for words in commands(page):
-            yard.do(words)
+    for robot, group in itertools.groupby(commands(page), needs_robot):
+        with yard.robot() if robot else contextlib.nullcontext():
+            for words in group:
+                yard.do(words)
 
 
 class TestReadme:
