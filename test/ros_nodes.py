@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import forked
 import rclpy
 from lifecycle_msgs.srv import ChangeState
 from rclpy.qos import QoSProfile
@@ -40,6 +41,13 @@ class Node(Process):
     """A node that gets the time to leave that it needs on a busy machine."""
 
     patience = PATIENCE
+
+    def __init__(self, verb, arguments, environment, log):
+        if self.program == Process.program:
+            self.verb, self.log = verb, log
+            self._process = forked.Fork(verb, arguments, environment, log)
+        else:
+            super().__init__(verb, arguments, environment, log)
 
 
 class Network:
