@@ -111,7 +111,8 @@ class FakeControllerManager:
         self._executors = [self._spin([self._manager]), self._spin([self._loop, *forwards])]
 
     def reset(self):
-        """Be as at the start, without faults."""
+        """Be as at the start, without faults; commands that are still on their way are none."""
+        self._begin = time.time_ns()
         self.efforts = {}      # of the hardware: the last value of each interface
         self.requests = []     # switch requests, as they came
         self.hardware = {}     # component -> state, told with the controllers
@@ -157,8 +158,8 @@ class FakeControllerManager:
         node.declare_parameter('joints', list(controller.joints))
         node.declare_parameter('interface_name', controller.commands[0].rpartition('/')[2])
 
-        def on_command(message):
-            if not all(map(math.isfinite, message.data)):
+        def on_command(message, info):
+            if info['source_timestamp'] < self._begin or not all(map(math.isfinite, message.data)):
                 return
             controller.latched = message.data.tolist()
             controller.received.append((time.monotonic(), controller.latched))
