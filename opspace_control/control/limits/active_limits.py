@@ -7,6 +7,8 @@ Which rows are needed is found as in any quadratic program: what is violated is 
 itself go back within its limits is let go of, starting from what was held a cycle ago.
 """
 
+import math
+
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.hierarchy.modes import bear_leads, give_way_to
 from opspace_control.control.hierarchy.planes import (
@@ -59,7 +61,8 @@ from opspace_control.control.limits.held_rows import (
 )
 from opspace_control.model.nodes import ACTIVE
 
-# Of one cycle; in the second half no joint is let go of any more.
+# Of one cycle; in the second half no joint is let go of any more. If they do not lead to any end,
+# once more with the joints held that were nearest to keeping all limits.
 SOLUTIONS = 16
 # So many times a joint is let go of in a cycle, at a limit of one kind.
 _OFTEN = 2
@@ -188,6 +191,34 @@ def take_hold(nodes, limits, effort_limits, both, a, tau):
 
 
 @inlined
+def furthest_beyond(nodes, limits, effort_limits, both, a, tau):
+    """Return how far joints are beyond their limits, held or not, in parts of these."""
+    worst = 0.0
+    for k in range(limits.size):
+        limit = limits[k]
+        if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
+            continue
+        worst = max(worst, max(a[k] - limit.greatest, limit.least - a[k]) / limit.acceleration)
+        if both and effort_limits[k] > 0.0:
+            worst = max(worst, abs(tau[k]) / effort_limits[k] - 1.0)
+    return worst
+
+
+@inlined
+def remember(limits):
+    """Keep in mind which joints are held."""
+    for k in range(limits.size):
+        limits[k].best[MOTION], limits[k].best[EFFORT] = limits[k].motion, limits[k].effort
+
+
+@inlined
+def recall(limits):
+    """Hold the joints that were kept in mind."""
+    for k in range(limits.size):
+        limits[k].motion, limits[k].effort = limits[k].best[MOTION], limits[k].best[EFFORT]
+
+
+@inlined
 def find_forces(exactly, count, constrained, room, reaction, push, held):
     """Write the forces that hold joints, ``λ = M⁻¹ (w − C f)``; constraints bear their part."""
     coupling, vectors = room[COUPLING], room[NUMBERS]
@@ -247,7 +278,8 @@ def resolve_within_limits(
     both = constrained == 0
     bear_motion(nodes, states, a_null, joint_force, tau_null)
     bear_leads(robot, tau_null)
-    for solution in range(SOLUTIONS):
+    nearest, done = math.inf, False
+    for solution in range(SOLUTIONS + 1):
         count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_null, K,
                             felt, torques, coupling, room[OWN_MOBILITY], vectors, robot)
         if constrained > 0:
@@ -272,13 +304,22 @@ def resolve_within_limits(
         miss(constrained, rows, Lambda_inverse, push, rows[MISSED])
         insist(constrained, levels, rows, squares, coupling, held, pull)
         cycle.solutions, cycle.held = solution + 1, count
+        if done:
+            return
+        beyond = furthest_beyond(nodes, limits, effort_limits, both, a, tau)
+        if beyond < nearest:
+            nearest = beyond
+            remember(limits)
         if 2 * cycle.solutions < SOLUTIONS:
             find_pulls(exactly, count, room, pull, held, column)
             if let_go_of(limits, effort_limits, vectors, count, a, tau):
                 continue
         if cycle.solutions == SOLUTIONS or not take_hold(
                 nodes, limits, effort_limits, both, a, tau):
-            return
+            if beyond <= nearest + ROUNDING:
+                return
+            recall(limits)
+            done = True
 
 
 @rare

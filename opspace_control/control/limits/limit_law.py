@@ -37,6 +37,7 @@ LIMIT = np.dtype([
     ('effort', np.int64),           # 1, -1: held at the greatest, least effort; 0: free
     ('stands', np.bool_),           # at its end: directions near singularities do without it
     ('led_off', np.bool_),          # away from there, since it is held
+    ('best', np.int64, (2,)),       # motion and effort of the best solution of this cycle so far
     ('freed', np.int64, (2,)),      # how often it has been let go of in this cycle, by kind
     ('row', np.int64, (2,)),        # memory of which joints are held by which rows
 ], align=True)
