@@ -48,7 +48,7 @@ class Held(Case):
         self.bounds = self.controller._kept.records
         for name, value in (('lower', -np.inf), ('upper', np.inf), ('velocity', np.inf),
                             ('slow', -1.0), ('acceleration', FAR),
-                            ('motion', 0), ('effort', 0)):
+                            ('held', 0)):
             self.bounds[name] = value
         self.run()
 

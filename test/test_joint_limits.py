@@ -426,7 +426,7 @@ def test_joints_that_are_braked_are_not_held_even_if_nothing_else_is_at_a_limit(
     bench.run(still, bench.model.forward_kinematics(still, [HAND])[HAND])
     bench.controller.set_status(locked_joints=[])
     assert held
-    assert not bench.records['motion'].any()
+    assert not bench.records['held'].any()
 
 
 @pytest.mark.parametrize('robot', ['arm_7r.urdf', 'humanoid.urdf', 'puma560.urdf'])

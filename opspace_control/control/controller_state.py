@@ -8,7 +8,7 @@ import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.hierarchy.stack import ASKED, MISSED
-from opspace_control.control.limits.limit_law import REASONS
+from opspace_control.control.limits.limit_law import EFFORT, MOTION, REASONS
 
 # Accelerations so small are rounding, m/s² or rad/s².
 NOTHING = 1e-6
@@ -20,7 +20,7 @@ class HeldJoint(NamedTuple):
     joint: str
     """Name of the degree of freedom."""
     limit: str
-    """'position', 'velocity', 'acceleration' or 'effort'."""
+    """'position', 'velocity', 'acceleration', 'effort', or 'load' for all that it can carry."""
     side: int
     """1 at the upper limit, or the one of positive motion or effort; -1 at the other."""
 
@@ -106,13 +106,11 @@ class ControllerState:
         held = []
         if self._kept and self._cycle['solutions'][0] > 0:
             names, limits = self.model.dof_names, self._kept.records
-            for k in np.flatnonzero(limits['motion'] | limits['effort']):
-                limit = limits[k]
-                if limit['motion'] != 0:
-                    side = int(limit['motion'])
-                    held.append(HeldJoint(names[k], REASONS[limit['reason'][int(side > 0)]], side))
-                if limit['effort'] != 0:
-                    held.append(HeldJoint(names[k], 'effort', int(limit['effort'])))
+            for k, kind in np.argwhere(limits['held']):
+                side = int(limits['held'][k, kind])
+                why = (REASONS[limits['reason'][k, int(side > 0)]] if kind == MOTION
+                       else 'effort' if kind == EFFORT else 'load')
+                held.append(HeldJoint(names[k], why, side))
         return tuple(held)
 
     @property

@@ -18,7 +18,7 @@ from opspace_control.control.hierarchy.modes import (
     see_wants,
     take_back,
 )
-from opspace_control.control.hierarchy.planes import FEELING, LEADING
+from opspace_control.control.hierarchy.planes import FEELING, LEADING, LOADS
 from opspace_control.control.hierarchy.pushes import answer_pushes, push_links
 from opspace_control.control.hierarchy.singularity import nudge
 from opspace_control.control.hierarchy.stack import (
@@ -55,6 +55,7 @@ from opspace_control.control.limits.limit_check import (
     within_limits,
 )
 from opspace_control.control.limits.limit_law import bound_posture
+from opspace_control.control.limits.loads import bound_loads
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     gather_torques,
@@ -76,7 +77,7 @@ from opspace_control.tasks.posture_law import demand_posture
 # While directions near singularities are led, a posture pulls with this part of what joints can do.
 # Where two motions of the joints take turns in moving a direction its pull swings from one to the
 # other, and the rest is for what damps that. Robots that also drift need all of it to come back.
-_PULL = 0.5
+_PULL = 0.05
 
 
 @called
@@ -252,19 +253,21 @@ def limited_cycle(
     demand_posture(nodes, dofs, posture, q, v, a_null)
     if cycle.stuck:
         nudge(nodes, a_null)
-    efforts = held == 0
-    both = efforts and not cycle.yields
+    open_chain = held == 0
+    driven = open_chain and not cycle.yields
     if cycle.kept > 0.0:
-        bound_posture(nodes, dofs, limits, cycle.led, _PULL if both else 1.0, cycle.kept,
+        bound_posture(nodes, dofs, limits, cycle.led, _PULL if driven else 1.0, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, a_null)
-    forget_unfit(nodes, limits, efforts)
+    forget_unfit(nodes, limits, open_chain, driven)
     leads = cycle.kept > 0.0
-    between_ends = find_ends(limits, leads and both, v)
-    cycle.leads, cycle.ends = leads and not between_ends, 0
-    cycle.led = cycle.stuck = False
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, room[FEELING], q, v)
+    if leads and driven:
+        bound_loads(cycle, nodes, states, limits, v, room)
+    between_ends = find_ends(limits, leads and driven, v)
+    cycle.leads, cycle.ends = leads and not between_ends, 0
+    cycle.led = cycle.stuck = False
     if leads:
         see_wants(points, tasks, joint_tasks, held, v, room[LEADING])
         forget_leads(room[LEADING], rows.shape[1])
@@ -277,7 +280,7 @@ def limited_cycle(
         moving_forces(rows, held, rows[SPARE])
         push_links(nodes, states, points, supports, rows[SPARE], joint_force, rows[SPARE + 1])
         answer_pushes(nodes, states, joint_force, a_null, a_task)
-        if not within_limits(nodes, limits, a_task):
+        if not within_limits(nodes, limits, room[LOADS], a_task):
             a_led = room[LEADING, MOVED, :v.size]
             miss(held, rows, Lambda_inverse, rows[SPARE], rows[LOST])
             if between_ends:
@@ -300,7 +303,7 @@ def limited_cycle(
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
         add_keepers(room[LEADING], tau)
-    elif leads and efforts:
+    elif leads and open_chain:
         note_efforts(nodes, limits, effort_limits, tau)
     relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
             squares, orders, tau)

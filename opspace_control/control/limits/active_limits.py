@@ -16,6 +16,7 @@ from opspace_control.control.hierarchy.planes import (
     COUPLING,
     FEELING,
     FELT,
+    LOADS,
     NUMBERS,
     OWN_MOBILITY,
     TORQUES,
@@ -43,32 +44,30 @@ from opspace_control.control.hierarchy.stack import (
     L,
     resolve_tasks,
 )
+from opspace_control.control.limits.choice import (
+    INSISTENCE,
+    ROUNDING,
+    furthest_beyond,
+    let_go_of,
+    recall,
+    remember,
+    take_hold,
+)
 from opspace_control.control.limits.held_rows import (
     ADVISED,
     COLUMN,
-    EFFORT,
     HOLDING,
-    MEASURE,
-    MOBILITY,
-    MOTION,
     WISH,
     decompose_rows,
-    held_by,
     hold_joints,
     leave_to_constraints,
     solve_rows,
     take_off_held,
 )
-from opspace_control.model.nodes import ACTIVE
 
 # Of one cycle; in the second half no joint is let go of any more. If they do not lead to any end,
 # once more with the joints held that were nearest to keeping all limits.
 SOLUTIONS = 16
-# So many times a joint is let go of in a cycle, at a limit of one kind.
-_OFTEN = 2
-# By how much more than its motion a task wants what it has not got, without unit.
-_INSISTENCE = 100.0
-ROUNDING = 1e-7  # without unit
 
 
 @inlined
@@ -110,112 +109,11 @@ def insist(constrained, levels, rows, squares, coupling, held, pull):
             continue
         for w in range(held.size):
             rows[MISSED, t] -= coupling[w, t] * held[w]
-        pull[t] = _INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * (rows[MISSED, t] - rows[LOST, t])
+        pull[t] = INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * (rows[MISSED, t] - rows[LOST, t])
     for level in range(levels.size - 2, -1, -1):
         for r in range(levels[level], levels[level + 1]):
             for j in range(levels[level + 1], pull.size):
                 pull[r] -= squares[L, r, j] * pull[j]
-
-
-@inlined
-def let_go_of(limits, effort_limits, vectors, count, a, tau):
-    """
-    Let go of the joint that would best go back within its limits by itself; return whether.
-
-    It is one that has to be pulled to its limit instead of being held back there; above all one
-    that is within its limit although held, because all that is held cannot be held at a time.
-    """
-    worst, found = ROUNDING, -1
-    for w in range(count):
-        k, kind = held_by(limits, w)
-        if kind == MOTION:
-            if limits[k].stands:
-                continue
-            sign = limits[k].motion
-            inside = (limits[k].greatest if sign > 0 else limits[k].least) - a[k]
-        else:
-            sign = limits[k].effort
-            inside = sign * effort_limits[k] - tau[k]
-        back = sign * (vectors[COLUMN, w] * vectors[MOBILITY, w] + _INSISTENCE ** 2 * inside)
-        back /= vectors[MEASURE, w]
-        if back > worst and limits[k].freed[kind] < _OFTEN:
-            worst, found = back, w
-    if found < 0:
-        return False
-    k, kind = held_by(limits, found)
-    limits[k].freed[kind] += 1
-    if kind == MOTION:
-        limits[k].motion = 0
-    else:
-        limits[k].effort = 0
-    return True
-
-
-@rare
-def take_hold(nodes, limits, effort_limits, both, a, tau):
-    """
-    Hold the joint that is furthest beyond a limit and not held there; return whether there is one.
-
-    At one limit at a time, but for one whose effort does not suffice to brake it: others help. One
-    that has gone from one limit to the other and back is at both: what takes turns never ends.
-    """
-    worst, found, kind, side = ROUNDING, -1, MOTION, 0
-    for k in range(limits.size):
-        limit = limits[k]
-        if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
-            continue
-        if limit.motion == 0 and limit.freed[MOTION] <= _OFTEN:
-            beyond = max(a[k] - limit.greatest, limit.least - a[k]) / limit.acceleration
-            if beyond > worst:
-                worst, found, kind = beyond, k, MOTION
-                side = 1 if a[k] > limit.greatest else -1
-        if both and limit.effort == 0 and limit.freed[EFFORT] <= _OFTEN and effort_limits[k] > 0.0:
-            beyond = abs(tau[k]) / effort_limits[k] - 1.0
-            if beyond > worst:
-                worst, found, kind = beyond, k, EFFORT
-                side = 1 if tau[k] > 0.0 else -1
-    if found < 0:
-        return False
-    limit = limits[found]
-    if kind == MOTION:
-        limit.motion = side
-        if limit.effort == side and limit.freed[EFFORT] < _OFTEN:
-            limit.effort = 0
-            limit.freed[EFFORT] += 1
-    else:
-        limit.effort = side
-        if limit.motion == side and limit.freed[MOTION] < _OFTEN:
-            limit.motion = 0
-            limit.freed[MOTION] += 1
-    return True
-
-
-@inlined
-def furthest_beyond(nodes, limits, effort_limits, both, a, tau):
-    """Return how far joints are beyond their limits, held or not, in parts of these."""
-    worst = 0.0
-    for k in range(limits.size):
-        limit = limits[k]
-        if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
-            continue
-        worst = max(worst, max(a[k] - limit.greatest, limit.least - a[k]) / limit.acceleration)
-        if both and effort_limits[k] > 0.0:
-            worst = max(worst, abs(tau[k]) / effort_limits[k] - 1.0)
-    return worst
-
-
-@inlined
-def remember(limits):
-    """Keep in mind which joints are held."""
-    for k in range(limits.size):
-        limits[k].best[MOTION], limits[k].best[EFFORT] = limits[k].motion, limits[k].effort
-
-
-@inlined
-def recall(limits):
-    """Hold the joints that were kept in mind."""
-    for k in range(limits.size):
-        limits[k].motion, limits[k].effort = limits[k].best[MOTION], limits[k].best[EFFORT]
 
 
 @inlined
@@ -306,16 +204,16 @@ def resolve_within_limits(
         cycle.solutions, cycle.held = solution + 1, count
         if done:
             return
-        beyond = furthest_beyond(nodes, limits, effort_limits, both, a, tau)
+        beyond = furthest_beyond(nodes, limits, effort_limits, both, room, a, tau)
         if beyond < nearest:
             nearest = beyond
             remember(limits)
         if 2 * cycle.solutions < SOLUTIONS:
             find_pulls(exactly, count, room, pull, held, column)
-            if let_go_of(limits, effort_limits, vectors, count, a, tau):
+            if let_go_of(limits, effort_limits, room, count, a, tau):
                 continue
         if cycle.solutions == SOLUTIONS or not take_hold(
-                nodes, limits, effort_limits, both, a, tau):
+                nodes, limits, effort_limits, both, room, a, tau):
             if beyond <= nearest + ROUNDING:
                 return
             recall(limits)

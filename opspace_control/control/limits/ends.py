@@ -9,7 +9,7 @@ those of what is left of Λ⁻¹, and the motion w that they are led by leaves t
 """
 
 from opspace_control.compiled import called, rare
-from opspace_control.control.hierarchy.modes import KEEPER, LEADER, forget_leads, keep_at_ends
+from opspace_control.control.hierarchy.modes import LEADER, forget_leads, keep_at_ends
 from opspace_control.control.hierarchy.planes import (
     COUPLING,
     FEELING,
@@ -24,11 +24,14 @@ from opspace_control.control.limits.held_rows import (
     ADVISED,
     COLUMN,
     HOLDING,
-    MOTION,
-    held_by,
     hold_joints,
 )
-from opspace_control.control.limits.limit_law import POSITION
+from opspace_control.control.limits.limit_law import (
+    LOAD,
+    MOTION,
+    POSITION,
+    held_by,
+)
 
 # A joint that goes slower than this part of its greatest velocity stands. While it still comes to
 # its end it can be led away from there.
@@ -46,22 +49,31 @@ def find_ends(limits, leads, v):
     found = False
     for k in range(limits.size):
         limit = limits[k]
-        limit.led_off = leads and limit.led_off and limit.motion != 0
-        limit.stands = (leads and limit.motion != 0 and not limit.led_off
-                        and limit.reason[(1 + limit.motion) // 2] == POSITION
-                        and abs(v[k]) <= _STILL * limit.velocity)
-        found = found or limit.stands
+        at_end = (limit.reason[(1 + limit.held[MOTION]) // 2] == POSITION
+                  and abs(v[k]) <= _STILL * limit.velocity)
+        for kind in (MOTION, LOAD):
+            if limit.held[kind] == 0 or not leads:
+                limit.led_off[kind] = limit.stands[kind] = 0
+            elif limit.led_off[kind] == 0 and (at_end if kind == MOTION else limit.laden):
+                limit.stands[kind], found = 1, True
+            else:
+                limit.stands[kind] = 0
+            limit.kept[kind] = 0.0
     return found
 
 
 @called
-def leave_ends(limits, led, keeper):
+def leave_ends(limits, led):
     """Let joints at their ends that are led away from there take part; return whether any does."""
     found = False
     for k in range(limits.size):
-        limits[k].led_off = limits[k].led_off and led
-        if limits[k].stands and (not led or limits[k].motion * keeper[k] > 0.0):
-            limits[k].stands, limits[k].led_off, found = False, led, True
+        limit = limits[k]
+        for kind in (MOTION, LOAD):
+            if not led:
+                limit.led_off[kind] = 0
+            if limit.stands[kind] != 0 and (
+                    not led or limit.held[kind] * limit.kept[kind] > 0.0):
+                limit.stands[kind], limit.led_off[kind], found = 0, 1 if led else 0, True
     return found and led
 
 
@@ -90,7 +102,7 @@ def lead_between_ends(
                      Lambda_inverse, robot)
         if cycle.led:
             keep_at_ends(robot, leads[LEADER, :size])
-        if not leave_ends(limits, cycle.led, leads[KEEPER]):
+        if not leave_ends(limits, cycle.led):
             return
 
 
@@ -108,7 +120,7 @@ def let_go_of_ends(cycle, limits, room):
     for w in range(cycle.held):
         k, kind = held_by(limits, w)
         limit = limits[k]
-        if kind == MOTION and limit.stands:
-            force = room[NUMBERS, HOLDING, w] + room[LEADING, KEEPER, k]
-            if limit.motion * force > 0.0 and limit.motion * room[NUMBERS, COLUMN, w] > 0.0:
-                limit.motion = 0
+        if limit.stands[kind] != 0:
+            side, force = limit.held[kind], room[NUMBERS, HOLDING, w] + limit.kept[kind]
+            if side * force > 0.0 and side * room[NUMBERS, COLUMN, w] > 0.0:
+                limit.held[kind] = 0

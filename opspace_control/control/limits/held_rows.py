@@ -18,17 +18,19 @@ from opspace_control.control.hierarchy.planes import (
     BORNE,
     COUPLING,
     FACTORED,
+    LOADS,
     NUMBERS,
     OWN_MOBILITY,
     ROTATION,
 )
 from opspace_control.control.hierarchy.release import decompose_level, solve_level
 from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
+from opspace_control.control.limits.limit_law import KINDS, LOAD, MOTION
+from opspace_control.control.limits.loads import growth_of
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import dot
 
-MOTION, EFFORT = range(2)
 # Scaled eigenvalue below which rows cannot all be met.
 _THRESHOLD = 1e-5
 # Numbers of a row that holds a joint: what it is to be beyond the motion advised, its own mobility,
@@ -62,6 +64,24 @@ def feel_torque(nodes, node, states, felt):
             for r in range(6):
                 z[r] -= s.U[r] * felt[i] / s.D
         i = nodes[i].parent
+
+
+@inlined
+def feel_torques(nodes, states, torque, felt):
+    """Write what each joint feels, (n,), of some joint forces, (nv,), none of them at a brake."""
+    for i in range(nodes.size):
+        for r in range(6):
+            states[i].z[r] = 0.0
+    for i in range(nodes.size - 1, -1, -1):
+        node, s = nodes[i], states[i]
+        felt[i] = 0.0
+        if node.status != LOCKED:
+            felt[i] = torque[node.v_index] + dot(s.z, s.S)
+            for r in range(6):
+                s.z[r] -= s.U[r] * felt[i] / s.D
+        if node.parent >= 0:
+            for r in range(6):
+                states[node.parent].z[r] += s.z[r]
 
 
 @inlined
@@ -99,13 +119,6 @@ def feel_acceleration(nodes, node, states, felt, torque):
         i = nodes[i].parent
 
 
-@inlined
-def held_by(limits, w):
-    """Return which dof row w holds, and at a limit of which kind."""
-    row = limits[w // 2].row[w % 2]
-    return row // 2, row % 2
-
-
 @rare
 def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K, felt, torques,
                 coupling, own, vectors, robot):
@@ -114,15 +127,15 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
 
     Of all of them, or only of those that stand at their ends.
     """
-    cycle, leads, dofs = robot[0], robot[1], limits.size
+    cycle, leads, loads, dofs = robot[0], robot[1], robot[12][LOADS], limits.size
     count = 0
     for k in range(limits.size):
         limit = limits[k]
-        for kind in range(2):
-            sign = limit.motion if kind == MOTION else limit.effort
-            if sign == 0 or (ends and (kind == EFFORT or not limit.stands)):
+        for kind in range(KINDS):
+            sign = limit.held[kind]
+            if sign == 0 or (ends and limit.stands[kind] == 0):
                 continue
-            limits[count // 2].row[count % 2] = 2 * k + kind
+            limits[count // KINDS].row[count % KINDS] = KINDS * k + kind
             if kind == MOTION:
                 feel_torque(nodes, limit.node, states, felt[count])
                 torques[count, :] = 0.0
@@ -130,6 +143,12 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
                 bound = limit.greatest if sign > 0 else limit.least
                 vectors[WISH, count] = bound - a_null[k]
                 vectors[MEASURE, count] = limit.acceleration
+            elif kind == LOAD:
+                for j in range(limits.size):
+                    torques[count, j] = loads[k, j]
+                feel_torques(nodes, states, torques[count], felt[count])
+                vectors[WISH, count] = limit.growth - growth_of(loads[k], a_null)
+                vectors[MEASURE, count] = limit.firmness
             else:
                 feel_acceleration(nodes, limit.node, states, felt[count], torques[count])
                 if cycle.yields:
@@ -138,6 +157,13 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
                 vectors[WISH, count] = sign * effort_limits[k] - tau_null[k]
                 vectors[MEASURE, count] = effort_limits[k]
             count += 1
+    couple_rows(nodes, states, count, K, felt, coupling, own, vectors)
+    return count
+
+
+@rare
+def couple_rows(nodes, states, count, K, felt, coupling, own, vectors):
+    """Write what rows that joints feel do to each other, and to the stack."""
     for w in range(count):
         for x in range(w + 1):
             own[w, x] = 0.0
@@ -152,7 +178,6 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
                 coupling[w, r] += t * K[i, r]
         vectors[SCALING, w] = 1.0 / math.sqrt(own[w, w])
         vectors[MOBILITY, w] = own[w, w]
-    return count
 
 
 @rare

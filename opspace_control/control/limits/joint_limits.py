@@ -19,6 +19,10 @@ LONGEST_STOP = 1.0
 # Of the effort that gravity leaves a joint, this part is for braking; the rest is for what other
 # joints do to it.
 BRAKING_SHARE = 0.4
+# A joint carries at most so much of its effort limit, and nothing is watched where it does not
+# carry the other part of it in any of the postures.
+LOAD_SHARE = 0.95
+_LADEN = 0.6
 # Postures in which that is found out.
 _POSTURES = 64
 # For a joint without a limit of velocity, rad/s or m/s.
@@ -65,6 +69,9 @@ class JointLimits:
         rad or m.
     velocity, acceleration : (nv,) arrays
         rad/s and rad/s², or m/s and m/s².
+    load : (nv,) array
+        The most weight that joints carry, N·m or N: 95 % of their effort limits; inf where it never
+        gets near that.
     weak : tuple of str
         Joints too weak to hold themselves against gravity in every posture, with some to spare for
         braking: limits of their motion may not hold.
@@ -80,7 +87,10 @@ class JointLimits:
                  acceleration=None, effort_limits=None, return_rate=100.0, approach_rate=20.0,
                  kept=True):
         self.model = model
-        self._strength = _braking_strength(model, read_effort_limits(model, effort_limits))
+        effort_limits = read_effort_limits(model, effort_limits)
+        self._strength, load = _strength_and_load(model, effort_limits)
+        loaded = (effort_limits > 0.0) & (load > _LADEN * effort_limits)
+        self.load = np.where(loaded, LOAD_SHARE * effort_limits, np.inf)
         self._given = acceleration
         self._set(position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept)
 
@@ -125,7 +135,7 @@ class JointLimits:
         limits['node'][nodes['v_index'][nodes['v_index'] >= 0]] = np.flatnonzero(
             nodes['v_index'] >= 0)
         limits['q_index'] = self.model.q_index
-        for name in ('lower', 'upper', 'velocity', 'acceleration'):
+        for name in ('lower', 'upper', 'velocity', 'acceleration', 'load'):
             limits[name] = getattr(self, name)
         # Nothing but ±a bounds a joint with v ≤ v_max/2 for which s ≥ v_max: there it may go at
         # 2^(-1/4) v_max, and the slope of that is no more than a / v_max.
@@ -140,8 +150,8 @@ class JointLimits:
         return limits
 
 
-def _braking_strength(model, effort_limits):
-    """Return the accelerations (nv,) that effort limits, less gravity, leave for braking."""
+def _strength_and_load(model, effort_limits):
+    """Return the accelerations (nv,) that effort limits leave for braking, and greatest loads."""
     chosen = model.q_index >= 0
     where = model.q_index[chosen]
     lower = np.where(np.isfinite(model.lower_position_limits), model.lower_position_limits, -np.pi)
@@ -157,7 +167,7 @@ def _braking_strength(model, effort_limits):
         inertias, loads = carried_by_joints(model.nodes, q, -GRAVITY)
         inertia[dofs] = np.maximum(inertia[dofs], inertias[moved])
         load[dofs] = np.maximum(load[dofs], abs(loads[moved]))
-    return BRAKING_SHARE * (effort_limits - load) / inertia
+    return BRAKING_SHARE * (effort_limits - load) / inertia, load
 
 
 def _accelerations(model, values, usual):

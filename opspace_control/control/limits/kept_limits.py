@@ -9,7 +9,7 @@ from opspace_control.dynamics.workspace import poisoned
 from opspace_control.errors import ControlError
 
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
-_OF_JOINTS = 'lower', 'upper', 'velocity', 'acceleration', 'slow', 'clear'
+_OF_JOINTS = 'lower', 'upper', 'velocity', 'acceleration', 'slow', 'clear', 'load'
 _OF_ALL = 'return_rate', 'approach_rate', 'kept'
 
 
@@ -71,7 +71,7 @@ class KeptLimits:
 
 def _room(nodes, dofs, rows):
     """Return the memory of the limits: planes for so many joints and rows."""
-    side = max(nodes.size, 2 * dofs, rows, LEADS)
+    side = max(nodes.size + 1, 3 * dofs, rows, LEADS)
     room = poisoned((PLANES, side, side))
     room[FEELING] = 0.0
     return room

@@ -2,35 +2,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a cycle is within the limits of the joints as it is: all that most cycles need."""
 
+import math
+
 from opspace_control.compiled import called
-from opspace_control.control.limits.active_limits import ROUNDING
-from opspace_control.control.limits.held_rows import EFFORT, MOTION
+from opspace_control.control.limits.choice import ROUNDING
+from opspace_control.control.limits.limit_law import EFFORT, KINDS, LOAD
+from opspace_control.control.limits.loads import growth_of
 from opspace_control.model.nodes import ACTIVE
 
 
 @called
-def forget_unfit(nodes, limits, both):
-    """Let go of joints that are not ours any more, or whose efforts are not; count afresh."""
+def forget_unfit(nodes, limits, efforts, loads):
+    """Let go of joints that are not ours any more, or whose efforts or loads are not; count afresh."""
     for k in range(limits.size):
         limit = limits[k]
-        limit.freed[MOTION] = limit.freed[EFFORT] = 0
-        if nodes[limit.node].status != ACTIVE:
-            limit.motion = limit.effort = 0
-        if not both:
-            limit.effort = 0
+        limit.growth = math.inf
+        for kind in range(KINDS):
+            limit.freed[kind] = 0
+            if (nodes[limit.node].status != ACTIVE or (kind == EFFORT and not efforts)
+                    or (kind == LOAD and not loads)):
+                limit.held[kind] = 0
 
 
 @called
-def within_limits(nodes, limits, a):
+def within_limits(nodes, limits, loads, a):
     """Return whether no joint is held, and none accelerates beyond its limits, (nv,)."""
     for k in range(limits.size):
         limit = limits[k]
         if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
             continue
-        if limit.motion != 0 or limit.effort != 0:
-            return False
+        for kind in range(KINDS):
+            if limit.held[kind] != 0:
+                return False
         slack = ROUNDING * limit.acceleration
         if not limit.least - slack <= a[k] <= limit.greatest + slack:
+            return False
+        if limit.growth < math.inf and (
+                growth_of(loads[k], a) > limit.growth + ROUNDING * limit.firmness):
             return False
     return True
 
@@ -39,7 +47,8 @@ def within_limits(nodes, limits, a):
 def let_go_of_joints(limits):
     """Hold no joint."""
     for k in range(limits.size):
-        limits[k].motion = limits[k].effort = 0
+        for kind in range(KINDS):
+            limits[k].held[kind] = 0
 
 
 @called
@@ -48,4 +57,4 @@ def note_efforts(nodes, limits, effort_limits, tau):
     for k in range(limits.size):
         if limits[k].q_index >= 0 and nodes[limits[k].node].status == ACTIVE and (
                 abs(tau[k]) > effort_limits[k] > 0.0):
-            limits[k].effort = 1 if tau[k] > 0.0 else -1
+            limits[k].held[EFFORT] = 1 if tau[k] > 0.0 else -1

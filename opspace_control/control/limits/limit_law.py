@@ -18,6 +18,9 @@ from opspace_control.model.nodes import ACTIVE
 # What may bound the acceleration of a joint.
 REASONS = 'acceleration', 'velocity', 'position'
 ACCELERATION, VELOCITY, POSITION = range(3)
+# What a joint may be held at: a limit of its motion, of its effort, of what it carries.
+KINDS = 3
+MOTION, EFFORT, LOAD = range(KINDS)
 
 # One degree of freedom, in the order of dof_names.
 LIMIT = np.dtype([
@@ -33,17 +36,38 @@ LIMIT = np.dtype([
     ('least', np.float64),          # acceleration that the limits allow at this cycle
     ('greatest', np.float64),
     ('reason', np.int64, (2,)),     # what bounds them: REASONS of the least, of the greatest
-    ('motion', np.int64),           # 1, -1: held at the greatest, least acceleration; 0: free
-    ('effort', np.int64),           # 1, -1: held at the greatest, least effort; 0: free
-    ('stands', np.bool_),           # at its end: directions near singularities do without it
-    ('led_off', np.bool_),          # away from there, since it is held
-    ('best', np.int64, (2,)),       # motion and effort of the best solution of this cycle so far
-    ('freed', np.int64, (2,)),      # how often it has been let go of in this cycle, by kind
-    ('row', np.int64, (2,)),        # memory of which joints are held by which rows
+    ('load', np.float64),           # the most weight that it may carry, N·m or N, inf for any
+    ('growth', np.float64),         # acceleration of its load that this allows at this cycle, and
+    ('firmness', np.float64),       # that with which it can be braked, N·m/s² or N/s²
+    ('laden', np.bool_),            # it carries nearly as much as it may
+    # By kind of limit, KINDS of them:
+    ('held', np.int64, (3,)),       # 1, -1: held at the upper one, at the lower one; 0: free
+    ('best', np.int64, (3,)),       # likewise, in the best solution of this cycle so far
+    ('freed', np.int64, (3,)),      # how often it has been let go of in this cycle
+    ('stands', np.int64, (3,)),     # 1: at its end: directions near singularities do without it
+    ('led_off', np.int64, (3,)),    # 1: away from there, since it is held
+    ('kept', np.float64, (3,)),     # force that keeps it at its end against what leads directions
+    ('row', np.int64, (3,)),        # memory of which joints are held by which rows
 ], align=True)
 
 # Beyond an end a joint comes back at this part of its greatest velocity, or slower.
 _RETURN = 0.1
+
+
+@inlined
+def held_by(limits, w):
+    """Return which dof a row of those that are held holds, and at a limit of which kind."""
+    row = limits[w // KINDS].row[w % KINDS]
+    return row // KINDS, row % KINDS
+
+
+@inlined
+def braking_speed(distance, a, k):
+    """Return how fast one may be at some distance, and the slope of that: s of `speed_towards`."""
+    if distance * k * k <= a:
+        return k * distance, k
+    s = math.sqrt(a * (2.0 * distance - a / (k * k)))
+    return s, a / s
 
 
 @inlined
@@ -55,14 +79,10 @@ def speed_towards(distance, limit, approach):
     beyond. ``v = (s⁻⁴ + v_max⁻⁴)^(−1/4)`` joins it to the limit of velocity from below, so that
     braking sets in smoothly and on v, too, ``|q̈| ≤ a``.
     """
-    a, k, fastest = limit.acceleration, approach, limit.velocity
+    fastest = limit.velocity
     if math.isinf(distance):
         return fastest, 0.0, VELOCITY
-    if distance * k * k <= a:
-        s, slope = k * distance, k
-    else:
-        s = math.sqrt(a * (2.0 * distance - a / (k * k)))
-        slope = a / s
+    s, slope = braking_speed(distance, limit.acceleration, approach)
     if s <= 0.0:
         back = _RETURN * fastest
         return (s, slope, POSITION) if s > -back else (-back, 0.0, POSITION)

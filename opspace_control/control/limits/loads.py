@@ -1,0 +1,139 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What joints carry: the effort that holds the weight beyond a joint, limited as a position is.
+
+A joint that has to spend all its effort on what it carries has none to brake with, and the limit of
+its effort is no wall before which anything could stop: beyond it the joint gives way. So its load
+g_k(q) has an end of its own, a little before that limit, to which it may grow at most so fast that
+it can stop there; a row ``∇g_k · q̈`` of the uppermost level holds it, as one holds a joint.
+"""
+
+import math
+
+from opspace_control.compiled import called, inlined
+from opspace_control.control.hierarchy.planes import CARRIED, LOADS
+from opspace_control.control.limits.limit_law import LOAD, braking_speed
+from opspace_control.model.nodes import ACTIVE
+
+# Of what a joint may carry; with less nothing has to be looked at.
+_LIGHT = 0.3
+# At its end it is when so much is left, in parts of the end.
+_NEAR = 0.02
+# Of what one joint alone could do to a load it is braked with so much: others move it, too.
+_SHARE = 0.5
+
+
+@inlined
+def lift(node, states, carried, gravity, moment):
+    """
+    Write how fast the moment of the weight beyond a node changes as its joint moves, N·m/rad.
+
+    ``t = (M S_v + S_ω × h) × g``, M and h being mass and first moment of all that the node carries.
+    """
+    S, m = states[node].S, carried[node, 0]
+    x = m * S[0] + S[4] * carried[node, 3] - S[5] * carried[node, 2]
+    y = m * S[1] + S[5] * carried[node, 1] - S[3] * carried[node, 3]
+    z = m * S[2] + S[3] * carried[node, 2] - S[4] * carried[node, 1]
+    moment[0] = y * gravity[2] - z * gravity[1]
+    moment[1] = z * gravity[0] - x * gravity[2]
+    moment[2] = x * gravity[1] - y * gravity[0]
+
+
+@inlined
+def load_of(node, states, carried, gravity):
+    """Return the effort that holds what a node carries, N·m or N: ``−S · [M g; h × g]``."""
+    S, total = states[node].S, 0.0
+    for r in range(3):
+        x, y = (r + 1) % 3, (r + 2) % 3
+        total -= carried[node, 0] * S[r] * gravity[r]
+        total -= S[3 + r] * (
+            carried[node, 1 + x] * gravity[y] - carried[node, 1 + y] * gravity[x])
+    return total
+
+
+@called
+def gather_weights(nodes, states, carried):
+    """Write mass and first moment about the root link's origin of all that each node carries."""
+    for i in range(nodes.size):
+        m = nodes[i].mass
+        carried[i, 0] = m
+        for r in range(3):
+            carried[i, 1 + r] = m * states[i].c[r]
+    for i in range(nodes.size - 1, -1, -1):
+        parent = nodes[i].parent
+        if parent >= 0:
+            for r in range(4):
+                carried[parent, r] += carried[i, r]
+
+
+@called
+def spread_load(nodes, states, node, side, carried, gravity, moment, row):
+    """
+    Write how fast the size of a load changes as each joint moves, (nv,), side being its sign.
+
+    ``∂g_k/∂q_j`` is minus the axis of the nearer of the two joints times the moment that the other
+    one lifts (g is the gradient of a potential), zero on another branch.
+    """
+    row[:] = 0.0
+    j = node
+    while j < nodes.size and (j == node or nodes[j].parent >= node):
+        if nodes[j].status == ACTIVE:
+            lift(j, states, carried, gravity, moment)
+            for r in range(3):
+                row[nodes[j].v_index] -= side * states[node].S[3 + r] * moment[r]
+        j += 1
+    lift(node, states, carried, gravity, moment)
+    j = nodes[node].parent
+    while j >= 0:
+        if nodes[j].status == ACTIVE:
+            for r in range(3):
+                row[nodes[j].v_index] -= side * states[j].S[3 + r] * moment[r]
+        j = nodes[j].parent
+
+
+@called
+def bound_loads(cycle, nodes, states, limits, v, room):
+    """
+    Write what is left to the loads of joints: ``∇g_k · q̈ ≤ growth``, these rows in `LOADS`.
+
+    The law of `bound_acceleration`, what it brakes with being half of what the joint that moves the
+    load most could do. Curvature, ``q̇ᵀ ∇²g_k q̇``, is left out: it is small beside the return rate.
+    """
+    carried, gravity = room[CARRIED], cycle.gravity
+    gather_weights(nodes, states, carried)
+    moment = room[CARRIED, nodes.size]
+    wider = 1.0 / (cycle.kept * cycle.kept) - 1.0
+    for k in range(limits.size):
+        limit = limits[k]
+        if math.isinf(limit.load):
+            continue
+        node, row = limit.node, room[LOADS, k]
+        load = load_of(node, states, carried, gravity)
+        if abs(load) < _LIGHT * limit.load:
+            limit.held[LOAD] = 0
+            continue
+        side = math.copysign(1.0, load)
+        spread_load(nodes, states, node, side, carried, gravity, moment, row[:v.size])
+        rate = strongest = 0.0
+        for j in range(limits.size):
+            rate += row[j] * v[j]
+            strongest = max(strongest, abs(row[j]) * limits[j].acceleration)
+        if strongest <= 0.0:
+            limit.held[LOAD] = 0
+            continue
+        limit.firmness = _SHARE * strongest
+        limit.laden = limit.load - side * load <= _NEAR * limit.load
+        up, slope = braking_speed(limit.load - side * load, limit.firmness, cycle.approach_rate)
+        if up < 0.0:  # beyond it nothing has to get less: the robot may have begun there
+            up = slope = 0.0
+        limit.growth = cycle.return_rate * (up - rate) - slope * rate + wider * limit.firmness
+
+
+@inlined
+def growth_of(row, a):
+    """Return how much faster a load grows by accelerations (nv,)."""
+    total = 0.0
+    for j in range(a.size):
+        total += row[j] * a[j]
+    return total
