@@ -71,7 +71,8 @@ class LockStep:
         self.robot.set_status(passive=passive_joints)
         self._body = body
         if keep_limits:
-            options['limits'] = JointLimits(self.model)
+            options['limits'] = JointLimits(
+                self.model, effort_limits=options.get('effort_limits'))
         self.controller = OperationalSpaceController(self.model, tasks, posture, **options)
         self.state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
         self._see()

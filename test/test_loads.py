@@ -1,0 +1,104 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints never carry more than they can hold: the rows of it, and arms sent too far out."""
+
+import numpy as np
+import pytest
+from lockstep import LockStep
+from robots import TALOS, robot_file
+
+from opspace_control import (
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.control.hierarchy.planes import LOADS
+from opspace_control.share import share_directory
+
+ARM = share_directory() / 'urdf' / 'planar_2r.urdf'
+
+
+@pytest.mark.parametrize(('name', 'frame', 'braked'), [
+    (TALOS, 'gripper_left_base_link', 'torso_1_joint'),
+    ('panda.urdf', 'panda_link8', 'panda_finger_joint1'),
+    ('tiago_no_hand.urdf', 'arm_tool_link', 'head_1_joint')], ids=['Talos', 'Panda', 'TIAGo'])
+def test_rows_are_how_loads_change(name, frame, braked):
+    """Trees, sliding joints, brakes: against finite differences of g."""
+    model = RobotModel.from_urdf_file(robot_file(name), locked_joints=[braked])
+    limits = JointLimits(model)
+    limits.load = 1e-6 * model.effort_limits
+    controller = OperationalSpaceController(model, PoseTask(frame), limits=limits)
+    rng, seen = np.random.default_rng(0), 0
+    for _ in range(4):
+        q = model.neutral()
+        q[model.q_index] += rng.uniform(-0.5, 0.5, model.nv)
+        v = np.where(model.locked, 0.0, rng.uniform(-0.1, 0.1, model.nv))
+        controller.compute_torque(RobotState(model, q, v))
+        gravity, change = model.gravity(RobotState(model, q, v)), np.zeros((model.nv, model.nv))
+        for j in np.flatnonzero(~model.locked):
+            step = np.zeros(model.nq)
+            step[model.q_index[j]] = 1e-6
+            there, back = (model.gravity(RobotState(model, q + way * step, v)) for way in (1, -1))
+            change[:, j] = (there - back) / 2e-6
+        for k in np.flatnonzero(np.isfinite(controller._kept.records['growth'])):
+            row = controller._kept.room[LOADS, k, :model.nv] * np.sign(gravity[k])
+            np.testing.assert_allclose(row, change[k], atol=1e-6)
+            seen += 1
+    assert seen > 10
+
+
+def reach(start, goal, *, strength, seconds=6.0):
+    """Send a weak arm of two links to a place; return the scene, the course and its loads."""
+    task = PoseTask('hand', axes='x z', max_linear_velocity=0.8)
+    model = RobotModel.from_urdf_file(ARM)
+    efforts = strength * np.array([1.0, 10.0])  # N·m
+    scene = LockStep(ARM, [task], PostureTask(kp=0.0, kd=4.0),
+                     start=dict(zip(model.dof_names, start, strict=True)),
+                     world={'joint_friction': False}, effort_limits=efforts, keep_limits=True)
+    pose = task.pose
+    pose[[0, 2]] = goal
+    task.set_target(pose)
+    course = scene.run(seconds)
+    loads = np.array([abs(model.gravity(RobotState(model, q, np.zeros(2)))[0])
+                      for q in course.positions[::10]])
+    return scene, course, loads / efforts[0]
+
+
+def test_an_arm_stretches_out_no_further_than_it_can_hold():
+    """Nor does it fall: its load comes to rest at its end as a joint does at its own."""
+    model = RobotModel.from_urdf_file(ARM)
+    most = max(abs(model.gravity(RobotState(model, np.array([a, 0.0]), np.zeros(2)))[0])
+               for a in np.linspace(-3.0, 3.0, 61))
+    scene, course, loads = reach((1.2, -2.2), (1.5, 0.0), strength=0.7 * most)
+    assert loads.max() < 0.953
+    assert loads[-1] > 0.94
+    assert abs(course.velocities[-200:]).max() < 5e-3
+    assert scene.controller.limited_joints == 0
+    assert [held.limit for held in scene.controller.held_joints] == ['load']
+    # As far out as that weight lets it: a strong arm gets further.
+    _, strong, _ = reach((1.2, -2.2), (1.5, 0.0), strength=2.0 * most)
+    assert strong.paths[-1, 0, 0] > course.paths[-1, 0, 0] + 0.1
+
+
+def test_what_carries_too_much_from_the_beginning_is_not_moved():
+    """The URDF may know less of a drive than whoever put the robot there."""
+    model = RobotModel.from_urdf_file(ARM)
+    load = abs(model.gravity(RobotState(model, np.array([0.3, 0.2]), np.zeros(2)))[0])
+    task = PoseTask('hand', axes='x z')
+    efforts = np.array([1.01 * load, 1e3])
+    scene = LockStep(ARM, [task], start=dict(zip(model.dof_names, (0.3, 0.2), strict=True)),
+                     world={'joint_friction': False}, effort_limits=efforts, keep_limits=True)
+    assert scene.controller.limits.load[0] < load
+    course = scene.run(0.5)
+    assert abs(course.velocities).max() < 1e-6
+
+
+def test_loads_are_not_watched_where_they_are_light():
+    limits = JointLimits(RobotModel.from_urdf_file(robot_file('ur5_robot.urdf')))
+    assert np.isinf(limits.load).sum() >= 4
+    limits = JointLimits(RobotModel.from_urdf_file(robot_file(TALOS)))
+    assert {name for name, load in zip(limits.model.dof_names, limits.load, strict=True)
+            if np.isfinite(load)} >= {'torso_2_joint', 'arm_left_2_joint', 'arm_right_2_joint'}
