@@ -89,7 +89,7 @@ def test_efforts_at_their_limits_leave_the_tasks_to_other_joints(name, goals, ar
     limits, free = case.controller._arguments[-3], np.where(case.active, case.tau, 0.0)
     strongest = [int(k) for k in np.argsort(-abs(free))[:3]]
     for chosen in (*([k] for k in strongest), strongest[:2]):
-        case.bounds['effort'] = 0
+        case.bounds['held'] = 0
         limits[:] = np.inf
         limits[chosen] = 0.7 * abs(free[chosen])
         case.efforts = dict(zip(chosen, 0.7 * free[chosen], strict=True))

@@ -16,7 +16,6 @@ from opspace_control.control.hierarchy.planes import (
     COUPLING,
     FEELING,
     FELT,
-    LOADS,
     NUMBERS,
     OWN_MOBILITY,
     TORQUES,
@@ -46,7 +45,6 @@ from opspace_control.control.hierarchy.stack import (
 )
 from opspace_control.control.limits.choice import (
     INSISTENCE,
-    ROUNDING,
     furthest_beyond,
     let_go_of,
     recall,
@@ -212,12 +210,11 @@ def resolve_within_limits(
             find_pulls(exactly, count, room, pull, held, column)
             if let_go_of(limits, effort_limits, room, count, a, tau):
                 continue
-        if cycle.solutions == SOLUTIONS or not take_hold(
-                nodes, limits, effort_limits, both, room, a, tau):
-            if beyond <= nearest + ROUNDING:
-                return
+        done = cycle.solutions == SOLUTIONS
+        if done and beyond > nearest:
             recall(limits)
-            done = True
+        elif done or not take_hold(nodes, limits, effort_limits, both, room, a, tau):
+            return
 
 
 @rare

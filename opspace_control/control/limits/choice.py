@@ -109,7 +109,11 @@ def take_hold(nodes, limits, effort_limits, both, room, a, tau):
 
 @rare
 def furthest_beyond(nodes, limits, effort_limits, both, room, a, tau):
-    """Return how far a joint is beyond any limit, held or not, in parts of what it can."""
+    """
+    Return how far a joint is beyond any limit, held or not, in parts of what it can.
+
+    Efforts count for more: what is cut in the end is no solution any more.
+    """
     worst = 0.0
     for k in range(limits.size):
         limit = limits[k]
@@ -117,9 +121,9 @@ def furthest_beyond(nodes, limits, effort_limits, both, room, a, tau):
             continue
         for kind in range(KINDS):
             if has_limit(limit, kind, both, effort_limits[k]):
-                worst = max(worst, -left_to(
-                    limit, kind, nearer_side(limit, kind, a, tau, k), effort_limits[k],
-                    room[LOADS, k], a, tau, k))
+                beyond = -left_to(limit, kind, nearer_side(limit, kind, a, tau, k),
+                                  effort_limits[k], room[LOADS, k], a, tau, k)
+                worst = max(worst, INSISTENCE * beyond if kind == EFFORT else beyond)
     return worst
 
 

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits on the joint forces: always the last operation, after gravity and everything else."""
 
+import math
+
 from opspace_control.compiled import inlined
 from opspace_control.model.nodes import ACTIVE
+
+_ROUNDING = 1e-9  # of a limit
 
 
 @inlined
@@ -11,7 +15,8 @@ def limit_efforts(nodes, effort_limits, tau):
     """
     Cut ``tau`` at the effort limits, zero it where it is not ours; return how many were cut.
 
-    NaN is left as it is: it must stay visible to whoever sends the command.
+    What is beyond its limit by rounding alone, being held there, does not count. NaN is left as it
+    is: it must stay visible to whoever sends the command.
     """
     cut = 0
     for i in range(nodes.size):
@@ -20,10 +25,8 @@ def limit_efforts(nodes, effort_limits, tau):
             continue
         if nodes[i].status != ACTIVE:
             tau[k] = 0.0
-        elif tau[k] > effort_limits[k]:
-            tau[k] = effort_limits[k]
-            cut += 1
-        elif tau[k] < -effort_limits[k]:
-            tau[k] = -effort_limits[k]
-            cut += 1
+        elif abs(tau[k]) > effort_limits[k]:
+            if abs(tau[k]) > (1.0 + _ROUNDING) * effort_limits[k]:
+                cut += 1
+            tau[k] = math.copysign(effort_limits[k], tau[k])
     return cut

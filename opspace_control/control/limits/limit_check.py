@@ -13,7 +13,7 @@ from opspace_control.model.nodes import ACTIVE
 
 @called
 def forget_unfit(nodes, limits, efforts, loads):
-    """Let go of joints that are not ours any more, or whose efforts or loads are not; count afresh."""
+    """Let go of joints that are not ours any more, or whose limits do not count; count anew."""
     for k in range(limits.size):
         limit = limits[k]
         limit.growth = math.inf
