@@ -45,9 +45,9 @@ from opspace_control.control.hierarchy.stack import (
 )
 from opspace_control.control.limits.choice import (
     INSISTENCE,
+    exchange,
     furthest_beyond,
     let_go_of,
-    recall,
     remember,
     take_hold,
 )
@@ -56,6 +56,7 @@ from opspace_control.control.limits.held_rows import (
     COLUMN,
     HOLDING,
     WISH,
+    WORK,
     decompose_rows,
     hold_joints,
     leave_to_constraints,
@@ -201,8 +202,10 @@ def resolve_within_limits(
         insist(constrained, levels, rows, squares, coupling, held, pull)
         cycle.solutions, cycle.held = solution + 1, count
         if done:
+            exchange(limits)  # the next cycle goes on from where the search has got to
             return
-        beyond = furthest_beyond(nodes, limits, effort_limits, both, room, a, tau)
+        beyond = furthest_beyond(nodes, states, limits, effort_limits, both, room, a, tau,
+                                 joint_force, vectors[WORK, :dofs])
         if beyond < nearest:
             nearest = beyond
             remember(limits)
@@ -212,7 +215,7 @@ def resolve_within_limits(
                 continue
         done = cycle.solutions == SOLUTIONS
         if done and beyond > nearest:
-            recall(limits)
+            exchange(limits)
         elif done or not take_hold(nodes, limits, effort_limits, both, room, a, tau):
             return
 

@@ -4,8 +4,9 @@
 
 import math
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.planes import LOADS, NUMBERS
+from opspace_control.control.hierarchy.pushes import answer_pushes
 from opspace_control.control.limits.held_rows import COLUMN, MEASURE, MOBILITY
 from opspace_control.control.limits.limit_law import EFFORT, KINDS, LOAD, MOTION, held_by
 from opspace_control.control.limits.loads import growth_of
@@ -108,22 +109,28 @@ def take_hold(nodes, limits, effort_limits, both, room, a, tau):
 
 
 @rare
-def furthest_beyond(nodes, limits, effort_limits, both, room, a, tau):
+def furthest_beyond(nodes, states, limits, effort_limits, both, room, a, tau, joint_force, cut):
     """
-    Return how far a joint is beyond any limit, held or not, in parts of what it can.
+    Return how far a joint goes beyond a limit of its motion or load, in parts of what it can.
 
-    Efforts count for more: what is cut in the end is no solution any more.
+    Where efforts are beyond their limits, as they will be cut: ``cut`` (nv,) receives how joints
+    accelerate then. ``joint_force`` (nv,) is scratch; nothing may be exerted at links.
     """
+    for k in range(a.size):
+        joint_force[k] = 0.0
+        if both and effort_limits[k] > 0.0 and nodes[limits[k].node].status == ACTIVE:
+            joint_force[k] = min(max(tau[k], -effort_limits[k]), effort_limits[k]) - tau[k]
+    answer_pushes(nodes, states, joint_force, a, cut)
     worst = 0.0
     for k in range(limits.size):
         limit = limits[k]
         if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
             continue
-        for kind in range(KINDS):
+        for kind in (MOTION, LOAD):
             if has_limit(limit, kind, both, effort_limits[k]):
-                beyond = -left_to(limit, kind, nearer_side(limit, kind, a, tau, k),
-                                  effort_limits[k], room[LOADS, k], a, tau, k)
-                worst = max(worst, INSISTENCE * beyond if kind == EFFORT else beyond)
+                worst = max(worst, -left_to(
+                    limit, kind, nearer_side(limit, kind, cut, tau, k), effort_limits[k],
+                    room[LOADS, k], cut, tau, k))
     return worst
 
 
@@ -135,9 +142,11 @@ def remember(limits):
             limits[k].best[kind] = limits[k].held[kind]
 
 
-@inlined
-def recall(limits):
-    """Hold the joints that were kept in mind."""
+@called
+def exchange(limits):
+    """Hold the joints that were kept in mind, and keep those in mind that are held."""
     for k in range(limits.size):
         for kind in range(KINDS):
-            limits[k].held[kind] = limits[k].best[kind]
+            limit = limits[k]
+            held = limit.held[kind]
+            limit.held[kind], limit.best[kind] = limit.best[kind], held
