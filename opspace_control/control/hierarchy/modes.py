@@ -20,7 +20,6 @@ from opspace_control.control.hierarchy.giving_way import (
 )
 from opspace_control.control.hierarchy.planes import AGAINST, COUPLING, TORQUES
 from opspace_control.control.hierarchy.pushes import answer_pushes, bear_pushes, push_links
-from opspace_control.control.limits.limit_law import held_by
 from opspace_control.dynamics.center_of_mass import move_center
 from opspace_control.dynamics.kinematics import (
     move_in_other,
@@ -97,14 +96,12 @@ def hold_against(room, w, push):
 @rare
 def keep_at_ends(robot, push):
     """Write the joint forces that keep joints at their ends against forces of the stack."""
-    cycle, keeper, limits, room = robot[0], robot[1][KEEPER], robot[7], robot[12]
+    cycle, keeper, room = robot[0], robot[1][KEEPER], robot[12]
     dofs = robot[8].size
     for k in range(dofs):
         keeper[k] = 0.0
     for w in range(cycle.ends):
         t = hold_against(room, w, push)
-        end, kind = held_by(limits, w)
-        limits[end].kept[kind] = t
         for k in range(dofs):
             keeper[k] += t * room[TORQUES, w, k]
 

@@ -9,7 +9,7 @@ those of what is left of Λ⁻¹, and the motion w that they are led by leaves t
 """
 
 from opspace_control.compiled import called, rare
-from opspace_control.control.hierarchy.modes import LEADER, forget_leads, keep_at_ends
+from opspace_control.control.hierarchy.modes import LEADER, forget_leads, hold_against
 from opspace_control.control.hierarchy.planes import (
     COUPLING,
     FEELING,
@@ -63,6 +63,14 @@ def find_ends(limits, leads, v):
 
 
 @called
+def weigh_ends(count, limits, room, leader):
+    """Write the forces that keep joints at their ends against what leads directions, (k,)."""
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        limits[k].kept[kind] = hold_against(room, w, leader)
+
+
+@called
 def leave_ends(limits, led):
     """Let joints at their ends that are led away from there take part; return whether any does."""
     found = False
@@ -101,7 +109,7 @@ def lead_between_ends(
         resolve_held(cycle, constrained, levels, cycle.ends, room, rows, squares, orders,
                      Lambda_inverse, robot)
         if cycle.led:
-            keep_at_ends(robot, leads[LEADER, :size])
+            weigh_ends(cycle.ends, limits, room, leads[LEADER, :size])
         if not leave_ends(limits, cycle.led):
             return
 
