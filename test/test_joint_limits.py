@@ -374,6 +374,23 @@ def test_a_joint_that_takes_turns_between_its_limits_is_held_at_both():
     assert both > 0
 
 
+def test_without_limits_of_acceleration_those_of_velocity_hold(arm):
+    limits = JointLimits(arm, acceleration=np.inf)
+    task = PoseTask(HAND, kp=KP, kd=KD)
+    controller = OperationalSpaceController(arm, task, limits=limits, effort_limits=1e6)
+    v = np.zeros(arm.nv)
+    v[1] = 1.01 * limits.velocity[1]
+    state = RobotState(arm, np.array(BENT), v)
+    pose = arm.forward_kinematics(state, HAND)[HAND]
+    pose[:3, 3] += arm.jacobian(state, HAND)[:3] @ v  # faster still
+    task.set_target(pose)
+    controller.compute_torque(state)
+    tau = controller.compute_torque(state)
+    a = np.linalg.solve(arm.mass_matrix(state), tau - arm.bias_force(state) - arm.gravity(state))
+    assert a[1] < 0.0
+    assert ('joint_2', 'velocity') in {held[:2] for held in controller.held_joints}
+
+
 def test_a_joint_beyond_its_limit_comes_back_slowly(bench):
     """Put beyond an end, a joint is brought back at a tenth of its speed."""
     model = bench.model

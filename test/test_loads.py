@@ -83,22 +83,51 @@ def test_an_arm_stretches_out_no_further_than_it_can_hold():
     assert strong.paths[-1, 0, 0] > course.paths[-1, 0, 0] + 0.1
 
 
-def test_what_carries_too_much_from_the_beginning_is_not_moved():
+def test_what_carries_too_much_from_the_beginning_is_not_moved_and_carries_no_more():
     """The URDF may know less of a drive than whoever put the robot there."""
-    model = RobotModel.from_urdf_file(ARM)
-    load = abs(model.gravity(RobotState(model, np.array([0.3, 0.2]), np.zeros(2)))[0])
-    task = PoseTask('hand', axes='x z')
-    efforts = np.array([1.01 * load, 1e3])
-    scene = LockStep(ARM, [task], start=dict(zip(model.dof_names, (0.3, 0.2), strict=True)),
+    model, start = RobotModel.from_urdf_file(ARM), np.array([0.3, 1.2])
+
+    def load(q):
+        return abs(model.gravity(RobotState(model, q, np.zeros(2)))[0])
+
+    task = PoseTask('hand', axes='x z', max_linear_velocity=0.3)
+    efforts = np.array([1.02 * load(start), 1e3])
+    scene = LockStep(ARM, [task], start=dict(zip(model.dof_names, start, strict=True)),
                      world={'joint_friction': False}, effort_limits=efforts, keep_limits=True)
-    assert scene.controller.limits.load[0] < load
+    assert scene.controller.limits.load[0] < load(start)
     course = scene.run(0.5)
     assert abs(course.velocities).max() < 1e-6
+    goal = task.pose
+    goal[0] += 0.3  # outwards, where it would carry more
+    assert load(np.array([0.3, 0.6])) > 1.02 * load(start)
+    task.set_target(goal)
+    course = scene.run(2.0)
+    assert max(load(q) for q in course.positions[::10]) < 1.003 * load(start)
 
 
-def test_loads_are_not_watched_where_they_are_light():
-    limits = JointLimits(RobotModel.from_urdf_file(robot_file('ur5_robot.urdf')))
-    assert np.isinf(limits.load).sum() >= 4
-    limits = JointLimits(RobotModel.from_urdf_file(robot_file(TALOS)))
-    assert {name for name, load in zip(limits.model.dof_names, limits.load, strict=True)
-            if np.isfinite(load)} >= {'torso_2_joint', 'arm_left_2_joint', 'arm_right_2_joint'}
+def test_loads_come_and_go_with_their_limits():
+    """What was held by one is let go of; and what the hardware compensates is no load."""
+    model = RobotModel.from_urdf_file(ARM)
+    limits = JointLimits(model, effort_limits=np.array([12.0, 50.0]))
+    task = PoseTask('hand', axes='x z')
+    controller = OperationalSpaceController(model, task, limits=limits, effort_limits=1e3)
+    q = np.array([0.0, 0.0])
+    weight = abs(model.gravity(RobotState(model, q, np.zeros(2)))[0])
+    limits.load[0] = 0.999 * weight
+    controller.limits = limits
+    state = RobotState(model, np.array([0.3, -0.6]), np.zeros(2))
+    pose = model.forward_kinematics(state, 'hand')['hand']
+    task.set_target(pose)
+    controller.compute_torque(state)
+    state.update(np.array([0.05, -0.1]), np.array([-2.0, 4.0]))
+    controller.compute_torque(state)
+    assert 'load' in {held.limit for held in controller.held_joints}
+    free = JointLimits(model, effort_limits=np.inf)
+    assert np.isinf(free.load).all()
+    controller.limits = free
+    assert np.isfinite(controller.compute_torque(state)).all()
+    assert 'load' not in {held.limit for held in controller.held_joints}
+    controller.limits = limits
+    controller.gravity_compensation = False
+    assert np.isfinite(controller.compute_torque(state)).all()
+    assert 'load' not in {held.limit for held in controller.held_joints}

@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.hierarchy.stack import ASKED, MISSED
+from opspace_control.control.limits.active_limits import SOLUTIONS
 from opspace_control.control.limits.limit_law import EFFORT, MOTION, REASONS
 
 # Accelerations so small are rounding, m/s² or rad/s².
@@ -106,8 +107,10 @@ class ControllerState:
         held = []
         if self._kept and self._cycle['solutions'][0] > 0:
             names, limits = self.model.dof_names, self._kept.records
-            for k, kind in np.argwhere(limits['held']):
-                side = int(limits['held'][k, kind])
+            # A search without an end took the best solution, and goes on from where it got to.
+            which = limits['best' if self.limit_solutions > SOLUTIONS else 'held']
+            for k, kind in np.argwhere(which):
+                side = int(which[k, kind])
                 why = (REASONS[limits['reason'][k, int(side > 0)]] if kind == MOTION
                        else 'effort' if kind == EFFORT else 'load')
                 held.append(HeldJoint(names[k], why, side))

@@ -88,8 +88,7 @@ def take_hold(nodes, limits, effort_limits, both, room, a, tau):
         if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
             continue
         for kind in range(KINDS):
-            if (limit.held[kind] != 0 or limit.freed[kind] > _OFTEN
-                    or not has_limit(limit, kind, both, effort_limits[k])):
+            if limit.held[kind] != 0 or not has_limit(limit, kind, both, effort_limits[k]):
                 continue
             beyond = -left_to(limit, kind, nearer_side(limit, kind, a, tau, k), effort_limits[k],
                               room[LOADS, k], a, tau, k)
@@ -118,7 +117,7 @@ def furthest_beyond(nodes, states, limits, effort_limits, both, room, a, tau, jo
     """
     for k in range(a.size):
         joint_force[k] = 0.0
-        if both and effort_limits[k] > 0.0 and nodes[limits[k].node].status == ACTIVE:
+        if both and nodes[limits[k].node].status == ACTIVE:
             joint_force[k] = min(max(tau[k], -effort_limits[k]), effort_limits[k]) - tau[k]
     answer_pushes(nodes, states, joint_force, a, cut)
     worst = 0.0

@@ -19,12 +19,12 @@ LONGEST_STOP = 1.0
 # Of the effort that gravity leaves a joint, this part is for braking; the rest is for what other
 # joints do to it.
 BRAKING_SHARE = 0.4
-# A joint carries at most so much of its effort limit, and nothing is watched where it does not
-# carry the other part of it in any of the postures.
+# A joint carries at most so much of its effort limit.
 LOAD_SHARE = 0.95
-_LADEN = 0.6
 # Postures in which that is found out.
 _POSTURES = 64
+# As good as no limit, rad/s² or m/s²: what limits are compared with has to be a number.
+_HARDEST = 1e6
 # For a joint without a limit of velocity, rad/s or m/s.
 _ORDINARY_SPEED = 2.0
 # What `JointLimits.changed` takes.
@@ -70,8 +70,7 @@ class JointLimits:
     velocity, acceleration : (nv,) arrays
         rad/s and rad/s², or m/s and m/s².
     load : (nv,) array
-        The most weight that joints carry, N·m or N: 95 % of their effort limits; inf where it never
-        gets near that.
+        The most weight that joints carry, N·m or N: 95 % of their effort limits, inf for any.
     weak : tuple of str
         Joints too weak to hold themselves against gravity in every posture, with some to spare for
         braking: limits of their motion may not hold.
@@ -88,9 +87,8 @@ class JointLimits:
                  kept=True):
         self.model = model
         effort_limits = read_effort_limits(model, effort_limits)
-        self._strength, load = _strength_and_load(model, effort_limits)
-        loaded = (effort_limits > 0.0) & (load > _LADEN * effort_limits)
-        self.load = np.where(loaded, LOAD_SHARE * effort_limits, np.inf)
+        self._strength = _braking_strength(model, effort_limits)
+        self.load = np.where(effort_limits > 0.0, LOAD_SHARE * effort_limits, np.inf)
         self._given = acceleration
         self._set(position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept)
 
@@ -135,8 +133,9 @@ class JointLimits:
         limits['node'][nodes['v_index'][nodes['v_index'] >= 0]] = np.flatnonzero(
             nodes['v_index'] >= 0)
         limits['q_index'] = self.model.q_index
-        for name in ('lower', 'upper', 'velocity', 'acceleration', 'load'):
+        for name in ('lower', 'upper', 'velocity', 'load'):
             limits[name] = getattr(self, name)
+        limits['acceleration'] = np.minimum(self.acceleration, _HARDEST)
         # Nothing but ±a bounds a joint with v ≤ v_max/2 for which s ≥ v_max: there it may go at
         # 2^(-1/4) v_max, and the slope of that is no more than a / v_max.
         a, fastest = self.acceleration, np.where(
@@ -150,8 +149,8 @@ class JointLimits:
         return limits
 
 
-def _strength_and_load(model, effort_limits):
-    """Return the accelerations (nv,) that effort limits leave for braking, and greatest loads."""
+def _braking_strength(model, effort_limits):
+    """Return the accelerations (nv,) that effort limits, less gravity, leave for braking."""
     chosen = model.q_index >= 0
     where = model.q_index[chosen]
     lower = np.where(np.isfinite(model.lower_position_limits), model.lower_position_limits, -np.pi)
@@ -167,7 +166,7 @@ def _strength_and_load(model, effort_limits):
         inertias, loads = carried_by_joints(model.nodes, q, -GRAVITY)
         inertia[dofs] = np.maximum(inertia[dofs], inertias[moved])
         load[dofs] = np.maximum(load[dofs], abs(loads[moved]))
-    return BRAKING_SHARE * (effort_limits - load) / inertia, load
+    return BRAKING_SHARE * (effort_limits - load) / inertia
 
 
 def _accelerations(model, values, usual):

@@ -18,6 +18,8 @@ from opspace_control.model.nodes import ACTIVE
 
 # Of what a joint may carry; with less nothing has to be looked at.
 _LIGHT = 0.3
+# What moves a load no faster than this moves it by rounding alone, 1/s².
+_NOTHING = 1e-6
 # At its end it is when so much is left, in parts of the end.
 _NEAR = 0.02
 # Of what one joint alone could do to a load it is braked with so much: others move it, too.
@@ -101,13 +103,16 @@ def bound_loads(cycle, nodes, states, limits, v, room):
     load most could do. Curvature, ``q̇ᵀ ∇²g_k q̇``, is left out: it is small beside the return rate.
     """
     carried, gravity = room[CARRIED], cycle.gravity
-    gather_weights(nodes, states, carried)
-    moment = room[CARRIED, nodes.size]
+    moment, gathered = room[CARRIED, nodes.size], False
     wider = 1.0 / (cycle.kept * cycle.kept) - 1.0
     for k in range(limits.size):
         limit = limits[k]
-        if math.isinf(limit.load):
+        if math.isinf(limit.load) or nodes[limit.node].status != ACTIVE:
+            limit.held[LOAD] = 0
             continue
+        if not gathered:
+            gather_weights(nodes, states, carried)
+            gathered = True
         node, row = limit.node, room[LOADS, k]
         load = load_of(node, states, carried, gravity)
         if abs(load) < _LIGHT * limit.load:
@@ -117,9 +122,10 @@ def bound_loads(cycle, nodes, states, limits, v, room):
         spread_load(nodes, states, node, side, carried, gravity, moment, row[:v.size])
         rate = strongest = 0.0
         for j in range(limits.size):
-            rate += row[j] * v[j]
-            strongest = max(strongest, abs(row[j]) * limits[j].acceleration)
-        if strongest <= 0.0:
+            if row[j] != 0.0:
+                rate += row[j] * v[j]
+                strongest = max(strongest, abs(row[j]) * limits[j].acceleration)
+        if strongest <= _NOTHING * limit.load:
             limit.held[LOAD] = 0
             continue
         limit.firmness = _SHARE * strongest
