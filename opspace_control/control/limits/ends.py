@@ -3,9 +3,10 @@
 """
 Singularities that joints at their ends make.
 
-A joint at an end of its way moves nothing: an arm that is stretched out is singular even if the
-torso, were it not bent all the way, could carry it further. So directions near singularities are
-those of what is left of Λ⁻¹, and the motion w that they are led by leaves these joints at rest.
+A joint at an end of its way, or of what it may carry, moves nothing: an arm that is stretched out
+is singular even if the torso, were it not bent all the way, could carry it further. So directions
+near singularities are those of what is left of Λ⁻¹, and the motion w that they are led by leaves
+these joints at rest.
 """
 
 from opspace_control.compiled import called, rare
