@@ -19,10 +19,10 @@ LONGEST_STOP = 1.0
 # Of the effort that gravity leaves a joint, this part is for braking; the rest is for what other
 # joints do to it.
 BRAKING_SHARE = 0.4
-# A joint carries at most so much of its effort limit.
-LOAD_SHARE = 0.95
 # Postures in which that is found out.
 _POSTURES = 64
+# A joint carries at most so much of its effort limit.
+_LOAD_SHARE = 0.95
 # As good as no limit, rad/s² or m/s²: what limits are compared with has to be a number.
 _HARDEST = 1e6
 # For a joint without a limit of velocity, rad/s or m/s.
@@ -88,7 +88,7 @@ class JointLimits:
         self.model = model
         effort_limits = read_effort_limits(model, effort_limits)
         self._strength = _braking_strength(model, effort_limits)
-        self.load = np.where(effort_limits > 0.0, LOAD_SHARE * effort_limits, np.inf)
+        self.load = np.where(effort_limits > 0.0, _LOAD_SHARE * effort_limits, np.inf)
         self._given = acceleration
         self._set(position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept)
 

@@ -41,13 +41,13 @@ LIMIT = np.dtype([
     ('firmness', np.float64),       # that with which it can be braked, N·m/s² or N/s²
     ('laden', np.bool_),            # it carries nearly as much as it may
     # By kind of limit, KINDS of them:
-    ('held', np.int64, (3,)),       # 1, -1: held at the upper one, at the lower one; 0: free
-    ('best', np.int64, (3,)),       # likewise, in the best solution of this cycle so far
-    ('freed', np.int64, (3,)),      # how often it has been let go of in this cycle
-    ('stands', np.int64, (3,)),     # 1: at its end: directions near singularities do without it
-    ('led_off', np.int64, (3,)),    # 1: away from there, since it is held
-    ('kept', np.float64, (3,)),     # force that keeps it at its end against what leads directions
-    ('row', np.int64, (3,)),        # memory of which joints are held by which rows
+    ('held', np.int64, (KINDS,)),  # 1, -1: held at the upper one, at the lower one; 0: free
+    ('best', np.int64, (KINDS,)),  # likewise, in the best solution of this cycle so far
+    ('freed', np.int64, (KINDS,)),  # how often it has been let go of in this cycle
+    ('stands', np.int64, (KINDS,)),  # 1: at its end: directions near singularities do without it
+    ('led_off', np.int64, (KINDS,)),  # 1: away from there, since it is held
+    ('kept', np.float64, (KINDS,)),  # force that keeps it there against what leads directions
+    ('row', np.int64, (KINDS,)),  # memory of which joints are held by which rows
 ], align=True)
 
 # Beyond an end a joint comes back at this part of its greatest velocity, or slower.
