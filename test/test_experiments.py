@@ -43,15 +43,19 @@ def run(asked, delay=0, met=True, look=None):
     scene.run(scene.robot.timestep)
     plan = asked.plan(np.array([task.pose for task in tasks]))
     failing = (asked.dead or asked.braked) and SETTLING + asked.failing_at
+    sent, advised = False, None
 
     def order(time):
-        nonlocal failing
+        nonlocal failing, sent, advised
         if look:
             look(scene)
-        if plan.goal_at(time) >= 0:
+        if not sent and plan.goal_at(time) >= 0:
+            sent = True
             for task, goal in zip(tasks, plan.goals[0], strict=True):
                 task.set_target(goal)
-        scene.controller.posture.set_target(plan.posture_at(time))
+        if (posture := plan.posture_at(time)) != advised:
+            advised = posture
+            scene.controller.posture.set_target(posture)
         if failing and time >= failing:
             failing = None
             scene.robot.set_status(passive=[*passive, *asked.dead], locked=asked.braked)

@@ -78,7 +78,8 @@ class JointStatus:
         return self._mask(LOCKED)
 
     def _mask(self, status):
-        driven = self.nodes[self.nodes['v_index'] >= 0]
+        index = self.nodes['v_index']
+        driven = index >= 0
         mask = np.zeros(self._model.nv, bool)
-        mask[driven['v_index']] = driven['status'] == status
+        mask[index[driven]] = self.nodes['status'][driven] == status
         return mask

@@ -11,7 +11,7 @@ _DELAYS = np.arange(0.0, 0.1, 0.005)  # s
 
 def commanded_response(start, goal, times, kp, limit):
     """
-    Return where a critically damped unit mass is on its way, (k, 3), m.
+    Return where a critically damped unit mass is on its way, (..., 3), m.
 
     ``a* = kd (ν kp/kd (x_d − x) − v)``, ``ν = min(1, V_max / |kp/kd (x_d − x)|)``, from rest.
 
@@ -19,8 +19,8 @@ def commanded_response(start, goal, times, kp, limit):
     ----------
     start, goal : (3,) arrays
         m.
-    times : (k,) array
-        s since the goal was given, ascending.
+    times : (...) array
+        s since the goal was given.
     kp : float
         1/s².
     limit : float
@@ -29,7 +29,7 @@ def commanded_response(start, goal, times, kp, limit):
     """
     kd = 2.0 * np.sqrt(kp)
     x, v = np.array(start, float), np.zeros(3)
-    grid = np.arange(0.0, max(times[-1], 0.0) + 2.0 * _STEP, _STEP)
+    grid = np.arange(0.0, max(times.max(), 0.0) + 2.0 * _STEP, _STEP)
     path = np.empty((len(grid), 3))
     for k in range(len(grid)):
         path[k] = x
@@ -39,7 +39,7 @@ def commanded_response(start, goal, times, kp, limit):
             wanted *= limit / speed
         v += _STEP * kd * (wanted - v)
         x += _STEP * v
-    return np.column_stack([np.interp(times, grid, path[:, axis]) for axis in range(3)])
+    return np.stack([np.interp(times, grid, path[:, axis]) for axis in range(3)], axis=-1)
 
 
 def farthest_from_response(path, goal, times, kp, limit):
@@ -48,6 +48,6 @@ def farthest_from_response(path, goal, times, kp, limit):
 
     When the goal arrived is not known to a tenth of a second; the best guess counts.
     """
-    times = times - times[0]
-    return min(np.linalg.norm(path - commanded_response(path[0], goal, times - delay, kp, limit),
-                              axis=1).max() for delay in _DELAYS)
+    begun = times[:, None] - times[0] - _DELAYS
+    wanted = commanded_response(path[0], goal, begun, kp, limit)
+    return np.linalg.norm(path[:, None] - wanted, axis=2).max(axis=0).min()
