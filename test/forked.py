@@ -8,6 +8,7 @@ nodes end is for it alone to see.
 """
 
 import atexit
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -16,6 +17,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -26,6 +28,7 @@ from opspace_control.safety.ramps import approach
 
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 _LOOK = 0.005  # s
+_PATIENCE = 20.0  # s, for a server to end
 # What may differ from node to node; all else is as it was when the process began.
 _OF_EACH = ('ROS_DOMAIN_ID', 'PYTEST_CURRENT_TEST')
 # With the path of `python -m`, on which this folder is not.
@@ -38,7 +41,7 @@ class Fork:
 
     def __init__(self, verb, arguments, environment, log):
         log.write_bytes(b'')  # for who reads it before the node has opened it
-        self._ask = _server(environment)
+        self._ask = _server(environment).ask
         self.pid = self._ask('start', [verb, *arguments], dict(environment), str(log))
         self._code = None
 
@@ -67,21 +70,54 @@ class Fork:
         self.send_signal(signal.SIGKILL)
 
 
+class ServerDiedError(Exception):
+    """Says which process it was that nodes are forks of, and its last words."""
+
+
+class _Server:
+    """The process that nodes of an environment are forks of."""
+
+    def __init__(self, environment):
+        self._environment = environment
+        self._log = tempfile.TemporaryFile('w+')  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [sys.executable, '-c', _PROGRAM], env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self._log, text=True, start_new_session=True,
+            preexec_fn=_die_with_parent)  # noqa: PLW1509
+        atexit.register(self._end)
+
+    def ask(self, *request):
+        """Return its answer."""
+        with contextlib.suppress(BrokenPipeError):
+            print(json.dumps(request), file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise ServerDiedError(self._died_of(request))
+        return json.loads(answer)
+
+    def _died_of(self, request):
+        code = self.process.wait(_PATIENCE)
+        self._log.seek(0)
+        own = ' '.join(f'{name}={value}' for name, value in self._environment.items()
+                       if os.environ.get(name) != value)
+        return (f'The server of {own or "the environment of the tests"} has ended with {code} '
+                f'when it was asked to {request[0]} {request[1]}. It said:\n'
+                f'{self._log.read()[-4000:]}')
+
+    def _end(self):
+        try:
+            self.process.communicate(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
 def _server(environment):
-    """Return what asks the process of this environment; start it if there is none yet."""
+    """Return the server of this environment; start it if there is none."""
     rest = {name: value for name, value in environment.items() if name not in _OF_EACH}
     key = tuple(sorted(rest.items()))
-    if key not in _SERVERS:
-        process = subprocess.Popen(
-            [sys.executable, '-c', _PROGRAM], env=rest, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, start_new_session=True,
-            preexec_fn=_die_with_parent)  # noqa: PLW1509
-
-        def ask(*request):
-            print(json.dumps(request), file=process.stdin, flush=True)
-            return json.loads(process.stdout.readline())
-        _SERVERS[key] = ask
-        atexit.register(process.communicate)
+    if key not in _SERVERS or _SERVERS[key].process.poll() is not None:
+        _SERVERS[key] = _Server(rest)
     return _SERVERS[key]
 
 
