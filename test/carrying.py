@@ -3,6 +3,7 @@
 """Robots that carry things, in lock-step with the simulator: the physical grasp and the law's."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.dynamics import VirtualLinkage
+from opspace_control.dynamics.virtual_linkage import members
 from opspace_control.safety.ramps import Ramps
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
@@ -24,6 +26,7 @@ from opspace_control.tasks.trajectory import PoseTrajectory
 
 # The real tensions are looked at once in so many cycles: it takes longer than they do.
 _RARELY = 10
+_NOWHERE = np.full(7, np.nan)
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,16 @@ class Carried:
     times: np.ndarray     # (k,) s
     efforts: np.ndarray   # (k, nv)
     objects: np.ndarray   # (k, 7) pose of the object
-    goals: np.ndarray     # (k, 7) where it was to be
+    targets: np.ndarray   # (k, 7) where its grasp was to be; NaN while there is none
     tensions: np.ndarray  # (k, members) N, of the real forces
     positions: np.ndarray  # (k, nv) of the joints, rad or m
     residuals: np.ndarray  # (k, 2) m and rad
+    in_grasp: np.ndarray  # (4, 4) the object in the frame of its grasp
+
+    @cached_property
+    def goals(self):
+        """Where the object was to be, (k, 7)."""
+        return np.array([as_pose(as_transform(target) @ self.in_grasp) for target in self.targets])
 
     def misses(self):
         """Return how far the object was from its goals: distances, m, and angles, rad, (k,)."""
@@ -90,7 +99,7 @@ class Carriers:
         self.ramps = Ramps(self.controller.gradual, ramp_time)
         self.state = RobotState(self.model, self.robot.positions, self.robot.velocities)
         self.controller.compute_torque(self.state)
-        self._held = False
+        self._held, self._object_in_grasp = False, None
 
     def hold(self, kind='rigid'):
         """Let the effectors take hold, and tell the controller."""
@@ -148,27 +157,27 @@ class Carriers:
             if trajectory is not None:
                 now = min(self.robot.time - begin, trajectory.duration)
                 task.set_target(*trajectory.sample(now))
-            self.state.update(self.robot.positions, self.robot.velocities)
+            positions = self.robot.positions
+            self.state.update(positions, self.robot.velocities)
             self.ramps.advance(self.robot.timestep)
             efforts = self.controller.compute_torque(self.state, dt=self.robot.timestep)
-            goal = np.full(7, np.nan)
-            if self.grasp.engaged:
-                goal = as_pose(as_transform(task.target) @ self._object_in_grasp)
-            rows.append((self.robot.time, efforts, self.robot.frame_pose(self.object), goal,
+            rows.append((self.robot.time, efforts, self.robot.frame_pose(self.object),
+                         task.target if self.grasp.engaged else _NOWHERE,
                          rows[-1][4] if len(rows) % _RARELY else self._tensions(),
-                         self.robot.positions, self.grasp.closure_residual))
+                         positions, self.grasp.closure_residual))
             self.robot.set_effort(efforts)
             self.robot.step()
-        return Carried(*(np.array(column) for column in zip(*rows, strict=True)))
+        return Carried(*(np.array(column) for column in zip(*rows, strict=True)),
+                       self._object_in_grasp)
 
     def _tensions(self):
         """Return the real internal tensions, of what the grips bear in the simulator."""
+        if not self._held:
+            return np.zeros(len(members(len(self.effectors))))
         seen = self.robot.frame_pose(self.object)
         R = matrix_from_quaternion(seen[3:])
         linkage = VirtualLinkage([R.T @ (self.robot.frame_pose(name)[:3] - seen[:3])
                                   for name in self.effectors])
-        if not self._held:
-            return np.zeros(len(linkage.members))
         forces = [(self.robot.grip_wrench(name, self.object).reshape(2, 3) @ R).ravel()
                   for name in self.effectors]
         return linkage.internal(forces)[0]
