@@ -38,6 +38,9 @@ from opspace_control.ros.parameters.simulator_parameters import INITIAL_POSITION
 from opspace_control.simulation import Box, SimulatedRobot
 
 SECONDS = 20.0
+# A demo that does more than those of the documentation: test_docs.py leaves these out.
+VIEWED = ('--robot', 'planar_3r', '--seconds', '5', '--view', '--record', 'run.mcap',
+          '--output', 'demo.png')
 URDF = Path(__file__).parents[1] / 'urdf'
 
 
@@ -346,8 +349,7 @@ class TestRun:
         from viewer import Viewer
         pytest.importorskip('mcap_ros2', reason='mcap-ros2-support is not installed')
         from opspace_control.runs.run import Run
-        process = run('--robot', 'planar_3r', '--seconds', 5, '--view',
-                      '--record', tmp_path / 'run.mcap', '--output', tmp_path / 'demo.png')
+        process = run(*(tmp_path / each if '.' in each else each for each in VIEWED))
         said = []
         while not said or 'The robot is yours' not in said[-1]:
             said.append(process.stdout.readline())

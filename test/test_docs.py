@@ -29,6 +29,7 @@ import launch_record
 import ros2_words
 import ros_nodes
 from sensor_msgs.msg import JointState
+from test_demo import VIEWED
 
 import opspace_control
 from opspace_control.cli.environment import own_domain, private_environment
@@ -44,8 +45,7 @@ DOC, README = ROOT / 'doc', ROOT / 'README.md'
 PAGES = sorted(DOC.glob('*.md'))
 # What ends when the user wants it to, and what it has said by then.
 ENDLESS = {
-    'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Waiting for',
-    'demo --view': 'The robot is yours'}
+    'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Waiting for'}
 # Whatever the folder, this package.
 HERE = {'PYTHONPATH': os.pathsep.join(
     filter(None, (str(ROOT), os.environ.get('PYTHONPATH'))))}
@@ -154,7 +154,8 @@ class Yard:
                 # test_demo.py runs some as they are typed here, and puts all of them together, for
                 # some cycles; test_experiments.py and others do them, in lock-step.
                 assert name in {each.name for each in all_experiments()}
-            case ['opspace', 'demo', *_] if any(set(words) < set(other) for other in ALL):
+            case ['opspace', 'demo', *shown] if '--record' not in shown and any(
+                    set(words) < set(other) for other in (*ALL, ['opspace', 'demo', *VIEWED])):
                 pass  # that other demo shows the same, and more
             case ['opspace', *rest] | ['ros2', 'run', 'opspace_control', *rest]:
                 self._opspace(rest)
@@ -176,9 +177,8 @@ class Yard:
             option = '--record' if '--record' in arguments else '--output'
             (self.folder / arguments[arguments.index(option) + 1]).unlink(missing_ok=True)
         environment = self.network.environment if self.network else {**os.environ, **HERE}
-        endless = ENDLESS.get(f'{verb} --view' if '--view' in arguments else verb)
-        if endless and ('--seconds' not in arguments or '--view' in arguments):
-            self._endless(words, environment, endless)
+        if verb in ENDLESS and '--seconds' not in arguments:
+            self._endless(words, environment, ENDLESS[verb])
             return
         done = subprocess.run([sys.executable, '-m', 'opspace_control.cli.main', *words],
                               cwd=self.folder, env=environment, capture_output=True, text=True,
