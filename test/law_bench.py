@@ -61,6 +61,7 @@ class LawBench:
         self.points['R'] = np.eye(3)
         self.origin = np.array(origin)
         self.inverse_inertia = np.eye(6 * len(tasks))
+        self._unread = np.triu(np.full_like(self.inverse_inertia, np.nan), 1)
         self._states = np.zeros(10, NODE_STATE)
         self._states['R'] = np.eye(3)
 
@@ -71,7 +72,7 @@ class LawBench:
 
     def cycle(self, dt=1e-3, limited=0):
         """Run the laws once; return the first task's record."""
-        L = np.tril(self.inverse_inertia) + np.triu(np.full_like(self.inverse_inertia, np.nan), 1)
+        L = np.tril(self.inverse_inertia) + self._unread
         _run(self.tasks, self.points, self.origin, np.zeros(1, NODE), self._states, self.sensors,
              dt, limited, L, np.full((3, 6, 6), np.nan), np.full((3, 3), np.nan))
         return self.tasks[0]
@@ -153,12 +154,16 @@ class PointAtWall:
         return force + record['push'] + record['press']
 
     def _move(self, wrench, h, steps):
-        total = 0.0
+        """Only along the normal of the wall, where its force changes, is it done step by step."""
+        free, slowed = self.L @ (wrench + self.external), self.L[:, 2]
+        depth, speed = float(self.x[2] - self.gap), float(self.v[2])
+        forced, yielding, walls = float(free[2]), float(slowed[2]), []
         for _ in range(steps):
-            depth = self.x[2] - self.gap
-            wall = max(0.0, self.stiffness * depth + self.damping * self.v[2]) if depth > 0 else 0.0
-            a = self.L @ (wrench + self.external - (0.0, 0.0, wall, 0.0, 0.0, 0.0))
-            self.v = self.v + h * a
-            self.x = self.x + h * self.v[:3]
-            total += wall
-        self.force = total / steps
+            walls.append(max(0.0, self.stiffness * depth + self.damping * speed)
+                         if depth > 0.0 else 0.0)
+            speed += h * (forced - yielding * walls[-1])
+            depth += h * speed
+        speeds = self.v + h * np.cumsum(free - np.outer(walls, slowed), axis=0)
+        self.v = speeds[-1]
+        self.x = self.x + h * speeds[:, :3].sum(axis=0)
+        self.force = sum(walls) / steps
