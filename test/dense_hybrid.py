@@ -7,7 +7,7 @@ Everything is solved in natural units of the joints, so that only their coupling
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pinocchio
@@ -102,12 +102,17 @@ class DenseHybrid:
 
 def masked(urdf, floating_base, seed, shares=(0.5, 0.35, 0.15)):
     """Return a robot whose dofs are active, passive or locked at random, in these shares."""
-    names = RobotModel.from_urdf(urdf, floating_base=floating_base).dof_names
+    names = _dof_names(urdf, floating_base)
     kind = np.random.default_rng(seed).choice(3, len(names), p=shares)
     return RobotModel.from_urdf(
         urdf, floating_base=floating_base,
         passive_joints=[name for name, k in zip(names, kind, strict=True) if k == 1],
         locked_joints=[name for name, k in zip(names, kind, strict=True) if k == 2])
+
+
+@lru_cache(maxsize=4)
+def _dof_names(urdf, floating_base):
+    return RobotModel.from_urdf(urdf, floating_base=floating_base).dof_names
 
 
 def real_robot(name, floating_base, seed, shares=(0.5, 0.35, 0.15)):

@@ -172,12 +172,12 @@ def mujoco_oracle(model, urdf, state, frames):
                   np.array(poses), ~model.locked)
 
 
-@lru_cache(maxsize=4)
 def joint_of_frame(frame):
     """Return the joint that carries a frame of Pinocchio; before version 3 it had another name."""
     return frame.parentJoint if hasattr(frame, 'parentJoint') else frame.parent
 
 
+@lru_cache(maxsize=4)
 def _pinocchio_model(urdf, floating_base):
     text = _split_planar_joints(urdf)
     if floating_base:
