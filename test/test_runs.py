@@ -206,7 +206,7 @@ class Reader(HTMLParser):
 
 class TestReport:
 
-    @pytest.fixture
+    @pytest.fixture(scope='class')
     def text(self, path):
         assert main(['report', str(path)]) == 0
         return path.with_suffix('.html').read_text()
