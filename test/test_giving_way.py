@@ -122,7 +122,7 @@ def test_talos_stands_while_a_hand_is_beyond_reach():
     assert 0.3 < left[-1] < left.min() + 2e-3
     assert min(contact.load for contact in contacts) > 0.0
     tasks[0].set_target(start)
-    course = scene.run(4.0)
+    course = scene.run(6.0)
     judge(course.velocities, course.efforts, scene.model)
     np.testing.assert_allclose(course.errors[-1], 0.0, atol=1e-3)
 

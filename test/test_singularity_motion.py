@@ -110,6 +110,18 @@ def test_elbow_and_torso_do_not_swing_in_turns(way, speed, other):
     assert other > 0.01 or abs(course.errors[-1, 1]).max() < other
 
 
+@pytest.mark.parametrize(('moving', 'way', 'speed'), [
+    (('arm_', 'torso_'), (0.397, -0.484, 0.413), 0.3),   # the posture pulls with all it can
+    ('arm_', (0.252, 0.024, 0.468), 0.3),                # likewise
+    ('arm_', (0.041, -0.341, -0.25), 0.6),               # its first joint stands at its end,
+    ('arm_', (0.546, -0.232, -0.327), 0.6),              # and would be led away from there
+    (('arm_', 'torso_'), (0.628, 0.197, -0.451), 0.6)])  # several stand
+def test_what_pulls_for_good_does_not_make_an_arm_swing(moving, way, speed):
+    """Neither a posture that cannot be had, nor a goal that joints at their ends do not reach."""
+    _, _, course = send_talos(moving, way, speed, 10.0)
+    assert abs(course.velocities[-500:]).max() < 0.02  # rad/s
+
+
 def test_a_torso_bent_all_the_way_is_none_and_takes_part_again():
     """The arm is singular because the torso is at its end; not, if the hand can do with less."""
     scene, goal, course = reach_out(('arm_', 'torso_'), (-0.31, 0.52, -0.1))

@@ -18,7 +18,7 @@ from opspace_control.control.hierarchy.modes import (
     see_wants,
     take_back,
 )
-from opspace_control.control.hierarchy.planes import FEELING, LEADING, LOADS
+from opspace_control.control.hierarchy.planes import COUPLING, FEELING, LEADING, LOADS, NUMBERS
 from opspace_control.control.hierarchy.pushes import answer_pushes, push_links
 from opspace_control.control.hierarchy.singularity import nudge
 from opspace_control.control.hierarchy.stack import (
@@ -47,7 +47,7 @@ from opspace_control.control.limits.active_limits import (
 )
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.ends import find_ends, lead_between_ends, let_go_of_ends
-from opspace_control.control.limits.held_rows import keep_feelings
+from opspace_control.control.limits.held_rows import HOLDING, keep_feelings
 from opspace_control.control.limits.limit_check import (
     forget_unfit,
     let_go_of_joints,
@@ -256,7 +256,7 @@ def limited_cycle(
     open_chain = held == 0
     driven = open_chain and not cycle.yields
     if cycle.kept > 0.0:
-        bound_posture(nodes, dofs, limits, cycle.led, _PULL if driven else 1.0, cycle.kept,
+        bound_posture(nodes, dofs, limits, _PULL if cycle.led and driven else 1.0, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, a_null)
     forget_unfit(nodes, limits, open_chain, driven)
     leads = cycle.kept > 0.0
@@ -282,16 +282,17 @@ def limited_cycle(
         answer_pushes(nodes, states, joint_force, a_null, a_task)
         if not within_limits(nodes, limits, room[LOADS], a_task):
             a_led = room[LEADING, MOVED, :v.size]
-            miss(held, rows, Lambda_inverse, rows[SPARE], rows[LOST])
+            miss(held, rows, Lambda_inverse, rows[SPARE], room[COUPLING],
+                 room[NUMBERS, HOLDING, :0], rows[LOST])
             if between_ends:
                 lead_between_ends(cycle, nodes, states, levels, held, limits, effort_limits, a_null,
                                   room, rows, squares, orders, Lambda_inverse, robot)
             hand_over(robot, Lambda_inverse, rows[WANTED], rows[LOST], rows[FORCE], a_led)
-            resolve_within_limits(
+            exactly = resolve_within_limits(
                 cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
                 a_null, a_led, a_task, joint_force, tau, room, rows, squares, orders,
                 Lambda_inverse, robot)
-            let_go_of_ends(cycle, limits, room)
+            let_go_of_ends(cycle, exactly, held, levels, limits, room, rows, squares)
             take_back(robot, rows[FORCE], rows[REACTION])
             if cycle.led:
                 cycle.least_eigenvalue = 0.0

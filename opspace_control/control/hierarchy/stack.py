@@ -33,7 +33,7 @@ _LEFT = 1e-2
 
 # What there is of each row.
 (ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, WANTED, MISSED,
- LOST, FORCE, SPARE) = range(14)
+ LOST, LOST_AT_ALL, FORCE, SPARE) = range(15)
 SPARES, ROWS = 5, SPARE + 5
 # What there is of each pair of rows.
 SQUARES = 8

@@ -83,8 +83,12 @@ def moving_forces(rows, constrained, push):
 
 
 @rare
-def miss(constrained, rows, mobility, push, missing):
-    """Write what forces leave missing of the accelerations that tasks ask for, (k,)."""
+def miss(constrained, rows, mobility, push, coupling, held, missing):
+    """
+    Write what forces leave missing of the accelerations that tasks ask for, (k,).
+
+    ``push`` (k,) are those of the stack, ``held`` those that hold joints.
+    """
     for t in range(push.size):
         missing[t] = 0.0
         if t < constrained or rows[COMPLIANT, t] > 0.0:
@@ -93,22 +97,23 @@ def miss(constrained, rows, mobility, push, missing):
         for r in range(constrained, push.size):
             i, j = max(t, r) - constrained, min(t, r) - constrained
             missing[t] -= mobility[i, j] * push[r]
+        for w in range(held.size):
+            missing[t] -= coupling[w, t] * held[w]
 
 
 @rare
-def insist(constrained, levels, rows, squares, coupling, held, pull):
+def insist(constrained, levels, rows, squares, lost, pull):
     """
     Write the forces with which tasks would go on if joints were let go of, (k,).
 
-    What misses because of that, but not what is lost anyway, counts by the masses of the points.
+    What misses because of that, but not what is ``lost`` anyway, (k,), counts by the masses of the
+    points.
     """
     for t in range(pull.size):
         pull[t] = 0.0
         if t < constrained or rows[COMPLIANT, t] > 0.0:
             continue
-        for w in range(held.size):
-            rows[MISSED, t] -= coupling[w, t] * held[w]
-        pull[t] = INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * (rows[MISSED, t] - rows[LOST, t])
+        pull[t] = INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * (rows[MISSED, t] - lost[t])
     for level in range(levels.size - 2, -1, -1):
         for r in range(levels[level], levels[level + 1]):
             for j in range(levels[level + 1], pull.size):
@@ -198,12 +203,12 @@ def resolve_within_limits(
             push_links(nodes, states, points, supports, rows[FORCE], joint_force, pull)
             add_holding(count, room, joint_force)
             bear_pushes(nodes, states, joint_force, tau)
-        miss(constrained, rows, Lambda_inverse, push, rows[MISSED])
-        insist(constrained, levels, rows, squares, coupling, held, pull)
+        miss(constrained, rows, Lambda_inverse, push, coupling, held, rows[MISSED])
+        insist(constrained, levels, rows, squares, rows[LOST], pull)
         cycle.solutions, cycle.held = solution + 1, count
         if done:
             exchange(limits)  # the next cycle goes on from where the search has got to
-            return
+            return exactly
         beyond = furthest_beyond(nodes, states, limits, effort_limits, both, room, a, tau,
                                  joint_force, vectors[WORK, :dofs])
         if beyond < nearest:
@@ -217,7 +222,7 @@ def resolve_within_limits(
         if done and beyond > nearest:
             exchange(limits)
         elif done or not take_hold(nodes, limits, effort_limits, both, room, a, tau):
-            return
+            return exactly
 
 
 @rare

@@ -10,7 +10,7 @@ these joints at rest.
 """
 
 from opspace_control.compiled import called, rare
-from opspace_control.control.hierarchy.modes import LEADER, forget_leads, hold_against
+from opspace_control.control.hierarchy.modes import LEADER, TAKEN, forget_leads, hold_against
 from opspace_control.control.hierarchy.planes import (
     COUPLING,
     FEELING,
@@ -20,22 +20,20 @@ from opspace_control.control.hierarchy.planes import (
     OWN_MOBILITY,
     TORQUES,
 )
-from opspace_control.control.limits.active_limits import SOLUTIONS, resolve_held
-from opspace_control.control.limits.held_rows import (
-    ADVISED,
-    COLUMN,
-    HOLDING,
-    hold_joints,
+from opspace_control.control.hierarchy.stack import LOST, LOST_AT_ALL, REACTION, SPARE
+from opspace_control.control.limits.active_limits import (
+    SOLUTIONS,
+    find_forces,
+    find_pulls,
+    insist,
+    miss,
+    moving_forces,
+    resolve_held,
 )
-from opspace_control.control.limits.limit_law import (
-    LOAD,
-    MOTION,
-    POSITION,
-    held_by,
-)
+from opspace_control.control.limits.held_rows import ADVISED, COLUMN, HOLDING, hold_joints
+from opspace_control.control.limits.limit_law import KINDS, LOAD, MOTION, POSITION, held_by
 
-# A joint that goes slower than this part of its greatest velocity stands. While it still comes to
-# its end it can be led away from there.
+# A joint that goes slower than this part of its greatest velocity stands.
 _STILL = 0.01
 
 
@@ -44,8 +42,7 @@ def find_ends(limits, leads, v):
     """
     Find the joints that stand at an end of their way, held there; return whether any does.
 
-    Not those that something leads away from there, until they have been let go of: else what leads
-    would be another at each cycle. Where nothing can be led, none does.
+    Where nothing can be led, none does.
     """
     found = False
     for k in range(limits.size):
@@ -53,37 +50,18 @@ def find_ends(limits, leads, v):
         at_end = (limit.reason[(1 + limit.held[MOTION]) // 2] == POSITION
                   and abs(v[k]) <= _STILL * limit.velocity)
         for kind in (MOTION, LOAD):
-            if limit.held[kind] == 0 or not leads:
-                limit.led_off[kind] = limit.stands[kind] = 0
-            elif limit.led_off[kind] == 0 and (at_end if kind == MOTION else limit.laden):
+            limit.stands[kind], limit.kept[kind] = 0, 0.0
+            if leads and limit.held[kind] != 0 and (at_end if kind == MOTION else limit.laden):
                 limit.stands[kind], found = 1, True
-            else:
-                limit.stands[kind] = 0
-            limit.kept[kind] = 0.0
     return found
 
 
 @called
-def weigh_ends(count, limits, room, leader):
-    """Write the forces that keep joints at their ends against what leads directions, (k,)."""
-    for w in range(count):
-        k, kind = held_by(limits, w)
-        limits[k].kept[kind] = hold_against(room, w, leader)
-
-
-@called
-def leave_ends(limits, led):
-    """Let joints at their ends that are led away from there take part; return whether any does."""
-    found = False
+def stand_nowhere(limits):
+    """Say of no joint that it stands at an end."""
     for k in range(limits.size):
-        limit = limits[k]
-        for kind in (MOTION, LOAD):
-            if not led:
-                limit.led_off[kind] = 0
-            if limit.stands[kind] != 0 and (
-                    not led or limit.held[kind] * limit.kept[kind] > 0.0):
-                limit.stands[kind], limit.led_off[kind], found = 0, 1 if led else 0, True
-    return found and led
+        for kind in range(KINDS):
+            limits[k].stands[kind] = 0
 
 
 @rare
@@ -93,43 +71,56 @@ def lead_between_ends(
     """
     Resolve the stack without joints that stand at their ends, and lead what is lost then.
 
-    Ends hold on one side only: a joint that would have to be pulled to its end against what leads
-    takes part after all. What holds the others against all forces of the stack stays in ``room``
-    for `push_leading`. If nothing is led, no joint is said to stand at its end.
+    They stand whichever way they are pulled: what leads would be another without them, and push
+    them back. What holds them against all forces of the stack stays in ``room`` for `push_leading`,
+    in `LIMIT` against those that lead. Lost anyway is from now on what is lost without these
+    joints. If nothing is led, no joint is said to stand at its end.
     """
-    size, leads = rows.shape[1], room[LEADING]
-    cycle.leads = True
-    while True:
-        cycle.led = False
-        forget_leads(leads, size)
-        cycle.ends = hold_joints(
-            nodes, states, limits, cycle.leads, effort_limits, a_null, room[NUMBERS, ADVISED],
-            room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
-            room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
-            room[NUMBERS], robot)
-        resolve_held(cycle, constrained, levels, cycle.ends, room, rows, squares, orders,
-                     Lambda_inverse, robot)
-        if cycle.led:
-            weigh_ends(cycle.ends, limits, room, leads[LEADER, :size])
-        if not leave_ends(limits, cycle.led):
-            return
+    size, leads, push = rows.shape[1], room[LEADING], rows[SPARE]
+    cycle.leads, cycle.led = True, False
+    forget_leads(leads, size)
+    count = cycle.ends = hold_joints(
+        nodes, states, limits, cycle.leads, effort_limits, a_null, room[NUMBERS, ADVISED],
+        room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
+        room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
+        room[NUMBERS], robot)
+    exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
+                           Lambda_inverse, robot)
+    if not cycle.led:
+        stand_nowhere(limits)
+        return
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        limits[k].kept[kind] = hold_against(room, w, leads[LEADER, :size])
+    for r in range(size):
+        rows[LOST_AT_ALL, r] = rows[LOST, r]
+    held = room[NUMBERS, HOLDING, :count]
+    moving_forces(rows, constrained, push)
+    find_forces(exactly, count, constrained, room, rows[REACTION], push, held)
+    miss(constrained, rows, Lambda_inverse, push, room[COUPLING, :, :size], held, rows[LOST])
 
 
-@called
-def let_go_of_ends(cycle, limits, room):
+@rare
+def let_go_of_ends(cycle, exactly, constrained, levels, limits, room, rows, squares):
     """
     Let go, for the cycles to come, of joints at their ends that would go back by themselves.
 
     While directions are led without them this is no matter of one cycle: what leads would be
     another. They have to be pulled to their ends both by what tasks insist on, as `let_go_of` has
-    it, and by all that moves them in fact.
+    it, with what they could have without any end, and by all that moves them in fact.
     """
-    if 2 * cycle.solutions >= SOLUTIONS:
+    if cycle.ends == 0 or not cycle.led or 2 * cycle.solutions >= SOLUTIONS:
         return
-    for w in range(cycle.held):
+    lost, pull, count = rows[LOST_AT_ALL], rows[SPARE + 1], cycle.held
+    held, column = room[NUMBERS, HOLDING, :count], room[NUMBERS, COLUMN, :count]
+    for r in range(lost.size):
+        lost[r] -= room[LEADING, TAKEN, r]
+    insist(constrained, levels, rows, squares, lost, pull)
+    find_pulls(exactly, count, room, pull, held, column)
+    for w in range(count):
         k, kind = held_by(limits, w)
         limit = limits[k]
         if limit.stands[kind] != 0:
-            side, force = limit.held[kind], room[NUMBERS, HOLDING, w] + limit.kept[kind]
-            if side * force > 0.0 and side * room[NUMBERS, COLUMN, w] > 0.0:
+            side, force = limit.held[kind], held[w] + limit.kept[kind]
+            if side * force > 0.0 and side * column[w] > 0.0:
                 limit.held[kind] = 0

@@ -45,7 +45,6 @@ LIMIT = np.dtype([
     ('best', np.int64, (KINDS,)),  # likewise, in the best solution of this cycle so far
     ('freed', np.int64, (KINDS,)),  # how often it has been let go of in this cycle
     ('stands', np.int64, (KINDS,)),  # 1: at its end: directions near singularities do without it
-    ('led_off', np.int64, (KINDS,)),  # 1: away from there, since it is held
     ('kept', np.float64, (KINDS,)),  # force that keeps it there against what leads directions
     ('row', np.int64, (KINDS,)),  # memory of which joints are held by which rows
 ], align=True)
@@ -127,14 +126,13 @@ def runs_free(limit, q, v):
 
 
 @called
-def bound_posture(nodes, dofs, limits, led, share, kept, rate, approach, q, v, a):
+def bound_posture(nodes, dofs, limits, share, kept, rate, approach, q, v, a):
     """
     Work out what the limits allow, and make the accelerations that the posture asks for that.
 
     Bounds are wider by ``a (1/kept² − 1)`` while ``kept`` is on its way between 0 and 1. A posture
-    that cannot be had pulls for good, and what is cut to a bound damps nothing: so while directions
-    are ``led`` it is the pull alone that is cut first, to a ``share`` of what the joint can do, and
-    the damping comes on top.
+    that cannot be had pulls for good, and what is cut to a bound damps nothing: so it is the pull
+    alone that is cut first, to a ``share`` of what the joint can do, and the damping comes on top.
     """
     wider = 1.0 / (kept * kept) - 1.0
     for k in range(limits.size):
@@ -150,9 +148,6 @@ def bound_posture(nodes, dofs, limits, led, share, kept, rate, approach, q, v, a
             limit.least -= wider * limit.acceleration
             limit.greatest += wider * limit.acceleration
         if nodes[limit.node].status == ACTIVE:
-            if led:
-                damping = dofs[k].kd * v[k]
-                most = share * limit.acceleration
-                pull = min(max(a[k] + damping, -most), most)
-                a[k] = pull - damping
+            damping, most = dofs[k].kd * v[k], share * limit.acceleration
+            a[k] = min(max(a[k] + damping, -most), most) - damping
             a[k] = min(max(a[k], limit.least), limit.greatest)
