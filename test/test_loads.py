@@ -10,12 +10,14 @@ from robots import TALOS, robot_file
 from opspace_control import (
     JointLimits,
     OperationalSpaceController,
+    Payload,
     PoseTask,
     PostureTask,
     RobotModel,
     RobotState,
 )
 from opspace_control.control.hierarchy.planes import LOADS
+from opspace_control.model.nodes import REVOLUTE
 from opspace_control.share import share_directory
 
 ARM = share_directory() / 'urdf' / 'planar_2r.urdf'
@@ -48,6 +50,52 @@ def test_rows_are_how_loads_change(name, frame, braked):
             np.testing.assert_allclose(row, change[k], atol=1e-6)
             seen += 1
     assert seen > 10
+
+
+@pytest.mark.parametrize(('name', 'frame'), [
+    (TALOS, 'gripper_left_base_link'), ('panda.urdf', 'panda_link8'),
+    ('tiago_no_hand.urdf', 'arm_tool_link')], ids=['Talos', 'Panda', 'TIAGo'])
+def test_what_can_be_too_heavy_is_watched(name, frame):
+    """Whichever posture of 2000 is the worst for a joint; and few others are."""
+    model = RobotModel.from_urdf_file(robot_file(name))
+    limits, rng = JointLimits(model), np.random.default_rng(0)
+    lower, upper = (np.where(np.isfinite(given), given, usual) for given, usual in (
+        (limits.lower, -np.pi), (limits.upper, np.pi)))
+    worst, where = np.zeros(model.nv), np.tile(model.neutral(), (model.nv, 1))
+    turning = model.nodes['kind'][limits.records(model.nodes)['node']] == REVOLUTE
+    for _ in range(2000):
+        q = model.neutral()
+        q[model.q_index] = rng.uniform(lower, upper)
+        load = abs(model.gravity(RobotState(model, q, np.zeros(model.nv))))
+        where[load > worst] = q
+        worst = np.maximum(worst, load)
+    watched = []
+    for part in (0.999, 1.5):
+        limits.load = part * worst
+        controller = OperationalSpaceController(model, PoseTask(frame), limits=limits)
+        growth, watched_now = controller._kept.records['growth'], []
+        for k in np.flatnonzero(turning & (worst > 0.01)):
+            controller.compute_torque(RobotState(model, where[k], np.zeros(model.nv)))
+            watched_now.append(np.isfinite(growth[k]))
+        watched.append(np.mean(watched_now))
+    assert watched[0] == 1.0
+    assert watched[1] < 0.6
+
+
+@pytest.mark.parametrize('payload', [0.0, 8.0])
+def test_what_can_never_be_too_heavy_is_not_watched(payload):
+    """An elbow of Talos holds its forearm in any posture, a third of its effort; not 8 kg more."""
+    model = RobotModel.from_urdf_file(robot_file(TALOS))
+    elbow, shoulder = (model.dof_index(f'arm_left_{k}_joint') for k in (4, 2))
+    controller = OperationalSpaceController(
+        model, PoseTask('gripper_left_base_link'), limits=JointLimits(model))
+    controller.payloads.put('box', 'arm_left_7_link', Payload(payload))
+    q = model.neutral()
+    q[model.q_index[shoulder]], q[model.q_index[elbow]] = 1.4, -1.5
+    controller.compute_torque(RobotState(model, q, np.zeros(model.nv)))
+    growth = controller._kept.records['growth']
+    assert np.isfinite(growth[shoulder])
+    assert np.isfinite(growth[elbow]) == (payload > 0.0)
 
 
 def reach(start, goal, *, strength, seconds=6.0):

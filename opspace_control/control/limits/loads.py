@@ -13,10 +13,12 @@ import math
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.hierarchy.planes import CARRIED, LOADS
+from opspace_control.control.hierarchy.release import handed
 from opspace_control.control.limits.limit_law import LOAD, braking_speed
-from opspace_control.model.nodes import ACTIVE
+from opspace_control.model.nodes import ACTIVE, PRISMATIC
 
-# Of what a joint may carry; with less nothing has to be looked at.
+# Of what a joint may carry; with less nothing has to be looked at, and with twice as much all of it
+# counts.
 _LIGHT = 0.3
 # What moves a load no faster than this moves it by rounding alone, 1/s².
 _NOTHING = 1e-6
@@ -52,6 +54,53 @@ def load_of(node, states, carried, gravity):
         total -= S[3 + r] * (
             carried[node, 1 + x] * gravity[y] - carried[node, 1 + y] * gravity[x])
     return total
+
+
+@inlined
+def length(x):
+    """Return the length of a vector (3,)."""
+    return math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
+
+
+@inlined
+def across(x, axis):
+    """Return how far a vector (3,) leads away from an axis, (3,) of length 1."""
+    along = x[0] * axis[0] + x[1] * axis[1] + x[2] * axis[2]
+    return math.sqrt(max(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - along * along, 0.0))
+
+
+@inlined
+def stroke(node, limits):
+    """Return how far at most a sliding joint, or one that mimics it, is from its zero, m."""
+    for k in range(limits.size):
+        if limits[k].q_index == node.q_index:
+            most = max(abs(limits[k].lower), abs(limits[k].upper))
+            return abs(node.q_scale) * most + abs(node.q_offset)
+    return math.inf
+
+
+@called
+def heaviest_load(nodes, limits, node, mass, gravity, reach):
+    """
+    Return a bound of what a node has to hold, N·m or N, in any posture.
+
+    All that it carries, a ``mass``, stretched out across its axis: ``|g| Σ m_i r_i``. ``reach``
+    (n,) is scratch.
+    """
+    weight, axis = length(gravity), nodes[node].axis
+    if nodes[node].kind == PRISMATIC:
+        return weight * mass
+    reach[node] = 0.0
+    total = nodes[node].mass * across(nodes[node].center_of_mass, axis)
+    i = node + 1
+    while i < nodes.size and nodes[i].parent >= node:
+        parent, where = nodes[i].parent, nodes[i].position
+        reach[i] = reach[parent] + (across(where, axis) if parent == node else length(where))
+        if nodes[i].kind == PRISMATIC:
+            reach[i] += stroke(nodes[i], limits)
+        total += nodes[i].mass * (reach[i] + length(nodes[i].center_of_mass))
+        i += 1
+    return weight * total
 
 
 @called
@@ -104,7 +153,7 @@ def bound_loads(cycle, nodes, states, limits, v, room):
     """
     carried, gravity = room[CARRIED], cycle.gravity
     moment, gathered = room[CARRIED, nodes.size], False
-    wider = 1.0 / (cycle.kept * cycle.kept) - 1.0
+    reach = room[LOADS, v.size]
     for k in range(limits.size):
         limit = limits[k]
         if math.isinf(limit.load) or nodes[limit.node].status != ACTIVE:
@@ -115,7 +164,8 @@ def bound_loads(cycle, nodes, states, limits, v, room):
             gathered = True
         node, row = limit.node, room[LOADS, k]
         load = load_of(node, states, carried, gravity)
-        if abs(load) < _LIGHT * limit.load:
+        if abs(load) < _LIGHT * limit.load or heaviest_load(
+                nodes, limits, node, carried[node, 0], gravity, reach) < limit.load:
             limit.held[LOAD] = 0
             continue
         side = math.copysign(1.0, load)
@@ -133,7 +183,9 @@ def bound_loads(cycle, nodes, states, limits, v, room):
         up, slope = braking_speed(limit.load - side * load, limit.firmness, cycle.approach_rate)
         if up < 0.0:  # beyond it nothing has to get less: the robot may have begun there
             up = slope = 0.0
-        limit.growth = cycle.return_rate * (up - rate) - slope * rate + wider * limit.firmness
+        watched = cycle.kept * handed((side * load / limit.load - _LIGHT) / _LIGHT)
+        limit.growth = cycle.return_rate * (up - rate) - slope * rate
+        limit.growth += (1.0 / max(watched * watched, _NOTHING) - 1.0) * limit.firmness
 
 
 @inlined
