@@ -87,15 +87,17 @@ ROBOTS = {'planar_2r': (share_directory() / 'urdf' / 'planar_2r.urdf', 'hand', '
           'UR5': (real_robot('ur_description/urdf/ur5_robot.urdf'), 'tool0', _SIX),
           'Panda': (real_robot('panda_description/urdf/panda.urdf'), 'panda_link8', _SIX)}
 _WRIST, _ARM = (0.0, -1.2, 1.6, -1.9), (0.0, -0.3, 0.0, -2.0, 0.0)
+# Postures away from singularities.
+BENT = {'planar_2r': (0.6, -1.2), 'UR5': (*_WRIST, -1.57, 0.0), 'Panda': (*_ARM, 1.7, 0.78)}
 CASES = (
-    Case('planar_2r, beyond reach', 'planar_2r', (0.6, -1.2), (0.5, 0.0, 1.0)),
+    Case('planar_2r, beyond reach', 'planar_2r', BENT['planar_2r'], (0.5, 0.0, 1.0)),
     Case('planar_2r, stretched, drawn back', 'planar_2r', (0.0, 0.0), (-0.4, 0.0, 0.0)),
-    Case('UR5, beyond reach', 'UR5', (*_WRIST, -1.57, 0.0), (0.8, 0.0, 0.1)),
+    Case('UR5, beyond reach', 'UR5', BENT['UR5'], (0.8, 0.0, 0.1)),
     Case('UR5, through the wrist', 'UR5', (*_WRIST, -0.6, 0.0), like=(0.3, *_WRIST[1:], 0.6, 0.3)),
-    Case('UR5, over the shoulder', 'UR5', (*_WRIST, -1.57, 0.0), (-1.02, 0.0, 0.0)),
+    Case('UR5, over the shoulder', 'UR5', BENT['UR5'], (-1.02, 0.0, 0.0)),
     Case('UR5, stretched up, drawn back', 'UR5', (0.0, -np.pi / 2, 0.0, -np.pi / 2, 0.0, 0.0),
          (0.2, 0.1, -0.3)),
-    Case('Panda, beyond reach', 'Panda', (*_ARM, 1.7, 0.78), (0.1, 0.3, 1.0)),
+    Case('Panda, beyond reach', 'Panda', BENT['Panda'], (0.1, 0.3, 1.0)),
     Case('Panda, wrist in line, sideways', 'Panda', (*_ARM, 0.0, 0.78), (0.0, 0.1, 0.1)),
 )
 

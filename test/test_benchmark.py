@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from opspace_control.cli.robots import demo_robot
@@ -96,3 +97,27 @@ def test_dynamics_at_a_lower_rate_cost_accuracy(module):
     errors = module('two_rates').effort_errors((500, 50))
     assert 1e-4 < errors[500] < 0.005
     assert 0.01 < errors[50] < 0.06
+
+
+def test_of_random_goals_what_is_out_of_reach_is_left(module):
+    """Two links of 0.5 m, the shoulder level with the hand; the elbow ends at 2.8 rad."""
+    at_rest = module('at_rest')
+    robot = at_rest.robots()[0]
+    goals = at_rest.random_goals(robot, 4)
+    away = np.array([np.hypot(np.cos(0.6) + way[0], way[2]) for way, _ in goals])
+    left = np.maximum(0.0, np.maximum(away - 1.0, np.cos(1.4) - away))
+    assert (away > 1.0).any() and (away < np.cos(1.4)).any() and (left == 0.0).any()
+    for outcomes in zip(*(at_rest.seek_twice(robot, goal) for goal in goals), strict=True):
+        np.testing.assert_allclose([outcome.left for outcome in outcomes], left, atol=1e-4)
+        assert max(outcome.moving for outcome in outcomes) < at_rest.REST
+        assert not any(outcome.cut for outcome in outcomes)
+
+
+def test_table_says_at_how_many_goals(module):
+    at_rest = module('at_rest')
+    good = at_rest.Outcome(left=0.0, moving=0.0, speed=0.5, step=0.01, cut=False)
+    bad = at_rest.Outcome(left=0.3, moving=0.125, speed=0.9, step=0.2, cut=True)
+    text = at_rest.table([(at_rest.robots()[0], (good, bad, good), (good, good, good))])
+    assert text.startswith('3 goals')
+    assert text.splitlines()[-1] == (
+        '| planar_2r | 1 | 1, up to 0.12 rad/s | 90.0 % | 1 | 20.0 % | 1 | 0 | 50.0 % |')
