@@ -14,11 +14,10 @@ from opspace_control.control.hierarchy.modes import (
     MOVED,
     add_keepers,
     forget_leads,
-    hand_over,
     see_wants,
     take_back,
 )
-from opspace_control.control.hierarchy.planes import COUPLING, FEELING, LEADING, LOADS, NUMBERS
+from opspace_control.control.hierarchy.planes import FEELING, LEADING, LOADS
 from opspace_control.control.hierarchy.pushes import answer_pushes, push_links
 from opspace_control.control.hierarchy.singularity import nudge
 from opspace_control.control.hierarchy.stack import (
@@ -27,12 +26,10 @@ from opspace_control.control.hierarchy.stack import (
     FACTOR_Q,
     FORCE,
     GRAM_Q,
-    LOST,
     REACTION,
     SCALE,
     SPARE,
     VECTORS,
-    WANTED,
     L,
     Q,
     apply_forces,
@@ -41,13 +38,12 @@ from opspace_control.control.hierarchy.stack import (
 )
 from opspace_control.control.limits.active_limits import (
     add_holding,
-    miss,
     moving_forces,
     resolve_within_limits,
 )
 from opspace_control.control.limits.effort_cut import limit_efforts
-from opspace_control.control.limits.ends import find_ends, lead_between_ends, let_go_of_ends
-from opspace_control.control.limits.held_rows import HOLDING, keep_feelings
+from opspace_control.control.limits.ends import advise_motion, find_ends, let_go_of_ends
+from opspace_control.control.limits.held_rows import keep_feelings
 from opspace_control.control.limits.limit_check import (
     forget_unfit,
     let_go_of_joints,
@@ -78,6 +74,8 @@ from opspace_control.tasks.posture_law import demand_posture
 # Where two motions of the joints take turns in moving a direction its pull swings from one to the
 # other, and the rest is for what damps that. Robots that also drift need all of it to come back.
 _PULL = 0.05
+# It does so gradually, within s.
+_TIME = 0.03
 
 
 @called
@@ -256,7 +254,8 @@ def limited_cycle(
     open_chain = held == 0
     driven = open_chain and not cycle.yields
     if cycle.kept > 0.0:
-        bound_posture(nodes, dofs, limits, _PULL if cycle.led and driven else 1.0, cycle.kept,
+        share = 1.0 - (1.0 - _PULL) * cycle.leading if driven else 1.0
+        bound_posture(nodes, dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, a_null)
     forget_unfit(nodes, limits, open_chain, driven)
     leads = cycle.kept > 0.0
@@ -265,7 +264,7 @@ def limited_cycle(
                small, room[FEELING], q, v)
     if leads and driven:
         bound_loads(cycle, nodes, states, limits, v, room)
-    between_ends = find_ends(limits, leads and driven, v)
+    between_ends = find_ends(limits, leads and driven, dt, v)
     cycle.leads, cycle.ends = leads and not between_ends, 0
     cycle.led = cycle.stuck = False
     if leads:
@@ -280,22 +279,20 @@ def limited_cycle(
         moving_forces(rows, held, rows[SPARE])
         push_links(nodes, states, points, supports, rows[SPARE], joint_force, rows[SPARE + 1])
         answer_pushes(nodes, states, joint_force, a_null, a_task)
-        if not within_limits(nodes, limits, room[LOADS], a_task):
+        if between_ends or not within_limits(nodes, limits, room[LOADS], a_task):
             a_led = room[LEADING, MOVED, :v.size]
-            miss(held, rows, Lambda_inverse, rows[SPARE], room[COUPLING],
-                 room[NUMBERS, HOLDING, :0], rows[LOST])
-            if between_ends:
-                lead_between_ends(cycle, nodes, states, levels, held, limits, effort_limits, a_null,
-                                  room, rows, squares, orders, Lambda_inverse, robot)
-            hand_over(robot, Lambda_inverse, rows[WANTED], rows[LOST], rows[FORCE], a_led)
-            exactly = resolve_within_limits(
+            advise_motion(
+                cycle, between_ends, nodes, states, levels, held, limits, effort_limits, a_null,
+                a_led, room, rows, squares, orders, Lambda_inverse, robot)
+            resolve_within_limits(
                 cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
                 a_null, a_led, a_task, joint_force, tau, room, rows, squares, orders,
                 Lambda_inverse, robot)
-            let_go_of_ends(cycle, exactly, held, levels, limits, room, rows, squares)
+            let_go_of_ends(cycle, limits, room)
             take_back(robot, rows[FORCE], rows[REACTION])
             if cycle.led:
                 cycle.least_eigenvalue = 0.0
+        cycle.leading = min(max(cycle.leading + (dt if cycle.led else -dt) / _TIME, 0.0), 1.0)
     else:
         let_go_of_joints(limits)
     move_joints_by_forces(

@@ -27,6 +27,7 @@ CYCLE = np.dtype([
     ('leads', np.bool_),                 # whether directions near singularities are led
     ('ends', np.int64),                  # how many joints these have to do without, at their ends
     ('led', np.bool_),                   # whether any has been in this cycle
+    ('leading', np.float64),             # whether any has been lately: gradually, from 0 to 1
     ('stuck', np.bool_),                 # whether one was all but lost at the last cycle
     ('R', np.float64, (3, 3)),           # scratch from here on
     ('motion', np.float64, (4, 3)),

@@ -9,8 +9,10 @@ near singularities are those of what is left of Λ⁻¹, and the motion w that t
 these joints at rest.
 """
 
+import math
+
 from opspace_control.compiled import called, rare
-from opspace_control.control.hierarchy.modes import LEADER, TAKEN, forget_leads, hold_against
+from opspace_control.control.hierarchy.modes import LEADER, forget_leads, hand_over, hold_against
 from opspace_control.control.hierarchy.planes import (
     COUPLING,
     FEELING,
@@ -20,29 +22,30 @@ from opspace_control.control.hierarchy.planes import (
     OWN_MOBILITY,
     TORQUES,
 )
-from opspace_control.control.hierarchy.stack import LOST, LOST_AT_ALL, REACTION, SPARE
-from opspace_control.control.limits.active_limits import (
-    SOLUTIONS,
-    find_forces,
-    find_pulls,
-    insist,
-    miss,
-    moving_forces,
-    resolve_held,
+from opspace_control.control.hierarchy.stack import FORCE, WANTED, L, resolve_tasks
+from opspace_control.control.limits.active_limits import SOLUTIONS, advise_tasks
+from opspace_control.control.limits.held_rows import (
+    ADVISED,
+    HOLDING,
+    decompose_rows,
+    hold_joints,
+    take_off_held,
 )
-from opspace_control.control.limits.held_rows import ADVISED, COLUMN, HOLDING, hold_joints
-from opspace_control.control.limits.limit_law import KINDS, LOAD, MOTION, POSITION, held_by
+from opspace_control.control.limits.limit_law import LOAD, MOTION, POSITION, held_by
 
 # A joint that goes slower than this part of its greatest velocity stands.
 _STILL = 0.01
+# What leads directions changes with what they do without: it takes so long, s.
+_TIME = 0.1
 
 
 @called
-def find_ends(limits, leads, v):
+def find_ends(limits, leads, dt, v):
     """
     Find the joints that stand at an end of their way, held there; return whether any does.
 
-    Where nothing can be led, none does.
+    They begin and end to stand gradually, or what leads would be another from one cycle to the
+    next. Where nothing can be led, none does.
     """
     found = False
     for k in range(limits.size):
@@ -50,18 +53,15 @@ def find_ends(limits, leads, v):
         at_end = (limit.reason[(1 + limit.held[MOTION]) // 2] == POSITION
                   and abs(v[k]) <= _STILL * limit.velocity)
         for kind in (MOTION, LOAD):
-            limit.stands[kind], limit.kept[kind] = 0, 0.0
-            if leads and limit.held[kind] != 0 and (at_end if kind == MOTION else limit.laden):
-                limit.stands[kind], found = 1, True
+            limit.kept[kind] = 0.0
+            if not leads or (kind == LOAD and math.isinf(limit.growth)):
+                limit.stands[kind] = 0.0
+                continue
+            stands = limit.held[kind] != 0 and (at_end if kind == MOTION else limit.laden)
+            limit.stands[kind] = min(max(
+                limit.stands[kind] + (dt if stands else -dt) / _TIME, 0.0), 1.0)
+            found = found or limit.stands[kind] > 0.0
     return found
-
-
-@called
-def stand_nowhere(limits):
-    """Say of no joint that it stands at an end."""
-    for k in range(limits.size):
-        for kind in range(KINDS):
-            limits[k].stands[kind] = 0
 
 
 @rare
@@ -73,54 +73,56 @@ def lead_between_ends(
 
     They stand whichever way they are pulled: what leads would be another without them, and push
     them back. What holds them against all forces of the stack stays in ``room`` for `push_leading`,
-    in `LIMIT` against those that lead. Lost anyway is from now on what is lost without these
-    joints. If nothing is led, no joint is said to stand at its end.
+    in `LIMIT` against those that lead. Returns whether they all can be held.
     """
-    size, leads, push = rows.shape[1], room[LEADING], rows[SPARE]
+    size, leads = rows.shape[1], room[LEADING]
     cycle.leads, cycle.led = True, False
     forget_leads(leads, size)
-    count = cycle.ends = hold_joints(
+    cycle.ends = hold_joints(
         nodes, states, limits, cycle.leads, effort_limits, a_null, room[NUMBERS, ADVISED],
         room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
         room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
         room[NUMBERS], robot)
-    exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
-                           Lambda_inverse, robot)
-    if not cycle.led:
-        stand_nowhere(limits)
-        return
-    for w in range(count):
-        k, kind = held_by(limits, w)
-        limits[k].kept[kind] = hold_against(room, w, leads[LEADER, :size])
-    for r in range(size):
-        rows[LOST_AT_ALL, r] = rows[LOST, r]
-    held = room[NUMBERS, HOLDING, :count]
-    moving_forces(rows, constrained, push)
-    find_forces(exactly, count, constrained, room, rows[REACTION], push, held)
-    miss(constrained, rows, Lambda_inverse, push, room[COUPLING, :, :size], held, rows[LOST])
+    exactly = decompose_rows(cycle.ends, room)
+    take_off_held(exactly, cycle.ends, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
+                  rows[FORCE])
+    cycle.least_eigenvalue = resolve_tasks(
+        cycle, constrained, levels, cycle.singularity_threshold, rows, squares, orders, robot)
+    if cycle.led:
+        for w in range(cycle.ends):
+            k, kind = held_by(limits, w)
+            limits[k].kept[kind] = hold_against(room, w, leads[LEADER, :size])
+    return exactly
 
 
 @rare
-def let_go_of_ends(cycle, exactly, constrained, levels, limits, room, rows, squares):
+def advise_motion(
+        cycle, between_ends, nodes, states, levels, constrained, limits, effort_limits, a_null,
+        a_led, room, rows, squares, orders, Lambda_inverse, robot):
+    """Advise what leads directions, ``a_led`` (nv,), and let tasks want what they get beside it."""
+    exactly = True
+    if between_ends:
+        exactly = lead_between_ends(
+            cycle, nodes, states, levels, constrained, limits, effort_limits, a_null, room, rows,
+            squares, orders, Lambda_inverse, robot)
+    hand_over(robot, rows[FORCE], a_led)
+    advise_tasks(exactly, cycle.ends, constrained, room, rows, Lambda_inverse)
+
+
+@called
+def let_go_of_ends(cycle, limits, room):
     """
     Let go, for the cycles to come, of joints at their ends that would go back by themselves.
 
     While directions are led without them this is no matter of one cycle: what leads would be
-    another. They have to be pulled to their ends both by what tasks insist on, as `let_go_of` has
-    it, with what they could have without any end, and by all that moves them in fact.
+    another. They have to be pulled to their ends against all that moves them.
     """
-    if cycle.ends == 0 or not cycle.led or 2 * cycle.solutions >= SOLUTIONS:
+    if not cycle.led or cycle.ends == 0 or 2 * cycle.solutions >= SOLUTIONS:
         return
-    lost, pull, count = rows[LOST_AT_ALL], rows[SPARE + 1], cycle.held
-    held, column = room[NUMBERS, HOLDING, :count], room[NUMBERS, COLUMN, :count]
-    for r in range(lost.size):
-        lost[r] -= room[LEADING, TAKEN, r]
-    insist(constrained, levels, rows, squares, lost, pull)
-    find_pulls(exactly, count, room, pull, held, column)
-    for w in range(count):
+    for w in range(cycle.held):
         k, kind = held_by(limits, w)
         limit = limits[k]
-        if limit.stands[kind] != 0:
-            side, force = limit.held[kind], held[w] + limit.kept[kind]
-            if side * force > 0.0 and side * column[w] > 0.0:
+        if limit.stands[kind] > 0.0:
+            force = room[NUMBERS, HOLDING, w] + limit.kept[kind]
+            if limit.held[kind] * force > 0.0:
                 limit.held[kind] = 0

@@ -25,7 +25,7 @@ from opspace_control.control.hierarchy.planes import (
 )
 from opspace_control.control.hierarchy.release import decompose_level, solve_level
 from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
-from opspace_control.control.limits.limit_law import KINDS, LOAD, MOTION
+from opspace_control.control.limits.limit_law import KINDS, LOAD, MOTION, held_by
 from opspace_control.control.limits.loads import growth_of
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.model.nodes import LOCKED
@@ -125,7 +125,8 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
     """
     Write the rows of joints that are held, their mobility and what is wanted of them.
 
-    Of all of them, or only of those that stand at their ends.
+    Of all of them, or only of those that stand at their ends, where they stay: softly, as far as
+    they do not quite stand yet, or any more.
     """
     cycle, leads, loads, dofs = robot[0], robot[1], robot[12][LOADS], limits.size
     count = 0
@@ -133,21 +134,22 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
         limit = limits[k]
         for kind in range(KINDS):
             sign = limit.held[kind]
-            if sign == 0 or (ends and limit.stands[kind] == 0):
+            if limit.stands[kind] == 0.0 if ends else sign == 0:
                 continue
             limits[count // KINDS].row[count % KINDS] = KINDS * k + kind
             if kind == MOTION:
                 feel_torque(nodes, limit.node, states, felt[count])
                 torques[count, :] = 0.0
                 torques[count, k] = 1.0
-                bound = limit.greatest if sign > 0 else limit.least
+                bound = 0.0 if ends else limit.greatest if sign > 0 else limit.least
                 vectors[WISH, count] = bound - a_null[k]
                 vectors[MEASURE, count] = limit.acceleration
             elif kind == LOAD:
                 for j in range(limits.size):
                     torques[count, j] = loads[k, j]
                 feel_torques(nodes, states, torques[count], felt[count])
-                vectors[WISH, count] = limit.growth - growth_of(loads[k], a_null)
+                bound = 0.0 if ends else limit.growth
+                vectors[WISH, count] = bound - growth_of(loads[k], a_null)
                 vectors[MEASURE, count] = limit.firmness
             else:
                 feel_acceleration(nodes, limit.node, states, felt[count], torques[count])
@@ -158,6 +160,12 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
                 vectors[MEASURE, count] = effort_limits[k]
             count += 1
     couple_rows(nodes, states, count, K, felt, coupling, own, vectors)
+    if ends:
+        for w in range(count):
+            k, kind = held_by(limits, w)
+            share = limits[k].stands[kind]
+            own[w, w] *= 1.0 + ((1.0 - share) / share) ** 3
+            vectors[SCALING, w] = 1.0 / math.sqrt(own[w, w])
     return count
 
 

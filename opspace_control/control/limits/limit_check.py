@@ -21,7 +21,7 @@ def forget_unfit(nodes, limits, efforts, loads):
             limit.freed[kind] = 0
             if (nodes[limit.node].status != ACTIVE or (kind == EFFORT and not efforts)
                     or (kind == LOAD and not loads)):
-                limit.held[kind] = 0
+                limit.held[kind], limit.stands[kind] = 0, 0.0
 
 
 @called
@@ -48,7 +48,7 @@ def let_go_of_joints(limits):
     """Hold no joint."""
     for k in range(limits.size):
         for kind in range(KINDS):
-            limits[k].held[kind] = 0
+            limits[k].held[kind], limits[k].stands[kind] = 0, 0.0
 
 
 @called

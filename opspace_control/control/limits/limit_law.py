@@ -44,7 +44,8 @@ LIMIT = np.dtype([
     ('held', np.int64, (KINDS,)),  # 1, -1: held at the upper one, at the lower one; 0: free
     ('best', np.int64, (KINDS,)),  # likewise, in the best solution of this cycle so far
     ('freed', np.int64, (KINDS,)),  # how often it has been let go of in this cycle
-    ('stands', np.int64, (KINDS,)),  # 1: at its end: directions near singularities do without it
+    ('stands', np.float64, (KINDS,)),  # how far directions near singularities do without it, at
+                                       # its end: from 0 to 1
     ('kept', np.float64, (KINDS,)),  # force that keeps it there against what leads directions
     ('row', np.int64, (KINDS,)),  # memory of which joints are held by which rows
 ], align=True)
