@@ -247,6 +247,20 @@ def test_limits_come_and_go_gradually(bench):
     bench.controller.limits = bench.limits
 
 
+def test_a_posture_that_pulls_for_good_feels_limits_gradually_too(arm):
+    """Its pull alone is cut: not at once as soon as limits begin to be kept."""
+    q = arm.neutral()
+    q[arm.q_index] = 0.4
+    target = dict.fromkeys(arm.dof_names, -1.0)
+    torques = []
+    for part in (0.0, 1e-6, 0.02):
+        made = OperationalSpaceController(
+            arm, PoseTask('hand'), PostureTask(kp=50.0, target=target), limits=JointLimits(arm))
+        made.gradual['limits.kept'][...] = part
+        torques.append(made.compute_torque(RobotState(arm, q, np.zeros(arm.nv))))
+    np.testing.assert_allclose(torques[1:], [torques[0]] * 2, rtol=1e-9)
+
+
 def test_a_controller_made_without_limits_has_none(arm):
     """They are another compiled cycle."""
     plain = OperationalSpaceController(arm)

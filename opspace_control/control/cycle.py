@@ -50,7 +50,7 @@ from opspace_control.control.limits.limit_check import (
     note_efforts,
     within_limits,
 )
-from opspace_control.control.limits.limit_law import bound_posture
+from opspace_control.control.limits.limit_law import bound_posture, faded
 from opspace_control.control.limits.loads import bound_loads
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
@@ -284,17 +284,18 @@ def limited_cycle(
             advise_motion(
                 cycle, between_ends, nodes, states, levels, held, limits, effort_limits, a_null,
                 a_led, room, rows, squares, orders, Lambda_inverse, robot)
-            resolve_within_limits(
+            exactly = resolve_within_limits(
                 cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
                 a_null, a_led, a_task, joint_force, tau, room, rows, squares, orders,
                 Lambda_inverse, robot)
-            let_go_of_ends(cycle, limits, room)
+            let_go_of_ends(cycle, exactly, held, levels, limits, room, rows, squares)
             take_back(robot, rows[FORCE], rows[REACTION])
             if cycle.led:
                 cycle.least_eigenvalue = 0.0
-        cycle.leading = min(max(cycle.leading + (dt if cycle.led else -dt) / _TIME, 0.0), 1.0)
+        cycle.leading = faded(cycle.leading, cycle.led, dt, _TIME)
     else:
         let_go_of_joints(limits)
+        cycle.leading = 0.0
     move_joints_by_forces(
         cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)

@@ -18,7 +18,7 @@ from opspace_control.control.hierarchy.giving_way import (
     give_way_alone,
     let_constraints_bear,
 )
-from opspace_control.control.hierarchy.planes import AGAINST, TORQUES
+from opspace_control.control.hierarchy.planes import AGAINST, COUPLING, TORQUES
 from opspace_control.control.hierarchy.pushes import answer_pushes, bear_pushes, push_links
 from opspace_control.dynamics.center_of_mass import move_center
 from opspace_control.dynamics.kinematics import (
@@ -33,19 +33,19 @@ from opspace_control.model.nodes import PASSIVE
 # With so little of s, w is not known at all.
 LEAST = 1e-6
 # Numbers a row of the stack: what it wants, of `see_wants`; a direction, and its wrench; the sum of
-# those that lead directions. Then numbers a joint: forces, h, w,
+# those that lead directions, and what these take off the tasks. Then numbers a joint: forces, h, w,
 # and how passive joints alone give way; and six of scratch; and what keeps joints at their ends
 # against what leads; and zeros.
-(PULL, STIFF, DAMP, LED, DIRECTION, MODE, LEADER, FORCES, BORNE, MOVED, GIVEN,
- WRENCH, KEEPER, ZEROS) = range(14)
-LEADS = 14
+(PULL, STIFF, DAMP, LED, DIRECTION, MODE, LEADER, TAKEN, FORCES, BORNE, MOVED, GIVEN,
+ WRENCH, KEEPER, ZEROS) = range(15)
+LEADS = 15
 
 
 @called
 def forget_leads(leads, size):
     """Lead nothing yet in so many rows."""
     for r in range(size):
-        leads[LEADER, r] = 0.0
+        leads[LEADER, r] = leads[TAKEN, r] = 0.0
 
 
 @called
@@ -254,23 +254,32 @@ def bear_leads(robot, tau):
 
 
 @rare
-def hand_over(robot, forces, a_led):
+def hand_over(robot, mobility, wanted, missing, forces, a_led):
     """
     Make what leads directions a part of the motion advised, ``a_led`` (nv,), instead of the tasks'.
 
-    Their ``forces`` (k,) become what is beyond that. Of ``a_led`` those of passive joints are not
-    what they will be.
+    What is ``wanted`` (k,) of the stack's rows, what of it is ``missing`` in any case, and its
+    ``forces`` (k,), become what is beyond that; ``mobility`` is Λ⁻¹ as given, lower triangle, of
+    the rows of tasks. Of ``a_led`` those of passive joints are not what they will be.
     """
     cycle, leads, nodes, states = robot[:4]
-    a_null, constrained = robot[10], robot[15]
+    a_null, room, constrained = robot[10], robot[12], robot[15]
     cycle.leads = False
     if not cycle.led:
         for k in range(a_led.size):
             a_led[k], leads[KEEPER, k] = a_null[k], 0.0
         return
-    leader = leads[LEADER, :forces.size]
-    for r in range(constrained, forces.size):
+    leader = leads[LEADER, :wanted.size]
+    for r in range(constrained, wanted.size):
         forces[r] -= leader[r]
+        missing[r] -= leads[TAKEN, r]
+        wanted[r] -= leads[TAKEN, r]
+        for c in range(constrained, wanted.size):
+            wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * leader[c]
+    for w in range(cycle.ends):
+        t = hold_against(room, w, leader)
+        for r in range(wanted.size):
+            wanted[r] -= t * room[COUPLING, w, r]
     push_leading(robot, leader)
     answer_pushes(nodes, states, leads[FORCES, :a_led.size], a_null, a_led)
 

@@ -28,6 +28,7 @@ from opspace_control.control.hierarchy.modes import (
     MOVED,
     PULL,
     STIFF,
+    TAKEN,
     along,
     bend_mode,
     move_mode,
@@ -222,6 +223,9 @@ def lead_level(
                                mode, scale)
         for r in range(levels[level + 1]):
             leads[LEADER, r] += led * force * leads[MODE, r]
+        for j in range(n):
+            if scale[j] > 0.0:
+                leads[TAKEN, first + j] += led * (demand - values[k] * force) * mode[j] / scale[j]
         if led > 0.0:
             robot[0].led, least = True, 0.0
         parts[k] += led * (force - parts[k])

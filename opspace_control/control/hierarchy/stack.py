@@ -33,7 +33,7 @@ _LEFT = 1e-2
 
 # What there is of each row.
 (ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, WANTED, MISSED,
- USUAL, FORCE, SPARE) = range(14)
+ LOST, LOST_AT_ALL, FORCE, SPARE) = range(15)
 SPARES, ROWS = 5, SPARE + 5
 # What there is of each pair of rows.
 SQUARES = 8
@@ -194,22 +194,17 @@ def eliminate_held(cycle, constrained, rows, squares, orders):
 
 
 @inlined
-def resolve_tasks(cycle, constrained, levels, threshold, rows, squares, orders, robot):
-    """
-    Turn accelerations into forces, level by level, and see what constraints make of them.
-
-    Returns the lower bound of eigenvalues that `resolve_forces` does.
-    """
-    least = resolve_forces(
-        squares[L], levels, rows[ASKED], rows[PUSH], rows[MOVING], rows[COMPLIANT], threshold,
-        rows[SCALE], squares[FACTOR], squares[VECTORS], rows[SPARE:SPARE + SPARES], rows[FORCE],
-        robot)
+def resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot):
+    """Turn accelerations into forces, level by level, and see what constraints make of them."""
+    cycle.least_eigenvalue = resolve_forces(
+        squares[L], levels, rows[ASKED], rows[PUSH], rows[MOVING], rows[COMPLIANT],
+        cycle.singularity_threshold, rows[SCALE], squares[FACTOR], squares[VECTORS],
+        rows[SPARE:SPARE + SPARES], rows[FORCE], robot)
     if constrained > 0 or cycle.yields:
         predict_reactions(
             squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR_L], squares[GRAM_L],
             orders, cycle.ranks, rows[HELD], rows[SCALE], rows[PUSH], rows[MOVING],
             rows[SPARE:SPARE + 2], rows[FORCE], rows[REACTION])
-    return least
 
 
 @called
@@ -235,8 +230,7 @@ def resolve_stack(
         for c in range(constrained, r + 1):
             Lambda_inverse[r - constrained, c - constrained] = squares[L, r, c]
     let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows)
-    cycle.least_eigenvalue = resolve_tasks(
-        cycle, constrained, levels, cycle.singularity_threshold, rows, squares, orders, robot)
+    resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
 
 
 @inlined

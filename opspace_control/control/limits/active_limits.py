@@ -12,7 +12,6 @@ import math
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.hierarchy.modes import bear_leads, give_way_to
 from opspace_control.control.hierarchy.planes import (
-    AGAINST,
     BORNE,
     COUPLING,
     FEELING,
@@ -27,29 +26,25 @@ from opspace_control.control.hierarchy.pushes import (
     bear_pushes,
     push_links,
 )
-from opspace_control.control.hierarchy.resolution import resolve_forces
 from opspace_control.control.hierarchy.stack import (
-    ASKED,
     COMPLIANT,
-    FACTOR,
     FACTOR_L,
     FORCE,
     GRAM_L,
     HELD,
+    LOST,
     MISSED,
     MOVING,
     PUSH,
     REACTION,
     SCALE,
     SPARE,
-    SPARES,
-    USUAL,
-    VECTORS,
     WANTED,
     L,
     resolve_tasks,
 )
 from opspace_control.control.limits.choice import (
+    INSISTENCE,
     exchange,
     furthest_beyond,
     let_go_of,
@@ -58,6 +53,7 @@ from opspace_control.control.limits.choice import (
 )
 from opspace_control.control.limits.held_rows import (
     ADVISED,
+    COLUMN,
     HOLDING,
     WISH,
     WORK,
@@ -71,11 +67,6 @@ from opspace_control.control.limits.held_rows import (
 # Of one cycle; in the second half no joint is let go of any more. If they do not lead to any end,
 # once more with the joints held that were nearest to keeping all limits.
 SOLUTIONS = 16
-# Softness of the lowest level beside limits, in parts of its scaled Λ⁻¹, and how much of that the
-# next one above has. Nothing is lost then but by rounding.
-_SOFT = 5e-4
-_FIRMER = 1e-3
-_NOTHING = 1e-12
 
 
 @inlined
@@ -89,6 +80,44 @@ def moving_forces(rows, constrained, push):
         push[r] = rows[FORCE, r] - (rows[PUSH, r] - rows[MOVING, r])
         if r < constrained:
             push[r] += rows[REACTION, r]
+
+
+@rare
+def miss(constrained, rows, mobility, push, coupling, held, missing):
+    """
+    Write what forces leave missing of the accelerations that tasks ask for, (k,).
+
+    ``push`` (k,) are those of the stack, ``held`` those that hold joints.
+    """
+    for t in range(push.size):
+        missing[t] = 0.0
+        if t < constrained or rows[COMPLIANT, t] > 0.0:
+            continue
+        missing[t] = rows[WANTED, t]
+        for r in range(constrained, push.size):
+            i, j = max(t, r) - constrained, min(t, r) - constrained
+            missing[t] -= mobility[i, j] * push[r]
+        for w in range(held.size):
+            missing[t] -= coupling[w, t] * held[w]
+
+
+@rare
+def insist(constrained, levels, rows, squares, lost, pull):
+    """
+    Write the forces with which tasks would go on if joints were let go of, (k,).
+
+    What misses because of that, but not what is ``lost`` anyway, (k,), counts by the masses of the
+    points.
+    """
+    for t in range(pull.size):
+        pull[t] = 0.0
+        if t < constrained or rows[COMPLIANT, t] > 0.0:
+            continue
+        pull[t] = INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * (rows[MISSED, t] - lost[t])
+    for level in range(levels.size - 2, -1, -1):
+        for r in range(levels[level], levels[level + 1]):
+            for j in range(levels[level + 1], pull.size):
+                pull[r] -= squares[L, r, j] * pull[j]
 
 
 @inlined
@@ -106,77 +135,28 @@ def find_forces(exactly, count, constrained, room, reaction, push, held):
             push[c] -= room[BORNE, w, c] * held[w]
 
 
-@rare
-def soften_tasks(levels, rows, squares):
-    """
-    Let tasks give way beside limits, the lower the more, as their forces are others than `USUAL`.
-
-    As if something soft were between these and their points: ``L_rr + δ/s²``. So which limits are
-    to hold joints is the question of one strictly convex problem, and forces do not jump where the
-    answer changes.
-    """
-    softness = _SOFT
-    for level in range(levels.size - 2, -1, -1):
-        for r in range(levels[level], levels[level + 1]):
-            if rows[SCALE, r] > 0.0:
-                soft = softness / (rows[SCALE, r] * rows[SCALE, r])
-                squares[L, r, r] += soft
-                rows[FORCE, r] += soft * rows[USUAL, r]
-        softness *= _FIRMER
-
-
 @inlined
-def motion_of(r, first, offset, mobility, rows):
-    """Return how forces of the stack accelerate row r, of those from row ``first`` on."""
-    total = 0.0
-    for c in range(first, rows.shape[1]):
-        force = rows[FORCE, c] - rows[PUSH, c] + (1.0 - rows[COMPLIANT, r]) * rows[MOVING, c]
-        total += mobility[max(r, c) - offset, min(r, c) - offset] * force
-    return total
-
-
-@rare
-def advise_tasks(exactly, count, constrained, room, rows, mobility):
-    """
-    Let tasks want what they get without limits, and with the forces of that: WANTED, USUAL.
-
-    But for joints, ``count`` of them, that stand at their ends.
-    """
-    vectors, coupling = room[NUMBERS], room[COUPLING]
-    force, held = rows[FORCE], vectors[HOLDING, :count]
+def find_pulls(exactly, count, room, pull, held, column):
+    """Write the forces that hold joints if tasks insist on what they have not got."""
+    coupling = room[COUPLING]
     for w in range(count):
-        held[w] = vectors[WISH, w]
-    solve_rows(exactly, count, room, held)
-    for r in range(constrained, force.size):
-        for w in range(count):
-            held[w] -= room[AGAINST, r, w] * force[r]
-    for r in range(constrained, force.size):
-        rows[USUAL, r] = force[r] - rows[PUSH, r]
-        rows[WANTED, r] = motion_of(r, constrained, constrained, mobility, rows)
-        for w in range(count):
-            rows[WANTED, r] += coupling[w, r] * held[w]
+        column[w] = 0.0
+        for r in range(pull.size):
+            column[w] -= coupling[w, r] * pull[r]
+    solve_rows(exactly, count, room, column)
+    for w in range(count):
+        column[w] += held[w]
 
 
 @rare
-def make_up(exactly, count, cycle, constrained, levels, room, rows, squares, mobility):
-    """
-    Let tasks have all that they want where no direction is nearly lost because of joints held.
-
-    What their softness has left of it is resolved once more, and ever less of it towards such
-    directions; the forces of that are ``USUAL`` from then on.
-    """
-    force, nothing, left = rows[FORCE], rows[MISSED], rows[USUAL]
-    take_off_held(exactly, count, constrained, room, rows[WANTED], mobility, squares[L], left)
-    for r in range(constrained, force.size):
-        left[r] -= motion_of(r, constrained, 0, squares[L], rows)
-        nothing[r] = 0.0
-    for r in range(constrained):
-        left[r] = nothing[r] = 0.0
-    cycle.least_eigenvalue = resolve_forces(
-        squares[L], levels, rows[ASKED], nothing, nothing, nothing, cycle.singularity_threshold,
-        rows[SCALE], squares[FACTOR], squares[VECTORS], rows[SPARE:SPARE + SPARES], left, None)
-    for r in range(constrained, force.size):
-        left[r] += force[r] - rows[PUSH, r]
+def resolve_held(cycle, constrained, levels, count, room, rows, squares, orders, Lambda_inverse,
+                 robot):
+    """Resolve what joints that are held leave of the stack; return whether they all can be."""
+    exactly = decompose_rows(count, room)
+    take_off_held(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
+                  rows[FORCE])
+    resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
+    return exactly
 
 
 @rare
@@ -186,12 +166,8 @@ def resolve_within_limits(
     """
     Resolve the stack once more, joints being held at their limits.
 
-    Of all motions within limits that one which is nearest to q̈_free, the one without them:
-    ``min ‖q̈ − q̈_free‖²_A + Σ ‖S J (q̈ − q̈_free)‖² / δ``, δ being `_SOFT` at the lowest level and
-    ever less above; then `make_up`, and on from there.
-
     With W the rows that hold joints, ``M = W A⁻¹ Wᵀ`` and ``C = W A⁻¹ Jᵀ``, of what constraints
-    leave of these, tasks find ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``J q̈_free − Cᵀ M⁻¹ w``; then
+    leave of these, tasks find ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then
     ``λ = M⁻¹ (w − C f)`` holds the joints. These stay in ``room`` for `add_holding`. ``a`` (nv,)
     receives how joints accelerate, ``joint_force`` and ``tau`` (nv,) are scratch; all else is that
     of `limited_cycle`. Limits of efforts take part where they say what the joints can do: without
@@ -204,7 +180,7 @@ def resolve_within_limits(
     both = constrained == 0
     bear_motion(nodes, states, a_null, joint_force, tau_null)
     bear_leads(robot, tau_null)
-    nearest, done, whole = math.inf, False, False
+    nearest, done = math.inf, False
     for solution in range(SOLUTIONS + 1):
         count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_null, K,
                             felt, torques, coupling, room[OWN_MOBILITY], vectors, robot)
@@ -212,12 +188,9 @@ def resolve_within_limits(
             leave_to_constraints(
                 cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L],
                 squares[GRAM_L], orders[0], rows[HELD], rows[WANTED], push, room)
-        held = vectors[HOLDING, :count]
-        exactly = decompose_rows(count, room)
-        take_off_held(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
-                      rows[FORCE])
-        soften_tasks(levels, rows, squares)
-        resolve_tasks(cycle, constrained, levels, _NOTHING, rows, squares, orders, robot)
+        held, column = vectors[HOLDING, :count], vectors[COLUMN, :count]
+        exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
+                               Lambda_inverse, robot)
         moving_forces(rows, constrained, push)
         find_forces(exactly, count, constrained, room, reaction, push, held)
         push_links(nodes, states, points, supports, push, joint_force, pull)
@@ -230,33 +203,26 @@ def resolve_within_limits(
             push_links(nodes, states, points, supports, rows[FORCE], joint_force, pull)
             add_holding(count, room, joint_force)
             bear_pushes(nodes, states, joint_force, tau)
+        miss(constrained, rows, Lambda_inverse, push, coupling, held, rows[MISSED])
+        insist(constrained, levels, rows, squares, rows[LOST], pull)
         cycle.solutions, cycle.held = solution + 1, count
-        for r in range(constrained, push.size):
-            rows[MISSED, r] = rows[WANTED, r] - motion_of(
-                r, constrained, constrained, Lambda_inverse, rows)
-            for w in range(count):
-                rows[MISSED, r] -= coupling[w, r] * held[w]
         if done:
             exchange(limits)  # the next cycle goes on from where the search has got to
-            return
+            return exactly
         beyond = furthest_beyond(nodes, states, limits, effort_limits, both, room, a, tau,
                                  joint_force, vectors[WORK, :dofs])
         if beyond < nearest:
             nearest = beyond
             remember(limits)
-        between_ends = cycle.led and cycle.ends > 0
-        if 2 * cycle.solutions < SOLUTIONS and let_go_of(
-                limits, effort_limits, between_ends, room, count, a, tau):
-            continue
+        if 2 * cycle.solutions < SOLUTIONS:
+            find_pulls(exactly, count, room, pull, held, column)
+            if let_go_of(limits, effort_limits, cycle.ends > 0, room, count, a, tau):
+                continue
         done = cycle.solutions == SOLUTIONS
         if done and beyond > nearest:
             exchange(limits)
         elif done or not take_hold(nodes, limits, effort_limits, both, room, a, tau):
-            if done or whole:
-                return
-            make_up(exactly, count, cycle, constrained, levels, room, rows, squares,
-                    Lambda_inverse)
-            nearest, whole = math.inf, True
+            return exactly
 
 
 @rare

@@ -7,13 +7,13 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.planes import LOADS, NUMBERS
 from opspace_control.control.hierarchy.pushes import answer_pushes
-from opspace_control.control.limits.held_rows import HOLDING, MEASURE, MOBILITY
+from opspace_control.control.limits.held_rows import COLUMN, MEASURE, MOBILITY
 from opspace_control.control.limits.limit_law import EFFORT, KINDS, LOAD, MOTION, held_by
 from opspace_control.control.limits.loads import growth_of
 from opspace_control.model.nodes import ACTIVE
 
-# How much more it counts, without unit, that not all that is held can be held at a time.
-_AT_ODDS = 1e4
+# By how much more than its motion a task wants what it has not got, without unit.
+INSISTENCE = 100.0
 ROUNDING = 1e-7  # without unit
 # So many times a joint is let go of in a cycle, at a limit of one kind.
 _OFTEN = 2
@@ -51,7 +51,9 @@ def let_go_of(limits, effort_limits, between_ends, room, count, a, tau):
     Let go of the joint that would best go back within its limits by itself; return whether.
 
     It is one that has to be pulled to its limit instead of being held back there; above all one
-    that is within its limit although held, because all that is held cannot be held at a time.
+    that is within its limit although held, because all that is held cannot be held at a time. Of
+    those that stand at their ends, while directions are led between these, `let_go_of_ends` takes
+    care.
     """
     vectors, worst, found = room[NUMBERS], ROUNDING, -1
     for w in range(count):
@@ -60,8 +62,8 @@ def let_go_of(limits, effort_limits, between_ends, room, count, a, tau):
         if (between_ends and limit.stands[kind] > 0.0) or limit.freed[kind] >= _OFTEN:
             continue
         side = limit.held[kind]
-        back = side * vectors[HOLDING, w] * vectors[MOBILITY, w] / vectors[MEASURE, w]
-        back += _AT_ODDS * left_to(
+        back = side * vectors[COLUMN, w] * vectors[MOBILITY, w] / vectors[MEASURE, w]
+        back += INSISTENCE ** 2 * left_to(
             limit, kind, side, effort_limits[k], room[LOADS, k], a, tau, k)
         if back > worst:
             worst, found = back, w

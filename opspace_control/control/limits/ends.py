@@ -12,7 +12,13 @@ these joints at rest.
 import math
 
 from opspace_control.compiled import called, rare
-from opspace_control.control.hierarchy.modes import LEADER, forget_leads, hand_over, hold_against
+from opspace_control.control.hierarchy.modes import (
+    LEADER,
+    TAKEN,
+    forget_leads,
+    hand_over,
+    hold_against,
+)
 from opspace_control.control.hierarchy.planes import (
     COUPLING,
     FEELING,
@@ -22,16 +28,25 @@ from opspace_control.control.hierarchy.planes import (
     OWN_MOBILITY,
     TORQUES,
 )
-from opspace_control.control.hierarchy.stack import FORCE, WANTED, L, resolve_tasks
-from opspace_control.control.limits.active_limits import SOLUTIONS, advise_tasks
-from opspace_control.control.limits.held_rows import (
-    ADVISED,
-    HOLDING,
-    decompose_rows,
-    hold_joints,
-    take_off_held,
+from opspace_control.control.hierarchy.stack import (
+    FORCE,
+    LOST,
+    LOST_AT_ALL,
+    REACTION,
+    SPARE,
+    WANTED,
 )
-from opspace_control.control.limits.limit_law import LOAD, MOTION, POSITION, held_by
+from opspace_control.control.limits.active_limits import (
+    SOLUTIONS,
+    find_forces,
+    find_pulls,
+    insist,
+    miss,
+    moving_forces,
+    resolve_held,
+)
+from opspace_control.control.limits.held_rows import ADVISED, COLUMN, HOLDING, hold_joints
+from opspace_control.control.limits.limit_law import LOAD, MOTION, POSITION, faded, held_by
 
 # A joint that goes slower than this part of its greatest velocity stands.
 _STILL = 0.01
@@ -58,8 +73,7 @@ def find_ends(limits, leads, dt, v):
                 limit.stands[kind] = 0.0
                 continue
             stands = limit.held[kind] != 0 and (at_end if kind == MOTION else limit.laden)
-            limit.stands[kind] = min(max(
-                limit.stands[kind] + (dt if stands else -dt) / _TIME, 0.0), 1.0)
+            limit.stands[kind] = faded(limit.stands[kind], stands, dt, _TIME)
             found = found or limit.stands[kind] > 0.0
     return found
 
@@ -73,56 +87,68 @@ def lead_between_ends(
 
     They stand whichever way they are pulled: what leads would be another without them, and push
     them back. What holds them against all forces of the stack stays in ``room`` for `push_leading`,
-    in `LIMIT` against those that lead. Returns whether they all can be held.
+    in `LIMIT` against those that lead. Lost anyway is from now on what is lost without these
+    joints. If nothing is led, these take part as all others do.
     """
-    size, leads = rows.shape[1], room[LEADING]
+    size, leads, push = rows.shape[1], room[LEADING], rows[SPARE]
     cycle.leads, cycle.led = True, False
     forget_leads(leads, size)
-    cycle.ends = hold_joints(
+    count = cycle.ends = hold_joints(
         nodes, states, limits, cycle.leads, effort_limits, a_null, room[NUMBERS, ADVISED],
         room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
         room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
         room[NUMBERS], robot)
-    exactly = decompose_rows(cycle.ends, room)
-    take_off_held(exactly, cycle.ends, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
-                  rows[FORCE])
-    cycle.least_eigenvalue = resolve_tasks(
-        cycle, constrained, levels, cycle.singularity_threshold, rows, squares, orders, robot)
-    if cycle.led:
-        for w in range(cycle.ends):
-            k, kind = held_by(limits, w)
-            limits[k].kept[kind] = hold_against(room, w, leads[LEADER, :size])
-    return exactly
+    exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
+                           Lambda_inverse, robot)
+    if not cycle.led:
+        cycle.ends = 0
+        return
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        limits[k].kept[kind] = hold_against(room, w, leads[LEADER, :size])
+    for r in range(size):
+        rows[LOST_AT_ALL, r] = rows[LOST, r]
+    held = room[NUMBERS, HOLDING, :count]
+    moving_forces(rows, constrained, push)
+    find_forces(exactly, count, constrained, room, rows[REACTION], push, held)
+    miss(constrained, rows, Lambda_inverse, push, room[COUPLING, :, :size], held, rows[LOST])
 
 
 @rare
 def advise_motion(
         cycle, between_ends, nodes, states, levels, constrained, limits, effort_limits, a_null,
         a_led, room, rows, squares, orders, Lambda_inverse, robot):
-    """Advise what leads directions, ``a_led`` (nv,), and let tasks want what they get beside it."""
-    exactly = True
+    """Make what leads directions, between ends if joints stand there, a part of ``a_led`` (nv,)."""
+    miss(constrained, rows, Lambda_inverse, rows[SPARE], room[COUPLING],
+         room[NUMBERS, HOLDING, :0], rows[LOST])
     if between_ends:
-        exactly = lead_between_ends(
+        lead_between_ends(
             cycle, nodes, states, levels, constrained, limits, effort_limits, a_null, room, rows,
             squares, orders, Lambda_inverse, robot)
-    hand_over(robot, rows[FORCE], a_led)
-    advise_tasks(exactly, cycle.ends, constrained, room, rows, Lambda_inverse)
+    hand_over(robot, Lambda_inverse, rows[WANTED], rows[LOST], rows[FORCE], a_led)
 
 
-@called
-def let_go_of_ends(cycle, limits, room):
+@rare
+def let_go_of_ends(cycle, exactly, constrained, levels, limits, room, rows, squares):
     """
     Let go, for the cycles to come, of joints at their ends that would go back by themselves.
 
     While directions are led without them this is no matter of one cycle: what leads would be
-    another. They have to be pulled to their ends against all that moves them.
+    another. They have to be pulled to their ends both by what tasks insist on, as `let_go_of` has
+    it, with what they could have without any end, and by all that moves them in fact.
     """
-    if not cycle.led or cycle.ends == 0 or 2 * cycle.solutions >= SOLUTIONS:
+    if cycle.ends == 0 or not cycle.led or 2 * cycle.solutions >= SOLUTIONS:
         return
-    for w in range(cycle.held):
+    lost, pull, count = rows[LOST_AT_ALL], rows[SPARE + 1], cycle.held
+    held, column = room[NUMBERS, HOLDING, :count], room[NUMBERS, COLUMN, :count]
+    for r in range(lost.size):
+        lost[r] -= room[LEADING, TAKEN, r]
+    insist(constrained, levels, rows, squares, lost, pull)
+    find_pulls(exactly, count, room, pull, held, column)
+    for w in range(count):
         k, kind = held_by(limits, w)
         limit = limits[k]
         if limit.stands[kind] > 0.0:
-            force = room[NUMBERS, HOLDING, w] + limit.kept[kind]
-            if limit.held[kind] * force > 0.0:
+            side, force = limit.held[kind], held[w] + limit.kept[kind]
+            if side * force > 0.0 and side * column[w] > 0.0:
                 limit.held[kind] = 0

@@ -33,6 +33,8 @@ from opspace_control.spatial.vectors import dot
 
 # Scaled eigenvalue below which rows cannot all be met.
 _THRESHOLD = 1e-5
+# A joint that stands by less than this, from 0 to 1, is as good as free.
+_LEAST = 1e-3
 # Numbers of a row that holds a joint: what it is to be beyond the motion advised, its own mobility,
 # the limit that it is measured by, its scale, the force that holds, and scratch. Then, a number a
 # joint, the joint forces of the motion advised.
@@ -163,8 +165,7 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
     if ends:
         for w in range(count):
             k, kind = held_by(limits, w)
-            share = limits[k].stands[kind]
-            own[w, w] *= 1.0 + ((1.0 - share) / share) ** 3
+            own[w, w] *= 1.0 + (1.0 / max(limits[k].stands[kind], _LEAST) - 1.0) ** 3
             vectors[SCALING, w] = 1.0 / math.sqrt(own[w, w])
     return count
 

@@ -62,6 +62,12 @@ def held_by(limits, w):
 
 
 @inlined
+def faded(share, on, dt, time):
+    """Return a share, from 0 to 1, dt s further on its way to 1, or to 0, which takes some time."""
+    return min(max(share + (dt if on else -dt) / time, 0.0), 1.0)
+
+
+@inlined
 def braking_speed(distance, a, k):
     """Return how fast one may be at some distance, and the slope of that: s of `speed_towards`."""
     if distance * k * k <= a:
@@ -149,6 +155,6 @@ def bound_posture(nodes, dofs, limits, share, kept, rate, approach, q, v, a):
             limit.least -= wider * limit.acceleration
             limit.greatest += wider * limit.acceleration
         if nodes[limit.node].status == ACTIVE:
-            damping, most = dofs[k].kd * v[k], share * limit.acceleration
+            damping, most = dofs[k].kd * v[k], (share + wider) * limit.acceleration
             a[k] = min(max(a[k] + damping, -most), most) - damping
             a[k] = min(max(a[k], limit.least), limit.greatest)
