@@ -121,3 +121,21 @@ def test_table_says_at_how_many_goals(module):
     assert text.startswith('3 goals')
     assert text.splitlines()[-1] == (
         '| planar_2r | 1 | 1, up to 0.12 rad/s | 90.0 % | 1 | 20.0 % | 1 | 0 | 50.0 % |')
+
+
+def test_a_joint_without_a_drive_is_counted_for_itself(module):
+    """The wrist is flung around, faster than its limit; the driven joints keep theirs."""
+    limits = module('limits')
+    goal, = limits.run_goals(limits.DRIVELESS[0], 1, seconds=1.0, seed=1)
+    assert goal.flung > 1.1 * 6.0
+    assert 0.5 < goal.velocity < 1.001
+    assert goal.effort <= 1.0
+
+
+def test_table_says_how_many_goals_were_too_fast(module):
+    limits = module('limits')
+    slow, fast = limits.Worst(velocity=1.01, flung=7.0), limits.Worst(velocity=1.5, beyond=0.25)
+    text = limits.driveless_table([(limits.DRIVELESS[-2], (slow, fast, slow), (fast, fast, fast))])
+    assert text.startswith('3 goals')
+    assert text.splitlines()[-1] == (
+        '| Talos in space | x y z | base | 150.0 % | 0.2° | 1 | 7.0 rad/s | 150.0 % | 3 |')
