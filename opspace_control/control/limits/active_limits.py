@@ -66,7 +66,7 @@ from opspace_control.control.limits.held_rows import (
 
 # Of one cycle; in the second half no joint is let go of any more. If they do not lead to any end,
 # once more with the joints held that were nearest to keeping all limits.
-SOLUTIONS = 16
+SOLUTIONS = 48
 
 
 @inlined
