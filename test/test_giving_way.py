@@ -18,7 +18,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.control.hierarchy.modes import BORNE, MOVED
+from opspace_control.control.hierarchy.modes import EXERTED, MOVED
 from opspace_control.control.hierarchy.planes import LEADING
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box
@@ -93,11 +93,11 @@ def test_beyond_reach_over_a_joint_without_a_drive(way, speed):
     np.testing.assert_allclose(course.errors[-1, 0, :2], 0.0, atol=1e-3)
 
 
-def test_talos_stands_while_a_hand_is_beyond_reach():
-    """Both feet on the ground, the pelvis held by the legs: it and the other hand feel nothing."""
+def standing(speed):
+    """Return Talos on both feet, the pelvis held by the legs, and the tasks of its hands."""
     path, robot = robot_file(TALOS), demo_robot('talos')
     joints = RobotModel.from_urdf_file(path).dof_names
-    tasks = [PoseTask(hand, priority=1, max_linear_velocity=0.3, max_angular_velocity=1.5)
+    tasks = [PoseTask(hand, priority=1, max_linear_velocity=speed, max_angular_velocity=1.5)
              for hand in robot.hands]
     contacts = [Contact(foot) for foot in FEET]
     ground = Box('ground', (2.0, 2.0, 0.02), pose=(0, 0, -3.0, 0, 0, 0, 1), fixed=True)
@@ -110,6 +110,12 @@ def test_talos_stands_while_a_hand_is_beyond_reach():
         scene.robot.grip(contact.frame, 'ground')
         contact.engage(scene.state)
     scene.run(0.2)
+    return scene, tasks
+
+
+def test_talos_stands_while_a_hand_is_beyond_reach():
+    """The pelvis and the other hand feel nothing of it."""
+    scene, tasks = standing(0.3)
     start = tasks[0].pose
     goal = start.copy()
     goal[:3] += (0.3, 0.1, -0.5)
@@ -120,11 +126,59 @@ def test_talos_stands_while_a_hand_is_beyond_reach():
     assert abs(course.errors[:, [0, 2]]).max() < 1e-3
     left = np.linalg.norm(course.errors[:, 1, :3], axis=1)
     assert 0.3 < left[-1] < left.min() + 2e-3
-    assert min(contact.load for contact in contacts) > 0.0
+    assert min(contact.load for contact in scene.controller.constraints.values()) > 0.0
     tasks[0].set_target(start)
     course = scene.run(6.0)
     judge(course.velocities, course.efforts, scene.model)
     np.testing.assert_allclose(course.errors[-1], 0.0, atol=1e-3)
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_a_joint_that_constraints_hold_is_at_its_end_as_well(seed):
+    """Of its mobility they leave rounding errors: leading came and went with the sign of these."""
+    robot = demo_robot('dual_arm')
+    model = RobotModel.from_urdf_file(robot.path(), locked_joints=[
+        'torso_yaw', 'torso_pitch', 'torso_roll', 'l_wrist_roll'])
+    q, rng = model.neutral(), np.random.default_rng(seed)
+    for name, angle in {**robot.start, 'r_elbow': -0.02}.items():
+        q[model.q_index[model.dof_index(name)]] = angle
+    moved = [k for k, name in enumerate(model.dof_names) if name.startswith('l_')]
+    q[model.q_index[moved]] += rng.uniform(-0.4, 0.4, len(moved))
+    state, contact = RobotState(model, q, np.zeros(model.nv)), Contact('l_hand')
+    task = PoseTask('r_hand', axes='x y z', max_linear_velocity=0.3)
+    controller = OperationalSpaceController(
+        model, task, constraints=[contact], limits=JointLimits(model))
+    controller.compute_torque(state)
+    contact.engage(state)
+    k = model.dof_index('l_elbow')
+    controller._kept.records['upper'][k] = q[model.q_index[k]] - 1e-3
+    goal = task.pose
+    goal[:3] += 0.6, -0.3, 0.0
+    task.set_target(goal)
+    led, efforts = [], []
+    for cycle in range(300):
+        if cycle > 200:  # as of encoders
+            noise = np.where(model.locked, 0.0, rng.normal(size=model.nv) * 1e-7)
+            state.update(model.integrate(q, noise, 1.0), np.zeros(model.nv))
+        efforts.append(controller.compute_torque(state).copy())
+        led.append(controller._cycle['led'][0])
+    assert controller._kept.records['stands'][k].any()
+    assert all(led[100:])
+    assert abs(np.diff(efforts[210:], axis=0)).max() < 1e-3
+
+
+@pytest.mark.parametrize(('way', 'left'), [
+    ((0.24, 0.25, 0.01), 0.03), ((-0.07, -0.36, -0.36), 0.15)], ids=['heavy', 'ends'])
+def test_talos_stands_and_rests_where_its_arm_cannot_go_on(way, left):
+    """Its shoulder carries no more; joints are at their ends: it swung at 0.9 and at 1.5 rad/s."""
+    scene, tasks = standing(0.5)
+    goal = tasks[0].pose
+    goal[:3] += way
+    tasks[0].set_target(goal)
+    course = scene.run(6.0)
+    assert course.limited == 0
+    judge(course.velocities, course.efforts, scene.model)
+    assert abs(course.errors[-1, 1, :3]).max() < left
 
 
 @pytest.mark.parametrize(('way', 'speed'), [
@@ -195,7 +249,7 @@ def test_what_leads_takes_nothing_of_passive_joints(path, passive, frame, axes, 
     task.set_target(goal)
     controller.compute_torque(state)
     leads = controller._kept.room[LEADING]
-    h, w = leads[BORNE, :model.nv], leads[MOVED, :model.nv]
+    h, w = leads[EXERTED, :model.nv], leads[MOVED, :model.nv]
     force = model.mass_matrix(state) @ w
     assert not h[model.passive].any()
     assert w @ force == pytest.approx(1.0, abs=1e-12)

@@ -105,7 +105,7 @@ def weld(urdf, parent, body, pose):
 
 
 def bench(name, seed=0, internal=(None, None), frames=(), body=BOX, threshold=1e-9, weak=None,
-          **options):
+          limits_of=None, **options):
     text, keywords, effectors = CASES[name]
     urdf = text()
     model = RobotModel.from_urdf(urdf, **keywords)
@@ -123,7 +123,8 @@ def bench(name, seed=0, internal=(None, None), frames=(), body=BOX, threshold=1e
     controller = OperationalSpaceController(
         model, [*own, *(PoseTask(frame, axes='x y z') for frame in frames)],
         PostureTask(kp=20.0, kd=3.0), grasps=[grasp], passive_forces=PassiveForces(model),
-        effort_limits=limits, singularity_threshold=threshold)
+        effort_limits=limits, singularity_threshold=threshold,
+        limits=None if limits_of is None else limits_of(model))
     controller.compute_torque(state)
     grasp.engage(state)
     grasp.set_internal_forces(*internal)

@@ -101,6 +101,42 @@ def test_efforts_at_their_limits_leave_the_tasks_to_other_joints(name, goals, ar
         case.check(1e-7)
 
 
+def test_an_open_chain_is_one_whether_or_not_constraints_could_close_it():
+    """Efforts hold joints as if there were none."""
+    case = Held('dual_arm.urdf', [('l_hand', POSITION)],
+                constraints=[('r_hand', 'l_hand', ALL_AXES)])
+    for held in case.held:
+        held.open()
+    case.held.clear()
+    free, limits = case.run().copy(), case.controller._arguments[-3]
+    assert abs(free).max() > 0.0
+    k = int(np.argmax(abs(case.tau)))
+    limit = 0.7 * abs(case.tau[k])
+    case.efforts = {k: np.copysign(limit, case.tau[k])}
+    limits[k] = limit
+    case.run()
+    case.run()
+    assert [(held.joint, held.limit) for held in case.controller.held_joints] == [
+        (case.model.dof_names[k], 'effort')]
+    case.check(1e-7)
+
+
+def test_what_holds_joints_does_not_press_on_constraints():
+    """Without tasks: a joint is held by forces of all of a closed chain, not against it."""
+    case = Held('dual_arm.urdf', [], constraints=[('r_hand', 'l_hand', ALL_AXES)])
+    (a, force, _), advice = case.motion(), case.advice()
+    chosen = np.flatnonzero(abs(advice) < 0.4 * abs(a))
+    assert len(chosen) > 2
+    for k in chosen:
+        case.bounds['acceleration'] = FAR
+        case.bounds['acceleration'][k] = 0.5 * abs(a[k])
+        case.run()
+        held, pressed, _ = case.motion()
+        assert held[k] == pytest.approx(0.5 * a[k], rel=1e-7)
+        np.testing.assert_allclose(pressed, force, atol=1e-7 * abs(force).max())
+        np.testing.assert_allclose(case.held[0].force, pressed, atol=1e-7 * abs(force).max())
+
+
 def test_an_effort_at_its_limit_lets_no_joint_go_too_fast():
     """A wrist without a drive is flung around; efforts that were but cut let others be too fast."""
     start = {'shoulder': 2.9705, 'elbow': 0.8091, 'wrist': 0.4283}

@@ -16,7 +16,13 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
+from opspace_control.cli.robots import demo_robot
+from opspace_control.compiled import kernel
 from opspace_control.control.hierarchy.planes import LOADS
+from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
+from opspace_control.dynamics.weights import bend_load, gather_weights
+from opspace_control.dynamics.workspace import NODE_STATE, poisoned
 from opspace_control.model.nodes import REVOLUTE
 from opspace_control.share import share_directory
 
@@ -50,6 +56,60 @@ def test_rows_are_how_loads_change(name, frame, braked):
             np.testing.assert_allclose(row, change[k], atol=1e-6)
             seen += 1
     assert seen > 10
+
+
+@kernel
+def bend(nodes, states, q, v, carried, still, gravity, scratch, bent):
+    """Write how the growth of the loads of all nodes changes in a steady motion."""
+    for i in range(nodes.size):
+        place_node(nodes, i, q, states)
+        weigh_node(nodes, i, states)
+        move_node(nodes, i, v, still, states)
+    gather_weights(nodes, states, carried)
+    for i in range(nodes.size):
+        bent[i] = bend_load(nodes, states, i, carried, gravity, scratch)
+
+
+@pytest.mark.parametrize(('name', 'braked'), [
+    (TALOS, 'torso_1_joint'), ('panda.urdf', 'panda_finger_joint1'),
+    ('tiago_no_hand.urdf', 'head_1_joint')], ids=['Talos', 'Panda', 'TIAGo'])
+def test_how_loads_bend(name, braked):
+    """The second derivative along a straight line of the joints, by finite differences of g."""
+    model, rng = RobotModel.from_urdf_file(robot_file(name)), np.random.default_rng(1)
+    still = model.dof_index(braked)
+    nodes = model.nodes
+    moved = nodes['v_index'] >= 0
+    states, carried = poisoned(nodes.size, NODE_STATE), poisoned((nodes.size, 4))
+    for _ in range(4):
+        q, v = model.neutral(), rng.normal(size=model.nv)
+        v[still] = 0.0
+        q[model.q_index] += rng.uniform(-0.5, 0.5, model.nv)
+        bent = np.full(nodes.size, np.nan)
+        bend(nodes, states, q, v, carried, np.zeros(model.nv), GRAVITY.copy(), poisoned((6, 6)),
+             bent)
+        line = [model.gravity(RobotState(model, model.integrate(q, v, t), v))
+                for t in (-1e-4, 0.0, 1e-4)]
+        seen = np.sign(line[1]) * (line[0] - 2.0 * line[1] + line[2]) / 1e-8
+        np.testing.assert_allclose(bent[moved], seen[nodes['v_index'][moved]],
+                                   atol=1e-6 * abs(line[1]).max() / 1e-4)
+
+
+def test_an_arm_rests_where_it_carries_all_it_can():
+    """On the way of equal load w bends with it; taken for straight the arm swung at 1.6 rad/s."""
+    robot = demo_robot('talos')
+    joints = RobotModel.from_urdf_file(robot.path()).dof_names
+    tasks = [PoseTask(hand, axes=robot.axes, max_linear_velocity=0.6, max_angular_velocity=1.5)
+             for hand in robot.hands]
+    scene = LockStep(
+        robot.path(), tasks, start=robot.start, keep_limits=True, world={'joint_friction': False},
+        locked_joints=[name for name in joints if not name.startswith('arm_')])
+    goal = tasks[0].pose
+    goal[:3] += 0.2170, 0.2725, 0.2369
+    tasks[0].set_target(goal)
+    course = scene.run(4.0)
+    assert course.limited == 0
+    assert abs(course.velocities[-500:]).max() < 0.02
+    assert 'load' in {held.limit for held in scene.controller.held_joints}
 
 
 @pytest.mark.parametrize(('name', 'frame'), [

@@ -40,7 +40,7 @@ EVERYBODYS = {'errors', 'compiled', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
 INNER = {
     'control': {'constraints': set(), 'hierarchy': {'constraints'},
-                'grasping': {'constraints', 'hierarchy'}, 'limits': {'hierarchy'}},
+                'grasping': {'constraints', 'hierarchy'}, 'limits': {'hierarchy', 'grasping'}},
     'ros': {'middleware': set(), 'parameters': {'middleware'},
             **{room: {'middleware', 'parameters'}
                for room in ('cycle', 'commands', 'topics', 'simulated', 'clients')}},

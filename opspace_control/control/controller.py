@@ -22,7 +22,7 @@ from opspace_control.control.cycle import control_cycle, limited_cycle
 from opspace_control.control.cycle_record import make_cycle
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasping.grasp_binding import bind_grasps
-from opspace_control.control.hierarchy.stack import ROWS, SCALE, SQUARES
+from opspace_control.control.hierarchy.stack import MISSED, ROWS, SCALE, SQUARES
 from opspace_control.control.joint_status import JointStatus
 from opspace_control.control.limits.effort_limits import read_effort_limits
 from opspace_control.control.limits.kept_limits import KeptLimits
@@ -149,7 +149,7 @@ class OperationalSpaceController(ControllerState):
         felt = felt_nodes(nodes, supports) | (limits is not None)
         self._inverse_inertia = poisoned((rows - held, rows - held))
         self._rows = stack = poisoned((ROWS, rows))
-        self._row_scales = stack[SCALE, held:]
+        self._row_scales, stack[MISSED] = stack[SCALE, held:], 0.0
         self._arguments = (
             self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt,
             self._status.yields, points, supports, bound, records, sensor_records, joint_records,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
-from opspace_control.control.hierarchy.stack import ASKED, MISSED
+from opspace_control.control.hierarchy.stack import ASKED, COMPLIANT, MISSED
 from opspace_control.control.limits.active_limits import SOLUTIONS
 from opspace_control.control.limits.limit_law import EFFORT, MOTION, REASONS
 
@@ -129,7 +129,8 @@ class ControllerState:
         rows = self._rows[:, self._rows.shape[1] - self._inverse_inertia.shape[0]:]
         for task in self.tasks.values():
             last = first + 6 * task.points
-            lost = np.where(rows[ASKED, first:last] > 0.0, rows[MISSED, first:last], 0.0)
+            told = (rows[ASKED, first:last] > 0.0) & (rows[COMPLIANT, first:last] == 0.0)
+            lost = np.where(told, rows[MISSED, first:last], 0.0)
             if last - first == 6 and abs(lost).max() > NOTHING:
                 missed[task.name] = lost
             first = last

@@ -8,25 +8,18 @@ One control cycle, compiled: the straight line of this package.
 
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.control.grasping.fingertip_law import lead_effectors
-from opspace_control.control.grasping.load_sharing import share_loads
+from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.relief import relieve_drives
-from opspace_control.control.hierarchy.modes import (
-    MOVED,
-    add_keepers,
-    forget_leads,
-    see_wants,
-    take_back,
-)
-from opspace_control.control.hierarchy.planes import FEELING, LEADING, LOADS
-from opspace_control.control.hierarchy.pushes import answer_pushes, push_links
+from opspace_control.control.hierarchy.handover import add_keepers
+from opspace_control.control.hierarchy.modes import forget_leads, see_wants
+from opspace_control.control.hierarchy.planes import FEELING, LEADING
 from opspace_control.control.hierarchy.singularity import nudge
 from opspace_control.control.hierarchy.stack import (
     ASKED,
     FACTOR,
     FACTOR_Q,
-    FORCE,
     GRAM_Q,
-    REACTION,
+    MISSED,
     SCALE,
     SPARE,
     VECTORS,
@@ -36,19 +29,16 @@ from opspace_control.control.hierarchy.stack import (
     resolve_stack,
     stack_points,
 )
-from opspace_control.control.limits.active_limits import (
-    add_holding,
-    moving_forces,
-    resolve_within_limits,
-)
+from opspace_control.control.limits.active_limits import add_holding
 from opspace_control.control.limits.effort_cut import limit_efforts
-from opspace_control.control.limits.ends import advise_motion, find_ends, let_go_of_ends
+from opspace_control.control.limits.ends import find_ends
+from opspace_control.control.limits.grip_efforts import bear_all, count_closed
 from opspace_control.control.limits.held_rows import keep_feelings
+from opspace_control.control.limits.keeping import keep_limits
 from opspace_control.control.limits.limit_check import (
     forget_unfit,
     let_go_of_joints,
     note_efforts,
-    within_limits,
 )
 from opspace_control.control.limits.limit_law import bound_posture, faded
 from opspace_control.control.limits.loads import bound_loads
@@ -73,7 +63,7 @@ from opspace_control.tasks.posture_law import demand_posture
 # While directions near singularities are led, a posture pulls with this part of what joints can do.
 # Where two motions of the joints take turns in moving a direction its pull swings from one to the
 # other, and the rest is for what damps that. Robots that also drift need all of it to come back.
-_PULL = 0.05
+_PULL = 0.15
 # It does so gradually, within s.
 _TIME = 0.03
 
@@ -179,7 +169,8 @@ def move_joints_by_forces(
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau):
     """Turn the stack's forces into joint forces."""
     if grasps is not None:
-        share_loads(cycle, grasps, grips, constraints.size, tasks, points, rows, squares, orders)
+        plan_loads(cycle, grasps, grips, constraints.size, tasks, points, rows)
+        share_loads(cycle, grasps, grips, constraints.size, rows, squares, orders)
     apply_forces(nodes, states, yields, points, supports, constraints, tasks, joint_tasks,
                  joint_force, rows)
     if cycle.yields:
@@ -247,27 +238,28 @@ def limited_cycle(
     """Do the same within the limits of joints' positions and velocities, and of efforts first."""
     cycle = cycles[0]
     cycle.dt = dt
-    held = 6 * constraints.size
+    held, keeps = 6 * constraints.size, cycle.kept > 0.0
+    closed = count_closed(constraints)
+    free = closed > 0 or not cycle.yields
+    cycle.efforts = closed == 0 or (
+        grasps is not None and not cycle.yields and bear_all(closed, constraints, grasps, grips))
     demand_posture(nodes, dofs, posture, q, v, a_null)
     if cycle.stuck:
         nudge(nodes, a_null)
-    open_chain = held == 0
-    driven = open_chain and not cycle.yields
-    if cycle.kept > 0.0:
-        share = 1.0 - (1.0 - _PULL) * cycle.leading if driven else 1.0
+    if keeps:
+        share = 1.0 - (1.0 - _PULL) * cycle.leading if free else 1.0
         bound_posture(nodes, dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, a_null)
-    forget_unfit(nodes, limits, open_chain, driven)
-    leads = cycle.kept > 0.0
+    forget_unfit(nodes, limits, cycle.efforts)
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, room[FEELING], q, v)
-    if leads and driven:
-        bound_loads(cycle, nodes, states, limits, v, room)
-    between_ends = find_ends(limits, leads and driven, dt, v)
-    cycle.leads, cycle.ends = leads and not between_ends, 0
+    if keeps:
+        bound_loads(cycle, nodes, states, supports, constraints, limits, v, room)
+    between_ends = find_ends(limits, keeps, dt, v)
+    cycle.leads, cycle.ends = keeps and not between_ends, 0
     cycle.led = cycle.stuck = False
-    if leads:
+    if keeps:
         see_wants(points, tasks, joint_tasks, held, v, room[LEADING])
         forget_leads(room[LEADING], rows.shape[1])
     robot = (cycle, room[LEADING], nodes, states, supports, points, tasks, limits, dofs, v, a_null,
@@ -275,34 +267,22 @@ def limited_cycle(
     resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse,
                   robot)
     cycle.held = cycle.solutions = 0
-    if cycle.kept > 0.0:
-        moving_forces(rows, held, rows[SPARE])
-        push_links(nodes, states, points, supports, rows[SPARE], joint_force, rows[SPARE + 1])
-        answer_pushes(nodes, states, joint_force, a_null, a_task)
-        if between_ends or not within_limits(nodes, limits, room[LOADS], a_task):
-            a_led = room[LEADING, MOVED, :v.size]
-            advise_motion(
-                cycle, between_ends, nodes, states, levels, held, limits, effort_limits, a_null,
-                a_led, room, rows, squares, orders, Lambda_inverse, robot)
-            exactly = resolve_within_limits(
-                cycle, nodes, states, points, supports, levels, held, limits, effort_limits,
-                a_null, a_led, a_task, joint_force, tau, room, rows, squares, orders,
-                Lambda_inverse, robot)
-            let_go_of_ends(cycle, exactly, held, levels, limits, room, rows, squares)
-            take_back(robot, rows[FORCE], rows[REACTION])
-            if cycle.led:
-                cycle.least_eigenvalue = 0.0
-        cycle.leading = faded(cycle.leading, cycle.led, dt, _TIME)
+    if keeps:
+        keep_limits(
+            cycle, nodes, states, points, supports, tasks, levels, held, grasps, grips, limits,
+            effort_limits, between_ends, a_null, a_task, joint_force, room, rows, squares, orders,
+            small, Lambda_inverse, robot, tau)
     else:
         let_go_of_joints(limits)
-        cycle.leading = 0.0
+        rows[MISSED, :] = 0.0
+    cycle.leading = faded(cycle.leading, cycle.led, dt, _TIME) if keeps else 0.0
     move_joints_by_forces(
         cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
         grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
         add_keepers(room[LEADING], tau)
-    elif leads and open_chain:
+    elif keeps and cycle.efforts:
         note_efforts(nodes, limits, effort_limits, tau)
     relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
             squares, orders, tau)

@@ -22,6 +22,7 @@ CYCLE = np.dtype([
     ('approach_rate', np.float64),       # at which they come to their ends at last, 1/s
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
+    ('efforts', np.bool_),               # whether limits of efforts say what joints can do
     ('held', np.int64),                  # how many limits hold joints
     ('solutions', np.int64),             # of the stack, that it took to find out which
     ('leads', np.bool_),                 # whether directions near singularities are led

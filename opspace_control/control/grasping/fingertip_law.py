@@ -158,7 +158,7 @@ def lead_effectors(cycle, grasps, grips, states, points, constraints, tasks, sen
             rows[ASKED, first + r] = rows[FORCE, first + r] = none[r] = 0.0
         if grasp.activation == 0.0:
             continue
-        read_acceleration(task, point, none, a, w)
+        read_acceleration(task, point, none, none, a, w)
         rotate(point.R, a[0], small[1, 0])
         for k in range(grasp.first, grasp.end):
             c = grips[k].constraint

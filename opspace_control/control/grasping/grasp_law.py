@@ -55,11 +55,12 @@ GRIP = np.dtype([
 
 
 @inlined
-def read_acceleration(task, point, environment, a, w):
+def read_acceleration(task, point, environment, missed, a, w):
     """
     Write how the object is to accelerate, its rate of turn, and what else acts on it.
 
-    Where the task has an axis that is what it asks for, elsewhere the motion advised.
+    Where the task has an axis that is what it asks for, elsewhere the motion advised; less what it
+    does not get.
 
     Parameters
     ----------
@@ -67,6 +68,8 @@ def read_acceleration(task, point, environment, a, w):
         Of the object.
     environment : (6,) array
         Forces along the task's axes that the environment holds against, N and N m.
+    missed : (6,) array
+        What the task does not get, along its axes, m/s² and rad/s².
     a : (4, 3) array
         Receives acceleration, angular acceleration, and the environment's force and moment, in the
         object's axes.
@@ -84,7 +87,7 @@ def read_acceleration(task, point, environment, a, w):
             first = 3 * part
             along = x * point.a[first] + y * point.a[first + 1] + z * point.a[first + 2]
             if task.asked[r] > 0.0:
-                along += task.activation * (task.acceleration[r] - along)
+                along += task.activation * (task.acceleration[r] - along - missed[r])
             for c in range(3):
                 # Row k of the task's axes, seen in the object's.
                 turned = R[0, c] * x + R[1, c] * y + R[2, c] * z
@@ -207,13 +210,8 @@ def plan_grips(grasp, grips):
 
 
 @inlined
-def exert_grips(grasp, grips, R, held, reaction, exerted):
-    """
-    Write what the constraints of a grasp are to exert, ``λ + h``, in base axes.
-
-    A constraint acts on the effector and its reaction on who carries the object; so h is its
-    opposite, and what is exerted on top of λ makes the two equal.
-    """
+def place_grips(grasp, grips, R, held, gripped):
+    """Write the wrenches h of a grasp's grips to the rows of its constraints, in base axes."""
     for k in range(grasp.first, grasp.end):
         if grips[k].constraint < 0:
             continue
@@ -221,8 +219,69 @@ def exert_grips(grasp, grips, R, held, reaction, exerted):
         for part in range(0, 6, 3):
             for r in range(3):
                 i = first + part + r
-                h_r = R[r, 0] * h[part] + R[r, 1] * h[part + 1] + R[r, 2] * h[part + 2]
-                exerted[i] = held[i] * reaction[i] + (h_r if held[i] > 0.0 else 0.0)
+                if held[i] > 0.0:
+                    gripped[i] = R[r, 0] * h[part] + R[r, 1] * h[part + 1] + R[r, 2] * h[part + 2]
+
+
+@inlined
+def sum_shares(grasp, grips, R, held, column, seen, y):
+    """Write ``Σ shareᵀ c`` of a grasp's grips, object's axes; ``seen`` (6,) is scratch."""
+    for r in range(6):
+        y[r] = 0.0
+    for k in range(grasp.first, grasp.end):
+        if grips[k].constraint < 0:
+            continue
+        first = 6 * grips[k].constraint
+        for r in range(6):
+            seen[r] = 0.0
+            for d in range(3):
+                i = first + r - r % 3 + d
+                if held[i] > 0.0:
+                    seen[r] += R[d, r % 3] * column[i]
+        for r in range(6):
+            for d in range(6):
+                y[r] += grips[k].share[d, r] * seen[d]
+
+
+@inlined
+def weigh_shares(grasp, grips, R, held, column, scratch, wrench):
+    """
+    Write what the accelerations of the object add to the work of its grips, ``Mᵀ shareᵀ c``.
+
+    ``column`` is how far a joint moves each of the constraints' rows, M the object's inertia at its
+    origin, as in `balance_object`; the wrench is in base axes, ``scratch`` (3, 6).
+    """
+    seen, y, f = scratch[0], scratch[1], scratch[2]
+    m, c = grasp.mass, grasp.center
+    sum_shares(grasp, grips, R, held, column, seen, y)
+    for r in range(3):
+        i, j = (r + 1) % 3, (r + 2) % 3
+        f[r] = m * (y[r] + y[3 + i] * c[j] - y[3 + j] * c[i])
+    for r in range(3):
+        i, j = (r + 1) % 3, (r + 2) % 3
+        seen[r], seen[3 + r] = f[r], c[i] * f[j] - c[j] * f[i]
+        for d in range(3):
+            seen[3 + r] += grasp.inertia[d, r] * y[3 + d]
+    for part in range(0, 6, 3):
+        for r in range(3):
+            wrench[part + r] = 0.0
+            for d in range(3):
+                wrench[part + r] += R[r, d] * seen[part + d]
+
+
+@inlined
+def exert_grips(grasp, grips, held, reaction, gripped, exerted):
+    """
+    Write what the constraints of a grasp are to exert, ``λ + h``.
+
+    A constraint acts on the effector and its reaction on who carries the object; so h is its
+    opposite, and what is exerted on top of λ makes the two equal.
+    """
+    for k in range(grasp.first, grasp.end):
+        if grips[k].constraint >= 0:
+            first = 6 * grips[k].constraint
+            for i in range(first, first + 6):
+                exerted[i] = held[i] * reaction[i] + gripped[i]
 
 
 @inlined

@@ -7,6 +7,7 @@ from opspace_control.control.grasping.grasp_law import (
     balance_object,
     exert_grips,
     keep_off_passive_joints,
+    place_grips,
     plan_grips,
     read_acceleration,
     swing_object,
@@ -16,6 +17,8 @@ from opspace_control.control.hierarchy.stack import (
     FACTOR_Q,
     FORCE,
     GRAM_Q,
+    GRIPPED,
+    MISSED,
     MOVING,
     PUSH,
     REACTION,
@@ -36,25 +39,41 @@ def slot_of(points, first, task):
 
 
 @rare
-def share_loads(cycle, grasps, grips, constrained, tasks, points, rows, squares, orders):
-    """Let effectors that hold one object do their share of its load, and squeeze it."""
-    environment, exerted = rows[SPARE], rows[SPARE + 2]
+def plan_loads(cycle, grasps, grips, constrained, tasks, points, rows):
+    """
+    Plan what effectors that hold one object do to it: their shares of its load, and a squeeze.
+
+    For the motion that its task asks for and gets. Written to ``GRIPPED`` of the constraints' rows.
+    """
+    environment, gripped = rows[SPARE], rows[GRIPPED]
     for r in range(6 * constrained):
-        exerted[r] = 0.0
+        gripped[r] = 0.0
     for g in range(grasps.size):
         grasp = grasps[g]
         if grasp.activation == 0.0:
             continue
         e = slot_of(points, constrained, grasp.task)
-        point = points[e]
+        point, first = points[e], 6 * e
         for r in range(6):
-            environment[r] = rows[PUSH, 6 * e + r] - rows[MOVING, 6 * e + r]
-        read_acceleration(tasks[grasp.task], point, environment, cycle.motion, cycle.rate)
+            environment[r] = rows[PUSH, first + r] - rows[MOVING, first + r]
+        read_acceleration(tasks[grasp.task], point, environment, rows[MISSED, first:first + 6],
+                          cycle.motion, cycle.rate)
         balance_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
         if grasp.line.any():
             swing_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
         plan_grips(grasp, grips)
-        exert_grips(grasp, grips, point.R, rows[ASKED], rows[REACTION], exerted)
+        place_grips(grasp, grips, point.R, rows[ASKED], gripped)
+
+
+@rare
+def share_loads(cycle, grasps, grips, constrained, rows, squares, orders):
+    """Let effectors that hold one object do their share of its load, and squeeze it, as planned."""
+    exerted = rows[SPARE + 2]
+    for r in range(6 * constrained):
+        exerted[r] = 0.0
+    for g in range(grasps.size):
+        if grasps[g].activation > 0.0:
+            exert_grips(grasps[g], grips, rows[ASKED], rows[REACTION], rows[GRIPPED], exerted)
     if cycle.yields:
         keep_off_passive_joints(
             squares[Q], 6 * constrained, squares[FACTOR_Q], squares[GRAM_Q], orders[1],

@@ -13,12 +13,11 @@ import math
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.giving_way import (
-    bear_giving_way,
     bear_passively,
     give_way_alone,
     let_constraints_bear,
 )
-from opspace_control.control.hierarchy.planes import AGAINST, COUPLING, TORQUES
+from opspace_control.control.hierarchy.planes import AGAINST, BORNE, CARRIED, TORQUES
 from opspace_control.control.hierarchy.pushes import answer_pushes, bear_pushes, push_links
 from opspace_control.dynamics.center_of_mass import move_center
 from opspace_control.dynamics.kinematics import (
@@ -28,6 +27,7 @@ from opspace_control.dynamics.kinematics import (
     move_relatively,
 )
 from opspace_control.dynamics.operational_space_inertia import is_group
+from opspace_control.dynamics.weights import bend_load
 from opspace_control.model.nodes import PASSIVE
 
 # With so little of s, w is not known at all.
@@ -35,10 +35,11 @@ LEAST = 1e-6
 # Numbers a row of the stack: what it wants, of `see_wants`; a direction, and its wrench; the sum of
 # those that lead directions, and what these take off the tasks. Then numbers a joint: forces, h, w,
 # and how passive joints alone give way; and six of scratch; and what keeps joints at their ends
-# against what leads; and zeros.
-(PULL, STIFF, DAMP, LED, DIRECTION, MODE, LEADER, TAKEN, FORCES, BORNE, MOVED, GIVEN,
- WRENCH, KEEPER, ZEROS) = range(15)
-LEADS = 15
+# against what leads; and zeros. A number for each row that keeps joints there: the node whose load
+# it is that is at its end, or -1. And six rows of scratch.
+(PULL, STIFF, DAMP, LED, DIRECTION, MODE, LEADER, TAKEN, FORCES, EXERTED, MOVED, GIVEN,
+ WRENCH, KEEPER, ZEROS, LADEN, TURNED) = range(17)
+LEADS = TURNED + 6
 
 
 @called
@@ -118,8 +119,12 @@ def push_leading(robot, push):
 
 
 @rare
-def push_mode(robot, L, levels, level, M):
-    """Push along a direction, with what keeps tasks above, and constraints by M, where they are."""
+def push_mode(robot, L, levels, level, M, exerted):
+    """
+    Push along a direction, with what keeps tasks above, and constraints by M, where they are.
+
+    What keeps joints at their ends is borne by constraints, too; nothing is ``exerted`` for that.
+    """
     push = robot[1][MODE, :robot[11].size]
     end = levels[level + 1]
     for r in range(end, push.size):
@@ -130,6 +135,10 @@ def push_mode(robot, L, levels, level, M):
             for j in range(levels[upper + 1], end):
                 push[r] -= L[r, j] * push[j]
     let_constraints_bear(M, levels[0], push)
+    for w in range(0 if exerted else robot[0].ends):
+        t = hold_against(robot[12], w, push)
+        for c in range(levels[0]):
+            push[c] -= t * robot[12][BORNE, w, c]
     push_leading(robot, push)
 
 
@@ -138,23 +147,23 @@ def move_mode(robot, L, levels, level):
     """
     Find the motion w of the joints that moves a direction, and what it takes.
 
-    ``MODE`` of the level's rows holds its wrench; ``BORNE`` receives h (nv,), ``MOVED`` w (nv,),
+    ``MODE`` of the level's rows holds its wrench; ``EXERTED`` receives h (nv,), ``MOVED`` w (nv,),
     ``GIVEN`` what of s w passive joints do by giving way alone. Returns s, the velocity along the
     direction; with zero nothing is written.
     """
     cycle, leads, nodes, states = robot[:4]
     Q, yields = robot[13], robot[14]
     dofs = robot[8].size
-    force, h, w = leads[FORCES, :dofs], leads[BORNE, :dofs], leads[MOVED, :dofs]
+    force, h, w = leads[FORCES, :dofs], leads[EXERTED, :dofs], leads[MOVED, :dofs]
     for k in range(leads.shape[1]):
-        leads[BORNE, k] = leads[GIVEN, k] = leads[ZEROS, k] = 0.0
+        leads[EXERTED, k] = leads[GIVEN, k] = leads[ZEROS, k] = 0.0
     if cycle.yields:
-        push_mode(robot, L, levels, level, Q)
+        push_mode(robot, L, levels, level, Q, True)
         give_way_alone(nodes, states, yields, force, leads[GIVEN, :dofs])
         bear_pushes(nodes, states, leads[ZEROS, :dofs], h)
-    push_mode(robot, L, levels, level, Q if cycle.yields else L)
+    push_mode(robot, L, levels, level, Q if cycle.yields else L, cycle.yields)
     bear_pushes(nodes, states, force, h)
-    push_mode(robot, L, levels, level, L)
+    push_mode(robot, L, levels, level, L, False)
     answer_pushes(nodes, states, force, leads[GIVEN, :dofs], w)
     square = 0.0
     for i in range(nodes.size):
@@ -172,32 +181,47 @@ def move_mode(robot, L, levels, level):
 
 
 @rare
+def bend_point(robot, levels, e):
+    """Return the acceleration along a direction of one of the points, which keeps its own."""
+    leads, nodes, states, supports, points, tasks = robot[1:7]
+    point, kept, total = points[e], leads[TURNED], 0.0
+    for r in range(6):
+        kept[r], kept[6 + r] = point.v[r], point.a[r]
+    if point.whole:
+        move_center(points, e, supports, nodes, states)
+    else:
+        move_point(points, e, states)
+        if 6 * e < levels[0]:
+            move_relatively(points, e, states)
+        elif tasks[point.record].relative:
+            move_in_other(points, e, states)
+    for r in range(6):
+        part = r - r % 3
+        for d in range(3):
+            total += leads[MODE, 6 * e + r] * point.axes[r // 3, d, r - part] * point.a[part + d]
+    for r in range(6):
+        point.v[r], point.a[r] = kept[r], kept[6 + r]
+    return total
+
+
+@rare
 def bend_mode(robot, levels, level, v):
     """Return the acceleration along a direction of a steady motion of the joints, (nv,)."""
-    cycle, leads, nodes, states, supports, points, tasks = robot[:7]
-    dofs = robot[8].size
+    cycle, leads, nodes, states, _, points = robot[:6]
+    dofs, size, room = robot[8].size, robot[11].size, robot[12]
     for i in range(nodes.size):
         move_node(nodes, i, v, leads[ZEROS, :dofs], states)
     total = 0.0
     if cycle.yields:
         total = bear_passively(nodes, states, leads[ZEROS, :3], leads[GIVEN, :dofs])
     for e in range(levels[level + 1] // 6):
-        point = points[e]
-        if is_group(point):
-            continue
-        if point.whole:
-            move_center(points, e, supports, nodes, states)
-        else:
-            move_point(points, e, states)
-            if 6 * e < levels[0]:
-                move_relatively(points, e, states)
-            elif tasks[point.record].relative:
-                move_in_other(points, e, states)
-        for r in range(6):
-            part = r - r % 3
-            for d in range(3):
-                total += leads[MODE, 6 * e + r] * point.axes[r // 3, d, r - part] * point.a[
-                    part + d]
+        if not is_group(points[e]):
+            total += bend_point(robot, levels, e)
+    for w in range(cycle.ends):
+        node = int(leads[LADEN, w])
+        if node >= 0:
+            total += hold_against(room, w, leads[MODE, :size]) * bend_load(
+                nodes, states, node, room[CARRIED], cycle.gravity, leads[TURNED:])
     return total
 
 
@@ -230,79 +254,3 @@ def weigh(lead, mode, first):
     for r in range(mode.size):
         total += mode[r] * mode[r] * lead[first + r]
     return total
-
-
-@rare
-def give_way_to(robot, push, tau):
-    """Add to tau (nv,) what it takes that passive joints give way to forces of the stack."""
-    cycle, leads, nodes, states, supports, points = robot[:6]
-    if cycle.yields:
-        force, given = leads[FORCES, :tau.size], leads[GIVEN, :tau.size]
-        push_links(nodes, states, points, supports, push, force, leads[WRENCH])
-        bear_giving_way(nodes, states, robot[14], force, given, tau)
-
-
-@rare
-def bear_leads(robot, tau):
-    """Add the joint forces of what leads directions to tau (nv,)."""
-    leads, nodes, states = robot[1:4]
-    if robot[0].led:
-        leader = leads[LEADER, :robot[11].size]
-        give_way_to(robot, leader, tau)
-        push_leading(robot, leader)
-        bear_pushes(nodes, states, leads[FORCES, :tau.size], tau)
-
-
-@rare
-def hand_over(robot, mobility, wanted, missing, forces, a_led):
-    """
-    Make what leads directions a part of the motion advised, ``a_led`` (nv,), instead of the tasks'.
-
-    What is ``wanted`` (k,) of the stack's rows, what of it is ``missing`` in any case, and its
-    ``forces`` (k,), become what is beyond that; ``mobility`` is Λ⁻¹ as given, lower triangle, of
-    the rows of tasks. Of ``a_led`` those of passive joints are not what they will be.
-    """
-    cycle, leads, nodes, states = robot[:4]
-    a_null, room, constrained = robot[10], robot[12], robot[15]
-    cycle.leads = False
-    if not cycle.led:
-        for k in range(a_led.size):
-            a_led[k], leads[KEEPER, k] = a_null[k], 0.0
-        return
-    leader = leads[LEADER, :wanted.size]
-    for r in range(constrained, wanted.size):
-        forces[r] -= leader[r]
-        missing[r] -= leads[TAKEN, r]
-        wanted[r] -= leads[TAKEN, r]
-        for c in range(constrained, wanted.size):
-            wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * leader[c]
-    for w in range(cycle.ends):
-        t = hold_against(room, w, leader)
-        for r in range(wanted.size):
-            wanted[r] -= t * room[COUPLING, w, r]
-    push_leading(robot, leader)
-    answer_pushes(nodes, states, leads[FORCES, :a_led.size], a_null, a_led)
-
-
-@rare
-def take_back(robot, forces, reaction):
-    """Add what leads directions to the forces (k,) of the stack, and what constraints bear."""
-    cycle, leader, constrained = robot[0], robot[1][LEADER, :forces.size], robot[15]
-    if not cycle.led:
-        return
-    for r in range(constrained):
-        reaction[r] += leader[r]
-    if cycle.yields:
-        let_constraints_bear(robot[13], constrained, leader)
-        for r in range(constrained):
-            forces[r] += leader[r]
-            reaction[r] -= leader[r]
-    for r in range(constrained, forces.size):
-        forces[r] += leader[r]
-
-
-@inlined
-def add_keepers(leads, tau):
-    """Add what keeps joints at their ends against what leads directions to tau (nv,)."""
-    for k in range(tau.size):
-        tau[k] += leads[KEEPER, k]

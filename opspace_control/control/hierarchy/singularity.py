@@ -18,9 +18,9 @@ import math
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.modes import (
-    BORNE,
     DAMP,
     DIRECTION,
+    EXERTED,
     LEADER,
     LEAST,
     LED,
@@ -136,7 +136,7 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
     rate = advised = leaning = turned = 0.0
     fastest = hardest = math.inf
     for k in range(dofs.size):
-        w, h = leads[MOVED, k], leads[BORNE, k] / s
+        w, h = leads[MOVED, k], leads[EXERTED, k] / s
         rate += h * v[k]
         advised += h * a_null[k]
         if nodes[limits[k].node].status == ACTIVE:

@@ -32,8 +32,8 @@ from opspace_control.tasks.specification_law import insistence
 _LEFT = 1e-2
 
 # What there is of each row.
-(ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, WANTED, MISSED,
- LOST, LOST_AT_ALL, FORCE, SPARE) = range(15)
+(ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, GRIPPED, WANTED, MISSED,
+ LOST, LOST_AT_ALL, FORCE, SPARE) = range(16)
 SPARES, ROWS = 5, SPARE + 5
 # What there is of each pair of rows.
 SQUARES = 8

@@ -10,7 +10,8 @@ itself go back within its limits is let go of, starting from what was held a cyc
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.hierarchy.modes import bear_leads, give_way_to
+from opspace_control.control.grasping.load_sharing import plan_loads
+from opspace_control.control.hierarchy.handover import bear_leads, give_way_to, miss_what_leads
 from opspace_control.control.hierarchy.planes import (
     BORNE,
     COUPLING,
@@ -46,17 +47,26 @@ from opspace_control.control.hierarchy.stack import (
 from opspace_control.control.limits.choice import (
     INSISTENCE,
     exchange,
+    forget_freed,
     furthest_beyond,
     let_go_of,
     remember,
     take_hold,
 )
+from opspace_control.control.limits.grip_efforts import (
+    bear_grips,
+    bear_shares,
+    correct_efforts,
+    exert_all,
+)
 from opspace_control.control.limits.held_rows import (
     ADVISED,
+    BEARING,
     COLUMN,
     HOLDING,
     WISH,
     WORK,
+    couple_rows,
     decompose_rows,
     hold_joints,
     leave_to_constraints,
@@ -67,6 +77,9 @@ from opspace_control.control.limits.held_rows import (
 # Of one cycle; in the second half no joint is let go of any more. If they do not lead to any end,
 # once more with the joints held that were nearest to keeping all limits.
 SOLUTIONS = 48
+# Of these so many may make up for what efforts in grasps have to do with the motion but by a line:
+# a squeeze that friction asks for.
+_MENDED = 8
 
 
 @inlined
@@ -91,7 +104,7 @@ def miss(constrained, rows, mobility, push, coupling, held, missing):
     """
     for t in range(push.size):
         missing[t] = 0.0
-        if t < constrained or rows[COMPLIANT, t] > 0.0:
+        if t < constrained:
             continue
         missing[t] = rows[WANTED, t]
         for r in range(constrained, push.size):
@@ -160,9 +173,27 @@ def resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
 
 
 @rare
+def bear_efforts(
+        cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows, count,
+        room, joint_force, tau_null, robot, tau):
+    """Write the efforts, (nv,), of the motion advised and of all forces of the stack and limits."""
+    exerted = rows[SPARE + 2]
+    if grasps is not None:
+        plan_loads(cycle, grasps, grips, constrained // 6, tasks, points, rows)
+    exert_all(constrained, grips, rows, exerted)
+    for k in range(tau.size):
+        tau[k] = tau_null[k]
+    give_way_to(robot, exerted, tau)
+    push_links(nodes, states, points, supports, exerted, joint_force, rows[SPARE + 1])
+    add_holding(count, room, joint_force)
+    bear_pushes(nodes, states, joint_force, tau)
+
+
+@rare
 def resolve_within_limits(
-        cycle, nodes, states, points, supports, levels, constrained, limits, effort_limits,
-        a_null, a_led, a, joint_force, tau, room, rows, squares, orders, Lambda_inverse, robot):
+        cycle, nodes, states, points, supports, levels, constrained, tasks, grasps, grips, limits,
+        effort_limits, a_null, a_led, a, joint_force, tau, room, rows, squares, orders, small,
+        Lambda_inverse, robot):
     """
     Resolve the stack once more, joints being held at their limits.
 
@@ -170,24 +201,33 @@ def resolve_within_limits(
     leave of these, tasks find ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then
     ``λ = M⁻¹ (w − C f)`` holds the joints. These stay in ``room`` for `add_holding`. ``a`` (nv,)
     receives how joints accelerate, ``joint_force`` and ``tau`` (nv,) are scratch; all else is that
-    of `limited_cycle`. Limits of efforts take part where they say what the joints can do: without
-    constraints.
+    of `limited_cycle`. Limits of efforts take part where the motion decides about these, which is
+    `CYCLE.efforts`.
     """
     n, dofs, size = nodes.size, limits.size, rows.shape[1]
     K, vectors, reaction = room[FEELING, :n, :size], room[NUMBERS], rows[REACTION]
     felt, torques, coupling = room[FELT, :, :n], room[TORQUES, :, :dofs], room[COUPLING, :, :size]
-    push, pull, tau_null = rows[SPARE], rows[SPARE + 1], vectors[ADVISED, :dofs]
-    both = constrained == 0
+    push, pull = rows[SPARE], rows[SPARE + 1]
+    tau_null, tau_led = vectors[ADVISED, :dofs], vectors[BEARING, :dofs]
+    forget_freed(limits)
     bear_motion(nodes, states, a_null, joint_force, tau_null)
     bear_leads(robot, tau_null)
-    nearest, done = math.inf, False
+    for k in range(dofs):
+        tau_led[k] = tau_null[k]
+    if grasps is not None and cycle.efforts:
+        bear_grips(cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows,
+                   squares[L], joint_force, robot, tau_led)
+    nearest, done, mend = math.inf, False, 0
     for solution in range(SOLUTIONS + 1):
-        count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_null, K,
-                            felt, torques, coupling, room[OWN_MOBILITY], vectors, robot)
-        if constrained > 0:
-            leave_to_constraints(
-                cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L],
-                squares[GRAM_L], orders[0], rows[HELD], rows[WANTED], push, room)
+        count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_led,
+                            felt, torques, vectors, robot)
+        if grasps is not None and cycle.efforts:
+            bear_shares(nodes, states, points, supports, constrained, limits, count, tasks, grasps,
+                        grips, rows, small, joint_force, felt, torques)
+        couple_rows(nodes, states, count, K, felt, coupling, room[OWN_MOBILITY], vectors)
+        leave_to_constraints(
+            cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L], squares[GRAM_L],
+            orders[0], rows[HELD], rows[WANTED], push, room)
         held, column = vectors[HOLDING, :count], vectors[COLUMN, :count]
         exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
                                Lambda_inverse, robot)
@@ -196,21 +236,23 @@ def resolve_within_limits(
         push_links(nodes, states, points, supports, push, joint_force, pull)
         add_holding(count, room, joint_force)
         answer_pushes(nodes, states, joint_force, a_led, a)
-        if both:
-            for k in range(dofs):
-                tau[k] = tau_null[k]
-            give_way_to(robot, rows[FORCE], tau)
-            push_links(nodes, states, points, supports, rows[FORCE], joint_force, pull)
-            add_holding(count, room, joint_force)
-            bear_pushes(nodes, states, joint_force, tau)
         miss(constrained, rows, Lambda_inverse, push, coupling, held, rows[MISSED])
+        miss_what_leads(robot, rows[MISSED])
+        if cycle.efforts:
+            bear_efforts(cycle, nodes, states, points, supports, constrained, tasks, grasps, grips,
+                         rows, count, room, joint_force, tau_null, robot, tau)
+            if grasps is not None and mend < _MENDED and not done and correct_efforts(
+                    limits, effort_limits, count, tau, tau_led):
+                mend += 1
+                continue
         insist(constrained, levels, rows, squares, rows[LOST], pull)
         cycle.solutions, cycle.held = solution + 1, count
         if done:
             exchange(limits)  # the next cycle goes on from where the search has got to
             return exactly
-        beyond = furthest_beyond(nodes, states, limits, effort_limits, both, room, a, tau,
-                                 joint_force, vectors[WORK, :dofs])
+        closed = constrained > 0 and cycle.ranks[0] > 0
+        beyond = furthest_beyond(nodes, states, limits, effort_limits, cycle.efforts, closed, room,
+                                 a, tau, joint_force, vectors[WORK, :dofs])
         if beyond < nearest:
             nearest = beyond
             remember(limits)
@@ -221,8 +263,18 @@ def resolve_within_limits(
         done = cycle.solutions == SOLUTIONS
         if done and beyond > nearest:
             exchange(limits)
-        elif done or not take_hold(nodes, limits, effort_limits, both, room, a, tau):
+        elif done or not take_hold(nodes, limits, effort_limits, cycle.efforts, room, a, tau):
             return exactly
+
+
+@rare
+def exert_borne(cycle, constrained, room, rows):
+    """Exert what constraints would bear of the rows that hold joints."""
+    for c in range(constrained):
+        for w in range(cycle.held):
+            t = room[BORNE, w, c] * room[NUMBERS, HOLDING, w]
+            rows[FORCE, c] -= t
+            rows[REACTION, c] += t
 
 
 @rare

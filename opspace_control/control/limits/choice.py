@@ -45,6 +45,14 @@ def nearer_side(limit, kind, a, tau, k):
     return 1 if kind == LOAD or tau[k] > 0.0 else -1
 
 
+@inlined
+def forget_freed(limits):
+    """Let go of joints as if none had been let go of in this cycle."""
+    for k in range(limits.size):
+        for kind in range(KINDS):
+            limits[k].freed[kind] = 0
+
+
 @rare
 def let_go_of(limits, effort_limits, between_ends, room, count, a, tau):
     """
@@ -110,16 +118,18 @@ def take_hold(nodes, limits, effort_limits, both, room, a, tau):
 
 
 @rare
-def furthest_beyond(nodes, states, limits, effort_limits, both, room, a, tau, joint_force, cut):
+def furthest_beyond(
+        nodes, states, limits, effort_limits, both, closed, room, a, tau, joint_force, cut):
     """
     Return how far a joint goes beyond a limit of its motion or load, in parts of what it can.
 
     Where efforts are beyond their limits, as they will be cut: ``cut`` (nv,) receives how joints
-    accelerate then. ``joint_force`` (nv,) is scratch; nothing may be exerted at links.
+    accelerate then, without constraints; with these, how far efforts are beyond counts itself.
+    ``joint_force`` (nv,) is scratch; nothing may be exerted at links.
     """
     for k in range(a.size):
         joint_force[k] = 0.0
-        if both and nodes[limits[k].node].status == ACTIVE:
+        if both and not closed and nodes[limits[k].node].status == ACTIVE:
             joint_force[k] = min(max(tau[k], -effort_limits[k]), effort_limits[k]) - tau[k]
     answer_pushes(nodes, states, joint_force, a, cut)
     worst = 0.0
@@ -127,8 +137,8 @@ def furthest_beyond(nodes, states, limits, effort_limits, both, room, a, tau, jo
         limit = limits[k]
         if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
             continue
-        for kind in (MOTION, LOAD):
-            if has_limit(limit, kind, both, effort_limits[k]):
+        for kind in range(KINDS):
+            if (kind != EFFORT or closed) and has_limit(limit, kind, both, effort_limits[k]):
                 worst = max(worst, -left_to(
                     limit, kind, nearer_side(limit, kind, cut, tau, k), effort_limits[k],
                     room[LOADS, k], cut, tau, k))

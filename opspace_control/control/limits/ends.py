@@ -12,13 +12,8 @@ these joints at rest.
 import math
 
 from opspace_control.compiled import called, rare
-from opspace_control.control.hierarchy.modes import (
-    LEADER,
-    TAKEN,
-    forget_leads,
-    hand_over,
-    hold_against,
-)
+from opspace_control.control.hierarchy.handover import hand_over
+from opspace_control.control.hierarchy.modes import LADEN, LEADER, forget_leads, hold_against
 from opspace_control.control.hierarchy.planes import (
     COUPLING,
     FEELING,
@@ -29,12 +24,17 @@ from opspace_control.control.hierarchy.planes import (
     TORQUES,
 )
 from opspace_control.control.hierarchy.stack import (
+    FACTOR_L,
     FORCE,
+    GRAM_L,
+    HELD,
     LOST,
     LOST_AT_ALL,
     REACTION,
+    SCALE,
     SPARE,
     WANTED,
+    L,
 )
 from opspace_control.control.limits.active_limits import (
     SOLUTIONS,
@@ -45,13 +45,26 @@ from opspace_control.control.limits.active_limits import (
     moving_forces,
     resolve_held,
 )
-from opspace_control.control.limits.held_rows import ADVISED, COLUMN, HOLDING, hold_joints
+from opspace_control.control.limits.held_rows import (
+    ADVISED,
+    COLUMN,
+    HOLDING,
+    couple_rows,
+    hold_joints,
+    leave_to_constraints,
+    soften_ends,
+)
 from opspace_control.control.limits.limit_law import LOAD, MOTION, POSITION, faded, held_by
 
 # A joint that goes slower than this part of its greatest velocity stands.
 _STILL = 0.01
 # What leads directions changes with what they do without: it takes so long, s.
 _TIME = 0.1
+# A joint that comes back to its end waits there twice as long to leave it again, s at most, unless
+# it is pulled so many times as much as when it left; until it has been away for some time, s.
+_PATIENCE = 5.0
+_MORE = 2.0
+_FORGETTING = 2.0
 
 
 @called
@@ -70,11 +83,17 @@ def find_ends(limits, leads, dt, v):
         for kind in (MOTION, LOAD):
             limit.kept[kind] = 0.0
             if not leads or (kind == LOAD and math.isinf(limit.growth)):
-                limit.stands[kind] = 0.0
+                limit.stands[kind], limit.leaves[kind] = 0.0, 0
                 continue
-            stands = limit.held[kind] != 0 and (at_end if kind == MOTION else limit.laden)
+            stands = limit.held[kind] != 0 and limit.leaves[kind] == 0 and (
+                at_end if kind == MOTION else limit.laden)
             limit.stands[kind] = faded(limit.stands[kind], stands, dt, _TIME)
-            found = found or limit.stands[kind] > 0.0
+            limit.stood[kind] = limit.stood[kind] + dt if stands else 0.0
+            if limit.stands[kind] == 0.0:
+                limit.leaves[kind] = 0
+                limit.patience[kind] *= 1.0 - min(dt / _FORGETTING, 1.0)
+            else:
+                found = True
     return found
 
 
@@ -91,13 +110,21 @@ def lead_between_ends(
     joints. If nothing is led, these take part as all others do.
     """
     size, leads, push = rows.shape[1], room[LEADING], rows[SPARE]
+    felt = room[FELT, :, :nodes.size]
     cycle.leads, cycle.led = True, False
     forget_leads(leads, size)
     count = cycle.ends = hold_joints(
         nodes, states, limits, cycle.leads, effort_limits, a_null, room[NUMBERS, ADVISED],
-        room[FEELING, :nodes.size, :size], room[FELT, :, :nodes.size],
-        room[TORQUES, :, :limits.size], room[COUPLING, :, :size], room[OWN_MOBILITY],
-        room[NUMBERS], robot)
+        felt, room[TORQUES, :, :limits.size], room[NUMBERS], robot)
+    couple_rows(nodes, states, count, room[FEELING, :nodes.size, :size], felt,
+                room[COUPLING, :, :size], room[OWN_MOBILITY], room[NUMBERS])
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        leads[LADEN, w] = limits[k].node if kind == LOAD else -1
+    leave_to_constraints(
+        cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L], squares[GRAM_L],
+        orders[0], rows[HELD], rows[WANTED], push, room)
+    soften_ends(limits, count, room[OWN_MOBILITY], room[NUMBERS])
     exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
                            Lambda_inverse, robot)
     if not cycle.led:
@@ -125,7 +152,7 @@ def advise_motion(
         lead_between_ends(
             cycle, nodes, states, levels, constrained, limits, effort_limits, a_null, room, rows,
             squares, orders, Lambda_inverse, robot)
-    hand_over(robot, Lambda_inverse, rows[WANTED], rows[LOST], rows[FORCE], a_led)
+    hand_over(robot, Lambda_inverse, rows[WANTED], rows[FORCE], a_led)
 
 
 @rare
@@ -141,8 +168,6 @@ def let_go_of_ends(cycle, exactly, constrained, levels, limits, room, rows, squa
         return
     lost, pull, count = rows[LOST_AT_ALL], rows[SPARE + 1], cycle.held
     held, column = room[NUMBERS, HOLDING, :count], room[NUMBERS, COLUMN, :count]
-    for r in range(lost.size):
-        lost[r] -= room[LEADING, TAKEN, r]
     insist(constrained, levels, rows, squares, lost, pull)
     find_pulls(exactly, count, room, pull, held, column)
     for w in range(count):
@@ -150,5 +175,9 @@ def let_go_of_ends(cycle, exactly, constrained, levels, limits, room, rows, squa
         limit = limits[k]
         if limit.stands[kind] > 0.0:
             side, force = limit.held[kind], held[w] + limit.kept[kind]
-            if side * force > 0.0 and side * column[w] > 0.0:
-                limit.held[kind] = 0
+            waits = (limit.stood[kind] < limit.patience[kind]
+                     and side * force < _MORE * limit.pull[kind])
+            if side * force > 0.0 and side * column[w] > 0.0 and not waits:
+                limit.held[kind], limit.leaves[kind] = 0, 1
+                limit.patience[kind] = min(2.0 * limit.patience[kind] + _TIME, _PATIENCE)
+                limit.pull[kind] = side * force

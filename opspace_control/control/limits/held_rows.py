@@ -37,8 +37,8 @@ _THRESHOLD = 1e-5
 _LEAST = 1e-3
 # Numbers of a row that holds a joint: what it is to be beyond the motion advised, its own mobility,
 # the limit that it is measured by, its scale, the force that holds, and scratch. Then, a number a
-# joint, the joint forces of the motion advised.
-WISH, MOBILITY, MEASURE, SCALING, HOLDING, GAINS, COLUMN, WORK, ADVISED = range(9)
+# joint, the joint forces of the motion advised, and with what grips have to bear of it.
+WISH, MOBILITY, MEASURE, SCALING, HOLDING, GAINS, COLUMN, WORK, ADVISED, BEARING = range(10)
 
 
 @inlined
@@ -122,13 +122,12 @@ def feel_acceleration(nodes, node, states, felt, torque):
 
 
 @rare
-def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K, felt, torques,
-                coupling, own, vectors, robot):
+def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, felt, torques,
+                vectors, robot):
     """
-    Write the rows of joints that are held, their mobility and what is wanted of them.
+    Write the rows of joints that are held, and what is wanted of them; return how many there are.
 
-    Of all of them, or only of those that stand at their ends, where they stay: softly, as far as
-    they do not quite stand yet, or any more.
+    Of all of them, or only of those that stand at their ends, where they stay.
     """
     cycle, leads, loads, dofs = robot[0], robot[1], robot[12][LOADS], limits.size
     count = 0
@@ -161,12 +160,6 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, K,
                 vectors[WISH, count] = sign * effort_limits[k] - tau_null[k]
                 vectors[MEASURE, count] = effort_limits[k]
             count += 1
-    couple_rows(nodes, states, count, K, felt, coupling, own, vectors)
-    if ends:
-        for w in range(count):
-            k, kind = held_by(limits, w)
-            own[w, w] *= 1.0 + (1.0 / max(limits[k].stands[kind], _LEAST) - 1.0) ** 3
-            vectors[SCALING, w] = 1.0 / math.sqrt(own[w, w])
     return count
 
 
@@ -190,6 +183,20 @@ def couple_rows(nodes, states, count, K, felt, coupling, own, vectors):
 
 
 @rare
+def soften_ends(limits, count, own, vectors):
+    """
+    Hold softly what does not quite stand yet at its end, or any more.
+
+    Measured by its own mobility, of which constraints may leave nothing but rounding errors.
+    """
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        softer = 1.0 + (1.0 / max(limits[k].stands[kind], _LEAST) - 1.0) ** 3
+        own[w, w] += (softer - 1.0) * vectors[MOBILITY, w]
+        vectors[SCALING, w] /= math.sqrt(softer)
+
+
+@rare
 def leave_to_constraints(cycle, count, constrained, scale, L, F, gram, order, held, z, work,
                          room):
     """
@@ -199,6 +206,8 @@ def leave_to_constraints(cycle, count, constrained, scale, L, F, gram, order, he
     ``C_t − C_c L_cc⁺ L_ct``, ``w + C_c (λ0 − z)``. ``L_cc⁺ C_cᵀ`` is kept, BORNE.
     """
     own, coupling, vectors = room[OWN_MOBILITY], room[COUPLING], room[NUMBERS]
+    if constrained == 0:
+        return
     for w in range(count):
         borne = room[BORNE, w]
         for c in range(constrained):
@@ -229,11 +238,11 @@ def take_off_held(exactly, count, constrained, room, wanted, mobility, L, force)
     coupling, wish = room[COUPLING], room[NUMBERS, WISH]
     for c in range(wanted.size):
         force[c] = wanted[c]
-        if c < constrained:
-            continue
         against = room[AGAINST, c, :count]
         for w in range(count):
-            against[w] = coupling[w, c]
+            against[w] = coupling[w, c] if c >= constrained else 0.0
+        if c < constrained:
+            continue
         solve_rows(exactly, count, room, against)
         for w in range(count):
             force[c] -= wish[w] * against[w]

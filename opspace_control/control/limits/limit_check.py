@@ -6,22 +6,20 @@ import math
 
 from opspace_control.compiled import called
 from opspace_control.control.limits.choice import ROUNDING
-from opspace_control.control.limits.limit_law import EFFORT, KINDS, LOAD
+from opspace_control.control.limits.limit_law import EFFORT, KINDS, let_go_at
 from opspace_control.control.limits.loads import growth_of
 from opspace_control.model.nodes import ACTIVE
 
 
 @called
-def forget_unfit(nodes, limits, efforts, loads):
-    """Let go of joints that are not ours any more, or whose limits do not count; count anew."""
+def forget_unfit(nodes, limits, efforts):
+    """Let go of joints that are not ours any more, or whose limits do not count."""
     for k in range(limits.size):
         limit = limits[k]
         limit.growth = math.inf
         for kind in range(KINDS):
-            limit.freed[kind] = 0
-            if (nodes[limit.node].status != ACTIVE or (kind == EFFORT and not efforts)
-                    or (kind == LOAD and not loads)):
-                limit.held[kind], limit.stands[kind] = 0, 0.0
+            if nodes[limit.node].status != ACTIVE or (kind == EFFORT and not efforts):
+                let_go_at(limit, kind)
 
 
 @called
@@ -48,7 +46,7 @@ def let_go_of_joints(limits):
     """Hold no joint."""
     for k in range(limits.size):
         for kind in range(KINDS):
-            limits[k].held[kind], limits[k].stands[kind] = 0, 0.0
+            let_go_at(limits[k], kind)
 
 
 @called

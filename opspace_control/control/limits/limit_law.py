@@ -46,6 +46,10 @@ LIMIT = np.dtype([
     ('freed', np.int64, (KINDS,)),  # how often it has been let go of in this cycle
     ('stands', np.float64, (KINDS,)),  # how far directions near singularities do without it, at
                                        # its end: from 0 to 1
+    ('leaves', np.int64, (KINDS,)),  # whether it has been let go of there, and still stands
+    ('patience', np.float64, (KINDS,)),  # how long it is to stand before it may leave again, s
+    ('stood', np.float64, (KINDS,)),  # and how long it has stood, s
+    ('pull', np.float64, (KINDS,)),  # force with which it left last
     ('kept', np.float64, (KINDS,)),  # force that keeps it there against what leads directions
     ('row', np.int64, (KINDS,)),  # memory of which joints are held by which rows
 ], align=True)
@@ -59,6 +63,13 @@ def held_by(limits, w):
     """Return which dof a row of those that are held holds, and at a limit of which kind."""
     row = limits[w // KINDS].row[w % KINDS]
     return row // KINDS, row % KINDS
+
+
+@inlined
+def let_go_at(limit, kind):
+    """Hold a joint at no limit of a kind any more, nor remember that it stood there."""
+    limit.held[kind] = limit.leaves[kind] = 0
+    limit.stands[kind] = limit.stood[kind] = limit.patience[kind] = 0.0
 
 
 @inlined

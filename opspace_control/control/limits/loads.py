@@ -15,7 +15,8 @@ from opspace_control.compiled import called, inlined
 from opspace_control.control.hierarchy.planes import CARRIED, LOADS
 from opspace_control.control.hierarchy.release import handed
 from opspace_control.control.limits.limit_law import LOAD, braking_speed
-from opspace_control.model.nodes import ACTIVE, PRISMATIC
+from opspace_control.dynamics.weights import gather_weights, lift, load_of
+from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
 
 # Of what a joint may carry; with less nothing has to be looked at, and with twice as much all of it
 # counts.
@@ -26,34 +27,6 @@ _NOTHING = 1e-6
 _NEAR = 0.02
 # Of what one joint alone could do to a load it is braked with so much: others move it, too.
 _SHARE = 0.5
-
-
-@inlined
-def lift(node, states, carried, gravity, moment):
-    """
-    Write how fast the moment of the weight beyond a node changes as its joint moves, N·m/rad.
-
-    ``t = (M S_v + S_ω × h) × g``, M and h being mass and first moment of all that the node carries.
-    """
-    S, m = states[node].S, carried[node, 0]
-    x = m * S[0] + S[4] * carried[node, 3] - S[5] * carried[node, 2]
-    y = m * S[1] + S[5] * carried[node, 1] - S[3] * carried[node, 3]
-    z = m * S[2] + S[3] * carried[node, 2] - S[4] * carried[node, 1]
-    moment[0] = y * gravity[2] - z * gravity[1]
-    moment[1] = z * gravity[0] - x * gravity[2]
-    moment[2] = x * gravity[1] - y * gravity[0]
-
-
-@inlined
-def load_of(node, states, carried, gravity):
-    """Return the effort that holds what a node carries, N·m or N: ``−S · [M g; h × g]``."""
-    S, total = states[node].S, 0.0
-    for r in range(3):
-        x, y = (r + 1) % 3, (r + 2) % 3
-        total -= carried[node, 0] * S[r] * gravity[r]
-        total -= S[3 + r] * (
-            carried[node, 1 + x] * gravity[y] - carried[node, 1 + y] * gravity[x])
-    return total
 
 
 @inlined
@@ -104,21 +77,6 @@ def heaviest_load(nodes, limits, node, mass, gravity, reach):
 
 
 @called
-def gather_weights(nodes, states, carried):
-    """Write mass and first moment about the root link's origin of all that each node carries."""
-    for i in range(nodes.size):
-        m = nodes[i].mass
-        carried[i, 0] = m
-        for r in range(3):
-            carried[i, 1 + r] = m * states[i].c[r]
-    for i in range(nodes.size - 1, -1, -1):
-        parent = nodes[i].parent
-        if parent >= 0:
-            for r in range(4):
-                carried[parent, r] += carried[i, r]
-
-
-@called
 def spread_load(nodes, states, node, side, carried, gravity, moment, row):
     """
     Write how fast the size of a load changes as each joint moves, (nv,), side being its sign.
@@ -143,13 +101,28 @@ def spread_load(nodes, states, node, side, carried, gravity, moment, row):
         j = nodes[j].parent
 
 
+@inlined
+def carries_alone(nodes, supports, constraints, node):
+    """Return whether a joint holds all that is beyond it: joints with drives, and no constraint."""
+    for e in range(constraints.size):
+        if supports[node, e] and constraints[e].activation > 0.0:
+            return False
+    i = node + 1
+    while i < nodes.size and nodes[i].parent >= node:
+        if nodes[i].status == PASSIVE:
+            return False
+        i += 1
+    return True
+
+
 @called
-def bound_loads(cycle, nodes, states, limits, v, room):
+def bound_loads(cycle, nodes, states, supports, constraints, limits, v, room):
     """
     Write what is left to the loads of joints: ``∇g_k · q̈ ≤ growth``, these rows in `LOADS`.
 
     The law of `bound_acceleration`, what it brakes with being half of what the joint that moves the
-    load most could do. Curvature, ``q̇ᵀ ∇²g_k q̇``, is left out: it is small beside the return rate.
+    load most could do. Curvature, ``q̇ᵀ ∇²g_k q̇``, is left out here: it is small beside the return
+    rate.
     """
     carried, gravity = room[CARRIED], cycle.gravity
     moment, gathered = room[CARRIED, nodes.size], False
@@ -164,8 +137,9 @@ def bound_loads(cycle, nodes, states, limits, v, room):
             gathered = True
         node, row = limit.node, room[LOADS, k]
         load = load_of(node, states, carried, gravity)
-        if abs(load) < _LIGHT * limit.load or heaviest_load(
-                nodes, limits, node, carried[node, 0], gravity, reach) < limit.load:
+        if (abs(load) < _LIGHT * limit.load
+                or heaviest_load(nodes, limits, node, carried[node, 0], gravity, reach) < limit.load
+                or not carries_alone(nodes, supports, constraints, node)):
             limit.held[LOAD] = 0
             continue
         side = math.copysign(1.0, load)

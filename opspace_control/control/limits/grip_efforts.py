@@ -1,0 +1,134 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Efforts of joints that bear objects with others, as far as the motion decides about them.
+
+What constraints of a grasp bear is exerted as well, so that grips do what has been planned: their
+shares h of the load of an object, which follow from how it moves. So efforts are
+``A q̈ + b + g + J_cᵀ h(q̈)``, and that of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``.
+"""
+
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.grasping.grasp_law import weigh_shares
+from opspace_control.control.grasping.load_sharing import plan_loads, slot_of
+from opspace_control.control.grasping.relief import fill_row
+from opspace_control.control.hierarchy.handover import miss_what_leads
+from opspace_control.control.hierarchy.pushes import bear_pushes, push_links
+from opspace_control.control.hierarchy.stack import (
+    ASKED,
+    FORCE,
+    GRIPPED,
+    MISSED,
+    REACTION,
+    SPARE,
+    WANTED,
+)
+from opspace_control.control.limits.choice import ROUNDING
+from opspace_control.control.limits.held_rows import feel_torques
+from opspace_control.control.limits.limit_law import EFFORT, held_by
+
+
+@inlined
+def count_closed(constraints):
+    """Return how many constraints hold anything."""
+    closed = 0
+    for c in range(constraints.size):
+        if constraints[c].activation > 0.0:
+            closed += 1
+    return closed
+
+
+@inlined
+def bear_all(closed, constraints, grasps, grips):
+    """
+    Return whether constraints, so many that are closed, are all those of grasps fully held.
+
+    What they bear is exerted then, too, and nothing of it is left to nature. Grasps whose internal
+    forces spare the drives are none of these: what efforts are comes after all of it.
+    """
+    for g in range(grasps.size):
+        if grasps[g].activation == 1.0 and grasps[g].relief == 0.0:
+            for k in range(grasps[g].first, grasps[g].end):
+                c = grips[k].constraint
+                if c >= 0 and constraints[c].activation == 1.0:
+                    closed -= 1
+    return closed == 0
+
+
+@rare
+def bear_grips(cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows, L,
+               joint_force, robot, tau):
+    """Add to τ (nv,) what joints exert at grips if tasks get nothing beyond the motion advised."""
+    exerted, missed, wanted = rows[SPARE + 2], rows[MISSED], rows[WANTED]
+    for r in range(missed.size):
+        missed[r] = wanted[r]
+        if r >= constrained:
+            for c in range(constrained):
+                missed[r] += L[r, c] * wanted[c]
+    miss_what_leads(robot, missed)
+    plan_loads(cycle, grasps, grips, constrained // 6, tasks, points, rows)
+    for r in range(exerted.size):
+        exerted[r] = rows[GRIPPED, r] + rows[FORCE, r] if r < constrained else 0.0
+    push_links(nodes, states, points, supports, exerted, joint_force, rows[SPARE + 1])
+    bear_pushes(nodes, states, joint_force, tau)
+
+
+@inlined
+def exert_all(constrained, grips, rows, exerted):
+    """Write the stack's forces, (k,), with what constraints of grasps bear and are to bear."""
+    for r in range(exerted.size):
+        exerted[r] = rows[FORCE, r]
+        if grips is not None and r < constrained:
+            exerted[r] += rows[REACTION, r] + rows[GRIPPED, r]
+
+
+@rare
+def bear_shares(nodes, states, points, supports, constrained, limits, count, tasks, grasps, grips,
+                rows, small, joint_force, felt, torques):
+    """
+    Add to the rows of efforts, of so many, what joints feel of objects that they bear shares of.
+
+    ``torques``, (w, nv), of these rows is ``A_k``, ``felt``, (w, n), what joints feel of it.
+    """
+    column, push, wrench = rows[SPARE], rows[SPARE + 1], rows[SPARE + 2]
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        if kind != EFFORT:
+            continue
+        for r in range(push.size):
+            column[r] = push[r] = 0.0
+        fill_row(limits[k].node, states, points, supports, constrained, column)
+        for g in range(grasps.size):
+            grasp = grasps[g]
+            if grasp.activation == 0.0:
+                continue
+            e = slot_of(points, constrained // 6, grasp.task)
+            point, task = points[e], tasks[grasp.task]
+            weigh_shares(grasp, grips, point.R, rows[ASKED], column, small[0], wrench)
+            for r in range(6):
+                if task.asked[r] > 0.0:
+                    part = r - r % 3
+                    for d in range(3):
+                        push[6 * e + r] += task.activation * (
+                            point.axes[r // 3, d, r - part] * wrench[part + d])
+        push_links(nodes, states, points, supports, push, joint_force, wrench)
+        bear_pushes(nodes, states, joint_force, torques[w])
+        feel_torques(nodes, states, torques[w], felt[w])
+
+
+@rare
+def correct_efforts(limits, effort_limits, count, tau, tau_led):
+    """
+    Take what rows of efforts are off their limits off those of the motion advised; return whether.
+
+    A squeeze that friction asks for follows the motion, but not along a line.
+    """
+    off = False
+    for w in range(count):
+        k, kind = held_by(limits, w)
+        if kind == EFFORT:
+            left = limits[k].held[kind] * effort_limits[k] - tau[k]
+            if abs(left) > ROUNDING * effort_limits[k]:
+                tau_led[k] -= left
+                off = True
+    return off
