@@ -52,6 +52,17 @@ def test_tasks_by_name_in_order(model):
         controller.tasks['head'] = PoseTask('torso')
 
 
+@pytest.mark.parametrize('dt', [-1e-3, np.nan, np.inf])
+def test_a_time_that_is_none_is_refused(model, dt):
+    """Nothing of the controller changes: no integral, filter or goal on its way goes by it."""
+    controller = OperationalSpaceController(model, PoseTask('l_hand'))
+    state = random_state(model)
+    tau = controller.compute_torque(state)
+    with pytest.raises(ControlError, match='dt = '):
+        controller.compute_torque(state, dt=dt)
+    np.testing.assert_array_equal(controller.compute_torque(state, dt=0.0), tau)
+
+
 def test_any_number_of_tasks(model):
     state = random_state(model)
     assert OperationalSpaceController(model).compute_torque(state).shape == (17,)

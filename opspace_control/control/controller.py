@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operational-space controller of a branching robot."""
 
+import math
 from types import MappingProxyType
 
 import numpy as np
@@ -184,10 +185,14 @@ class OperationalSpaceController(ControllerState):
         Raises
         ------
         ControlError
-            If the state is another model's, or ``out`` not a contiguous (nv,) float array.
+            If the state is another model's, ``out`` not a contiguous (nv,) float array, or dt no
+            time: negative, infinite or not a number.
 
         """
         out = self._checked(state, out)
+        if not 0.0 <= dt < math.inf:
+            raise ControlError(f'dt = {dt!r} is no time since the last cycle.', value=dt,
+                               cure='Give seconds, 0 or more; a clock that was set back gives 0.')
         if self._compute is None:
             self.warm_up()
         if self._travelling:

@@ -240,23 +240,23 @@ def limited_cycle(
     cycle.dt = dt
     held, keeps = 6 * constraints.size, cycle.kept > 0.0
     closed = count_closed(constraints)
-    free = closed > 0 or not cycle.yields
+    drifts = cycle.yields and closed == 0
     cycle.efforts = closed == 0 or (
         grasps is not None and not cycle.yields and bear_all(closed, constraints, grasps, grips))
     demand_posture(nodes, dofs, posture, q, v, a_null)
     if cycle.stuck:
         nudge(nodes, a_null)
     if keeps:
-        share = 1.0 - (1.0 - _PULL) * cycle.leading if free else 1.0
+        share = 1.0 if drifts else 1.0 - (1.0 - _PULL) * cycle.leading
         bound_posture(nodes, dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, a_null)
     forget_unfit(nodes, limits, cycle.efforts)
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, room[FEELING], q, v)
-    if keeps:
+    if keeps and not drifts:
         bound_loads(cycle, nodes, states, supports, constraints, limits, v, room)
-    between_ends = find_ends(limits, keeps, dt, v)
+    between_ends = find_ends(limits, keeps and not drifts, dt, v)
     cycle.leads, cycle.ends = keeps and not between_ends, 0
     cycle.led = cycle.stuck = False
     if keeps:

@@ -63,7 +63,7 @@ _TIME = 0.1
 # A joint that comes back to its end waits there twice as long to leave it again, s at most, unless
 # it is pulled so many times as much as when it left; until it has been away for some time, s.
 _PATIENCE = 5.0
-_MORE = 2.0
+_MORE = 5.0
 _FORGETTING = 2.0
 
 

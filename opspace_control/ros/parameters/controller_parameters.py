@@ -122,8 +122,8 @@ NODE = (
               "Velocity of a joint that stops the robot, in multiples of the URDF's limit.",
               '', 0.01, 1e6, read_only=False),
     Parameter('limits.keep', 'bool', True,
-              "Keep joints within the URDF's limits of position and velocity, and within what "
-              'their drives can brake: tasks give way to that in reverse order of priority. '
+              "Keep joints within the URDF's limits of position and velocity, within what their "
+              'drives can brake and carry: tasks give way to that in reverse order of priority. '
               'Without it efforts are cut at their limits, and goals alone bound the motion.',
               read_only=False),
     Parameter('limits.soft', 'bool', True,
