@@ -101,6 +101,26 @@ def test_efforts_at_their_limits_leave_the_tasks_to_other_joints(name, goals, ar
         case.check(1e-7)
 
 
+def test_an_effort_of_what_no_constraint_holds_is_chosen_beside_constraints():
+    """One hand is held in place: the other arm's efforts are a matter of the motion alone."""
+    case = Held('dual_arm.urdf', [('l_hand', POSITION)],
+                constraints=[('r_hand', None, ALL_AXES)])
+    limits, free = case.controller._arguments[-3], case.tau.copy()
+    names = case.model.dof_names
+    for k in (case.model.dof_index(name) for name in ('l_shoulder_pitch', 'l_elbow')):
+        case.bounds['held'] = 0
+        limits[:] = np.inf
+        limits[k] = 0.7 * abs(free[k])
+        for _ in range(2):  # is cut, and noted
+            case.run()
+        assert [(held.joint, held.limit) for held in case.controller.held_joints] == [
+            (names[k], 'effort')]
+        assert case.tau[k] == pytest.approx(0.7 * free[k], rel=1e-9)
+        assert case.controller.limited_joints == 0
+        case.efforts = {k: case.tau[k]}
+        case.check(1e-6)
+
+
 def test_an_open_chain_is_one_whether_or_not_constraints_could_close_it():
     """Efforts hold joints as if there were none."""
     case = Held('dual_arm.urdf', [('l_hand', POSITION)],

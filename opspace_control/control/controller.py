@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operational-space controller of a branching robot."""
 
-import math
 from types import MappingProxyType
 
 import numpy as np
@@ -11,6 +10,7 @@ from opspace_control.compiled import entry_point
 from opspace_control.control.arguments import (
     SINGULARITY_THRESHOLD,
     check_arguments,
+    check_time,
     gather_parts,
     level_rows,
     make_stack,
@@ -190,9 +190,7 @@ class OperationalSpaceController(ControllerState):
 
         """
         out = self._checked(state, out)
-        if not 0.0 <= dt < math.inf:
-            raise ControlError(f'dt = {dt!r} is no time since the last cycle.', value=dt,
-                               cure='Give seconds, 0 or more; a clock that was set back gives 0.')
+        check_time(dt)
         if self._compute is None:
             self.warm_up()
         if self._travelling:

@@ -250,7 +250,7 @@ def limited_cycle(
         share = 1.0 if drifts else 1.0 - (1.0 - _PULL) * cycle.leading
         bound_posture(nodes, dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, a_null)
-    forget_unfit(nodes, limits, cycle.efforts)
+    forget_unfit(nodes, supports, constraints, limits, cycle.efforts, not cycle.yields)
     see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
                joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
                small, room[FEELING], q, v)
@@ -282,7 +282,7 @@ def limited_cycle(
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
         add_keepers(room[LEADING], tau)
-    elif keeps and cycle.efforts:
+    elif keeps:
         note_efforts(nodes, limits, effort_limits, tau)
     relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
             squares, orders, tau)

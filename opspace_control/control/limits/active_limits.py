@@ -77,8 +77,7 @@ from opspace_control.control.limits.held_rows import (
 # Of one cycle; in the second half no joint is let go of any more. If they do not lead to any end,
 # once more with the joints held that were nearest to keeping all limits.
 SOLUTIONS = 48
-# Of these so many may make up for what efforts in grasps have to do with the motion but by a line:
-# a squeeze that friction asks for.
+# Of these so many may make up for what rows of efforts leave out: `correct_efforts`.
 _MENDED = 8
 
 
@@ -178,9 +177,9 @@ def bear_efforts(
         room, joint_force, tau_null, robot, tau):
     """Write the efforts, (nv,), of the motion advised and of all forces of the stack and limits."""
     exerted = rows[SPARE + 2]
-    if grasps is not None:
+    if grasps is not None and cycle.efforts:
         plan_loads(cycle, grasps, grips, constrained // 6, tasks, points, rows)
-    exert_all(constrained, grips, rows, exerted)
+    exert_all(constrained if cycle.efforts else 0, grips, rows, exerted)
     for k in range(tau.size):
         tau[k] = tau_null[k]
     give_way_to(robot, exerted, tau)
@@ -202,7 +201,7 @@ def resolve_within_limits(
     ``λ = M⁻¹ (w − C f)`` holds the joints. These stay in ``room`` for `add_holding`. ``a`` (nv,)
     receives how joints accelerate, ``joint_force`` and ``tau`` (nv,) are scratch; all else is that
     of `limited_cycle`. Limits of efforts take part where the motion decides about these, which is
-    `CYCLE.efforts`.
+    `LIMIT.ruled`.
     """
     n, dofs, size = nodes.size, limits.size, rows.shape[1]
     K, vectors, reaction = room[FEELING, :n, :size], room[NUMBERS], rows[REACTION]
@@ -218,6 +217,7 @@ def resolve_within_limits(
         bear_grips(cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows,
                    squares[L], joint_force, robot, tau_led)
     nearest, done, mend = math.inf, False, 0
+    bent = grasps is not None and cycle.efforts
     for solution in range(SOLUTIONS + 1):
         count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_led,
                             felt, torques, vectors, robot)
@@ -238,21 +238,21 @@ def resolve_within_limits(
         answer_pushes(nodes, states, joint_force, a_led, a)
         miss(constrained, rows, Lambda_inverse, push, coupling, held, rows[MISSED])
         miss_what_leads(robot, rows[MISSED])
-        if cycle.efforts:
-            bear_efforts(cycle, nodes, states, points, supports, constrained, tasks, grasps, grips,
-                         rows, count, room, joint_force, tau_null, robot, tau)
-            if grasps is not None and mend < _MENDED and not done and correct_efforts(
-                    limits, effort_limits, count, tau, tau_led):
-                mend += 1
-                continue
+        bear_efforts(
+            cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows, count,
+            room, joint_force, tau_null, robot, tau)
+        if bent and exactly and mend < _MENDED and not done and correct_efforts(
+                limits, effort_limits, count, tau, tau_led):
+            mend += 1
+            continue
         insist(constrained, levels, rows, squares, rows[LOST], pull)
         cycle.solutions, cycle.held = solution + 1, count
         if done:
             exchange(limits)  # the next cycle goes on from where the search has got to
             return exactly
         closed = constrained > 0 and cycle.ranks[0] > 0
-        beyond = furthest_beyond(nodes, states, limits, effort_limits, cycle.efforts, closed, room,
-                                 a, tau, joint_force, vectors[WORK, :dofs])
+        beyond = furthest_beyond(nodes, states, limits, effort_limits, closed, room, a, tau,
+                                 joint_force, vectors[WORK, :dofs])
         if beyond < nearest:
             nearest = beyond
             remember(limits)
@@ -263,7 +263,7 @@ def resolve_within_limits(
         done = cycle.solutions == SOLUTIONS
         if done and beyond > nearest:
             exchange(limits)
-        elif done or not take_hold(nodes, limits, effort_limits, cycle.efforts, room, a, tau):
+        elif done or not take_hold(nodes, limits, effort_limits, room, a, tau):
             return exactly
 
 

@@ -30,11 +30,11 @@ def left_to(limit, kind, side, effort_limit, load, a, tau, k):
 
 
 @inlined
-def has_limit(limit, kind, both, effort_limit):
+def has_limit(limit, kind, effort_limit):
     """Return whether a joint has a limit of a kind that counts at this cycle."""
     if kind == MOTION:
         return True
-    return both and effort_limit > 0.0 if kind == EFFORT else limit.growth < math.inf
+    return limit.ruled and effort_limit > 0.0 if kind == EFFORT else limit.growth < math.inf
 
 
 @inlined
@@ -84,7 +84,7 @@ def let_go_of(limits, effort_limits, between_ends, room, count, a, tau):
 
 
 @rare
-def take_hold(nodes, limits, effort_limits, both, room, a, tau):
+def take_hold(nodes, limits, effort_limits, room, a, tau):
     """
     Hold the joint that is furthest beyond a limit and not held there; return whether there is one.
 
@@ -98,7 +98,7 @@ def take_hold(nodes, limits, effort_limits, both, room, a, tau):
         if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
             continue
         for kind in range(KINDS):
-            if limit.held[kind] != 0 or not has_limit(limit, kind, both, effort_limits[k]):
+            if limit.held[kind] != 0 or not has_limit(limit, kind, effort_limits[k]):
                 continue
             beyond = -left_to(limit, kind, nearer_side(limit, kind, a, tau, k), effort_limits[k],
                               room[LOADS, k], a, tau, k)
@@ -119,7 +119,7 @@ def take_hold(nodes, limits, effort_limits, both, room, a, tau):
 
 @rare
 def furthest_beyond(
-        nodes, states, limits, effort_limits, both, closed, room, a, tau, joint_force, cut):
+        nodes, states, limits, effort_limits, closed, room, a, tau, joint_force, cut):
     """
     Return how far a joint goes beyond a limit of its motion or load, in parts of what it can.
 
@@ -129,7 +129,7 @@ def furthest_beyond(
     """
     for k in range(a.size):
         joint_force[k] = 0.0
-        if both and not closed and nodes[limits[k].node].status == ACTIVE:
+        if limits[k].ruled and not closed and nodes[limits[k].node].status == ACTIVE:
             joint_force[k] = min(max(tau[k], -effort_limits[k]), effort_limits[k]) - tau[k]
     answer_pushes(nodes, states, joint_force, a, cut)
     worst = 0.0
@@ -138,7 +138,7 @@ def furthest_beyond(
         if limit.q_index < 0 or nodes[limit.node].status != ACTIVE:
             continue
         for kind in range(KINDS):
-            if (kind != EFFORT or closed) and has_limit(limit, kind, both, effort_limits[k]):
+            if (kind != EFFORT or closed) and has_limit(limit, kind, effort_limits[k]):
                 worst = max(worst, -left_to(
                     limit, kind, nearer_side(limit, kind, cut, tau, k), effort_limits[k],
                     room[LOADS, k], cut, tau, k))

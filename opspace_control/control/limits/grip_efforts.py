@@ -23,9 +23,11 @@ from opspace_control.control.hierarchy.stack import (
     SPARE,
     WANTED,
 )
-from opspace_control.control.limits.choice import ROUNDING
 from opspace_control.control.limits.held_rows import feel_torques
 from opspace_control.control.limits.limit_law import EFFORT, held_by
+
+# Of a limit: by less an effort is not cut, either.
+_EXACTLY = 1e-10
 
 
 @inlined
@@ -128,7 +130,7 @@ def correct_efforts(limits, effort_limits, count, tau, tau_led):
         k, kind = held_by(limits, w)
         if kind == EFFORT:
             left = limits[k].held[kind] * effort_limits[k] - tau[k]
-            if abs(left) > ROUNDING * effort_limits[k]:
+            if abs(left) > _EXACTLY * effort_limits[k]:
                 tau_led[k] -= left
                 off = True
     return off

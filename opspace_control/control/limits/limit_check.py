@@ -7,18 +7,25 @@ import math
 from opspace_control.compiled import called
 from opspace_control.control.limits.choice import ROUNDING
 from opspace_control.control.limits.limit_law import EFFORT, KINDS, let_go_at
-from opspace_control.control.limits.loads import growth_of
+from opspace_control.control.limits.loads import carries_alone, growth_of
 from opspace_control.model.nodes import ACTIVE
 
 
 @called
-def forget_unfit(nodes, limits, efforts):
-    """Let go of joints that are not ours any more, or whose limits do not count."""
+def forget_unfit(nodes, supports, constraints, limits, efforts, driven):
+    """
+    Let go of joints that are not ours any more, or whose limits do not count.
+
+    An effort is a matter of the motion alone if all ``efforts`` are, or if the joint alone holds
+    what is beyond it and no joint is passive.
+    """
     for k in range(limits.size):
         limit = limits[k]
         limit.growth = math.inf
+        limit.ruled = efforts or (
+            driven and carries_alone(nodes, supports, constraints, limit.node))
         for kind in range(KINDS):
-            if nodes[limit.node].status != ACTIVE or (kind == EFFORT and not efforts):
+            if nodes[limit.node].status != ACTIVE or (kind == EFFORT and not limit.ruled):
                 let_go_at(limit, kind)
 
 
@@ -53,6 +60,6 @@ def let_go_of_joints(limits):
 def note_efforts(nodes, limits, effort_limits, tau):
     """Let joints whose force is about to be cut be held at it from the next cycle on."""
     for k in range(limits.size):
-        if limits[k].q_index >= 0 and nodes[limits[k].node].status == ACTIVE and (
-                abs(tau[k]) > effort_limits[k] > 0.0):
+        ours = limits[k].q_index >= 0 and nodes[limits[k].node].status == ACTIVE
+        if ours and limits[k].ruled and abs(tau[k]) > effort_limits[k] > 0.0:
             limits[k].held[EFFORT] = 1 if tau[k] > 0.0 else -1

@@ -40,6 +40,7 @@ LIMIT = np.dtype([
     ('growth', np.float64),         # acceleration of its load that this allows at this cycle, and
     ('firmness', np.float64),       # that with which it can be braked, N·m/s² or N/s²
     ('laden', np.bool_),            # it carries nearly as much as it may
+    ('ruled', np.bool_),            # its effort is a matter of the motion alone
     # By kind of limit, KINDS of them:
     ('held', np.int64, (KINDS,)),  # 1, -1: held at the upper one, at the lower one; 0: free
     ('best', np.int64, (KINDS,)),  # likewise, in the best solution of this cycle so far
