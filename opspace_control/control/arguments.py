@@ -149,3 +149,17 @@ def check_time(dt):
     if not 0.0 <= dt < math.inf:
         raise ControlError(f'dt = {dt!r} is no time since the last cycle.', value=dt,
                            cure='Give seconds, 0 or more; a clock that was set back gives 0.')
+
+
+def result_for(model, state, out):
+    """Return where torques go, (nv,), or raise a ControlError: of another state, or no room."""
+    if getattr(state, 'model', None) is not model:
+        raise ControlError("The state does not belong to the controller's model.",
+                           cure='Make it with RobotState(controller.model, q, v).')
+    if out is None:
+        return np.empty(model.nv)
+    if not (isinstance(out, np.ndarray) and out.shape == (model.nv,)
+            and out.dtype == float and out.flags.carray):
+        raise ControlError('out cannot take the torques.',
+                           cure=f'Give a contiguous float array of {model.nv}.', value=out)
+    return out

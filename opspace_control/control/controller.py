@@ -15,6 +15,7 @@ from opspace_control.control.arguments import (
     level_rows,
     make_stack,
     operational_frames,
+    result_for,
 )
 from opspace_control.control.constraints.constraint import bind_constraints
 from opspace_control.control.constraints.contact import bind_contacts
@@ -189,7 +190,7 @@ class OperationalSpaceController(ControllerState):
             time: negative, infinite or not a number.
 
         """
-        out = self._checked(state, out)
+        out = result_for(self.model, state, out)
         check_time(dt)
         if self._compute is None:
             self.warm_up()
@@ -232,7 +233,7 @@ class OperationalSpaceController(ControllerState):
             As in `compute_torque`.
 
         """
-        out = self._checked(state, out)
+        out = result_for(self.model, state, out)
         usable = ~self.locked & ~self.passive & (self._effort_limits > 0.0)
         resting = RobotState(self.model, state.q, np.zeros(self.model.nv))
         out[:] = self.model.inverse_dynamics(resting, np.where(usable, -rate * state.v, 0.0))
@@ -287,19 +288,6 @@ class OperationalSpaceController(ControllerState):
         for task in self.tasks.values():
             if isinstance(task, OperationalTask):
                 task.force.restart()
-
-    def _checked(self, state, out):
-        """Return where a result goes, having checked whose state this is."""
-        if getattr(state, 'model', None) is not self.model:
-            raise ControlError("The state does not belong to the controller's model.",
-                               cure='Make it with RobotState(controller.model, q, v).')
-        if out is None:
-            return np.empty(self.model.nv)
-        if not (isinstance(out, np.ndarray) and out.shape == (self.model.nv,)
-                and out.dtype == float and out.flags.carray):
-            raise ControlError('out cannot take the torques.',
-                               cure=f'Give a contiguous float array of {self.model.nv}.', value=out)
-        return out
 
     @property
     def limits(self):
