@@ -241,7 +241,7 @@ def resolve_within_limits(
         bear_efforts(
             cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows, count,
             room, joint_force, tau_null, robot, tau)
-        if bent and exactly and mend < _MENDED and not done and correct_efforts(
+        if bent and exactly and mend < _MENDED and 2 * solution < SOLUTIONS and correct_efforts(
                 limits, effort_limits, count, tau, tau_led):
             mend += 1
             continue
