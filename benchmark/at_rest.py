@@ -7,16 +7,13 @@ How robots come to rest: random goals near and beyond singularities, in lock-ste
 is sought twice: with efforts as the law has them, and held back by the node's rate limit.
 """
 
-import argparse
 import math
-import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from figures import put_into
+from figures import tabulate_goals
 from singularity import BENT, ROBOTS
 
 from opspace_control import (
@@ -165,20 +162,9 @@ def _largest(outcomes, name):
 
 def main():
     """Print the table, and write it where it belongs if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
-    parser.add_argument('--goals', type=int, default=GOALS)
-    parser.add_argument('--write', action='store_true', help=f'put the table in doc/{_PAGE.name}')
-    arguments = parser.parse_args()
-    rows = []
-    with ProcessPoolExecutor() as pool:
-        for robot in robots():
-            print(robot.name, file=sys.stderr, flush=True)
-            outcomes = pool.map(partial(seek_twice, robot), random_goals(robot, arguments.goals))
-            rows.append((robot, *zip(*outcomes, strict=True)))
-    text = table(rows)
-    print(text)
-    if arguments.write:
-        put_into(_PAGE, 'at_rest', text)
+    tabulate_goals(
+        __doc__, _PAGE, 'at_rest', GOALS,
+        [(robot, partial(random_goals, robot)) for robot in robots()], seek_twice, table)
 
 
 if __name__ == '__main__':

@@ -8,15 +8,11 @@ what two hands hold, is sent to random goals, each of them once without V_max, a
 it. The simulated robots have no end stops, and no joint rubs.
 """
 
-import argparse
-import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-from figures import put_into
+from figures import tabulate_goals
 
 from opspace_control import (
     Contact,
@@ -208,20 +204,8 @@ def _row(robot, kind, outcomes):
 
 def main():
     """Print the table, and write it where it belongs if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
-    parser.add_argument('--goals', type=int, default=GOALS)
-    parser.add_argument('--write', action='store_true', help=f'put the table in doc/{_PAGE.name}')
-    arguments = parser.parse_args()
-    rows = []
-    with ProcessPoolExecutor() as pool:
-        for robot in ROBOTS:
-            print(robot.name, file=sys.stderr, flush=True)
-            outcomes = pool.map(partial(seek_twice, robot), random_goals(arguments.goals))
-            rows.append((robot, *zip(*outcomes, strict=True)))
-    text = table(rows)
-    print(text)
-    if arguments.write:
-        put_into(_PAGE, 'closed', text)
+    tabulate_goals(__doc__, _PAGE, 'closed', GOALS, [(robot, random_goals) for robot in ROBOTS],
+                   seek_twice, table)
 
 
 if __name__ == '__main__':

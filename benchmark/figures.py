@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was measured: a number, what it is compared with, and the limit it has to keep."""
 
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -98,6 +102,42 @@ def put_into(page, name, text):
     if not (begun and ended):
         raise SystemExit(f'{page} has no lines {begin} and {end}.')
     page.write_text(f'{head}{begin}\n{text}\n{end}{tail}')
+
+
+def tabulate_goals(doc, page, name, goals, robots, seek, table):
+    """
+    Measure random goals of robots as the command line asks; print the table, and write it.
+
+    Parameters
+    ----------
+    doc : str
+        Of the program.
+    page, name : path, str
+        Where ``--write`` puts the table, as in `put_into`.
+    goals : int
+        For each robot, unless the command line says otherwise.
+    robots : sequence of (robot, callable)
+        Robots with a ``name``, each with what makes so many goals of it.
+    seek : callable
+        Of a robot and a goal; returns outcomes.
+    table : callable
+        Of rows: a robot, and for each outcome those of all goals; returns text.
+
+    """
+    parser = argparse.ArgumentParser(description=doc.split('\n\n')[0])
+    parser.add_argument('--goals', type=int, default=goals)
+    parser.add_argument('--write', action='store_true', help=f'put the table in doc/{page.name}')
+    arguments = parser.parse_args()
+    rows = []
+    with ProcessPoolExecutor() as pool:
+        for robot, random_goals in robots:
+            print(robot.name, file=sys.stderr, flush=True)
+            outcomes = pool.map(partial(seek, robot), random_goals(arguments.goals))
+            rows.append((robot, *zip(*outcomes, strict=True)))
+    text = table(rows)
+    print(text)
+    if arguments.write:
+        put_into(page, name, text)
 
 
 def _number(value):

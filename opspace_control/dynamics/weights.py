@@ -10,6 +10,15 @@ from opspace_control.spatial.vectors import add_cross_motion
 
 
 @inlined
+def branch_end(nodes, node):
+    """Return the number after that of the last node that a node carries, or of itself."""
+    end = node + 1
+    while end < nodes.size and nodes[end].parent >= node:
+        end += 1
+    return end
+
+
+@inlined
 def lift(node, states, carried, gravity, moment):
     """
     Write how fast the moment of the weight beyond a node changes as its joint moves, N·m/rad.
@@ -74,13 +83,11 @@ def bend_load(nodes, states, node, carried, gravity, scratch):
         add_cross_motion(V, S, 1.0, turning)
         add_cross_motion(V, turning, 1.0, bending)
         add_cross_motion(states[carrier].A, S, 1.0, bending)
-    i = node
-    while i < nodes.size and (i == node or nodes[i].parent >= node):
+    for i in range(node, branch_end(nodes, node)):
         move_with(i, states, states[i].c, v, a)
         for r in range(3):
             moving[r] += nodes[i].mass * v[r]
             pulling[r] += nodes[i].mass * a[r]
-        i += 1
     mass, h = carried[node, 0], carried[node, 1:4]
     side = math.copysign(1.0, hold_weight(S, mass, h, gravity))
     return side * (hold_weight(bending, mass, h, gravity)

@@ -28,6 +28,7 @@ from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
 from opspace_control.control.limits.limit_law import KINDS, LOAD, MOTION, held_by
 from opspace_control.control.limits.loads import growth_of
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
+from opspace_control.dynamics.weights import branch_end
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import dot
 
@@ -96,9 +97,7 @@ def feel_acceleration(nodes, node, states, felt, torque):
     felt[:] = 0.0
     torque[:] = 0.0
     S = states[node].S
-    end = node + 1
-    while end < nodes.size and nodes[end].parent >= node:
-        end += 1
+    end = branch_end(nodes, node)
     for i in range(node, end):
         s = states[i]
         for r in range(6):

@@ -15,7 +15,7 @@ from opspace_control.compiled import called, inlined
 from opspace_control.control.hierarchy.planes import CARRIED, LOADS
 from opspace_control.control.hierarchy.release import handed
 from opspace_control.control.limits.limit_law import LOAD, braking_speed
-from opspace_control.dynamics.weights import gather_weights, lift, load_of
+from opspace_control.dynamics.weights import branch_end, gather_weights, lift, load_of
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
 
 # Of what a joint may carry; with less nothing has to be looked at, and with twice as much all of it
@@ -65,14 +65,12 @@ def heaviest_load(nodes, limits, node, mass, gravity, reach):
         return weight * mass
     reach[node] = 0.0
     total = nodes[node].mass * across(nodes[node].center_of_mass, axis)
-    i = node + 1
-    while i < nodes.size and nodes[i].parent >= node:
+    for i in range(node + 1, branch_end(nodes, node)):
         parent, where = nodes[i].parent, nodes[i].position
         reach[i] = reach[parent] + (across(where, axis) if parent == node else length(where))
         if nodes[i].kind == PRISMATIC:
             reach[i] += stroke(nodes[i], limits)
         total += nodes[i].mass * (reach[i] + length(nodes[i].center_of_mass))
-        i += 1
     return weight * total
 
 
@@ -85,13 +83,11 @@ def spread_load(nodes, states, node, side, carried, gravity, moment, row):
     one lifts (g is the gradient of a potential), zero on another branch.
     """
     row[:] = 0.0
-    j = node
-    while j < nodes.size and (j == node or nodes[j].parent >= node):
+    for j in range(node, branch_end(nodes, node)):
         if nodes[j].status == ACTIVE:
             lift(j, states, carried, gravity, moment)
             for r in range(3):
                 row[nodes[j].v_index] -= side * states[node].S[3 + r] * moment[r]
-        j += 1
     lift(node, states, carried, gravity, moment)
     j = nodes[node].parent
     while j >= 0:
@@ -107,12 +103,11 @@ def carries_alone(nodes, supports, constraints, node):
     for e in range(constraints.size):
         if supports[node, e] and constraints[e].activation > 0.0:
             return False
-    i = node + 1
-    while i < nodes.size and nodes[i].parent >= node:
+    passive = 0
+    for i in range(node + 1, branch_end(nodes, node)):
         if nodes[i].status == PASSIVE:
-            return False
-        i += 1
-    return True
+            passive += 1
+    return passive == 0
 
 
 @called
