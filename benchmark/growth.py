@@ -32,7 +32,7 @@ def measure():
     """Return a figure of each length, of the worst doubling, and of that of hybrid dynamics."""
     contenders = {}
     for joints in _JOINTS:
-        contest = Contest.set_up(_chain(joints), [f'link_{joints}'], _coil(joints), states=10,
+        contest = Contest.set_up(chain(joints), [f'link_{joints}'], _coil(joints), states=10,
                                  deviation=0.02)
         contenders['ours', joints] = contest.ours()
         contenders['dense', joints] = contest.peer(PinocchioEngine)
@@ -66,7 +66,7 @@ def _hybrid():
 def _hybrid_arguments(joints, passive):
     """Return what `solve_hybrid` takes of a chain in a posture nowhere straight."""
     names = [f'joint_{number + 1}' for number in range(joints) if passive(number)]
-    model = RobotModel.from_urdf(_chain(joints), passive_joints=names)
+    model = RobotModel.from_urdf(chain(joints), passive_joints=names)
     state = RobotState(model, np.full(model.nq, 0.5), np.full(model.nv, 0.1))
     nodes = moment_nodes(model)
     return (nodes, yielding_nodes(nodes), state.q, state.v, make_points(model, ())[0],
@@ -110,7 +110,7 @@ def plot(figures, file):
     pyplot.close(picture)
 
 
-def _chain(joints):
+def chain(joints):
     """Return a URDF of links in a row, their axes turning from joint to joint."""
     axes = ('0 0 1', '0 1 0', '1 0 0')
     inertial = ('<inertial><origin xyz="0.05 0 0"/><mass value="1"/><inertia ixx="0.002" '

@@ -41,11 +41,14 @@ napoleon_use_rtype = False
 _GROUPS = {
     'The robot': ('RobotModel', 'RobotState', 'Payload'),
     'Dynamics': ('operational_space', 'hybrid_dynamics', 'hybrid_inertia', 'generalized_jacobian',
-                 'disturbance_jacobian', 'momentum', 'center_of_mass', 'PassiveForces'),
+                 'disturbance_jacobian', 'momentum', 'center_of_mass', 'PassiveForces',
+                 'coriolis_matrices'),
     'Closed chains': ('Closure', 'closed_chain', 'closed_chain_dynamics', 'contact_space',
                       'VirtualLinkage'),
+    'Orientation': ('EulerAngles', 'EulerParameters', 'DirectionCosines'),
     'Tasks': (),
-    'Control': ('OperationalSpaceController', 'Constraint', 'Grasp', 'Plan', 'plan_motion'),
+    'Control': ('OperationalSpaceController', 'Constraint', 'Grasp', 'Plan', 'plan_motion',
+                'Playback'),
     'Errors': (),
 }
 # By from_urdf and from_urdf_file: what a constructor takes is nobody's concern.
@@ -93,7 +96,7 @@ def _group_of(name):
     """Return the group of a name that no group has: that of the room it lives in."""
     room = importlib.import_module(getattr(opspace_control, name).__module__).__name__.split('.')[1]
     return {'model': 'The robot', 'dynamics': 'Dynamics', 'tasks': 'Tasks',
-            'control': 'Control'}[room]
+            'control': 'Control', 'safety': 'Control'}[room]
 
 
 class _Properties:

@@ -26,8 +26,8 @@ ARGUMENTS = {
     'rviz': ('false', 'Show it in RViz.'),
     'frame': ('base_link', 'Fixed frame of RViz: the root link, say.'),
     'foxglove': ('false', 'Start the bridge to Foxglove.'),
-    'namespace': ('', 'Namespace of all nodes.'),
-    'use_sim_time': ('false', 'Go by /clock.'),
+    'namespace': ('', 'Namespace of the displays: that of the controller.'),
+    'use_sim_time': ('false', 'Displays go by /clock.'),
 }
 
 

@@ -9,8 +9,9 @@ A robot in Gazebo, under ros2_control.
 
 It takes the arguments of display.launch.py too, to look on and to drag goals.
 
-Gazebo holds the joints until the position controller has them, which holds them until the
-controller takes them: the robot never falls.
+Gazebo holds the joints until the controller takes them. Efforts that it has obeyed once stay in
+force (ros-controls/gz_ros2_control #770), so no position controller can get the joints back: when
+the controller leaves, or is killed, the command watchdog carries the robot.
 """
 
 from pathlib import Path
@@ -22,6 +23,7 @@ from launch.actions import (
     IncludeLaunchDescription,
     OpaqueFunction,
     RegisterEventHandler,
+    SetLaunchConfiguration,
 )
 from launch.event_handlers import OnProcessExit
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -40,6 +42,10 @@ ARGUMENTS = {
                'Parameter file of the controller, the controller manager and its controllers.'),
     'world': ('empty.sdf', 'World of Gazebo.'),
     'gui': ('true', 'Show it.'),
+    'watchdog': ('true', 'Let the command watchdog pass on the commands, and carry the robot when '
+                         'none come. Without it the robot falls when the controller leaves.'),
+    'frame': ('', 'Fixed frame of RViz. Empty: the root link of the robot.'),
+    'use_sim_time': ('true', 'Displays go by /clock, as the robot does.'),
 }
 
 
@@ -49,6 +55,9 @@ def generate_launch_description():
         *(DeclareLaunchArgument(name, default_value=default, description=description)
           for name, (default, description) in ARGUMENTS.items()),
         OpaqueFunction(function=_actions),
+        # Not among those actions: `ros2 launch --show-args` does not look into them.
+        IncludeLaunchDescription(PythonLaunchDescriptionSource(
+            str(Path(share_directory(), 'launch', 'display.launch.py')))),
     ])
 
 
@@ -57,7 +66,7 @@ def _actions(context):
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     # What every process and every robot has to agree on: there is one time, Gazebo's.
     sim_time = {'use_sim_time': True}
-    text = urdf_text(given['urdf'], {'hardware': 'gazebo', 'interfaces': 'effort position',
+    text = urdf_text(given['urdf'], {'hardware': 'gazebo', 'interfaces': 'effort',
                                      'controllers': given['params']})
     description = {'robot_description': ParameterValue(text, value_type=str)}
     gazebo = Path(get_package_share_directory('ros_gz_sim'), 'launch', 'gz_sim.launch.py')
@@ -69,9 +78,14 @@ def _actions(context):
 
     robot = Node(package='ros_gz_sim', executable='create', output='screen',
                  arguments=['-topic', 'robot_description', '-name', 'robot'])
+    broadcaster = spawner('joint_state_broadcaster')
     effort_controller = spawner('effort_controller', '--inactive')
-    controller = Node(package='opspace_control', executable='controller', output='screen',
-                      parameters=[given['params'], sim_time])
+    watchdog = given['watchdog'] == 'true'
+
+    def ours(executable, *parameters):
+        return Node(package='opspace_control', executable=executable, output='screen',
+                    parameters=[given['params'], sim_time, *parameters])
+
     return [
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(str(gazebo)),
@@ -82,15 +96,14 @@ def _actions(context):
         Node(package='robot_state_publisher', executable='robot_state_publisher',
              parameters=[description, sim_time], output='screen'),
         robot,
-        # The controller manager lives inside of Gazebo, and begins with the robot.
-        _after(robot, spawner('joint_state_broadcaster', 'position_controller'),
-               effort_controller),
-        _after(effort_controller, controller),
-        IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(
-                str(Path(share_directory(), 'launch', 'display.launch.py'))),
-            launch_arguments=[('frame', KinematicTree.from_urdf(text).root_link),
-                              ('use_sim_time', 'true')]),
+        # The controller manager lives inside of Gazebo, and begins with the robot. The controller
+        # starts when both spawners have exited.
+        _after(robot, broadcaster),
+        _after(broadcaster, effort_controller),
+        _after(effort_controller, *([ours('command_watchdog')] if watchdog else []),
+               ours('controller', *([{'command_topic': 'opspace_command_watchdog/commands'}]
+                                    if watchdog else []))),
+        SetLaunchConfiguration('frame', given['frame'] or KinematicTree.from_urdf(text).root_link),
     ]
 
 

@@ -21,6 +21,7 @@ from launch.actions import (
     IncludeLaunchDescription,
     OpaqueFunction,
     RegisterEventHandler,
+    SetLaunchConfiguration,
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
@@ -42,6 +43,7 @@ ARGUMENTS = {
                'Parameter file of all nodes, the controller manager and its controllers.'),
     'namespace': ('', 'Namespace of all nodes.'),
     'watchdog': ('false', 'Let the command watchdog pass on the commands.'),
+    'frame': ('', 'Fixed frame of RViz. Empty: the root link of the robot.'),
 }
 
 
@@ -51,6 +53,9 @@ def generate_launch_description():
         *(DeclareLaunchArgument(name, default_value=default, description=description)
           for name, (default, description) in ARGUMENTS.items()),
         OpaqueFunction(function=_nodes),
+        # Not among those actions: `ros2 launch --show-args` does not look into them.
+        IncludeLaunchDescription(PythonLaunchDescriptionSource(
+            str(Path(share_directory(), 'launch', 'display.launch.py')))),
     ])
 
 
@@ -70,6 +75,7 @@ def _nodes(context):
         return Node(package='controller_manager', executable='spawner',
                     arguments=[*arguments, '--controller-manager-timeout', '60'], **common)
 
+    position_controller = spawner('joint_state_broadcaster', 'position_controller')
     effort_controller = spawner('effort_controller', '--inactive')
     actions = [
         Node(package='robot_state_publisher', executable='robot_state_publisher',
@@ -77,21 +83,22 @@ def _nodes(context):
         Node(package='controller_manager', executable='ros2_control_node',
              parameters=[given['params']],
              on_exit=Shutdown(reason='the controller manager ended'), **common),
-        spawner('joint_state_broadcaster', 'position_controller'),
-        effort_controller,
-        RegisterEventHandler(OnProcessExit(target_action=effort_controller, on_exit=[
-            *([ours('command_watchdog', on_exit=Shutdown(reason='the command watchdog ended'))]
-              if watchdog else []),
-            ours('controller', *([{'command_topic': 'opspace_command_watchdog/commands'}]
-                                 if watchdog else []))])),
-        IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(
-                str(Path(share_directory(), 'launch', 'display.launch.py'))),
-            launch_arguments=[('frame', KinematicTree.from_urdf(text).root_link),
-                              ('use_sim_time', 'false')]),
+        position_controller,
+        # The controller starts when both spawners have exited: the position controller would
+        # otherwise become active beside it.
+        _after(position_controller, effort_controller),
+        _after(effort_controller, *(
+            [ours('command_watchdog', on_exit=Shutdown(reason='the command watchdog ended'))]
+            if watchdog else []), ours('controller', *(
+                [{'command_topic': 'opspace_command_watchdog/commands'}] if watchdog else []))),
+        SetLaunchConfiguration('frame', given['frame'] or KinematicTree.from_urdf(text).root_link),
     ]
     if given['hardware'] == 'topic':
         # joint_states are those of the broadcaster; the robot has its own.
         actions.append(ours('simulator', description,
                             remappings=[('joint_states', 'robot_joint_states')]))
     return actions
+
+
+def _after(process, *actions):
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=list(actions)))

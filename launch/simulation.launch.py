@@ -19,6 +19,7 @@ from launch.actions import (
     IncludeLaunchDescription,
     LogInfo,
     OpaqueFunction,
+    SetLaunchConfiguration,
     Shutdown,
 )
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -36,6 +37,8 @@ ARGUMENTS = {
     'urdf': ('', 'URDF or xacro file of another robot.'),
     'params': ('', 'Parameter file; config/<robot>.yaml if not given.'),
     'namespace': ('', 'Namespace of all nodes.'),
+    'frame': ('', 'Fixed frame of RViz. Empty: the root link of the robot.'),
+    'use_sim_time': ('true', 'Displays go by /clock, as the robot does.'),
 }
 
 
@@ -45,6 +48,9 @@ def generate_launch_description():
         *(DeclareLaunchArgument(name, default_value=default, description=description)
           for name, (default, description) in ARGUMENTS.items()),
         OpaqueFunction(function=_nodes),
+        # Not among those actions: `ros2 launch --show-args` does not look into them.
+        IncludeLaunchDescription(PythonLaunchDescriptionSource(
+            str(Path(share_directory(), 'launch', 'display.launch.py')))),
     ])
 
 
@@ -57,17 +63,15 @@ def _nodes(context):
     params = given['params'] or str(Path(share_directory(), 'config', f'{given["robot"]}.yaml'))
     description = {'robot_description': ParameterValue(text, value_type=str)}
     common = {'namespace': given['namespace'], 'output': 'screen'}
+    sim_time = {'use_sim_time': True}  # so that a pause of the simulator is no fault
     return [
-        Node(package='opspace_control', executable='controller', parameters=[params, description],
+        Node(package='opspace_control', executable='controller',
+             parameters=[params, description, sim_time],
              on_exit=Shutdown(reason='the controller ended'), **common),
         Node(package='opspace_control', executable='simulator', parameters=[params, description],
              on_exit=Shutdown(reason='the simulator ended'), **common),
-        _robot_state_publisher([description, {'use_sim_time': True}], common),
-        IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(
-                str(Path(share_directory(), 'launch', 'display.launch.py'))),
-            launch_arguments=[('frame', KinematicTree.from_urdf(text).root_link),
-                              ('use_sim_time', 'true')]),
+        _robot_state_publisher([description, sim_time], common),
+        SetLaunchConfiguration('frame', given['frame'] or KinematicTree.from_urdf(text).root_link),
     ]
 
 

@@ -1,6 +1,13 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The order of the files: those that take longest come first, so that workers end together."""
+"""
+How the files are collected: in an order, and with launch_testing also where a file skips itself.
+
+Those that take longest come first, so that workers end together. A fixture of several files.
+"""
+
+import interface_package
+import pytest
 
 # By their time, most of it waiting for processes and for robots in real time.
 LONGEST = (
@@ -18,3 +25,28 @@ LONGEST = (
 def pytest_collection_modifyitems(items):
     rank = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makemodule(module_path, parent):
+    """
+    Let a file that skips itself skip itself alone.
+
+    launch_testing's hook imports every file to find its entry point; the skip that a file raises
+    then would leave the whole folder without collected tests.
+    """
+    try:
+        return (yield)
+    except pytest.skip.Exception:
+        return pytest.Module.from_parent(parent, path=module_path)
+
+
+@pytest.fixture(scope='session')
+def messages(pytestconfig):
+    """Return where controller_manager_msgs is installed; this process can import it."""
+    try:
+        prefix = interface_package.prefix(pytestconfig.cache.mkdir('interfaces'))
+    except interface_package.NotHereError as error:
+        pytest.skip(str(error))
+    interface_package.use(prefix)
+    return prefix

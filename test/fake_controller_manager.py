@@ -79,9 +79,12 @@ class FakeControllerManager:
     namespace : str
     positions : dict, optional
         Of the joints of the mock hardware; without it nobody publishes joint states here.
+    component : str
+        Name of the hardware that has all command interfaces.
     """
 
-    def __init__(self, controllers, domain, namespace='', positions=None):
+    def __init__(self, controllers, domain, namespace='', positions=None, component=''):
+        self._component = component
         self.controllers = {each.name: each for each in controllers}
         self._states_at_start = {each.name: each.state for each in controllers}
         self.free = threading.Event()  # cleared: services hang, and go on when it is set again
@@ -115,6 +118,7 @@ class FakeControllerManager:
         self._begin = time.time_ns()
         self.efforts = {}      # of the hardware: the last value of each interface
         self.requests = []     # switch requests, as they came
+        self.lists = 0         # how often controllers were asked for
         self.hardware = {}     # component -> state, told with the controllers
         self.refusal = ''      # what the hardware says to any switch
         self.failing = set()   # controllers that cannot be activated
@@ -123,13 +127,18 @@ class FakeControllerManager:
         self.silent = False    # no joint states
         self.blind = False     # joint states without numbers
         self.slowness = 0.0    # s, before it switches the next time
+        self.gap = 0.0         # s without joint states, from the next switch on
+        self._gap_end = 0.0
         self.mute = False      # switches without an answer
+        self.untold = False    # no activity, as before March 2025
+        self.joining = set()   # controllers that another client activates right after the switch
+        self.velocity = 0.0    # of all joints of the mock hardware
         self.free.set()
         for each in self.controllers.values():
             each.state = self._states_at_start[each.name]
             each.activated = each.deactivated = math.nan
             each.received.clear()
-        self._note_claims()
+        self.note_claims()
 
     def close(self):
         """Withdraw from the network; whoever hangs is let go."""
@@ -185,6 +194,7 @@ class FakeControllerManager:
 
     def _on_list(self, _request, response):
         self.free.wait()
+        self.lists += 1
         for each in self.controllers.values():
             known = each.state in ('inactive', 'active')
             response.controller.append(ControllerState(
@@ -199,6 +209,7 @@ class FakeControllerManager:
     def _on_switch(self, request, response):
         self.free.wait()
         self.requests.append(request)
+        self._gap_end, self.gap = time.monotonic() + self.gap, 0.0
         slowness, self.slowness = self.slowness, 0.0
         time.sleep(slowness)
         try:
@@ -223,6 +234,10 @@ class FakeControllerManager:
             self.controllers[name], deactivate))
         if activate or deactivate:
             self._check_available(activate, deactivate)
+            if self.hardware.get(self._component, 'active') != 'active' and any(
+                    self.controllers[name].commands for name in activate):
+                raise RefusedError('Could not switch controllers since prepare command mode switch '
+                                   'was rejected.')
             if self.refusal:
                 raise RefusedError(self.refusal)
             self._switch_in_loop(activate, deactivate, strict, request.timeout)
@@ -303,13 +318,14 @@ class FakeControllerManager:
         if not self._done.wait(seconds):
             self._pending = None
             raise RefusedError(f'Switch controller timed out after {seconds} seconds!')
-        self._note_claims()
+        self.note_claims()
         missing = [name for name in activate if not self.controllers[name].active]
         if missing:
             raise RefusedError('Failed switching controllers.... \nUnable to activate controllers: '
                                f'[ {" ".join(missing)} ]')
 
-    def _note_claims(self):
+    def note_claims(self):
+        """Note which interfaces controllers have, as after a switch."""
         for each in self.controllers.values():
             each.claimed = each.commands if each.active else ()
 
@@ -320,6 +336,8 @@ class FakeControllerManager:
             return
         if self._pending:
             self._switch(*self._pending)
+            for name in self.joining:
+                self.controllers[name].state = 'active'
             self._pending = None
             self._done.set()
         self._tell_activity()
@@ -332,14 +350,15 @@ class FakeControllerManager:
         drives = {interface.rpartition('/')[0]: value for interface, value in self.efforts.items()
                   if interface.endswith('/effort')}
         self._hardware.publish(JointState(name=list(drives), effort=list(drives.values())))
-        if self._states and not self.silent:
-            self._state.velocity = [math.nan if self.blind else 0.0] * len(self._state.name)
+        if self._states and not self.silent and time.monotonic() > self._gap_end:
+            self._state.velocity = [math.nan if self.blind else self.velocity] * len(
+                self._state.name)
             self._states.publish(self._state)
 
     def _tell_activity(self):
         controllers = [(each.name, each.state) for each in self.controllers.values()]
         states = [controllers, list(self.hardware.items())]
-        if states != self._told:
+        if states != self._told and not self.untold:
             self._told = states
             numbers = {'active': State.PRIMARY_STATE_ACTIVE,
                        'inactive': State.PRIMARY_STATE_INACTIVE,

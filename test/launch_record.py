@@ -55,6 +55,12 @@ class RegisterEventHandler:
     event_handler: object
 
 
+@dataclass(eq=False)
+class SetLaunchConfiguration:
+    name: str
+    value: str
+
+
 @dataclass(eq=False, kw_only=True)
 class Shutdown:
     reason: str = 'reason not given'
@@ -114,9 +120,12 @@ class Record:
     path: Path
     configurations: dict = field(default_factory=dict)
     declared: dict = field(default_factory=dict)
+    shown: set = field(default_factory=set)  # arguments that `ros2 launch --show-args` shows
+    written: set = field(default_factory=set)  # configurations that the file itself sets
     performed: set = field(default_factory=set)
     nodes: list = field(default_factory=list)
     awaited: list = field(default_factory=list)  # nodes whose end is awaited
+    after: dict = field(default_factory=dict)  # node -> nodes that have exited before it starts
     included: list = field(default_factory=list)  # records of our own files, with what they got
     foreign: list = field(default_factory=list)  # (path, arguments) of others'
     said: list = field(default_factory=list)
@@ -132,23 +141,29 @@ class Record:
         return {name for record in (self, *(each for each, _ in self.included))
                 for name in record.declared}
 
-    def take(self, entity):
-        """Record what an entity does, and what comes after it."""
+    def take(self, entity, exited=()):
+        """Record what an entity does once these nodes have exited, and what comes after it."""
         match entity:
             case DeclareLaunchArgument():
                 self.declared[entity.name] = entity
                 self.configurations.setdefault(entity.name, entity.default_value)
             case OpaqueFunction():
                 for each in entity.function(self, *entity.args, **entity.kwargs) or ():
-                    self.take(each)
+                    self.take(each, exited)
+            case SetLaunchConfiguration():
+                self.configurations[entity.name] = entity.value
+                self.written.add(entity.name)
             case Node():
                 self.nodes.append(entity)
+                self.after[entity] = exited
                 if entity.on_exit is not None:
-                    self.take(entity.on_exit)
+                    self.take(entity.on_exit, (*exited, entity))
             case RegisterEventHandler():
-                self.awaited.append(entity.event_handler.target_action)
+                awaited = entity.event_handler.target_action
+                self.awaited.append(awaited)
+                # A launch file names the handler of each exit after that of the one before it.
                 for each in entity.event_handler.on_exit:
-                    self.take(each)
+                    self.take(each, (*self.after.get(awaited, exited), awaited))
             case IncludeLaunchDescription():
                 self._include(Path(entity.launch_description_source.launch_file_path),
                               dict(entity.launch_arguments))
@@ -173,14 +188,17 @@ class Record:
         module = {'__name__': self.path.stem, '__file__': str(self.path)}
         exec(compile(text, self.path, 'exec'), module)
         for entity in module[GENERATE]().entities:
+            before = self.arguments
             self.take(entity)
+            if not isinstance(entity, OpaqueFunction):
+                self.shown |= self.arguments - before
 
 
 # Modules that launch files import from, with all that they may find there.
 MODULES = {
     'launch': [LaunchDescription],
     'launch.actions': [DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction,
-                       RegisterEventHandler, Shutdown],
+                       RegisterEventHandler, SetLaunchConfiguration, Shutdown],
     'launch.event_handlers': [OnProcessExit],
     'launch.launch_description_sources': [PythonLaunchDescriptionSource],
     'launch.substitutions': [LaunchConfiguration],

@@ -5,8 +5,12 @@
 import importlib
 
 import yaml
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+from rclpy.parameter import (
+    Parameter,
+    parameter_dict_from_yaml_file,
+    parameter_value_to_python,
+)
 
 
 def say(network, words):
@@ -36,6 +40,30 @@ def say(network, words):
             assert getattr(answer, 'success', True), answer
         case _:
             raise AssertionError(f'ros2 {" ".join(words)}: nobody here knows how to do that')
+
+
+def dump(network, node):
+    """Return what ``ros2 param dump NODE`` prints: all values, asked for in one request."""
+    names = sorted(network.call(ListParameters, f'{node}/list_parameters').result.names)
+    values = network.call(GetParameters, f'{node}/get_parameters', names=names).values
+    block = {}
+    for name, value in zip(names, values, strict=False):
+        *blocks, leaf = name.split('.')
+        inner = block
+        for outer in blocks:
+            inner = inner.setdefault(outer, {})
+        plain = parameter_value_to_python(value)
+        inner[leaf] = list(plain) if hasattr(plain, 'tolist') else plain
+    return yaml.dump({node: {'ros__parameters': block}}, default_flow_style=False)
+
+
+def load(network, node, file):
+    """Do what ``ros2 param load NODE FILE`` does; return the reasons for refusals, by name."""
+    parameters = parameter_dict_from_yaml_file(str(file))
+    results = network.call(SetParameters, f'{node}/set_parameters',
+                           parameters=list(parameters.values())).results
+    return {name: result.reason for name, result in zip(parameters, results, strict=True)
+            if not result.successful}
 
 
 def _type(kind):

@@ -7,6 +7,7 @@ Robots with any mix of active, passive and locked joints, against dense algebra 
 """
 
 import numpy as np
+import printed_tables
 import pytest
 from oracles import mujoco_oracle
 from samples import difference, random_state
@@ -22,7 +23,6 @@ from opspace_control import (
     hybrid_dynamics,
     operational_space,
 )
-from opspace_control.dynamics import tables
 from opspace_control.share import share_directory
 
 TEXT = (share_directory() / 'urdf' / 'puma560.urdf').read_text()
@@ -56,7 +56,7 @@ def test_forward_and_inverse_dynamics_are_inverse(model, state, engine):
     np.testing.assert_allclose(model.inverse_dynamics(state, a)[engine.free], tau[engine.free],
                                atol=1e-9)
     np.testing.assert_allclose(
-        tables.newton_euler(model, state, a), model.inverse_dynamics(state, a), atol=1e-9)
+        printed_tables.newton_euler(model, state, a), model.inverse_dynamics(state, a), atol=1e-9)
 
 
 def test_hybrid_dynamics_wherever_passive_joints_begin(model, state, engine):
@@ -78,7 +78,7 @@ def test_operational_space(model, state, engine):
         expected = J @ np.linalg.solve(S, J.T)
     else:
         expected = engine.inverse_inertia
-        assert difference(tables.inverse_inertia(model, state, ['hand']), expected) < 1e-9
+        assert difference(printed_tables.inverse_inertia(model, state, ['hand']), expected) < 1e-9
     assert difference(space.inverse_inertia, expected) < 1e-8
 
 

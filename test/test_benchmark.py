@@ -139,3 +139,11 @@ def test_table_says_how_many_goals_were_too_fast(module):
     assert text.startswith('3 goals')
     assert text.splitlines()[-1] == (
         '| Talos in space | x y z | base | 150.0 % | 0.2° | 1 | 7.0 rad/s | 150.0 % | 3 |')
+
+
+@pytest.mark.parametrize(('key', 'count'), [('allegro', 5), ('along', 3)])
+def test_pinocchio_finds_the_same_inverse_inertia(module, key, count):
+    pytest.importorskip('pinocchio')
+    points = module('points')
+    text, links = next(robot[2:] for robot in points.robots() if robot[1] == key)
+    assert points.contenders(text, links, count).keys() == {'ours', 'peer'}

@@ -24,7 +24,7 @@ from opspace_control import ModelError, OperationalSpaceController, RobotModel
 from opspace_control.cli.check import main
 from opspace_control.cli.preflight.report import examine
 from opspace_control.cli.preflight.text import write
-from opspace_control.cli.preflight.tree import draw, moving_bodies
+from opspace_control.cli.preflight.tree import draw, moving_bodies, tool_frames
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.model.urdf import read_urdf
 
@@ -181,7 +181,25 @@ class TestTasks:
         assert [axis for _, axis in task['never_movable']] == ['y', 'rx', 'rz']
         assert report['together']['redundancy'] == 0
         warning, = said(report, 'WARN')
-        assert "'x z ry'" in warning
+        assert "axes: 'x z ry'" in warning
+
+    @pytest.mark.parametrize('locked', ['shoulder_pan', 'elbow', 'wrist_2', 'wrist_3'])
+    def test_axes_to_write_are_independent_though_none_is_immovable(self, parameters, locked):
+        """Five joints move a tool along all six axes, five of them at once."""
+        ur5 = robots.robot_file('ur_description/urdf/ur5_robot.urdf')
+        home = {'shoulder_lift_joint': -1.2, 'elbow_joint': 1.4, 'wrist_2_joint': 1.0}
+        text = """\
+opspace_controller:
+  ros__parameters: {{tasks: [tool0], locked_joints: [{0}_joint], tool0: {{axes: '{1}'}}}}
+"""
+        report = examine(ur5, parameters(text.format(locked, 'x y z rx ry rz')), home=home)
+        task, = report['tasks']
+        assert (task['rank'], task['never_movable']) == (5, [])
+        warning, = (text for text in said(report, 'WARN') if '5 of 6 axes' in text)
+        axes = re.search("axes: '(.*)'", warning)[1]
+        assert axes.startswith('x y z ')
+        report = examine(ur5, parameters(text.format(locked, axes)), home=home)
+        assert any('5 of 5 axes at home' in text for text in said(report, 'OK'))
 
     def test_a_task_of_joints_is_looked_at_too(self, parameters):
         file = parameters("""\
@@ -242,10 +260,47 @@ opspace_controller:
             'base/x', 'base/y', 'base/z', 'base/rx', 'base/ry', 'base/rz']
         assert report['together']['redundancy'] == 17 - 6
 
+    @pytest.mark.parametrize(('frame', 'forces', 'warned'), [
+        ('r_hand', '{}', True),
+        # A spring carries it.
+        ('r_hand', '{r_wrist_roll: {stiffness: 1.0, rest: -0.08595}}', False),
+        ('r_wrist_pitch_link', '{}', False)])
+    def test_gravity_turns_a_passive_joint(self, parameters, frame, forces, warned):
+        report = facts(DUAL_ARM, parameters(f"""\
+/**/opspace_controller:
+  ros__parameters:
+    tasks: [left, right]
+    left: {{frame: l_hand}}
+    right: {{frame: {frame}}}
+    passive_joints: [r_wrist_roll]
+    passive_forces: {forces}
+opspace_simulator:
+  ros__parameters:
+    initial_positions: {{r_shoulder_pitch: 0.2, r_shoulder_roll: -0.2, r_elbow: -1.7}}
+"""))
+        warnings = [each for each in said(report, 'WARN') if 'gravity turns' in each]
+        assert len(warnings) == len(report['unbalanced']) == warned
+        for warning in warnings:
+            assert "Task 'right' moves what the passive joint 'r_wrist_roll' carries" in warning
+            assert '0.086 N·m' in warning and "move 'r_wrist_pitch_link'" in warning
+
     def test_no_task_is_a_warning(self):
         report = facts(PLANAR)
         assert report['together'] is None
-        assert any('--frames' in warning for warning in said(report, 'WARN'))
+        assert any('--frames hand,' in warning for warning in said(report, 'WARN'))
+
+    @pytest.mark.parametrize(('robot', 'tools'), [
+        ('tiago_dual', ['hand_left_grasping_frame', 'hand_right_grasping_frame']),
+        ('pr2', ['r_gripper_tool_frame', 'l_gripper_tool_frame']),
+        ('baxter', ['right_gripper', 'left_gripper']),
+        ('humanoid', ['l_hand', 'r_hand']),
+        ('planar_3r', ['hand']),
+        ('talos', ['wrist_left_ft_tool_link', 'wrist_right_ft_tool_link', 'left_sole_link',
+                   'right_sole_link']),
+    ])
+    def test_tool_frames_are_no_wheels_jaws_or_heads(self, robot, tools):
+        path, = (each.path() for each in ROBOTS if each.name == robot)
+        assert tool_frames(moving_bodies(read_urdf(path.read_bytes()))) == tools
 
 
 class TestHome:
@@ -310,6 +365,16 @@ class TestBadRobots:
         assert any("'j2' has an effort limit of 0" in text for text in warnings)
         assert not any('j3' in text for text in warnings)
 
+    def test_no_effort_at_all_fails(self, tmp_path, failures):
+        path = tmp_path / 'powerless.urdf'
+        text = Path(PLANAR).read_text()
+        for effort in re.findall(r'effort="\d+"', text):
+            path.write_text(text := text.replace(effort, 'effort="0"', 1))
+        assert 'effort limit of every commanded joint is 0' in failures(str(path))
+        one = tmp_path / 'weak.urdf'
+        one.write_text(text.replace('effort="0"', 'effort="1"', 1))
+        assert facts(str(one))['verdict'] == 'WARN'
+
     def test_joints_that_cannot_brake_are_named_where_limits_are_to_be_kept(self, parameters):
         strong = examine(PLANAR)
         assert any('can brake in every posture' in text for text in said(strong, 'OK'))
@@ -341,6 +406,8 @@ class TestBadParameters:
     left: {frame: l_hand, kdd: 1.0, axes: x q}
     right: {frame: r_hnd}
     rigth: {frame: r_hand}
+    posture: {joints: {l_elbow: {kp: 50.0}, l_elbov: {kp: 50.0}, r_elbow: {kq: 1.0}}}
+    passive_forces: {l_wirst_roll: {stiffness: 5.0}}
 opspace_simulator:
   ros__parameters:
     timestepp: 0.1
@@ -350,7 +417,10 @@ opspace_simulator:
                 ('torso_yow', 'torso_yaw'), ('update_rate', '1000.0'), ('publish_rate', '1000 Hz'),
                 ('safty.state_timeout', 'safety.state_timeout'), ('left.kdd', 'left.kd'),
                 ("'x q'", 'rx'), ('r_hnd', 'r_hand'), ('rigth.frame', 'name it in tasks'),
-                ('timestepp', 'timestep'), ('l_elbo', 'l_elbow')):
+                ('timestepp', 'timestep'), ('l_elbo', 'l_elbow'),
+                ('posture.joints.l_elbov', "'l_elbow'"),
+                ('posture.joints.r_elbow.kq', "'posture.joints.r_elbow.kp'"),
+                ('passive_forces.l_wirst_roll', "'l_wrist_roll'")):
             assert mistake in failed, failed
             assert cure in failed, failed
 
@@ -402,6 +472,34 @@ opspace_simulator:
         parameters.write_text('/**:\n  ros__parameters: {command_joints: [shoulder, elbow, wrist]}')
         warnings = said(facts(str(path), str(parameters)), 'WARN')
         assert any('No effort command interface: shoulder.' in text for text in warnings)
+
+
+    @pytest.mark.parametrize(('joints', 'interface', 'option', 'level'), [
+        ('[elbow]', 'position', '', 'WARN'),
+        ('[elbow]', 'position', '{}: true', 'WARN'),
+        ('[elbow]', 'position', '{}: false', 'OK'),
+        ('[elbow]', 'effort', '', 'OK'),
+        ('[gripper]', 'position', '', None),
+    ])
+    def test_a_trajectory_controller_that_returns_to_its_old_command_warns(
+            self, parameters, joints, interface, option, level):
+        option = option.format('set_last_command_interface_value_as_state_on_activation')
+        path = parameters(f"""\
+/**/controller_manager:
+  ros__parameters:
+    arm_controller: {{type: joint_trajectory_controller/JointTrajectoryController}}
+/**/arm_controller:
+  ros__parameters:
+    joints: {joints}
+    command_interfaces: [{interface}]
+    {option}
+/**/opspace_controller:
+  ros__parameters: {{tasks: [hand]}}
+""")
+        report = facts(PLANAR, path)
+        assert {each: [text for text in said(report, each) if 'arm_controller' in text] != []
+                for each in ('OK', 'WARN', 'FAIL')} == {
+            each: each == level for each in ('OK', 'WARN', 'FAIL')}
 
 
 class TestTree:

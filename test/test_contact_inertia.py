@@ -64,6 +64,40 @@ def test_everything_else_goes_along(talos):
         assert difference(getattr(near, field), getattr(exact, field)) < 1e-4, field
 
 
+RANKS = [
+    (FEET[:1], 0), (FEET, 0), (HANDS + FEET[:1], 12), ((HANDS[0], *FEET), 6),
+    # On a link that is held rigidly one frame more adds nothing, nor does a link beyond it.
+    (('left_sole_link', 'leg_left_6_link'), 0),
+    # A link twice, and one before the other with two joints in between.
+    ((HANDS[0], HANDS[0]), 6), (('torso_2_link', 'base_link'), None)]
+
+
+@pytest.mark.parametrize(('frames', 'rank'), RANKS, ids=str)
+def test_the_rank_is_of_what_contacts_leave(talos, frames, rank):
+    """Held directions do not count: dense algebra says what J does in the null space of J_c."""
+    model, contacts = talos
+    for seed in range(3):
+        state = random_state(model, seed)
+        J, J_c = (model.jacobian(state, names) for names in (frames, FEET))
+        null = np.linalg.svd(J_c)[2][np.linalg.matrix_rank(J_c):].T
+        dense = np.linalg.matrix_rank(J @ null, tol=1e-8)
+        assert rank is None or dense == rank
+        for inertia in (1e5, 1e7):
+            near = contact_space(model, state, frames, contacts, inertia)
+            assert near.rank == dense == closed_chain(model, state, frames, contacts).rank
+
+
+def test_rank_of_rows_in_axes_of_their_own(quadruped):
+    """A foot with one direction held in turned axes keeps two; without contacts, all of them."""
+    model, _ = quadruped
+    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
+    contact = Closure('lf_foot', None, (0.0, 0.0, 0.0), turn, 'z')
+    state = random_state(model, 2)
+    assert contact_space(model, state, 'lf_foot', ()).rank == 6
+    assert contact_space(model, state, 'lf_foot', (contact,)).rank == 5
+    assert contact_space(model, state, ('lf_foot', 'rf_foot'), (contact,)).rank == 11
+
+
 def test_the_bias_is_needed(quadruped):
     """Without ``J_cᵀ I_c J̇_c v`` the contacts would follow their own centripetal acceleration."""
     model, contacts = quadruped

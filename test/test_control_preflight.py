@@ -80,6 +80,14 @@ class TestTaskFreedom:
         expected = np.array([np.cos(angle), np.sin(angle), 0.0])
         np.testing.assert_allclose(np.abs(along @ expected), np.linalg.norm(along), rtol=1e-9)
 
+    def test_turned_axes_can_be_those_that_are_left(self, planar):
+        """Of the axes along and across a straight arm only the one across can be had."""
+        across = [0.0, 0.0, np.sin(0.2), np.cos(0.2)]
+        state = at_rest(planar, [0.4, 0.0, 0.0])
+        ranks = [preflight.task_freedom(planar, state, [
+            PoseTask('hand', axes=axis, axes_rotation=across)]).rank for axis in 'xy']
+        assert ranks == [0, 1]
+
     def test_the_nearer_to_straight_the_weaker(self, planar):
         least = [preflight.task_freedom(planar, at_rest(planar, [0.0, bend, -bend]),
                                         [PoseTask('hand', axes='x y rz')]).least_eigenvalue

@@ -123,6 +123,40 @@ def test_motion_and_force_are_those_of_5_6_and_7_11_in_any_frame(frame, seed):
                                atol=1e-8 * abs(commanded).max())
 
 
+TURN = pin.exp3(np.array([0.4, -0.7, 0.3]))
+TURNS = {'one': TURN, 'two': np.array([TURN, pin.exp3(np.array([-1.1, 0.2, 2.0]))])}
+
+
+@pytest.mark.parametrize('turn', TURNS)
+@pytest.mark.parametrize('frame', FRAMES, ids=str)
+def test_selection_in_turned_axes_is_5_6_with_the_matrices_of_2_3_and_2_4(frame, turn):
+    """In base axes, ``Ω = Sᵀ Σ S``: the point does ``Ω F_m* + Ω̃ F_s* + Λ⁻¹ Ω̃ F_a``."""
+    dense = Dense(XARM, 21)
+    kp, kd, damping, wrench = 70.0, 13.0, 31.0, dense.rng.uniform(-9.0, 9.0, 6)
+    task = PoseTask('link_eef', kp=kp, kd=kd, axes='x y rz', force_axes='z rx ry',
+                    axes_frame=frame, axes_rotation=TURNS[turn],
+                    force=ForceControl(damping=damping, **ALWAYS))
+    goal, (twist, a_d) = dense.goal(), dense.rng.normal(size=(2, 6))
+    task.set_target(goal.homogeneous, twist, a_d)
+    task.force.set_target(wrench)
+    dense.control([task])
+    names = frame if isinstance(frame, tuple) else (frame, frame)
+    S = np.zeros((6, 6))
+    for k, (name, R) in enumerate(zip(names, np.broadcast_to(TURNS[turn], (2, 3, 3)),
+                                      strict=True)):
+        carrier = dense.robot.frame(name)[0].rotation if name else np.eye(3)
+        S[3 * k:3 * k + 3, 3 * k:3 * k + 3] = (carrier @ R).T
+    Omega, Omega_tilde = (S.T @ np.diag(on(axes).astype(float)) @ S
+                          for axes in (task.axes, task.force_axes))
+    pose, J, bias = dense.robot.frame('link_eef')
+    error = np.r_[goal.translation - pose.translation, pin.log3(goal.rotation @ pose.rotation.T)]
+    rate = twist - J @ dense.state.v
+    wanted = (Omega @ (a_d + kp * error + kd * rate) + Omega_tilde @ (a_d + damping * rate)
+              + J @ np.linalg.solve(dense.robot.A, J.T) @ Omega_tilde @ S.T @ wrench)
+    np.testing.assert_allclose(J @ dense.acceleration + bias, wanted, rtol=0.0,
+                               atol=1e-9 * abs(wanted).max())
+
+
 def dense_null(dense, J):
     """Return a_null of a task along its axes: what q̈_null alone would do."""
     task = next(iter(dense.controller.tasks.values()))

@@ -27,8 +27,8 @@ from opspace_control.cli.showcase import picture
 from opspace_control.cli.showcase.client import Sight
 from opspace_control.cli.showcase.experiments import all_experiments
 from opspace_control.cli.showcase.kinematics import Reach
-from opspace_control.cli.showcase.plan import make_plan
 from opspace_control.cli.showcase.record import Record
+from opspace_control.cli.showcase.schedule import make_schedule
 from opspace_control.cli.showcase.status import Status
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters.controller_parameters import table_of
@@ -88,7 +88,7 @@ def test_plan_suits_the_robot(known):
     robot.reset(known.start)
     start = robot.positions
     reach = Reach(robot, known.hands, known.axes, known.driven)
-    plan = make_plan(reach, start, SECONDS)
+    plan = make_schedule(reach, start, SECONDS)
     assert len(plan.goals) == 4
     assert plan.length == pytest.approx(SECONDS)
     # A goal ends to the bit when the next begins: what is seen then belongs to one of them only.
@@ -120,7 +120,7 @@ class TestRecord:
         robot.reset(known.start)
         start = robot.positions
         reach = Reach(robot, known.hands, known.axes)
-        plan = make_plan(reach, start, SECONDS)
+        plan = make_schedule(reach, start, SECONDS)
         limits = dict.fromkeys(reach.joints, 10.0) | {reach.joints[0]: math.inf}
         return Record(plan, reach, ('left_hand', 'right_hand'), limits), reach, start
 

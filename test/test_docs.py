@@ -45,7 +45,8 @@ DOC, README = ROOT / 'doc', ROOT / 'README.md'
 PAGES = sorted(DOC.glob('*.md'))
 # What ends when the user wants it to, and what it has said by then.
 ENDLESS = {
-    'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Waiting for'}
+    'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Active: ',
+    'simulator': 'joints driven by'}
 # Whatever the folder, this package.
 HERE = {'PYTHONPATH': os.pathsep.join(
     filter(None, (str(ROOT), os.environ.get('PYTHONPATH'))))}
@@ -125,8 +126,9 @@ class Yard:
         for ours, yours in (('l_hand', 'left_tool'), ('r_hand', 'right_tool')):
             text = text.replace(f'"{ours}"', f'"{yours}"')
         (folder / 'my_robot.urdf').write_text(text)
-        parameters, = blocks(DOC / 'your_robot.md', 'yaml')
-        (folder / 'my_robot.yaml').write_text(parameters)
+        for language, name in (('yaml', 'my_robot.yaml'), ('python', 'send_goal.py')):
+            text, = blocks(DOC / 'your_robot.md', language)
+            (folder / name).write_text(text)
         self._done = set()
 
     @contextlib.contextmanager
@@ -163,6 +165,8 @@ class Yard:
                 _has_arguments(file, arguments)  # test_launch.py starts it
             case ['ros2', *rest]:
                 ros2_words.say(self.network, rest)
+            case ['python3', script]:
+                self._script(script)
             case ['make', target]:
                 # What it does is said in the Makefile, and on this page as commands of opspace.
                 subprocess.run(['make', '--dry-run', target], cwd=ROOT, check=True,
@@ -190,10 +194,24 @@ class Yard:
                   and 'Traceback' not in out)
         assert done.returncode == 0 or missed or (verb, done.returncode) == ('check', 1), out
 
+    def _script(self, name):
+        """Run a script beside the simulator and the controller of the reader's own robot."""
+        files = [str(self.folder / f'my_robot.{kind}') for kind in ('urdf', 'yaml')]
+        with ros_nodes.network() as network:
+            network.environment.update(HERE)
+            for verb in ('simulator', 'controller'):
+                network.start(verb, {'pace': 'patient'} if verb == 'simulator' else {
+                    'safety.state_timeout': 0.0}, ['--', *files])
+            done = subprocess.run([sys.executable, name], cwd=self.folder, check=False,
+                                  env=network.environment, capture_output=True, text=True,
+                                  timeout=PATIENCE)
+            assert done.returncode == 0, done.stderr
+            assert re.fullmatch(r'The hand is at z = \d\.\d+ m\.\n', done.stdout)
+
     def _endless(self, words, environment, said):
         log = self.folder / 'log'
         with log.open('w') as output, own_domain() as domain:
-            if words[0] == 'controller':  # another one
+            if words[0] in ('controller', 'simulator'):  # another one
                 environment = private_environment(domain) | HERE
             process = subprocess.Popen(
                 [sys.executable, '-m', 'opspace_control.cli.main', *words], cwd=self.folder,
@@ -278,7 +296,8 @@ class TestReadme:
         assert list(refusals(values, table_of(values))) == []
 
 
-@pytest.mark.parametrize('page', [page for page in PAGES if blocks(page, 'python')],
+@pytest.mark.parametrize('page', [
+    page for page in PAGES if blocks(page, 'python') and page.stem != 'your_robot'],  # a script
                          ids=lambda page: page.stem)
 def test_snippets_of_python_work(page, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -303,7 +322,7 @@ def test_no_page_has_commands_that_look_otherwise():
 def test_parameters_that_are_shown_are_parameters():
     """`opspace check` refuses others; here the values too are those of their kind."""
     text, = blocks(DOC / 'your_robot.md', 'yaml')
-    node, = yaml.safe_load(text).values()
+    node = yaml.safe_load(text)['/**/opspace_controller']
     assert node['ros__parameters']['tasks'] == ['left_hand', 'right_hand']
 
 

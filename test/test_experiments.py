@@ -12,8 +12,9 @@ from opspace_control import PoseTask, PostureTask, RobotModel
 from opspace_control.cli.showcase.carry import CARRIED
 from opspace_control.cli.showcase.experiment import Course
 from opspace_control.cli.showcase.experiments import EXPERIMENTS, experiment
-from opspace_control.cli.showcase.plan import SETTLING
+from opspace_control.cli.showcase.schedule import SETTLING
 from opspace_control.cli.showcase.studies import STUDIES
+from opspace_control.cli.showcase.study_picture import draw
 from opspace_control.cli.showcase.underactuated import UNDERACTUATED
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.parameters.joints import command_joints, joint_status
@@ -154,7 +155,7 @@ def test_studies_find_what_the_papers_say(study, tmp_path):
     assert all(finding.met for finding in study.judge(*cases)), study.judge(*cases)
     assert not all(finding.met for finding in study.judge(*cases[::-1]))
     picture = tmp_path / 'picture.png'
-    study.draw(cases, picture)
+    draw(study, cases, picture)
     assert picture.stat().st_size > 10_000
 
 

@@ -19,7 +19,7 @@ from opspace_control import (
 )
 from opspace_control.cli.robots import demo_robot
 from opspace_control.control.hierarchy.modes import EXERTED, MOVED
-from opspace_control.control.hierarchy.planes import LEADING
+from opspace_control.control.hierarchy.structures import LEADING
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box
 

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 from robots import PR2, TALOS, TIAGO_DUAL, chain, joint, link, robot, robot_file
 
-from opspace_control import PoseTask, RobotModel, RobotState, TaskError
-from opspace_control.safety.goal_limits import GoalLimits, GoalPace, reach
+from opspace_control import (
+    GoalLimits,
+    JerkLimits,
+    OperationalSpaceController,
+    PoseTask,
+    RelativeTask,
+    RobotModel,
+    RobotState,
+    TaskError,
+)
+from opspace_control.safety.goal_limits import GoalPace, reach
 from opspace_control.share import share_directory
 
 
@@ -60,6 +69,26 @@ def test_out_of_reach_is_refused(limits):
     limits.check_position(TASK, np.array([0.5, 0.3, 1.0]))
     with pytest.raises(TaskError, match=r"'left'.*no further than .*unit"):
         limits.check_position(TASK, np.array([50.0, 0.3, 1.0]))
+
+
+@pytest.mark.parametrize('trajectory', [None, JerkLimits()])
+def test_tasks_refuse_what_their_limits_do(limits, trajectory):
+    hand, far = PoseTask('l_hand', name='left', trajectory=trajectory), [50.0, 0.3, 1.0]
+    state = RobotState(limits.model, limits.model.neutral(), np.zeros(limits.model.nv))
+    OperationalSpaceController(limits.model, [hand]).compute_torque(state, dt=0.001)
+    hand.goal_limits = limits
+    before = hand.target
+    with pytest.raises(TaskError, match=r"'left'.*no further than .*unit"):
+        hand.set_target((far, (0.0, 0.0, 0.0, 1.0)))
+    np.testing.assert_array_equal(hand.target, before)
+    hand.set_target(([0.5, 0.3, 1.0], (0.0, 0.0, 0.0, 1.0)))
+    np.testing.assert_allclose(hand.target[:3], [0.5, 0.3, 1.0])
+    hand.goal_limits = None
+    hand.set_target((far, (0.0, 0.0, 0.0, 1.0)))
+
+
+def test_goals_in_a_frame_that_moves_are_not_checked(limits):
+    limits.check_position(RelativeTask('l_hand', 'r_hand'), np.array([50.0, 0.3, 1.0]))
 
 
 def test_outside_of_the_box_is_refused(limits):

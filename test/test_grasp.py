@@ -106,7 +106,7 @@ def weld(urdf, parent, body, pose):
 
 def bench(name, seed=0, internal=(None, None), frames=(), body=BOX, threshold=1e-9, weak=None,
           limits_of=None, **options):
-    text, keywords, effectors = CASES[name]
+    text, keywords, effectors = CASES[name] if isinstance(name, str) else name
     urdf = text()
     model = RobotModel.from_urdf(urdf, **keywords)
     rng = np.random.default_rng(seed)

@@ -21,7 +21,7 @@ def unlimited(model):
 
 def weak(made, part=0.8, count=1, chosen=None):
     """Leave some drives, the strongest, so much of what they exert; return the dofs and efforts."""
-    records, limits = made.controller._kept.records, made.controller._arguments[-3]
+    records, limits = made.controller._kept.records, made.controller._arguments.bounds.efforts
     for name, value in (('lower', -np.inf), ('upper', np.inf), ('velocity', np.inf),
                         ('slow', -1.0)):
         records[name] = value
@@ -50,7 +50,7 @@ def test_an_effort_at_its_limit_leaves_grips_as_planned(name, seed, count):
             held.remove((names[k], 'effort'))
     assert not held
     assert controller.limited_joints == 0
-    assert (abs(made.tau) <= (1.0 + 1e-9) * controller._arguments[-3]).all()
+    assert (abs(made.tau) <= (1.0 + 1e-9) * controller._arguments.bounds.efforts).all()
     asked = made.grasp.task._record['acceleration']
     missed = controller.missed_accelerations.get('carry', np.zeros(6))
     a = made.motion()[1]

@@ -3,6 +3,7 @@
 """Hybrid dynamics against (4.2)-(4.5) of [JR94], dense over Pinocchio, for any mix of joints."""
 
 import numpy as np
+import printed_tables as tables
 import pytest
 from dense_hybrid import TOLERANCE, at_random_state, masked, real_robot
 from oracles import pinocchio_forward_dynamics
@@ -11,7 +12,6 @@ from robots import REAL_ROBOTS, TALOS, chain, robot_file
 from samples import by_base, by_real_robot, difference, random_state, sample
 
 from opspace_control import ModelError, RobotModel, RobotState, StateError, hybrid_dynamics
-from opspace_control.dynamics import tables
 from opspace_control.dynamics.hybrid_dynamics import yielding_nodes
 
 MASKS = range(3)

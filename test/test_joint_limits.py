@@ -48,13 +48,13 @@ class Bench:
         self.posture = PostureTask(kp=25.0, kd=KD_POSTURE)
         self.controller = OperationalSpaceController(
             arm, self.task, self.posture, limits=self.limits, effort_limits=1e3)
-        self.records = self.controller._arguments[-2]
+        self.efforts, self.records = self.controller._arguments.bounds
         self.usual = self.records.copy()
 
     def restart(self):
         """Forget what held joints, and be the usual one again."""
         self.records[:] = self.usual
-        self.controller._arguments[-3][:] = 1e3
+        self.efforts[:] = 1e3
 
     def run(self, state, goal):
         """Return the joint forces, and the accelerations that they cause."""
@@ -153,7 +153,7 @@ def test_an_effort_at_its_limit_leaves_the_task_to_other_joints(bench):
     tau, _ = bench.run(state, goal)
     load = model.gravity(state)
     k = int(np.argmax(abs(tau - load)))
-    limits = bench.controller._arguments[-3]
+    limits = bench.efforts
     limits[k] = abs(load[k] + 0.7 * (tau[k] - load[k]))
     bench.run(state, goal)          # is cut, and noted
     held_tau, a = bench.run(state, goal)
@@ -198,7 +198,7 @@ def test_nothing_changes_where_nothing_is_near_a_limit(arm, bench):
 
 
 @pytest.mark.parametrize('change', [
-    {'position_margin': 0.04}, {'velocity_scale': 0.5}, {'approach_rate': 5.0},
+    {'position_margin': 0.04}, {'velocity_kept': 0.5}, {'approach_rate': 5.0},
     {'return_rate': 50.0}])
 def test_limits_change_gradually(bench, change):
     """There and back again: on its way no effort makes a step, and it gets there."""
@@ -489,7 +489,7 @@ def test_braking_is_within_what_the_effort_limits_leave(arm):
 
 @pytest.mark.parametrize('wrong', [
     {'acceleration': -1.0}, {'acceleration': {'joint_1': 0.0}}, {'acceleration': 'much'},
-    {'velocity_scale': 1.1}, {'position_margin': -0.1}, {'approach_rate': 1e3},
+    {'velocity_kept': 1.1}, {'position_margin': -0.1}, {'approach_rate': 1e3},
     {'return_rate': np.nan}])
 def test_unusable_numbers_are_refused(arm, wrong):
     """Every refusal names what is wrong, and a cure."""
@@ -506,7 +506,7 @@ def test_limits_of_another_model_are_refused(arm):
 
 def test_margin_and_scale_draw_limits_in(arm):
     """A margin is taken off at both ends; the middle of a joint's range is always left."""
-    limits = JointLimits(arm, position_margin=0.1, velocity_scale=0.5)
+    limits = JointLimits(arm, position_margin=0.1, velocity_kept=0.5)
     finite = np.isfinite(arm.upper_position_limits)
     np.testing.assert_allclose(
         (limits.upper - limits.lower)[finite],

@@ -31,6 +31,7 @@ from opspace_control.ros.parameters.parameter_file import ParameterFile, refusal
 from opspace_control.share import share_directory
 
 ROOT = Path(__file__).parents[1]
+FILES = sorted(path.name.removesuffix('.launch.py') for path in LAUNCH.glob('*.launch.py'))
 ALL_SHOWN = {'view': 'true', 'rviz': 'true', 'foxglove': 'true'}
 # Everything that a file may do, one way and the other.
 WAYS = [
@@ -42,7 +43,7 @@ WAYS = [
     ('ros2_control', {'watchdog': 'true', 'namespace': 'left', **ALL_SHOWN}),
     ('ros2_control', {'hardware': 'topic'}),
     ('gazebo', {}),
-    ('gazebo', {'gui': 'false', **ALL_SHOWN}),
+    ('gazebo', {'gui': 'false', 'watchdog': 'false', **ALL_SHOWN}),
 ]
 # What others have, as far as it is used here: executables, their options with the number of values
 # of each, and their parameters; arguments of launch files.
@@ -106,6 +107,7 @@ def faults(record, installed):
         yield from faults(each, installed)
     yield from (f'argument {name} is of no use'
                 for name in record.declared.keys() - record.performed)
+    yield from (f'no file has an argument {name}' for name in record.written - record.arguments)
     for path, arguments in record.foreign:
         known = OTHER_FILES.get(str(path.relative_to(path.parents[2])))
         yield from [f'no {path}'] if known is None else (
@@ -202,8 +204,7 @@ def test_what_is_not_installed_is_said(file, installed):
     assert list(faults(record, installed)) == []
 
 
-@pytest.mark.parametrize('file', sorted(
-    path.name.removesuffix('.launch.py') for path in LAUNCH.glob('*.launch.py')))
+@pytest.mark.parametrize('file', FILES)
 def test_the_files_head_shows_arguments_that_there_are(file):
     text = (LAUNCH / f'{file}.launch.py').read_text()
     arguments = read(file).arguments
@@ -216,17 +217,32 @@ def test_the_files_head_shows_arguments_that_there_are(file):
         assert {word.partition(':=')[0] for word in rest} <= arguments
 
 
+@pytest.mark.parametrize('file', FILES)
+def test_all_arguments_are_shown(file):
+    """`ros2 launch --show-args` looks into included files, but not into what a function returns."""
+    record = read(file)
+    assert record.shown == record.arguments
+    assert {'view', 'rviz', 'foxglove', 'host', 'frame'} <= record.shown
+
+
+def test_fixed_frame_is_the_root_link_unless_another_is_given():
+    for arguments, frame in (({}, 'base_link'), ({'frame': 'torso'}, 'torso')):
+        rviz, = (node for node in read('simulation', rviz='true', **arguments).everywhere('nodes')
+                 if node.executable == 'rviz2')
+        assert rviz.arguments[-2:] == ['-f', frame]
+
+
 def test_robot_gets_the_hardware_that_is_asked_for():
     """xacro says nothing of an argument that a file does not have."""
-    for file, arguments, plugin in (
-            ('gazebo', {}, 'gz_ros2_control/GazeboSimSystem'),
-            ('ros2_control', {'hardware': 'a/B', 'interfaces': 'effort position'}, 'a/B')):
+    for file, arguments, plugin, interfaces in (
+            ('gazebo', {}, 'gz_ros2_control/GazeboSimSystem', {'effort'}),
+            ('ros2_control', {'hardware': 'a/B', 'interfaces': 'effort position'}, 'a/B',
+             {'effort', 'position'})):
         record = read(file, **arguments)
         text, = texts(record, 'robot_state_publisher')
         block, = ElementTree.fromstring(text).iterfind('ros2_control')
         assert block.findtext('hardware/plugin') == plugin
-        assert {each.get('name') for each in block.iter('command_interface')} == {
-            'effort', 'position'}
+        assert {each.get('name') for each in block.iter('command_interface')} == interfaces
         for told in ElementTree.fromstring(text).iterfind('gazebo/plugin/parameters'):
             assert told.text == record.configurations['params']
 
@@ -234,21 +250,51 @@ def test_robot_gets_the_hardware_that_is_asked_for():
 def test_topics_are_those_of_the_other_end():
     record = read('ros2_control', hardware='topic', watchdog='true')
     simulator, = (node for node in record.nodes if node.executable == 'simulator')
-    controller, = (node for node in record.nodes if node.executable == 'controller')
     (ours, remapped), = simulator.remappings
     assert f"create_publisher(JointState, '{ours}'" in source_of('simulator').read_text()
     block, = ElementTree.fromstring(texts(record, 'simulator')[0]).iterfind('ros2_control/hardware')
     assert {each.get('name'): each.text for each in block.iter('param')}[
         'joint_states_topic'] == remapped
+
+
+@pytest.mark.parametrize('file', ['ros2_control', 'gazebo'])
+def test_commands_go_through_the_watchdog(file):
+    record = read(file, watchdog='true')
+    controller, = (node for node in record.nodes if node.executable == 'controller')
     node, _, topic = given_to(controller)['command_topic'].rpartition('/')
     assert node == name_of('command_watchdog')
     assert f"'~/{topic}'" in source_of('command_watchdog').read_text()
+    assert [each.executable for each in record.nodes].count('command_watchdog') == 1
+    assert 'command_watchdog' not in [each.executable for each in
+                                      read(file, watchdog='false').nodes]
+
+
+@pytest.mark.parametrize(('file', 'arguments'), [
+    ('simulation', {}), ('gazebo', {'watchdog': 'true'})], ids=str)
+def test_controllers_of_simulations_go_by_their_clock(file, arguments):
+    """A pause is no fault then."""
+    ours = [node for node in read(file, **arguments).nodes
+            if node.executable in ('controller', 'command_watchdog')]
+    assert len(ours) == 1 + len(arguments)
+    assert all(given_to(node)['use_sim_time'] is True for node in ours)
+
+
+@pytest.mark.parametrize(('file', 'arguments'), [
+    ('gazebo', {}), ('ros2_control', {}), ('ros2_control', {'watchdog': 'true'})], ids=str)
+def test_controller_starts_when_all_spawners_have_exited(file, arguments):
+    """A controller that a spawner activates later would command the joints beside ours."""
+    record = read(file, **arguments)
+    spawners = {node for node in record.nodes if node.executable == 'spawner'}
+    assert {word for node in spawners for word in node.arguments} >= managed(
+        record.configurations['params'])
+    controller, = (node for node in record.nodes if node.executable == 'controller')
+    assert spawners <= set(record.after[controller])
 
 
 @pytest.mark.parametrize(('file', 'arguments', 'word', 'wrong'), [
     ('simulation', {}, "executable='simulator'", "executable='simulater'"),
     ('simulation', {}, "'robot_description'", "'robot_descripton'"),
-    ('simulation', {}, "('frame',", "('fixed_frame',"),
+    ('simulation', {}, "SetLaunchConfiguration('frame',", "SetLaunchConfiguration('fixed_frame',"),
     ('simulation', {}, "'use_sim_time': True", "'use_simtime': True"),
     ('display', ALL_SHOWN, "'opspace.rviz'", "'opspace.rvis'"),
     ('display', ALL_SHOWN, "'--host'", "'--hots'"),

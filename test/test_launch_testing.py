@@ -6,6 +6,7 @@ Each includes display.launch.py. test_launch.py has that by itself, and tells wh
 run for lack of a package.
 """
 
+import sys
 import unittest
 from pathlib import Path
 
@@ -14,6 +15,9 @@ import pytest
 pytest.importorskip('launch_testing.actions',
                     reason='launch_testing is not installed: it is on no package index')
 pytest.importorskip('launch_ros.actions', reason='launch_ros is not installed')
+
+# `launch_test`, unlike pytest, does not look for modules beside the file that it runs.
+sys.path.insert(0, str(Path(__file__).parent))
 
 import launch_testing
 import ros_nodes

@@ -18,7 +18,7 @@ from opspace_control import (
 )
 from opspace_control.cli.robots import demo_robot
 from opspace_control.compiled import kernel
-from opspace_control.control.hierarchy.planes import LOADS
+from opspace_control.control.hierarchy.structures import LOADS
 from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
 from opspace_control.dynamics.weights import bend_load, gather_weights

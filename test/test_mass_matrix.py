@@ -3,11 +3,11 @@
 """The joint-space inertia: symmetric, positive, and the one that kinetic energy is made of."""
 
 import numpy as np
+import printed_tables as tables
 import pytest
 from samples import by_sample, difference, random_state, sample
 
 from opspace_control import RobotState
-from opspace_control.dynamics import tables
 
 
 @by_sample

@@ -8,10 +8,23 @@ from robots import joint, link
 from samples import URDF, sample
 
 from opspace_control import ModelError, Payload, RobotModel
+from opspace_control.model.bodies import doubts
 from opspace_control.model.payload import carry
+from opspace_control.model.urdf import Link
 
 BOX = Payload.of_box(3.0, (0.3, 0.4, 0.2), (0.02, -0.2, 0.1))
 BODY = ['mass', 'center_of_mass', 'inertia']
+
+
+# Moments of a cube of 3 kg, of a sphere, of a cylinder, of a rod and of a plate, kg m².
+SHAPES = {'cube': (0.02, 0.02, 0.02), 'sphere': (3e-5, 3e-5, 3e-5), 'cylinder': (0.4, 0.4, 0.1),
+          'rod': (0.25, 0.25, 0.0), 'plate': (0.1, 0.2, 0.3)}
+
+
+def orientations(count, dtype=float):
+    """Return so many random rotations, (count, 3, 3)."""
+    rotations = np.linalg.qr(np.random.default_rng(1).standard_normal((count, 3, 3)))[0]
+    return (rotations * np.linalg.det(rotations)[:, None, None]).astype(dtype)
 
 
 def loaded(model, loads):
@@ -68,6 +81,31 @@ def test_moved_payload_keeps_its_energy():
     there = BOX.moved(rotation, position)
     here = energy(BOX, rotation.T @ (v + np.cross(w, position)), rotation.T @ w)
     assert energy(there, v, w) == pytest.approx(here, rel=1e-12)
+
+
+@pytest.mark.parametrize('moments', SHAPES.values(), ids=SHAPES)
+def test_symmetric_bodies_are_accepted_in_every_orientation(moments):
+    """Off the diagonal a turned cube or sphere has nothing but rounding."""
+    body = Payload(3.0, inertia=np.diag(moments))
+    for rotation in orientations(2000):
+        turned = body.moved(rotation, np.ones(3))
+        np.testing.assert_allclose(np.linalg.eigvalsh(turned.inertia), np.sort(moments),
+                                   rtol=0.0, atol=1e-14 * max(moments))
+        assert doubts(Link('turned', 3.0, np.ones(3), turned.inertia)) == []
+    for rotation in orientations(100, np.float32):
+        Payload(3.0, inertia=rotation @ np.diag(moments).astype(np.float32) @ rotation.T)
+
+
+@pytest.mark.parametrize('moments', SHAPES.values(), ids=SHAPES)
+def test_wrong_inertias_are_refused_in_every_orientation(moments):
+    lopsided, negative = np.diag(moments), np.diag(moments)
+    lopsided[0, 1] = 1e-4 * max(moments)
+    negative[2, 2] = -1e-4 * max(moments)
+    for rotation in orientations(200):
+        with pytest.raises(ModelError, match='not symmetric'):
+            Payload(3.0, inertia=rotation @ lopsided @ rotation.T)
+        with pytest.raises(ModelError, match='positive semi-definite'):
+            Payload(3.0, inertia=rotation @ negative @ rotation.T)
 
 
 @pytest.mark.parametrize(('arguments', 'what'), [

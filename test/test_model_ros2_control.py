@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The <ros2_control> blocks: which joints the hardware moves, and how."""
 
+import pytest
 from robots import chain, joint, link, robot, robot_file
 
 from opspace_control.model import KinematicTree
@@ -57,6 +58,23 @@ def test_a_follower_is_no_effort_joint():
                  '<ros2_control name="hw"><joint name="m"><command_interface name="effort"/>'
                  '</joint></ros2_control>')
     assert KinematicTree.from_urdf(text).effort_joints == ()
+
+
+@pytest.mark.parametrize(('entry', 'warned'), [
+    ('<joint name="m"><command_interface name="effort"/></joint>', True),
+    ('<joint name="m"><command_interface name="position"/></joint>', True),
+    ('<joint name="m" mimic="true"><command_interface name="effort"/></joint>', True),
+    ('<joint name="m" mimic="false"><command_interface name="effort"/></joint>', False),
+    ('<joint name="m"><state_interface name="position"/></joint>', False)])
+def test_a_follower_with_a_command_interface_is_told(entry, warned):
+    """ros2_control refuses the whole description for it."""
+    tree = KinematicTree.from_urdf(robot(
+        link('a'), link('b'), link('c'), joint('j', 'a', 'b', 'continuous'),
+        joint('m', 'b', 'c', 'continuous', '<mimic joint="j"/>'),
+        f'<ros2_control name="h" type="system">{entry}</ros2_control>'))
+    said = [text for text in tree.warnings if 'ros2_control refuses' in text]
+    assert len(said) == warned
+    assert all("'m'" in text and "'h'" in text for text in said)
 
 
 def test_a_joint_the_robot_has_not_is_said():

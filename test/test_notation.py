@@ -3,7 +3,9 @@
 """The notation page knows every symbol of the code, the references every paper cited."""
 
 import dataclasses
+import keyword
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,49 @@ def test_every_paper_cited_is_in_the_references():
              *(ROOT / 'doc').glob('*.md'), ROOT / 'README.md']
     for path in files:
         assert set(re.findall(r'\[([A-Z]{1,3}\d\d)\]', path.read_text())) <= known, path
+
+
+# Words that say by a picture what has a name in the field, and how many identifiers have them.
+# The numbers may fall, never rise; a word at zero stays here.
+OLD_WORDS = {
+    'advised': 2, 'alone': 6, 'asked': 3, 'bear': 10, 'bears': 0, 'believe': 0, 'believed': 0,
+    'borne': 3, 'coast': 1, 'eased': 1, 'ends': 9, 'exchange': 1, 'feel': 6, 'feelings': 1,
+    'feels': 1, 'felt': 3, 'firmness': 1, 'fold': 0, 'growth': 2, 'handed': 0, 'heir': 1,
+    'heirs': 0, 'held': 16, 'insist': 1, 'insistence': 2, 'intake': 4, 'journey': 2, 'keeper': 2,
+    'keepers': 1, 'laden': 2, 'leader': 2, 'leading': 3, 'leads': 5, 'led': 4, 'miss': 2,
+    'missed': 7, 'nobody': 0, 'nudge': 2, 'patience': 2, 'planes': 2, 'poisoned': 1, 'pull': 5,
+    'pulls': 2, 'push': 6, 'pushes': 4, 'relief': 2, 'remember': 1, 'room': 2, 'ruled': 1,
+    'soften': 1, 'somebody': 0, 'spend': 0, 'squeeze': 7, 'stands': 2, 'stood': 1, 'travel': 2,
+    'travellers': 1, 'travelling': 2, 'travels': 0, 'unspent': 0, 'ways': 4, 'whoever': 0,
+    'workspace': 1, 'yielded': 2, 'yielding': 3, 'yields': 1}
+
+
+def identifiers():
+    """Return every identifier of the rooms of mechanics and control, and of the nodes."""
+    found = set()
+    for room in ('control', 'dynamics', 'tasks', 'ros'):
+        for path in (ROOT / 'opspace_control' / room).glob('**/*.py'):
+            with tokenize.open(path) as file:
+                found.update(token.string for token in tokenize.generate_tokens(file.readline)
+                             if token.type == tokenize.NAME)
+    return {name for name in found if not keyword.iskeyword(name)}
+
+
+def words_of(name):
+    """Return the words of an identifier, such as ``_two_words``, ``TwoWords``, ``TWO_WORDS``."""
+    return {word.lower() for word in re.findall(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+', name)}
+
+
+def test_old_words_do_not_come_back():
+    with_word = {word: set() for word in OLD_WORDS}
+    for name in identifiers():
+        for word in words_of(name) & OLD_WORDS.keys():
+            with_word[word].add(name)
+    risen = {word: sorted(names) for word, names in with_word.items()
+             if len(names) > OLD_WORDS[word]}
+    assert not risen, f'more identifiers than before have a word that the field does not: {risen}'
+
+
+def test_words_of_identifiers():
+    assert words_of('_held_rows') == words_of('HeldRows') == words_of('HELD_ROWS') == {
+        'held', 'rows'}

@@ -39,7 +39,7 @@ MAY_USE = {
 EVERYBODYS = {'errors', 'compiled', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
 INNER = {
-    'control': {'constraints': set(), 'hierarchy': {'constraints'},
+    'control': {'solver': set(), 'constraints': set(), 'hierarchy': {'constraints'},
                 'grasping': {'constraints', 'hierarchy'}, 'limits': {'hierarchy', 'grasping'}},
     'ros': {'middleware': set(), 'parameters': {'middleware'},
             **{room: {'middleware', 'parameters'}

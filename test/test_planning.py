@@ -11,7 +11,6 @@ from oracles import pinocchio_oracle
 from samples import difference, sample
 
 from opspace_control import (
-    Constraint,
     ControlError,
     OperationalSpaceController,
     PassiveForces,
@@ -281,17 +280,6 @@ def test_what_is_refused(arguments, message):
     controller, state, goals = make('all driven')
     with pytest.raises(ControlError, match=message):
         plan_motion(controller, state, **{'goals': goals, 'duration': 1.0, **arguments})
-
-
-def test_closed_constraints_are_refused():
-    model = sample('dual_arm').model
-    held = Constraint('l_hand', 'r_hand')
-    controller = OperationalSpaceController(model, constraints=[held])
-    state = RobotState(model, model.neutral(), np.zeros(model.nv))
-    plan_motion(controller, state, {}, 0.01)
-    held.close()
-    with pytest.raises(ControlError, match='closed'):
-        plan_motion(controller, state, {}, 0.01)
 
 
 def test_payloads_are_carried():

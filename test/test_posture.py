@@ -238,3 +238,27 @@ def test_a_goal_for_a_joint_under_its_brake_disturbs_nobody():
         assert of(model, posture.kp, 'torso_pitch') == 25.0
     np.testing.assert_array_equal(torques[0], torques[1])
     assert of(model, torques[0], 'torso_pitch') == 0.0
+
+
+def test_feed_forward(model):
+    """Given before there is a robot, or after; efforts come on top, accelerations through A."""
+    state = RobotState(model, model.neutral(), np.zeros(model.nv))
+    rng = np.random.default_rng(0)
+    acceleration, effort = rng.uniform(-0.1, 0.1, (2, model.nv))
+    still = at_work(model, PostureTask(), effort_limits=np.inf).compute_torque(state)
+    early = PostureTask()
+    early.set_target(model.neutral(), acceleration=acceleration, effort=effort)
+    late = PostureTask()
+    controllers = [at_work(model, posture, effort_limits=np.inf) for posture in (early, late)]
+    late.set_feed_forward(acceleration=acceleration, effort=effort)
+    expected = still + model.mass_matrix(state) @ acceleration + effort
+    for controller in controllers:
+        np.testing.assert_allclose(controller.compute_torque(state), expected, atol=1e-9)
+    np.testing.assert_array_equal(late.feed_forward_effort, effort)
+    for wrong in (np.zeros(3), np.full(model.nv, np.nan), 'fast'):
+        with pytest.raises(TaskError, match='feed-forward'):
+            late.set_feed_forward(velocity=wrong)
+    np.testing.assert_array_equal(late.feed_forward_effort, effort)
+    late.clear_target()
+    assert not late.feed_forward_effort.any()
+    np.testing.assert_allclose(controllers[1].compute_torque(state), still, atol=1e-9)

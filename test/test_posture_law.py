@@ -121,3 +121,17 @@ def test_nan_stays_visible(tree):
     bad[tree.q_index[tree.dof_index('slide')]] = np.nan
     a = demand(tree, q.copy(), bad, np.zeros(tree.nv))
     np.testing.assert_array_equal(np.isnan(a), np.array(tree.dof_names) == 'slide')
+
+
+def test_feed_forward_is_added(tree):
+    """``a_d + kp e + kd (v_d − v)``, for the rotations of a quaternion too."""
+    rng = np.random.default_rng(1)
+    q, target = random_position(tree, rng), random_position(tree, rng)
+    v, velocity, acceleration = rng.normal(size=(3, tree.nv))
+    bare = demand(tree, target.copy(), q, v, kp=4.0, kd=3.0)
+    dofs = np.zeros(tree.nv, POSTURE_DOF)
+    dofs['kp'], dofs['kd'] = 4.0, 3.0
+    dofs['velocity'], dofs['acceleration'] = velocity, acceleration
+    a = np.full(tree.nv, np.nan)
+    _demand(tree.nodes, dofs, target, q, v, a)
+    np.testing.assert_allclose(a, bare + acceleration + 3.0 * velocity, atol=1e-12)

@@ -175,3 +175,5 @@ def test_what_cannot_be_is_refused():
         RelativeTask('l_hand', 'l_hand')
     with pytest.raises(TaskError, match='axes_frame'):
         RelativeTask('l_hand', 'r_hand', axes_frame='l_hand')
+    with pytest.raises(TaskError, match='axes_rotation'):
+        RelativeTask('l_hand', 'r_hand', axes_rotation=[0.0, 0.0, 1.0, 0.0])

@@ -8,39 +8,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from opspace_control.control.hierarchy.release import scale_rows, soften_rows
 from opspace_control.control.hierarchy.resolution import resolve_forces
+from opspace_control.control.hierarchy.structures import (
+    ASKED,
+    COMPLIANT,
+    FORCE,
+    MOVING,
+    PUSH,
+    ROWS,
+    SCALE,
+    SQUARES,
+    L,
+)
+from opspace_control.control.hierarchy.truncation import regularise_rows, scale_rows
 
 THRESHOLD = 2.5e-2
 LEAST_MOBILITY = 1e-2  # 1/kg
 
 
 @njit
-def _resolve(L, levels, asked, push, moving, compliant, least_mobility, threshold, scale, factor,
-             vectors, spare, x):
-    scale_rows(L, asked, np.zeros_like(asked), least_mobility, 1e-3, scale)
-    soften_rows(L, L, 0, asked)
-    return resolve_forces(
-        L, levels, asked, push, moving, compliant, threshold, scale, factor, vectors, spare, x,
-        None)
+def _resolve(rows, squares, levels, least_mobility, threshold):
+    scale_rows(squares[L], rows[ASKED], np.zeros_like(rows[ASKED]), least_mobility, 1e-3,
+               rows[SCALE])
+    regularise_rows(squares[L], squares[L], 0, rows[ASKED])
+    return resolve_forces(rows, squares, levels, threshold, None)
 
 
-def resolve(L, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY, levels=None,
-            push=None, moving=None, compliant=None):
-    """Return the forces and the eigenvalue bound; only the lower triangle of L is given."""
+def resolve(mobility, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY,
+            levels=None, push=None, moving=None, compliant=None):
+    """Return the forces and the eigenvalue bound; only the lower triangle of Λ⁻¹ is given."""
     n = len(b)
-    below = np.where(np.tri(n, dtype=bool), L, np.nan)
-    factor, vectors = np.full((2, n, n), np.nan)
-    scale, *_ = spare = np.full((4, n), np.nan)
-    x = np.array(b, dtype=float)
-    asked, push, moving, compliant = (
-        np.full(n, default) if given is None else np.array(given, dtype=float)
-        for given, default in (
-            (asked, 1.0), (push, 0.0), (moving, 0.0), (compliant, 0.0)))
+    rows, squares = np.full((ROWS, n), np.nan), np.full((SQUARES, n, n), np.nan)
+    squares[L] = np.where(np.tri(n, dtype=bool), mobility, np.nan)
+    rows[FORCE] = b
+    for row, values, default in ((ASKED, asked, 1.0), (PUSH, push, 0.0), (MOVING, moving, 0.0),
+                                (COMPLIANT, compliant, 0.0)):
+        rows[row] = default if values is None else values
     levels = np.array([0, n] if levels is None else levels)
-    least = _resolve(below, levels, asked, push, moving, compliant, least_mobility, threshold,
-                     scale, factor, vectors, spare[1:], x)
-    return x, least
+    least = _resolve(rows, squares, levels, least_mobility, threshold)
+    return rows[FORCE], least
 
 
 def scaling(L, least_mobility=LEAST_MOBILITY):

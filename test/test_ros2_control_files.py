@@ -80,10 +80,15 @@ def test_parameter_file_is_the_one_that_the_tables_make(name, make):
                for key, block in yaml.safe_load(text).items()}
     managed = {name for name, value in content['controller_manager'].items()
                if isinstance(value, dict)}
-    assert managed == {'joint_state_broadcaster', 'position_controller', 'effort_controller'}
-    for commanded in ('position_controller', 'effort_controller'):
-        assert content[commanded]['joints'] == list(PLAIN.joint_names)
+    # In Gazebo nothing else can have the joints once they have obeyed an effort.
+    commanded = {'effort_controller'} | ({'position_controller'} if name != 'gazebo' else set())
+    assert managed == {'joint_state_broadcaster', *commanded}
+    for each in commanded:
+        assert content[each]['joints'] == list(PLAIN.joint_names)
     assert content['effort_controller']['interface_name'] == 'effort'
+    # Where it gets the joints back it holds them, and does not return to its old command.
+    assert 'position_controller' not in commanded or content['position_controller'][
+        'set_last_command_interface_value_as_state_on_activation'] is False
     assert content['opspace_controller']['controller_manager'] == 'controller_manager'
     sim_time = {each.get('use_sim_time', False) for key, each in content.items()
                 if not key.startswith('opspace')}

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import ros_nodes
-from ros_nodes import NEWEST, RELIABLE
-from std_msgs.msg import Float64MultiArray
+from ros_nodes import LATCHED, NEWEST, RELIABLE
+from std_msgs.msg import Bool, Float64MultiArray
 
 from opspace_control.ros.commands.command_route import CommandRoute
 
@@ -28,6 +28,7 @@ class Route:
         self.network = network
         self.route = CommandRoute(network.node, Float64MultiArray, topic, 'commands')
         self.route.timeout = 0.2
+        self.route.open()
         self.now = 5.0
         self.arrived = []
         self.guarded = False  # whether commands arrive, as a busy machine does it: some time
@@ -81,7 +82,8 @@ def test_somebody_who_stops_listening_is(direct, every):
     fault, after = direct.go_on(3.0, every)
     assert fault == 'Nobody listens to /commands any more.'
     assert after == pytest.approx(1.0, abs=0.11)
-    direct.route.restart()
+    direct.route.close()
+    direct.route.open()
     assert direct.go_on(3.0)[0] == ''
 
 
@@ -104,6 +106,32 @@ def guard(guarded):
     assert guarded.go_on(1.0)[0] == ''
     guarded.guarded = False
     return guard
+
+
+def test_a_relay_that_tells_that_it_starts_is_no_listener_yet(guarded):
+    network, route = guarded.network, guarded.route
+    listen(network, 'guard/commands')
+    network.expect(lambda: route.listeners == 1)  # who does not tell is ready
+    tell = network.node.create_publisher(Bool, 'guard/ready', LATCHED)
+    tell.publish(Bool(data=False))
+    network.expect(lambda: route.relay_starts)
+    route.close()
+    route.open()
+    assert guarded.go_on(3.0)[0] == ''
+    assert route.listeners == 0
+    assert not route.heard
+    tell.publish(Bool(data=True))
+    network.expect(lambda: route.listeners == 1)
+    guarded.go_on(0.1)
+    assert route.heard
+
+
+def test_a_relay_that_ends_while_it_starts_does_not_start_any_more(guarded):
+    tell = guarded.network.node.create_publisher(Bool, 'guard/ready', LATCHED)
+    tell.publish(Bool(data=False))
+    guarded.network.expect(lambda: guarded.route.relay_starts)
+    guarded.network.node.destroy_publisher(tell)
+    guarded.network.expect(lambda: not guarded.route.relay_starts)
 
 
 @pytest.mark.parametrize(('timeout', 'every'), [(0.2, 1), (0.5, 1), (0.5, 10)])

@@ -18,8 +18,9 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from ros_nodes import joint_state, robot_text
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Bool, Float64MultiArray, String
 
 from opspace_control import OperationalSpaceController, RobotModel, RobotState
 from opspace_control.ros.middleware.conversions import fill_pose
@@ -118,6 +119,20 @@ def test_passes_commands_on_and_adds_nothing(bench):
     assert 'No command' not in bench.process.said()
 
 
+def test_listens_before_it_knows_the_robot_and_tells_when_it_passes_commands_on(network):
+    process = network.start('command_watchdog', PARAMETERS | {'robot_description': ''})
+    network.expect(lambda: network.node.count_subscribers(INPUT))
+    told = network.listen(Bool, 'opspace_command_watchdog/ready', ros_nodes.LATCHED)
+    network.expect(lambda: told)
+    network.publisher(String, 'robot_description', ros_nodes.LATCHED).publish(String(data=ROBOT))
+    network.expect(lambda: f'from /{INPUT}' in process.said(), ros_nodes.COMPILING)
+    network.spin(0.1)
+    assert [each.data for each in told] == [False]  # there is no forward controller yet
+    network.commands()
+    network.expect(lambda: len(told) > 1)
+    assert told[-1].data
+
+
 @pytest.fixture
 def moving(bench):
     """A robot that moves and is seen, under a command."""
@@ -187,6 +202,9 @@ def test_carries_the_robot_for_so_long(network):
     while len(seconds) < 20 and not 0.45 < seconds[-1] < 0.55:
         seconds.append(carried())
     assert 0.45 < seconds[-1] < 0.55
+    said = bench.process.said()
+    assert 'damped and carried; after 0.5 s it is released' in said
+    assert said.index('is released now, after carry_time') < said.index('zero effort is commanded')
 
 
 def test_goes_on_carrying_when_states_come_back_in_time(network):
@@ -284,6 +302,73 @@ class TestNamedEfforts:
         network.send(commands, self.message(**efforts), lambda: 'A command is ignored' in (
             network.processes['command_watchdog'].said()))
         assert not heard
+
+
+class Simulated(Bench):
+    """The same in a simulation, which goes on as fast as the test does."""
+
+    def __init__(self, network, **parameters):
+        super().__init__(network, use_sim_time=True, **parameters)
+        self.clock = network.publisher(Clock, '/clock')
+        self.seconds = 1.0
+        self.timer = network.node.create_timer(0.002, self.step)
+        network.expect(self.clock.get_subscription_count)
+
+    def step(self):
+        self.seconds += 0.002
+        state = joint_state(START, [VELOCITY[name] for name in START])
+        state.header.stamp.sec, state.header.stamp.nanosec = divmod(
+            round(1e9 * self.seconds), 1_000_000_000)
+        if self.clock:
+            self.clock.publish(Clock(clock=state.header.stamp))
+        self.states.publish(state)
+
+    def alarms(self):
+        return self.process.said().count('No command for')
+
+    def carried(self):
+        """Wait until the robot is carried."""
+        self.network.expect(lambda: np.allclose(
+            self.received[-1][1], damping() + weight(), atol=1e-9))
+
+
+def test_no_command_is_missed_while_a_simulation_pauses(network):
+    bench = Simulated(network, carry_time=1.0)
+    bench.command(4.0, 5.0, 6.0)
+    bench.carried()
+    # It is not carried for too long, nor unseen.
+    bench.timer.cancel()
+    network.spin(2.0)
+    bench.carried()
+    assert 'released' not in bench.process.said().replace('it is released', '')
+    bench.timer.reset()
+    bench.command(1.0, 2.0, 3.0)
+    bench.timer.cancel()
+    network.spin(5.0 * PARAMETERS['deadline'])
+    assert bench.received[-1][1] == [1.0, 2.0, 3.0]
+    assert bench.alarms() == 1
+    bench.timer.reset()
+    network.expect(lambda: bench.alarms() == 2)
+    network.expect(lambda: 'is released now, after carry_time' in bench.process.said())
+
+
+def test_a_clock_that_stops_alone_does_not_stop_it(network):
+    bench = Simulated(network, carry_time=1000.0)
+    bench.command(4.0, 5.0, 6.0)
+    bench.carried()
+    bench.command(1.0, 2.0, 3.0)
+    bench.clock = None
+    network.expect(lambda: bench.alarms() == 2)
+    bench.carried()
+
+
+def test_a_simulation_that_pauses_does_not_keep_it_from_ending(network):
+    bench = Simulated(network, carry_time=1000.0)
+    bench.command(1.0, 2.0, 3.0)
+    bench.carried()
+    bench.timer.cancel()
+    assert bench.process.end(signal.SIGINT) == 0
+    network.expect(lambda: not any(bench.received[-1][1]))
 
 
 def test_without_a_joint_state_there_is_only_zero(bench):

@@ -224,7 +224,8 @@ class TestParameters:
         ({'left__kp': 50.0, 'right__kp': -1.0}, 'right.kp'),
         ({'tasks': ['left']}, 'read-only'),
         ({'left__frame': 'r_hand'}, 'read-only'),
-        ({'no_such': 1.0}, ''),
+        ({'left__kP': 1.0}, "There is no parameter left.kP. Did you mean 'left.kp'"),
+        ({'left__kp': 50.0, 'hand__kp': 1.0}, "If 'hand' is one, name it in tasks"),
     ])
     def test_refused_changes_change_nothing(self, steady, values, complaint):
         steady.command(joint_state(START))

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from ros_nodes import CONTROLLER, robot_text
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 
 from opspace_control import RobotModel, RobotState
 from opspace_control.cli.processes import wait_until
@@ -39,17 +40,6 @@ PARAMETERS = {
 }
 LIMITS = MODEL.effort_limits[[MODEL.dof_index(name) for name in ORDER]]
 INTERFACES = {kind: tuple(f'{joint}/{kind}' for joint in ORDER) for kind in ('position', 'effort')}
-
-
-@pytest.fixture(scope='session')
-def messages(pytestconfig):
-    """Return where controller_manager_msgs is installed; this process can import it."""
-    try:
-        prefix = interface_package.prefix(pytestconfig.cache.mkdir('interfaces'))
-    except interface_package.NotHereError as error:
-        pytest.skip(str(error))
-    interface_package.use(prefix)
-    return prefix
 
 
 @contextlib.contextmanager
@@ -108,7 +98,7 @@ class Bench:
         from fake_controller_manager import FakeControllerManager
         self.manager = FakeControllerManager(
             controllers, int(self.network.environment['ROS_DOMAIN_ID']),
-            **{'positions': START} | options)
+            **{'positions': START, 'component': 'planar_3r'} | options)
         self._last.callback(self.manager.close)
         return self.manager
 
@@ -275,21 +265,62 @@ class TestHandover:
             active.manager.erring = {'effort_controller'}
         active.expect(lambda: active.manager.active == ALONE)
 
-    def test_hardware_that_somebody_sets_inactive_ends_control(self, active):
-        """Its controllers stay active, and what they command last is obeyed when it is back."""
-        with active.says("'planar_3r' is not active"):
+    def test_hardware_set_inactive_ends_control(self, active):
+        """The manager activates nothing meanwhile; what was active before is not forgotten."""
+        with active.says("'position_controller' cannot be activated now"):
             active.manager.hardware = {'gripper': 'inactive', 'planar_3r': 'inactive'}
         active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
-        given_back(active.manager)
+        # What it commanded last is not obeyed when the hardware is back.
+        assert active.manager.active == {'joint_state_broadcaster'}
         asked = len(active.manager.requests)
         with active.says('ros2 control set_hardware_component_state planar_3r active'):
             assert not active.activate()
-        assert active.manager.active == ALONE
-        assert len(active.manager.requests) == asked  # nobody has had to go
+        assert len(active.manager.requests) == asked  # the manager is not asked in vain
         active.manager.hardware = {'gripper': 'inactive', 'planar_3r': 'active'}
         active.network.spin(0.3)
-        assert active.activate()
+        assert any(active.activate() for _ in range(3))
         assert active.manager.active == OURS
+        assert active.deactivate()
+        given_back(active.manager)
+
+    def test_a_refused_hand_back_is_made_up_for(self, active):
+        """A manager that tells nothing of its hardware refuses all the same."""
+        active.manager.refusal = 'prepare command mode switch was rejected'
+        with active.says("'position_controller' cannot be activated now"):
+            assert active.deactivate()
+        assert active.manager.active == OURS  # this one refuses everything
+        active.manager.refusal = ''
+        assert any(active.activate() for _ in range(3))
+        assert active.deactivate()
+        given_back(active.manager)
+
+    @pytest.mark.parametrize('interfaces', [INTERFACES['position'], ('elbow/position',)],
+                             ids=['all joints', 'one joint'])
+    def test_leaves_a_controller_that_becomes_active_beside_it(self, active, interfaces):
+        rival = active.manager['position_controller']
+        usual, rival.commands = rival.commands, interfaces
+        with active.says("'position_controller' is active beside effort_controller"):
+            rival.state = 'active'
+        active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
+        active.expect(lambda: active.manager.active == ALONE)
+        rival.commands = usual
+
+    def test_looks_for_such_a_controller_when_the_robot_is_too_fast(self, active):
+        """Before March 2025 the manager told nothing of its own accord."""
+        active.manager.untold = True
+        active.manager['position_controller'].state = 'active'
+        with active.says("'position_controller' is active beside effort_controller"):
+            active.manager.velocity = 100.0
+        active.expect(lambda: active.manager.active == ALONE)
+        assert 'velocity_limit' in active.process.said()
+
+    def test_is_not_activated_beside_another(self, inactive):
+        """Its spawner may be just about to activate it."""
+        inactive.manager.joining = {'position_controller'}
+        with inactive.says("'position_controller' is active beside effort_controller"):
+            assert not inactive.activate()
+        inactive.manager.joining = set()
+        assert inactive.manager.active == ALONE
 
     def test_hardware_of_others_is_no_matter(self, active):
         active.manager.hardware = {'gripper': 'inactive', 'planar_3r': 'active'}
@@ -371,6 +402,18 @@ class TestFaults:
         timer.start()
         assert inactive.activate()
         assert inactive.manager.active == OURS
+
+    def test_a_gap_in_the_states_during_the_switch_is_waited_out(self, inactive):
+        inactive.manager.slowness, inactive.manager.gap = 0.8, 0.4
+        with inactive.says('state_timeout is over'):
+            assert inactive.activate()
+        assert inactive.manager.active == OURS
+
+    def test_states_that_stop_during_the_switch(self, inactive):
+        inactive.manager.slowness, inactive.manager.gap = 0.8, 30.0
+        with inactive.says('Is joint_state_broadcaster active'):
+            assert not inactive.activate()
+        assert wait_until(lambda: inactive.manager.active == ALONE, ros_nodes.PATIENCE)
 
     def test_useless_states(self, inactive):
         inactive.manager.blind = True
@@ -514,6 +557,41 @@ class TestScenes:
         bench.log('any more.')
         bench.expect(lambda: bench.state() == State.PRIMARY_STATE_INACTIVE)
         given_back(manager)
+
+    def test_a_watchdog_gets_joints_that_no_controller_had(self, bench):
+        """Gazebo obeys no positions any more once it has obeyed an effort."""
+        manager = bench.manage(broadcaster(), effort_controller())
+        watchdog = bench.network.start('command_watchdog', {
+            'robot_description': ROBOT, 'controller_manager': 'controller_manager'})
+        bench.log_of(watchdog, 'effort_controller/commands')
+        bench.start(command_topic='opspace_command_watchdog/commands')
+        bench.log_active()
+        bench.network.spin(2.0)  # until the controller has heard of commands that arrive
+        for _ in range(2):
+            since = time.monotonic()
+            assert bench.deactivate()
+            bench.network.spin(0.5)
+            assert manager.active == OURS
+            received = np.array([efforts for at, efforts in manager['effort_controller'].received
+                                 if at > since])
+            assert np.abs(received - gravity()).max() < 1e-3 * LIMITS.max()
+            assert bench.activate()
+            bench.network.spin(2.0)
+        assert 'The robot is released' not in bench.process.said()
+
+    def test_waits_for_a_watchdog_that_starts(self, bench):
+        """Longer than for anything else: it may have to compile first."""
+        manager = bench.manage(broadcaster(), position_controller(), effort_controller())
+        bench.network.start('command_watchdog', {'controller_manager': 'controller_manager'})
+        bench.expect(lambda: bench.network.node.count_publishers('opspace_command_watchdog/ready'))
+        bench.start(command_topic='opspace_command_watchdog/commands')
+        bench.log('it tells that it is not ready')
+        assert manager.active == ALONE
+        bench.network.publisher(String, 'robot_description', ros_nodes.LATCHED).publish(
+            String(data=ROBOT))
+        bench.log('Active')
+        assert 'stays inactive' not in bench.process.said()
+        assert manager.active == OURS
 
     def test_the_robot_does_not_fall_when_it_changes_hands(self, bench):
         """Behind topic-based hardware it is free from the first command on."""

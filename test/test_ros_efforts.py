@@ -93,7 +93,7 @@ def test_one_reader_reads_what_comes(kind):
 def test_what_is_like_the_last_one_is_not_opened_by_rclpy(kind, monkeypatch):
     command, reader = EffortCommand(MODEL, ORDER, kind), EffortReader(ORDER, kind)
     reader.read(command.write(np.zeros(3)))
-    monkeypatch.delattr('opspace_control.ros.middleware.efforts.open_message')
+    monkeypatch.delattr('opspace_control.ros.middleware.serialized.open_message')
     found = reader.read(command.write(np.array([1.0, 0.0, 2.0])))
     np.testing.assert_array_equal(found, [2.0, 1.0])
 

@@ -9,8 +9,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 import ros_nodes
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from nav_msgs.msg import Odometry
+from robots import robot_file
 from ros_nodes import COMPILING, CONTROLLER
 from sensor_msgs.msg import JointState
 
@@ -120,3 +122,57 @@ def test_only_joints_are_commanded_and_told(scene):
     said = scene.network.processes['controller'].said()
     assert '14 joints commanded' in said
     assert 'passive: base/x, base/y, base/z, base/rx, base/ry, base/rz' in said
+
+
+FEET = [f'{end}{side}_foot' for end in 'FR' for side in 'LR']
+STANCE = {'hip': 0.0, 'thigh': 0.8, 'calf': -1.5}  # rad
+SOLE = 0.02  # m, radius of a foot
+
+
+class Standing:
+    """Both nodes of a robot on four feet, which the parameters say are on the ground."""
+
+    def __init__(self, network):
+        self.network = network
+        text = robot_file('a1.urdf').read_text()
+        robot = SimulatedRobot(text, floating_base=True)
+        start = {joint: STANCE[joint.split('_')[1]] for joint in robot.joint_names}
+        robot.reset(start)
+        self.height = SOLE - min(robot.frame_pose(foot)[2] for foot in FEET)
+        self.weight = 9.81 * robot.model.body_mass.sum()
+        self.odometry = network.listen(Odometry, 'odom')
+        self.diagnostics = network.listen(DiagnosticArray, '/diagnostics')
+        network.start('controller', {
+            'robot_description': text, 'floating_base': True, 'safety.state_timeout': 0.0,
+            'contacts': FEET,
+            **{f'{foot}.{name}': value for foot in FEET for name, value in (
+                ('kind', 'point'), ('engaged', True))}})
+        network.start('simulator', {
+            'robot_description': text, 'floating_base': True, 'floor': True, 'pace': 'lock_step',
+            'initial_base_pose': [0.0, 0.0, self.height, 0.0, 0.0, 0.0, 1.0],
+            **{f'initial_positions.{joint}': position for joint, position in start.items()}})
+        network.expect(lambda: self.time > 2.0, COMPILING)
+
+    @property
+    def time(self):
+        """Of the simulation, s."""
+        stamp = self.odometry[-1].header.stamp if self.odometry else None
+        return stamp.sec + 1e-9 * stamp.nanosec if stamp else 0.0
+
+    def told(self):
+        """Return the newest values of the diagnostics that follow from here."""
+        del self.diagnostics[:]
+        self.network.expect(lambda: self.diagnostics)
+        return {value.key: value.value for value in self.diagnostics[-1].status[0].values}
+
+
+def test_stands_on_the_contacts_that_parameters_engage():
+    with ros_nodes.network() as network:
+        robot = Standing(network)
+        pose = pose_from_message(robot.odometry[-1].pose.pose)
+        np.testing.assert_allclose(pose, [0.0, 0.0, robot.height, 0.0, 0.0, 0.0, 1.0], atol=1e-3)
+        values = robot.told()
+        assert [values[f'{foot}: engaged'] for foot in FEET] == ['yes'] * 4
+        loads = [float(values[f'{foot}: load [N]']) for foot in FEET]
+        assert sum(loads) == pytest.approx(robot.weight, rel=0.01)
+        assert min(loads) > 0.2 * robot.weight

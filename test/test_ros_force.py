@@ -33,6 +33,7 @@ from opspace_control import (
     PostureTask,
 )
 from opspace_control.ros.middleware.conversions import fill_wrench, wrench_from_message
+from opspace_control.spatial.rotation_vectors import matrix_from_vector
 
 WRENCH = np.array([3.0, -2.0, 1.0, 0.3, 0.2, -0.1])
 TOOL = {'tool_mass': 0.5, 'tool_center': [0.0, 0.0, -0.09]}
@@ -316,6 +317,22 @@ class TestParameters:
         finally:
             assert node.change(left__force_axes='x z ry').successful
 
+    def test_axes_turn_at_run_time_and_a_wrench_is_taken_along_them(self, node):
+        """The surface has no link: its normal is the axis that presses, wherever the hand is."""
+        turn = [0.0, np.sin(0.4), 0.0, np.cos(0.4)]
+        R = matrix_from_vector(np.array([0.0, 0.8, 0.0]))
+        try:
+            assert node.change(left__axes_frame='', left__axes_rotation=turn).successful
+            for _ in range(60):  # more than half a second, of steps that count in full
+                node.after(10)
+            node.send('target_wrench', stamped([*(9.0 * R[:, 2]), 0, 0, 0], 'base_link'))
+            controller, _ = controller_like_the_nodes(axes_frame=None, axes_rotation=R)
+            controller.tasks['left'].force.set_target([0.0, 0.0, 9.0, 0.0, 0.0, 0.0])
+            assert close(node.after(1), torque(controller, START))
+        finally:
+            assert node.change(left__axes_frame='l_hand',
+                               left__axes_rotation=[0.0, 0.0, 0.0, 1.0]).successful
+
     def test_the_mode_and_its_numbers_change_at_run_time(self, node):
         there = moved(scale=0.05)
         try:
@@ -332,6 +349,8 @@ class TestParameters:
         ({'left__axes': '', 'left__force_axes': ''}, 'name no axis'),
         ({'left__axes_frame': 'l_hnd'}, "The robot has no link 'l_hnd'. Did you mean 'l_hand'"),
         ({'left__axes_frame': 'a b c'}, 'axes_frame'),
+        ({'left__axes_rotation': [0.0, 0.0, 0.0, 0.5]}, 'axes_rotation'),
+        ({'left__axes_rotation': [0.0, 0.0, 1.0]}, 'must have 4 values'),
         ({'left__mode': 'soft'}, 'must be one of decoupled, impedance'),
         ({'left__stiffness': -1.0}, 'left.stiffness'),
         ({'left__damping_ratio': 0.0}, 'left.damping_ratio'),

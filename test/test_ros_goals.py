@@ -274,6 +274,24 @@ class TestSwitch:
         assert close(node.after(1), torque(expected, START))
 
 
+def test_a_robot_that_rests_short_of_its_goal_says_by_what(node, expected):
+    """The test plays a robot that friction holds: the drives push, and nothing moves."""
+    pose = expected.tasks['left'].pose
+    goal = pose.copy()
+    goal[:3] += 0.06, 0.0, -0.08
+    expected.tasks['left'].set_target(goal)
+    unknown = torque(expected, START) - MODEL.gravity(robot_state(START))
+    told = "'left' rests 100.0 mm and 0.000 rad away from its goal."
+    node.send('target_pose', pose_message(goal))
+    node.network.expect(lambda: node.after(1) is not None and told in node.process.said())
+    said = next(line for line in node.process.said().splitlines() if told in line)
+    k = np.argmax(abs(unknown) / MODEL.effort_limits)
+    assert f'{MODEL.dof_names[k]} {unknown[k]:+.3g}' in said
+    for _ in range(150):
+        node.after(10)
+    assert node.process.said().count(told) == 1  # once for each goal
+
+
 def test_no_goal_can_move_before_the_first_state():
     with Bench.around(PARAMETERS) as bench:
         network = bench.network

@@ -32,6 +32,7 @@ LATCHED = (ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
 SUBSCRIBED = {
     f'{NAMESPACE}/joint_states': ('sensor_msgs/msg/JointState', BEST_EFFORT),
     f'{OWN}/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
+    f'{OWN}/joint_trajectory': ('trajectory_msgs/msg/JointTrajectory', RELIABLE),
     f'{OWN}/wrist/wrench': ('geometry_msgs/msg/WrenchStamped', BEST_EFFORT),
     f'{OWN}/neck/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/carry/internal_force': ('std_msgs/msg/Float64MultiArray', RELIABLE),
@@ -39,6 +40,7 @@ SUBSCRIBED = {
 PUBLISHED = {
     f'{NAMESPACE}/effort_controller/commands': ('std_msgs/msg/Float64MultiArray', RELIABLE),
     f'{OWN}/controller_state': ('sensor_msgs/msg/JointState', RELIABLE),
+    f'{OWN}/joint_trajectory/status': ('diagnostic_msgs/msg/DiagnosticStatus', LATCHED),
     f'{OWN}/markers': ('visualization_msgs/msg/MarkerArray', RELIABLE),
     '/diagnostics': ('diagnostic_msgs/msg/DiagnosticArray', RELIABLE),
     f'{OWN}/left/measured_wrench': ('geometry_msgs/msg/WrenchStamped', RELIABLE),

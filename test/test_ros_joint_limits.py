@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of joints as parameters of the node, and what its diagnostics say of them; no rclpy."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from opspace_control import OpspaceError
+from opspace_control import OpspaceError, RobotState
 from opspace_control.control.controller_state import HeldJoint
 from opspace_control.ros.parameters.controller_parameters import controller_table
 from opspace_control.ros.parameters.robot import apply_gains, make_controller
@@ -70,3 +72,36 @@ def test_diagnostics_name_joints_and_what_is_missed():
     missed = {'hand': np.array([1.0, 0.0, -0.25, 0.0, 0.0, 0.0])}
     assert diagnostics.missed_in_words(missed) == 'hand [1 0 -0.25 0 0 0]'
     assert diagnostics.missed_in_words({}) == 'none'
+
+
+def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
+    """Where a joint at its limit leaves a task fewer directions the bare Λ⁻¹ loses none."""
+    diagnostics = pytest.importorskip('opspace_control.ros.topics.diagnostics')
+    values = {row.name: row.default for row in controller_table(['hand'])} | {
+        'tasks': ['hand'], 'hand.frame': 'hand'}
+    made = make_controller(ROBOT, values)[0]
+    upper = made.limits.upper[3]
+    state = RobotState(made.model, [0.3, 0.5, -0.2, upper, 0.4, 0.8, 0.1], np.zeros(7))
+    made.compute_torque(state)
+    pose = made.tasks['hand'].pose
+    made.tasks['hand'].set_target([*0.8 * pose[:3], *pose[3:]])
+    made.compute_torque(state)
+    assert made.held_joints
+    assert made.least_eigenvalue == 0.0
+    assert not made.given_up
+    told = {'joints held at a limit': diagnostics.held_in_words(made.held_joints)}
+    facts = {'released': 3, 'cycles': 5}
+    assert diagnostics.lost_in_words(made, facts, told) == (
+        'Joints at their limits leave the tasks fewer directions: '
+        + diagnostics.held_in_words(made.held_joints) + '.')
+    lost = told | {'lost or nearly lost directions': 'hand x'}
+    assert diagnostics.lost_in_words(made, facts, lost) == (
+        'Directions of the tasks are lost: hand x.')
+    made.hold()
+    bent = RobotState(made.model, [0.3, 0.5, -0.2, -1.2, 0.4, 0.8, 0.1], np.zeros(7))
+    made.compute_torque(bent)
+    assert diagnostics.lost_in_words(made, facts, {}) == (
+        'Directions of the tasks were lost in 3 of 5 cycles; the last one lost none.')
+    free = SimpleNamespace(least_eigenvalue=0.0, held_joints=())
+    assert diagnostics.lost_in_words(free, facts, {}) == (
+        'Directions of the tasks were lost in 3 of 5 cycles.')

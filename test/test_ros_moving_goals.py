@@ -148,3 +148,65 @@ class TestTrajectory:
         self.follow(goals, 0.2, start=0.1)
         assert goals.following(task)
         assert not goals.following(other)
+
+
+class Played:
+    """What a Playback looks like to the goals: it notes where it was moved."""
+
+    duration = 1.0
+
+    def __init__(self):
+        self.times, self.stopped = [], 0
+
+    def move(self, time):
+        self.times.append(time)
+
+    def stop(self):
+        self.stopped += 1
+
+
+class TestPlayback:
+
+    @pytest.fixture
+    def played(self, goals):
+        played, reasons = Played(), []
+        goals.play(played, at(0.0), reasons.append)
+        return goals, played, reasons
+
+    def test_moves_in_the_time_of_the_states_to_its_end(self, played):
+        goals, playback, reasons = played
+        for k in range(21):
+            goals.advance(at(0.06 * k))
+        assert playback.times == pytest.approx(0.06 * np.arange(18))
+        assert reasons == ['']
+        assert playback.stopped == 1
+        assert goals.played is None
+
+    @pytest.mark.parametrize('time', [0.3, -0.1])
+    def test_a_pause_or_a_time_that_goes_back_ends_it(self, played, time):
+        goals, playback, reasons = played
+        goals.advance(at(0.05))
+        goals.advance(at(time))
+        assert reasons == [f'no cycle for {abs(time - 0.05):.2f} s']
+        assert playback.times == pytest.approx([0.05])
+
+    def test_other_goals_wait_for_its_end_or_end_it(self, played, task):
+        goals, _, reasons = played
+        assert goals.following(task)
+        goals.stop(task)
+        assert reasons == ['another goal has come']
+        assert not goals.following(task)
+
+    def test_a_trajectory_of_a_task_ends_it(self, played, task):
+        goals, playback, reasons = played
+        goals.follow(task, PoseTrajectory([1.0], [GOAL], start=GOAL), at(0.0))
+        goals.advance(at(0.0))
+        assert reasons == ['another goal has come']
+        assert not playback.times
+        assert goals.following(task)
+
+    def test_it_ends_what_moves(self, goals, task):
+        goals.feed_forward(task, 'twist', TWIST, at(0.0))
+        goals.advance(at(0.0))
+        goals.play(Played(), at(0.0), lambda reason: None)
+        assert not feed_forward(task)[0].any()

@@ -3,6 +3,7 @@
 """The parameter tables, the files made from them, and a real node that declares them."""
 
 import math
+import re
 
 import pytest
 import yaml
@@ -10,13 +11,17 @@ import yaml
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import rclpy
+import ros_nodes
+from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter as RosParameter
+from ros2_words import dump, load
 
 from opspace_control.cli.parameters import parameter_file, tables
 from opspace_control.cli.robots import ROBOTS
-from opspace_control.errors import RosInterfaceError
+from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.ros.parameters.controller_parameters import controller_table
 from opspace_control.ros.parameters.documentation import yaml_value
+from opspace_control.ros.parameters.grasp_blocks import make_contact
 from opspace_control.ros.parameters.node_parameters import NodeParameters
 from opspace_control.ros.parameters.parameter_table import Parameter
 from opspace_control.share import share_directory
@@ -27,7 +32,7 @@ TABLE = (
     Parameter('names', 'string_array', [], 'Names.', read_only=False),
     Parameter('kind', 'string', 'a', 'A kind.', choices=('a', 'b'), read_only=False),
     Parameter('fixed', 'bool', True, 'Not to be changed.'),
-    Parameter('maybe', 'double', None, 'Not given.'),
+    Parameter('lengths', 'double_array', [], 'Not to be changed, and empty.'),
 )
 
 
@@ -60,15 +65,24 @@ class TestDeclaration:
     def test_defaults(self, context):
         _, parameters = declared(context)
         assert dict(parameters) == {'rate': 10.0, 'gain': 1.0, 'names': [], 'kind': 'a',
-                                    'fixed': True, 'maybe': None}
+                                    'fixed': True, 'lengths': []}
 
     def test_given_values(self, context):
         _, parameters = declared(context, rate=20.0, gain=[1, 2, 3, 4, 5, 6], names=['a', 'b'],
-                                 maybe=1.5)
+                                 lengths=[1.5])
         assert parameters['rate'] == 20.0
         assert parameters['gain'] == [1, 2, 3, 4, 5, 6]
         assert parameters['names'] == ['a', 'b']
-        assert parameters['maybe'] == 1.5
+        assert parameters['lengths'] == [1.5]
+
+    def test_what_has_no_value_in_a_file_has_that_of_the_table(self, context):
+        node, parameters = declared(context, names=None, gain=None, lengths=None)
+        assert (parameters['names'], parameters['gain'], parameters['lengths']) == ([], 1.0, [])
+        assert [parameter.type_ for parameter in node.get_parameters(
+            ['names', 'gain', 'lengths'])] == [
+                RosParameter.Type.STRING_ARRAY, RosParameter.Type.DOUBLE,
+                RosParameter.Type.DOUBLE_ARRAY]
+        assert node.describe_parameter('lengths').read_only
 
     @pytest.mark.parametrize(('given', 'complaint'), [
         ({'rate': 20}, 'decimal point'),
@@ -105,6 +119,7 @@ class TestChanges:
     @pytest.mark.parametrize('values', [
         {'rate': math.nan}, {'rate': -1.0}, {'rate': 'fast'}, {'gain': [1.0, -1.0] * 3},
         {'gain': [True] * 6}, {'kind': 'c'}, {'fixed': False}, {'gain': 5.0, 'rate': math.inf},
+        {'gain': None}, {'names': None}, {'lengths': []}, {'rate': []},
     ])
     def test_bad_ones_change_nothing(self, context, values):
         heard = []
@@ -116,6 +131,29 @@ class TestChanges:
         assert dict(parameters) == before
         assert not heard
 
+    def test_an_empty_list_is_one_of_its_parameter(self, context):
+        """Clients that read [] in a text cannot know what it is a list of."""
+        node, parameters = declared(context, names=['a'])
+        for kind in (RosParameter.Type.BOOL_ARRAY, RosParameter.Type.STRING_ARRAY):
+            assert change(node, names=['a']).successful
+            result, = node.set_parameters([RosParameter('names', kind, [])])
+            assert result.successful, result.reason
+            assert parameters['names'] == []
+            assert node.get_parameter('names').type_ is RosParameter.Type.STRING_ARRAY
+
+    def test_unknown_ones_are_refused_with_the_nearest_name(self, context):
+        """Over the service of `ros2 param set`, which knows rclpy's exception alone."""
+        node, parameters = declared(context)
+        before = dict(parameters)
+        service, = (each for each in node.services if each.srv_name.endswith('/set_parameters'))
+        request = SetParameters.Request(parameters=[
+            RosParameter(name, value=1.0).to_parameter_msg() for name in ('raTe', 'rate')])
+        unknown, known = service.callback(request, SetParameters.Response()).results
+        assert not unknown.successful
+        assert unknown.reason == "There is no parameter raTe. Did you mean 'rate'?"
+        assert known.successful
+        assert dict(parameters) == {**before, 'rate': 1.0}
+
     def test_are_checked_together(self, context):
         def check(values, names):
             if values['rate'] < values['gain']:
@@ -125,6 +163,66 @@ class TestChanges:
         assert change(node, gain=50.0).reason == 'too slow'
         assert change(node, gain=50.0, rate=60.0).successful
         assert parameters['gain'] == 50.0
+
+
+# rclpy, and `ros2 param load` with it, reads a text as YAML once more: no comment may have a colon.
+ROBOT = {'robot_description': re.sub('<!--.*?-->', '', ros_nodes.robot_text('dual_arm'),
+                                     flags=re.DOTALL)}
+
+
+@pytest.mark.parametrize(('verb', 'given'), [
+    ('controller', ROBOT | {
+        'autostart': False, 'tasks': ['hand'], 'hand.kp': [1.0, 2.0, 3.0, 4.0, 5.0, 6e-5],
+        'posture.kp': 1e-5, 'contacts': ['foot'], 'sensors': ['wrist'], 'payloads': ['tool'],
+        'grasps': ['box'], 'box.effectors': ['l_hand', 'r_hand'], 'passive_joints': ['l_elbow']}),
+    ('simulator', ROBOT | {
+        'objects': ['cube'], 'grasps': ['box'], 'box.effectors': ['l_hand', 'cube'],
+        'initial_positions.l_elbow': -0.5}),
+    ('command_watchdog', {'carry_time': math.inf}),
+    ('goal_markers', {})], ids=lambda value: value if isinstance(value, str) else '')
+def test_what_is_dumped_can_be_loaded(tmp_path, verb, given):
+    """At the start, and into the running node, by the services that `ros2 param` calls."""
+    node = f'/opspace_{verb}'
+    with ros_nodes.network() as network:
+        process = network.start(verb, given)
+        text = dump(network, node)
+        values = dict(_leaves(yaml.safe_load(text)[node]['ros__parameters']))
+        assert None not in values.values()
+        assert {name: values[name] for name in given} == given
+        process.end()
+        file = tmp_path / 'dumped.yaml'
+        file.write_text(text)
+        again = network.start(verb, {}, ['--params-file', str(file)])
+        assert dump(network, node) == text
+        if 'passive_joints' in values:
+            result, = network.call(SetParameters, f'{node}/set_parameters', parameters=[
+                RosParameter('passive_joints', value=['r_elbow']).to_parameter_msg()]).results
+            assert result.successful, result.reason
+            assert dump(network, node) != text
+        refusals = load(network, node, file).values()
+        assert [reason for reason in refusals if 'read-only' not in reason] == []
+        assert dump(network, node) == text
+        assert again.exit_code() is None, again.said()
+
+
+def _leaves(block, prefix=''):
+    for name, value in block.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value
+
+
+def test_a_contact_is_what_its_block_says():
+    values = {row.name: row.default for row in controller_table([], contacts=['foot'])}
+    contact = make_contact('foot', values | {
+        'foot.frame': 'sole', 'foot.kind': 'point', 'foot.friction': 0.5,
+        'foot.normal': [0.0, -3.0, 4.0]})
+    assert (contact.name, contact.frame, len(contact.axes)) == ('foot', 'sole', 3)
+    assert contact.friction == 0.5
+    assert contact.normal.tolist() == pytest.approx([0.0, -0.6, 0.8])
+    with pytest.raises(ControlError, match='normal'):
+        make_contact('foot', values | {'foot.normal': [0.0, 0.0, 0.0]})
 
 
 @pytest.mark.parametrize('name', ['', 'left hand', '1', 'posture', 'a.b', 'hand/x'])

@@ -83,11 +83,14 @@ class TestRealTime:
         network.send(commands, effort(0.0, 0.0, 3.0), lambda: stamp(states[-1]) > 0.1)
         assert list(states[-1].effort) == [0.0, 0.0, 3.0]
 
-    @pytest.mark.parametrize('bad', [(1.0, 2.0), (1.0, 2.0, math.nan)])
-    def test_ignores_a_bad_command(self, network, states, bad):
+    @pytest.mark.parametrize(('bad', 'said'), [
+        ((1.0, 2.0), '2 came, 0 of them not finite'),
+        ((1.0, 2.0, math.nan), '3 came, 1 of them not finite')])
+    def test_ignores_a_bad_command(self, network, states, bad, said):
         commands = network.publisher(Float64MultiArray, ros_nodes.COMMANDS)
         network.send(commands, effort(*bad),
-                     lambda: 'A command is ignored' in network.processes['simulator'].said())
+                     lambda: 'A command is ignored: 3 finite efforts are needed, in the order '
+                     f'j1, j2, j3; {said}, from /test.' in network.processes['simulator'].said())
         assert stamp(states[-1]) == 0.0
         network.send(commands, effort(0.0, 0.0, 0.0), lambda: stamp(states[-1]) > 0.0)
 
@@ -178,7 +181,8 @@ class TestCommandsByName:
     def test_efforts_that_belong_to_no_name_are_told(self, network, states, commands):
         process = network.processes['simulator']
         network.send(commands, JointState(name=list(JOINTS), effort=[1.0]),
-                     lambda: '3 joints and has 1 efforts' in process.said())
+                     lambda: '3 joints and 1 efforts came, 0 of them infinite, from /test.' in (
+                         process.said()))
         assert stamp(states[-1]) == 0.0
 
 

@@ -69,8 +69,8 @@ def test_what_is_too_fast_is_kept(stream):
 
 
 def test_time_is_spent_once(stream):
-    stream.intake.spend()
+    stream.intake.elapsed()
     for _ in range(3):
         stream.take(l_elbow=-1.4)
-    assert stream.intake.spend() == pytest.approx(0.003)
-    assert stream.intake.spend() == 0.0
+    assert stream.intake.elapsed() == pytest.approx(0.003)
+    assert stream.intake.elapsed() == 0.0

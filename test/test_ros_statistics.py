@@ -62,6 +62,18 @@ def test_missed_states_are_told_by_stamps_not_by_delays(statistics):
     assert statistics.take()['missed'] == 3 + 1
 
 
+@pytest.mark.parametrize(('steps', 'missed'), [
+    ([1, 0, 2, 1, 1, 0, 2, 1] * 20, 0),          # a clock that is now and then late by a state
+    ([0, 1, 2, 1, 1] * 20, 0),                   # and catches up later
+    ([0, 1.25, 1.25, 1.25, 1.25] * 20, 0),       # a clock coarser than the loop
+    ([2, 1, 0, 1, 2, 1, 0] * 20, 0),             # and was late before that
+    ([1, 0, 2, 1, 3, 1, 0, 2, 1] * 20, 40),      # late, and two states are lost each time
+    ([1, 1, 1, 0, 3, 1] * 20, 20)])              # one is lost while the clock is late
+def test_a_late_clock_loses_no_state(statistics, steps, missed):
+    run(statistics, [0.001] * len(steps), steps)
+    assert statistics.take()['missed'] == missed
+
+
 def test_stamps_that_stand_still_or_go_back_miss_nothing(statistics):
     run(statistics, [0.001] * 5, [0, 0, 0, 0, 0])
     assert statistics.take()['missed'] == 0

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from opspace_control.ros.commands.switching import Switch, give_back, take_over
+from opspace_control.ros.commands.previous_controllers import PreviousControllers
+from opspace_control.ros.commands.switching import Switch, give_back, rivals, take_over
 
 ACTIVE, INACTIVE = 'active', 'inactive'
 
@@ -65,6 +66,8 @@ SCENES = {
     'a fallback controller': (
         [fallback('hold', 'a/position'), fallback('park', 'hold/a/position'), ours()],
         ['effort'], ['hold', 'park']),
+    'ours is commanded through references': (
+        [ours(ACTIVE), rival('planner', 'effort/a/effort')], [], ['planner']),
     'names that begin alike': (
         [rival('effort_left', 'c/effort'), rival('a', 'd/effort'), rival('d', 'd/effort'), ours()],
         ['effort'], []),
@@ -85,6 +88,10 @@ def test_giving_back_restores_what_was(controllers):
     after = switched(controllers, taken)
     restored = switched(after, give_back(after, 'effort', taken))
     assert restored == switched(controllers, Switch([], []))
+
+
+def test_what_is_not_loaded_takes_nothing():
+    assert take_over([BROADCASTER, rival('position', 'a/position')], 'effort') == ([], [])
 
 
 def test_giving_back_leaves_alone_what_others_changed():
@@ -112,3 +119,67 @@ def test_nobody_gets_back_the_joints_that_a_fallback_controller_has():
     taken = take_over(controllers, 'effort')
     stepped_in = [*switched(controllers, Switch([], ['trajectory'])), fallback('hold', 'b/effort')]
     assert give_back(stepped_in, 'effort', taken) == Switch([], [])
+
+
+@pytest.mark.parametrize(('other', 'interfaces'), [
+    (rival('position', 'b/position', 'b/velocity', 'c/position'), ['b/position', 'b/velocity']),
+    (rival('planner', 'effort/b/effort', 'effort/c/effort'), ['effort/b/effort',
+                                                              'effort/c/effort']),
+    (fallback('hold', 'a/position'), ['a/position']),
+    (rival('far', 'c/effort'), []),
+    (rival('position', 'a/position', state=INACTIVE), []),
+])
+def test_rivals_command_our_joints_by_any_interface(other, interfaces):
+    assert rivals([BROADCASTER, ours(ACTIVE), other], 'effort') == (
+        {other.name: interfaces} if interfaces else {})
+
+
+class TestPreviousControllers:
+
+    def scene(self, **states):
+        everything = [rival('position', 'a/position', 'b/position'), rival('left', 'a/velocity'),
+                      rival('pid', 'b/effort'), rival('trajectory', 'pid/b/position'), ours()]
+        return switched(everything, Switch(
+            [name for name, state in states.items() if state == ACTIVE],
+            [each.name for each in everything if states.get(each.name, INACTIVE) == INACTIVE]))
+
+    def after(self, *scenes):
+        """Return who gets the joints after take-overs in these scenes, and who gives them."""
+        previous = PreviousControllers('effort')
+        for controllers in scenes:
+            previous.note(controllers)
+        return previous.hand_back(self.scene(effort=ACTIVE))
+
+    def test_those_before_a_fault_are_due_until_they_have_the_joints(self):
+        assert self.after(self.scene(position=ACTIVE), self.scene(effort=ACTIVE)) == (
+            ['position'], ['effort'])
+        assert self.after(self.scene(position=ACTIVE), self.scene()) == (['position'], ['effort'])
+
+    def test_what_the_user_has_activated_meanwhile_takes_their_place(self):
+        assert self.after(self.scene(position=ACTIVE), self.scene(left=ACTIVE)) == (
+            ['left'], ['effort'])
+        assert self.after(self.scene(left=ACTIVE), self.scene(position=ACTIVE)) == (
+            ['position'], ['effort'])
+
+    def test_of_each_joint_by_itself(self):
+        chain = self.scene(left=ACTIVE, pid=ACTIVE, trajectory=ACTIVE)
+        switch = self.after(chain, self.scene(left=ACTIVE))
+        assert sorted(switch.activate) == ['left', 'pid', 'trajectory']
+
+    def test_no_controller_is_activated_without_the_one_that_it_commands(self):
+        chain = self.scene(left=ACTIVE, pid=ACTIVE, trajectory=ACTIVE)
+        assert self.after(chain, self.scene(position=ACTIVE)).activate == ['position']
+
+    def test_they_are_remembered_while_ours_is_not_loaded(self):
+        """A controller manager that was started anew loads one controller after the other."""
+        previous = PreviousControllers('effort')
+        previous.note(self.scene(position=ACTIVE))
+        assert previous.note([BROADCASTER, rival('left', 'a/velocity')]) == ([], [])
+        assert previous.hand_back(self.scene(effort=ACTIVE)).activate == ['position']
+
+    def test_once_they_have_the_joints_nothing_is_due(self):
+        previous = PreviousControllers('effort')
+        previous.note(self.scene(position=ACTIVE))
+        previous.forget()
+        previous.note(self.scene(effort=ACTIVE))
+        assert previous.hand_back(self.scene(effort=ACTIVE)) == ([], [])

@@ -6,6 +6,7 @@ import array
 import math
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -14,10 +15,14 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 from controller_bench import MODEL
-from ros_nodes import DAMAGED
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from ros_nodes import CONTROLLER, DAMAGED
 from rosgraph_msgs.msg import Clock
 from safety_bench import RELEASE, robot_under_control
 from sensor_msgs.msg import JointState
+
+from opspace_control.ros.middleware.conversions import pose_from_message
 
 JOINT = 'l_elbow'
 AHEAD = (0.08, 0.0, 0.05)  # m
@@ -89,6 +94,7 @@ class TestStateStops:
         message = robot.state()
         assert robot.live(30.0, lambda _: message, until=lambda: robot.resting)
         assert count(robot, 'state_timeout') == 1
+        assert 'The same one arrives again: has a simulation paused?' in robot.process.said()
         robot.recover()
         assert comes_to_rest(robot)
 
@@ -223,8 +229,8 @@ class TestTime:
 
     @pytest.mark.parametrize('parameters', [
         {'use_sim_time': True, 'safety.state_timeout': TIMEOUT}])
-    def test_of_the_clock_stops(self, robot):
-        """/clock matters to nobody here: states without it are enough, and missed without it."""
+    def test_of_a_simulation_pauses(self, robot):
+        """Neither states nor /clock go on: nothing is missed, however long that takes."""
         clock = robot.network.publisher(Clock, '/clock')
 
         def tick(message):
@@ -233,11 +239,48 @@ class TestTime:
 
         goal = robot.send_goal('left', AHEAD)
         robot.lock_step(0.1, tick)
+        commands, lines = len(robot.commands), robot.process.said()
+        robot.network.spin(4.0 * TIMEOUT)
+        assert len(robot.commands) == commands
+        robot.lock_step(1.0, tick)
         robot.arrive('left', goal)
-        assert robot.live(30.0, until=lambda: robot.resting)
-        assert count(robot, 'state_timeout') == 1
+        assert robot.process.said() == lines
+        # Of a simulation that goes on without a state it is a fault.
+        seconds = robot.physics.time
+
+        def go_on():
+            message = robot.state()
+            late = round(1e9 * (1.0 + seconds + time.monotonic() - begin))
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(late, 1_000_000_000)
+            tick(message)
+            return robot.resting
+
+        begin = time.monotonic()
+        assert robot.live(30.0, until=go_on)
+        assert count(robot, 'state_timeout: No new joint state') == 1
         robot.recover()
         assert comes_to_rest(robot)
+
+    @pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])
+    def test_of_the_stamps_stops(self, robot):
+        """States go on, and tell where the robot is: it is damped and carried, not released."""
+        goal = robot.send_goal('left', AHEAD)
+        stamp = robot.state().header.stamp
+
+        def stopped(message):
+            message.header.stamp = stamp
+            return message
+
+        robot.live(0.5, stopped)
+        robot.log('time_stopped: Joint states arrive, their stamps do not advance: is /clock')
+        robot.live(2.0 * RELEASE, stopped)
+        before = robot.hands()
+        robot.live(1.0, stopped)
+        assert abs(robot.hands() - before).max() < 0.001
+        assert not robot.resting
+        assert count(robot, 'time_stopped: ') == 1 and 'state_timeout' not in robot.process.said()
+        assert 'control goes on with its goals' in robot.recover()
+        robot.arrive('left', goal)
 
 
 def jumped(message):
@@ -304,6 +347,50 @@ def test_too_fast(robot):
     robot.hold()
     assert 'control goes on' in robot.recover()
     assert comes_to_rest(robot)
+
+
+@pytest.mark.parametrize('parameters', [{
+    'passive_joints': ['r_wrist_roll'], 'right.frame': 'r_wrist_pitch_link',
+    'limits.passive_velocity_scale': 2.0}])
+def test_passive_joint_swings(robot):
+    """Nothing drives it: the limit of a drive means nothing to it, and its own trip says so."""
+    limit = MODEL.velocity_limits[MODEL.dof_index('r_wrist_roll')]
+
+    def swinging(factor):
+        def change(message):
+            message.velocity[list(message.name).index('r_wrist_roll')] = factor * limit
+            return message
+        return change
+
+    lines = robot.process.said()
+    robot.lock_step(0.003, swinging(1.9))
+    assert robot.process.said() == lines
+    robot.lock_step(0.001, swinging(2.1))
+    assert count(robot, "passive_velocity: Passive joint 'r_wrist_roll' swings at 14.70") == 1
+    assert 'nothing drives it' in robot.process.said()
+    assert 'damped and carried' in robot.process.said()
+    robot.hold()
+    assert 'control goes on' in robot.recover()
+
+
+def test_feedback_goes_on(robot):
+    """While the robot is carried its tasks tell where they are, and cycles are counted."""
+    poses = robot.network.listen(PoseStamped, f'{CONTROLLER}/left/current_pose')
+    diagnostics = robot.network.listen(DiagnosticArray, '/diagnostics')
+    robot.send_goal('left', AHEAD)
+    robot.lock_step(0.001, with_entry('velocity', 8.0))
+    robot.live(0.3, lambda message: message)
+    del poses[:], diagnostics[:]
+    assert robot.live(30.0, lambda message: message, until=lambda: (
+        len(poses) > 5 and len(diagnostics) > 1))
+    there = robot.hand('left')[:3]
+    told = pose_from_message(poses[-1].pose)[:3]
+    np.testing.assert_allclose(told, there, atol=1e-3)
+    status = diagnostics[-1].status[0]
+    values = {value.key: value.value for value in status.values}
+    assert status.message.startswith('velocity_limit')
+    assert float(values['rate [Hz]']) > 10.0
+    assert float(values['state age [s]']) < 0.5
 
 
 @pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller or its watchdog is killed outright: what it can no longer do, the other one does."""
 
+import contextlib
 import os
 import signal
 
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
+import interface_package
 import ros_nodes
 from controller_bench import PARAMETERS, Bench, moved, reference, torque
 from controller_bench import START as CROUCHED
@@ -20,9 +22,18 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from ros_nodes import joint_state
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from test_ros_command_watchdog import Bench as WatchdogBench
 from test_ros_command_watchdog import seen
+from test_ros_controller_manager import (
+    ALONE,
+    OURS,
+    broadcaster,
+    effort_controller,
+    gravity,
+    position_controller,
+)
+from test_ros_controller_manager import Bench as ManagedBench
 
 from opspace_control import RobotModel
 
@@ -109,6 +120,29 @@ def test_controller_is_killed(network):
     assert robot.watchdog.said().count('No command for') == 1
 
 
+def test_controller_is_killed_under_a_controller_manager(messages):
+    """It is carried until the position controller has the joints again, and never released."""
+    with contextlib.ExitStack() as last, ros_nodes.network() as network:
+        network.environment = interface_package.environment(messages, network.environment)
+        bench = ManagedBench(network, last)
+        manager = bench.manage(broadcaster(), position_controller(), effort_controller())
+        watchdog = network.start('command_watchdog', {
+            'robot_description': ROBOT, 'controller_manager': 'controller_manager',
+            'deadline': DEADLINE, 'carry_time': 0.5})
+        bench.log_of(watchdog, f'from /{INPUT}')
+        bench.start(command_topic=INPUT)
+        bench.log_active()
+        assert manager.active == OURS
+        os.kill(bench.process.pid, signal.SIGKILL)
+        network.expect(lambda: manager.active == ALONE)
+        ours = manager['effort_controller']
+        carried = [command for time, command in ours.received
+                   if time > ours.deactivated - 0.2]
+        np.testing.assert_allclose(carried, np.tile(gravity(), (len(carried), 1)), atol=1e-6)
+        network.expect(lambda: "'position_controller' has the joints" in watchdog.said())
+        assert 'released' not in watchdog.said()
+
+
 def test_takes_over_within_its_deadline(network):
     """A machine that stalls is given another chance, and another."""
     bench = seen(WatchdogBench(network))
@@ -140,6 +174,26 @@ def test_watchdog_is_killed(network):
     network.expect(lambda: network.call(
         GetState, f'{ros_nodes.CONTROLLER}/get_state').current_state.id
         == State.PRIMARY_STATE_INACTIVE)
+
+
+def test_watchdog_starts_late(network):
+    """It listens, but passes nothing on yet: goals stay where the robot is."""
+    network.start('command_watchdog', {'deadline': DEADLINE})  # which does not know the robot yet
+    network.expect(lambda: network.node.count_publishers('opspace_command_watchdog/ready'))
+    heard = network.listen(Float64MultiArray, ros_nodes.COMMANDS, ros_nodes.NEWEST)
+    network.start('controller', PARAMETERS | {'command_topic': INPUT})
+    states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+    for positions in (CROUCHED, moved()):
+        for _ in range(50):
+            states.publish(joint_state(positions))
+            network.spin(0.02)
+    assert not heard
+    network.publisher(String, 'robot_description', ros_nodes.LATCHED).publish(
+        String(data=PARAMETERS['robot_description']))
+    network.send(states, joint_state(moved()), lambda: heard)
+    expected = torque(reference(), moved())
+    network.send(states, joint_state(moved()),
+                 lambda: np.allclose(heard[-1].data, expected, atol=1e-9))
 
 
 def test_nobody_listens_any_more(network):

@@ -103,6 +103,32 @@ def test_a_frame_named_before_the_first_cycle_is_there_at_once():
     np.testing.assert_allclose(bench.cycle(DT)['axes'][0], rotation(0.0, 0.0, 1.0), atol=1e-15)
 
 
+def test_turned_axes_are_turned_within_their_frames_and_to_by_and_by():
+    """``S_fᵀ`` is the frame's axes times the rotation, one for each kind; a new one fades in."""
+    turn = rotation(0.2, 0.5, -0.1), rotation(-0.3, 0.0, 0.4)
+    task = PoseTask('tip', axes_frame=('a', ''), axes_rotation=turn)
+    bench = LawBench(task)
+    bench.place('a', rotation(0.4, 0.0, 0.2))
+    axes = bench.cycle(DT)['axes'].copy()
+    np.testing.assert_allclose(axes, [rotation(0.4, 0.0, 0.2) @ turn[0], turn[1]], atol=1e-15)
+    np.testing.assert_allclose(task.axes_rotation, turn, atol=1e-12)
+    task.set_axes(rotation=[0.0, 0.0, np.sin(0.3), np.cos(0.3)])
+    course = [bench.cycle(DT)['axes'].copy() for _ in range(600)]
+    np.testing.assert_allclose(course[0], axes, atol=1e-12)
+    z = rotation(0.0, 0.0, 0.6)
+    np.testing.assert_allclose(course[-1], [rotation(0.4, 0.0, 0.2) @ z, z], atol=1e-12)
+    assert abs(np.diff(course, axis=0)).max() < 2.0 * DT / TURNING_TIME
+    task.set_axes(frame='')  # the rotation stays
+    np.testing.assert_allclose([bench.cycle(DT)['axes'] for _ in range(600)][-1], [z, z],
+                               atol=1e-12)
+
+
+def test_base_axes_are_turned_in_the_first_cycle():
+    task = PoseTask('tip', axes_rotation=rotation(0.0, 0.0, 1.0))
+    bench = LawBench(task)
+    np.testing.assert_allclose(bench.cycle(DT)['axes'][1], rotation(0.0, 0.0, 1.0), atol=1e-12)
+
+
 def test_from_motion_to_force_and_free_and_back_nothing_jumps():
     """Demand, pressing force and how much is asked for, in small steps all the way."""
     force = ForceControl(approach_velocity=0.0, approach_rate=0.0)

@@ -3,6 +3,7 @@
 """The recursions as [CK00] prints them, against the compiled ones, and where the print misleads."""
 
 import numpy as np
+import printed_tables as tables
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,6 @@ from random_robots import robots
 from samples import by_sample, by_spatial_sample, difference, random_state, sample
 
 from opspace_control import RobotModel, operational_space
-from opspace_control.dynamics import tables
 
 TOLERANCE = 1e-10
 

@@ -58,7 +58,10 @@ class TestAxes:
     @pytest.mark.parametrize('change', [
         {'axes': '', 'force_axes': ''}, {'axes': 'x q'}, {'force_axes': 'x x'}, {'axes': 3},
         {'force_axes': 7.0}, {'axes': 'x', 'frame': 3}, {'axes': 'x', 'frame': ('a', 'b', 'c')},
-        {'axes': 'x', 'frame': (1, 2)}], ids=str)
+        {'axes': 'x', 'frame': (1, 2)}, {'axes': 'x', 'rotation': (0, 0, 0, 2)},
+        {'axes': 'x', 'rotation': 'z'}, {'axes': 'x', 'rotation': np.diag([1, 1, -1])},
+        {'axes': 'x', 'rotation': (0, 0, np.nan, 1)}, {'axes': 'x', 'rotation': np.eye(4)}],
+        ids=str)
     def test_what_cannot_be_used_is_refused_and_changes_nothing(self, change):
         task = PoseTask('tip', axes='x z', force_axes='y', axes_frame='a')
         LawBench(task)
@@ -67,6 +70,7 @@ class TestAxes:
         assert task.axes == ('x', 'z') and task.force_axes == ('y',)
         assert task.axes_frame == ('a', 'a')
         np.testing.assert_array_equal(task._record['motion'], [1, 0, 1, 0, 0, 0])
+        np.testing.assert_array_equal(task.axes_rotation, [np.eye(3), np.eye(3)])
 
     def test_an_unknown_frame_is_refused_by_the_controller_and_later_at_once(self, model):
         sensor = ForceSensor('l_palm')

@@ -4,8 +4,8 @@
 
 import numpy as np
 import pytest
+from printed_tables import cross, transform
 
-from opspace_control.dynamics.tables import cross, transform
 from opspace_control.spatial import vectors
 
 # Python cannot call what is only ever inlined; the functions under the decorator are the same.

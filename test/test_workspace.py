@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scratch memory: poisoned when made, and never read before it is written."""
 
-import inspect
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ from opspace_control import (
     RobotState,
     operational_space,
 )
-from opspace_control.control.cycle import control_cycle
 from opspace_control.dynamics.workspace import (
     NODE_STATE,
     POINT,
@@ -29,13 +28,13 @@ from opspace_control.dynamics.workspace import (
 from opspace_control.model.nodes import WORLD
 
 # What a cycle writes before it reads it: whole arguments, and fields of the others.
-SCRATCH = {
-    'states': NODE_STATE.names,
-    'points': [name for name in POINT.names if POINT[name].base.kind == 'f' and name != 'axes'],
-    'tasks': ['R', 'p', 'lag', 'rate', 'asked', 'acceleration', 'push', 'compliant', 'press',
-              'wrench'],
-    'cycles': ['least_eigenvalue', 'R'], 'a_null': None, 'a_task': None, 'passive_torque': None,
-    'Lambda_inverse': None, 'rows': None, 'squares': None, 'small': None,
+FIELDS = {
+    'robot.states': NODE_STATE.names,
+    'robot.points': [
+        name for name in POINT.names if POINT[name].base.kind == 'f' and name != 'axes'],
+    'demand.tasks': ['R', 'p', 'lag', 'rate', 'asked', 'acceleration', 'push', 'compliant', 'press',
+                     'wrench'],
+    'cycle': ['least_eigenvalue', 'R'],
 }
 
 
@@ -78,13 +77,15 @@ def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q):
         task.set_target([0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 1.0])
     torque = controller.compute_torque(state, dt=0.0)  # what takes time stands still
     assert np.isfinite(torque).all()
-    names = list(inspect.signature(control_cycle.py_func).parameters)
-    for scratch, fields in SCRATCH.items():
-        argument = controller._arguments[names.index(scratch)]
-        for part in ([argument] if fields is None else [argument[field] for field in fields]):
-            part[...] = np.nan
+    arguments = controller._arguments
+    for path, fields in FIELDS.items():
+        for field in fields:
+            attrgetter(path)(arguments)[field][...] = np.nan
+    for array in arguments.scratch:
+        if array is not None and array.dtype.kind == 'f':
+            array[...] = np.nan
     if floating_base:
-        controller._arguments[names.index('cycles')]['origin'] = np.nan
+        arguments.cycle['origin'] = np.nan
     again = controller.compute_torque(state, out=np.full(model.nv, np.nan), dt=0.0)
     np.testing.assert_array_equal(again, torque)
 

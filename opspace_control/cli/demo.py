@@ -217,15 +217,15 @@ def _run(robot, seconds, description, nodes, status, began, asked):
 def make_record(robot, description, seconds, asked=None):
     """Return an empty Record of a robot that starts where it does, with the plan for it."""
     from opspace_control.cli.showcase.kinematics import Reach
-    from opspace_control.cli.showcase.plan import make_plan
     from opspace_control.cli.showcase.record import Record
+    from opspace_control.cli.showcase.schedule import make_schedule
     from opspace_control.simulation import SimulatedRobot
 
     model = SimulatedRobot(description, floating_base=robot.floating_base)
     model.reset(robot.start)
     start = model.positions
     reach = Reach(model, robot.hands, asked.axes if asked else robot.axes, robot.driven)
-    plan = asked.plan(reach.poses(start)) if asked else make_plan(reach, start, seconds)
+    plan = asked.plan(reach.poses(start)) if asked else make_schedule(reach, start, seconds)
     limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
     return Record(plan, reach, task_names(robot), limits, robot.body)
 

@@ -12,6 +12,7 @@ VERBS = {
     'demo': ('cli.demo', 'simulate a robot and let its hands follow goals sent over ROS 2'),
     'check': ('cli.check', 'look at a robot and its parameters before anything moves'),
     'plan': ('cli.plan', 'plan a motion, passive joints and all, and replay it'),
+    'execute': ('cli.execute', 'send a plan to a running controller, which follows it'),
     'controller': ('ros.controller', 'run the controller node'),
     'simulator': ('ros.simulator', 'run the simulated robot node'),
     'command_watchdog': ('ros.command_watchdog', 'run the node that damps when commands stop'),

@@ -11,6 +11,7 @@ from opspace_control.ros.parameters import simulator_parameters as simulator
 from opspace_control.ros.parameters import watchdog_parameters as watchdog
 from opspace_control.ros.parameters.documentation import markdown, yaml_block
 from opspace_control.ros.parameters.grasp_parameters import CONTACT, GRASP, PAYLOAD
+from opspace_control.ros.parameters.joint_parameters import PASSIVE, POSTURE, joint_table
 from opspace_control.ros.parameters.parameter_table import Parameter
 from opspace_control.ros.parameters.task_parameters import SENSOR, TASK
 
@@ -43,7 +44,8 @@ def tables():
               for kind, table in (('task', TASK), ('grasp', GRASP), ('contact', CONTACT),
                                   ('sensor', SENSOR), ('payload', PAYLOAD))
               for parameter in table]
-    return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *blocks])}\n'
+    joints = [*joint_table(POSTURE, ['<joint>']), *joint_table(PASSIVE, ['<joint>'])]
+    return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *joints, *blocks])}\n'
             f'**`opspace_command_watchdog`**\n\n{markdown(watchdog.NODE)}\n'
             f'**`opspace_simulator`**\n\n{markdown(_simulator_documentation())}')
 
@@ -107,11 +109,10 @@ def parameter_file(robot):
 def ros2_control_file(robot):
     """Return the text of config/ros2_control.yaml, for one of our robots."""
     return '\n'.join([
-        _managed(robot, 'under ros2_control', 'ros2_control', ''),
+        _managed(robot, 'under ros2_control', 'ros2_control', *_POSITION_CONTROLLER),
         *_block('controller', controller.controller_table(task_names(robot)),
                 controller_values(robot) | {'controller_manager': 'controller_manager'}),
-        '# Only with watchdog:=true.',
-        *_block('command_watchdog', watchdog.NODE, {'controller_manager': 'controller_manager'}),
+        *_watchdog_block(),
         '# Only with hardware:=topic.',
         *_block('simulator', _simulator_table(robot), simulator_values(robot) | {
             'command_topic': 'robot_joint_commands', 'command_type': 'JointState',
@@ -123,19 +124,27 @@ def gazebo_file(robot):
     """Return the text of config/gazebo.yaml, for one of our robots."""
     values = {'controller_manager': 'controller_manager', 'safety.state_timeout': _GAZEBO_PAUSES}
     return '\n'.join([
-        _managed(robot, 'in Gazebo, by gz_ros2_control', 'gazebo', _SIM_TIME),
+        _managed(robot, 'in Gazebo, by gz_ros2_control', 'gazebo', _NO_POSITIONS, time=_SIM_TIME),
         '# Gazebo runs by itself: states come late, and stop, when the machine is busy.',
         *_block('controller', controller.controller_table(task_names(robot)),
                 controller_values(robot) | values),
+        *_watchdog_block(deadline=_GAZEBO_PAUSES),
         ])
 
 
-def _managed(robot, where, file, time):
+def _watchdog_block(**values):
+    return ['# Only with watchdog:=true.', *_block(
+        'command_watchdog', watchdog.NODE, {'controller_manager': 'controller_manager', **values})]
+
+
+def _managed(robot, where, file, others, their_parameters='', time=''):
     """Return the head of a file, and the parameters of the controller manager's own."""
     driven = KinematicTree.from_urdf_file(robot.path()).effort_joints
     joints = yaml_block([Parameter('joints', 'string_array', [], '')], {'joints': driven}, 4)
-    return _MANAGED.format(name=robot.name, where=where, file=file, time=time,
-                           option=file.replace('_', '-'), joints='\n'.join(joints))
+    return _MANAGED.format(
+        name=robot.name, where=where, file=file, time=time, option=file.replace('_', '-'),
+        joints='\n'.join(joints), others=others,
+        their_parameters=their_parameters.format(joints='\n'.join(joints)))
 
 
 # s, of the wall's clock, that are no reason to damp the robot.
@@ -158,9 +167,7 @@ _MANAGED = """\
     update_rate: 1000
     joint_state_broadcaster:
       type: joint_state_broadcaster/JointStateBroadcaster
-    # Has the joints by default: off while our controller is active, and on again when it leaves.
-    position_controller:
-      type: joint_trajectory_controller/JointTrajectoryController
+{others}
     # Takes our commands. Loaded inactive, since our controller switches it on and off.
     # effort_controllers/JointGroupEffortController, which needs no interface_name, serves as well.
     effort_controller:
@@ -171,12 +178,27 @@ _MANAGED = """\
     # The order of the commands; our nodes ask for it.
 {joints}
     interface_name: effort
+{their_parameters}"""
 
+# A controller that has the joints while ours is inactive, and its parameters.
+_POSITION_CONTROLLER = ("""\
+    # Has the joints by default: off while our controller is active, and on again when it leaves.
+    position_controller:
+      type: joint_trajectory_controller/JointTrajectoryController\
+""", """
 /**/position_controller:
-  ros__parameters:{time}
+  ros__parameters:
 {joints}
     command_interfaces: [position]
     state_interfaces: [position, velocity]
+    # It begins where the joints are. By default it would return to the position that it commanded
+    # last, which the joints have left since.
+    set_last_command_interface_value_as_state_on_activation: false
+""")
+_NO_POSITIONS = """\
+    # No position controller: once a joint has obeyed an effort, gz_ros2_control neither obeys
+    # positions nor holds the joint (ros-controls/gz_ros2_control #770). Gazebo holds the joints
+    # until our controller is active; when it leaves, the command watchdog carries the robot.\
 """
 
 

@@ -18,7 +18,7 @@ replayed on the simulated robot. Needs no ROS. The exit code is 0 if the links a
 _EPILOG = """\
 the table: a comment line with facts in JSON, a line with the names of the columns (time,
 position:NAME, velocity:NAME, acceleration:NAME, effort:NAME, pose:LINK:x..qw, error:LINK:x..rz,
-limited, outside, released), then a line for each sample; rad, m, s, N m, N.
+limited, outside, slipping, released), then a line for each sample; rad, m, s, N m, N.
 
 a planar arm whose wrist hangs freely (without --passive, a drive would hold it):
   opspace plan planar_3r.urdf --passive wrist --home shoulder=0.9,elbow=-1.2,wrist=-0.6 \\
@@ -165,6 +165,7 @@ def _report(plan, model, output):
         print(f'    {name}: {drive}, {moved}')
     for what, samples in (('Effort limits cut in', plan.limited > 0),
                           ('Joints are beyond their position limits', plan.outside > 0),
+                          ('What is held slips', plan.slipping > 0),
                           ('Not all directions of the goals could be moved', plan.released)):
         if samples.any():
             print(f'  {what}, first at {plan.time[samples.argmax()]:.3f} s, '

@@ -20,14 +20,13 @@ from opspace_control.errors import OpspaceError
 def main(arguments=None):
     """Record until SIGINT or SIGTERM; return 0 if there was a controller to be recorded."""
     from rclpy.executors import SingleThreadedExecutor
-    from rclpy.utilities import remove_ros_args
 
     from opspace_control.ros.clients.recorder import RecorderNode
     from opspace_control.ros.middleware.executor import run
     from opspace_control.runs.writer import RunWriter
 
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = _parse(remove_ros_args(arguments))
+    options = _parse(arguments)
     path = options.output or Path(time.strftime('opspace_run_%Y%m%d_%H%M%S.mcap'))
     try:
         writer = RunWriter(path)
@@ -59,6 +58,8 @@ def _tell(writer, node):
 
 
 def _parse(arguments):
+    from opspace_control.ros.middleware.arguments import parse
+
     parser = argparse.ArgumentParser(prog='opspace record', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--output', type=Path, metavar='RUN',
@@ -69,4 +70,4 @@ def _parse(arguments):
                         help='record these topics as well')
     parser.add_argument('--all', action='store_true', help='record every topic there is')
     parser.add_argument('--seconds', type=float, metavar='S', help='end after this time')
-    return parser.parse_args(arguments)
+    return parse(parser, arguments)

@@ -9,6 +9,7 @@ from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
+from opspace_control.control.playback import Playback
 
 __all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'Grasp', 'JointLimits',
-           'OperationalSpaceController', 'Plan', 'plan_motion']
+           'OperationalSpaceController', 'Plan', 'Playback', 'plan_motion']

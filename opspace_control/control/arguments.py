@@ -10,6 +10,7 @@ import numpy as np
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.dynamics import RobotModel
+from opspace_control.dynamics.preparation import check_state
 from opspace_control.dynamics.workspace import (
     make_center_point,
     make_joint_points,
@@ -153,9 +154,7 @@ def check_time(dt):
 
 def result_for(model, state, out):
     """Return where torques go, (nv,), or raise a ControlError: of another state, or no room."""
-    if getattr(state, 'model', None) is not model:
-        raise ControlError("The state does not belong to the controller's model.",
-                           cure='Make it with RobotState(controller.model, q, v).')
+    check_state(model, state, ControlError)
     if out is None:
         return np.empty(model.nv)
     if not (isinstance(out, np.ndarray) and out.shape == (model.nv,)

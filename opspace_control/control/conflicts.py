@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opspace_control.spatial.truncation import smooth_step, truncation_threshold
 from opspace_control.tasks.targets import AXES
 
 # Smaller parts of a direction are not worth a word.
@@ -65,11 +66,10 @@ def directions_given_up(controller):
         rows, names = _asked(rows, level, scale)
         if not rows.size:
             continue
-        threshold = controller.singularity_threshold / max(1, rows.size)
+        threshold = truncation_threshold.py_func(rows.size, controller.singularity_threshold)
         S = scale[rows]
         values, vectors = np.linalg.eigh(S[:, None] * left[np.ix_(rows, rows)] * S)
-        t = (values / threshold).clip(0.0, 1.0)
-        met = t * t * (3.0 - 2.0 * t)
+        met = np.array([smooth_step.py_func(value / threshold) for value in values])
         for k in np.flatnonzero(met < _MET):
             alone = vectors[:, k] @ (S[:, None] * L[np.ix_(rows, rows)] * S) @ vectors[:, k]
             found.append(GivenUp(priority, float(met[k]), bool(alone > threshold),

@@ -24,13 +24,25 @@ from opspace_control.control.cycle import control_cycle, limited_cycle
 from opspace_control.control.cycle_record import make_cycle
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasping.grasp_binding import bind_grasps
-from opspace_control.control.hierarchy.stack import MISSED, ROWS, SCALE, SQUARES
+from opspace_control.control.hierarchy.structures import (
+    MISSED,
+    ROWS,
+    SCALE,
+    SQUARES,
+    Arguments,
+    Bounds,
+    Demand,
+    Grasping,
+    Robot,
+    Scratch,
+)
 from opspace_control.control.joint_status import JointStatus
 from opspace_control.control.limits.effort_limits import read_effort_limits
 from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.passive_forces import PassiveForces
+from opspace_control.dynamics.trunks import plan_propagation
 from opspace_control.dynamics.workspace import NODE_STATE, felt_nodes, find_supports, poisoned
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
@@ -119,6 +131,9 @@ class OperationalSpaceController(ControllerState):
         groups = [task for task in tasks if isinstance(task, JointTask)]
         points = make_stack(model, constraints, tasks)
         supports = find_supports(model.nodes, points)
+        carried, crossing, coupling = plan_propagation(model.nodes, points, supports)
+        points = carried[:points.size]  # those in use: `carried` is a copy
+        self._points = points[len(constraints):]
         dofs, goal = bind_posture(posture, model)
         joint_records = bind_joints(groups, model)
         records, sensors, sensor_records = bind_tasks(operational, model)
@@ -144,24 +159,27 @@ class OperationalSpaceController(ControllerState):
         bound = bind_constraints(constraints, points['other'][:len(constraints)])
         bind_contacts(constraints, model, operational)
         self._kept = None if limits is None else KeptLimits(
-            limits, model, nodes, self._cycle, rows)
+            limits, model, nodes, self._cycle, 6 * carried.size)
         self._gradual = gradual_numbers(
-            records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept)
+            records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,
+            self.passive_forces.dofs)
         # Whichever joint limits hold: all inertias are felt then.
         felt = felt_nodes(nodes, supports) | (limits is not None)
         self._inverse_inertia = poisoned((rows - held, rows - held))
         self._rows = stack = poisoned((ROWS, rows))
         self._row_scales, stack[MISSED] = stack[SCALE, held:], 0.0
-        self._arguments = (
-            self._cycle, nodes, poisoned(nodes.size, NODE_STATE), felt,
-            self._status.yields, points, supports, bound, records, sensor_records, joint_records,
-            level_rows(tasks, held), *((holds, grips) if grasps else (None, None)), dofs, goal,
-            self.passive_forces.dofs, self._posture_acceleration, *poisoned((3, model.nv)),
-            self._inverse_inertia, stack, poisoned((SQUARES, rows, rows)),
-            np.zeros((2, rows), np.int64), poisoned((3, 6, 6)), self._effort_limits)
+        self._arguments = Arguments(
+            self._cycle,
+            Robot(nodes, poisoned(nodes.size, NODE_STATE), felt, self._status.yields, points,
+                  supports, carried, crossing, coupling),
+            Demand(bound, records, sensor_records, joint_records, level_rows(tasks, held), dofs,
+                   goal, self.passive_forces.dofs),
+            Grasping(holds, grips) if grasps else None,
+            Bounds(self._effort_limits, self._kept.records if self._kept else None),
+            Scratch(self._posture_acceleration, *poisoned((3, model.nv)), self._inverse_inertia,
+                    stack, poisoned((SQUARES, rows, rows)), np.zeros((2, rows), np.int64),
+                    poisoned((3, 6, 6)), self._kept.room if self._kept else None))
         self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
-        if self._kept:
-            self._arguments += (self._kept.records, self._kept.room)
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
         """
@@ -266,16 +284,6 @@ class OperationalSpaceController(ControllerState):
     def check_status(self, passive_joints=None, locked_joints=None):
         """Raise a ModelError if `set_status` would; nothing changes."""
         self._status.checked(passive_joints, locked_joints)
-
-    @property
-    def passive(self):
-        """Which degrees of freedom have no drive, (nv,) of bool."""
-        return self._status.passive
-
-    @property
-    def locked(self):
-        """Which degrees of freedom a brake holds, (nv,) of bool."""
-        return self._status.locked
 
     def hold(self):
         """Make the poses and the posture of the next cycle the goals of all tasks."""

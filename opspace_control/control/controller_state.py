@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
-from opspace_control.control.hierarchy.stack import ASKED, COMPLIANT, MISSED
+from opspace_control.control.hierarchy.structures import ASKED, COMPLIANT, MISSED
 from opspace_control.control.limits.active_limits import SOLUTIONS
 from opspace_control.control.limits.limit_law import EFFORT, MOTION, REASONS
+from opspace_control.model.nodes import WORLD
+from opspace_control.tasks.joint import JointTask
 
 # Accelerations so small are rounding, m/s² or rad/s².
 NOTHING = 1e-6
@@ -28,6 +30,16 @@ class HeldJoint(NamedTuple):
 
 class ControllerState:
     """The part of an `OperationalSpaceController` that only tells."""
+
+    @property
+    def passive(self):
+        """Which degrees of freedom have no drive, (nv,) of bool."""
+        return self._status.passive
+
+    @property
+    def locked(self):
+        """Which degrees of freedom a brake holds, (nv,) of bool."""
+        return self._status.locked
 
     @property
     def inverse_inertia(self):
@@ -57,6 +69,12 @@ class ControllerState:
         With the payloads of its links, and the present status of its joints.
         """
         return self._status.nodes.copy()
+
+    def task_points(self, tasks):
+        """Return the POINT of each of some tasks at points, (m,), as they are now: a copy."""
+        own = self._points[self._points['joints'][:, 0] == WORLD]
+        names = [task.name for task in self.tasks.values() if not isinstance(task, JointTask)]
+        return own[[names.index(task.name) for task in tasks]]
 
     @property
     def posture_acceleration(self):

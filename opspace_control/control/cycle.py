@@ -10,30 +10,15 @@ from opspace_control.compiled import called, inlined, kernel
 from opspace_control.control.grasping.fingertip_law import lead_effectors
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.relief import relieve_drives
-from opspace_control.control.hierarchy.handover import add_keepers
 from opspace_control.control.hierarchy.modes import forget_leads, see_wants
-from opspace_control.control.hierarchy.planes import FEELING, LEADING
 from opspace_control.control.hierarchy.singularity import nudge
-from opspace_control.control.hierarchy.stack import (
-    ASKED,
-    FACTOR,
-    FACTOR_Q,
-    GRAM_Q,
-    MISSED,
-    SCALE,
-    SPARE,
-    VECTORS,
-    L,
-    Q,
-    apply_forces,
-    resolve_stack,
-    stack_points,
-)
+from opspace_control.control.hierarchy.stack import apply_forces, resolve_stack, stack_points
+from opspace_control.control.hierarchy.structures import FEELING, LEADING, MISSED, Data, L, Q
+from opspace_control.control.hierarchy.transfer import add_keepers
 from opspace_control.control.limits.active_limits import add_holding
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.ends import find_ends
 from opspace_control.control.limits.grip_efforts import bear_all, count_closed
-from opspace_control.control.limits.held_rows import keep_feelings
 from opspace_control.control.limits.keeping import keep_limits
 from opspace_control.control.limits.limit_check import (
     forget_unfit,
@@ -42,7 +27,7 @@ from opspace_control.control.limits.limit_check import (
 )
 from opspace_control.control.limits.limit_law import bound_posture, faded
 from opspace_control.control.limits.loads import bound_loads
-from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
+from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     gather_torques,
     give_way,
@@ -52,13 +37,10 @@ from opspace_control.dynamics.hybrid_dynamics import (
 )
 from opspace_control.dynamics.inverse_dynamics import load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
-from opspace_control.dynamics.operational_space_inertia import (
-    propagate_points,
-    propagate_points_passive,
-)
+from opspace_control.dynamics.operational_space_inertia import sum_mobility
 from opspace_control.dynamics.passive_forces import passive_forces
 from opspace_control.model.nodes import PASSIVE
-from opspace_control.tasks.posture_law import demand_posture
+from opspace_control.tasks.posture_law import demand_posture, feed_efforts
 
 # While directions near singularities are led, a posture pulls with this part of what joints can do.
 # Where two motions of the joints take turns in moving a direction its pull swings from one to the
@@ -118,172 +100,115 @@ def let_go_again(nodes, states, yields, joint_tasks, joint_force, a):
             induce_node(nodes, i, yields, states, a)
 
 
-@called
-def sum_mobility(cycle, nodes, states, felt, points, supports, squares, K):
-    """
-    Inward recursion: what wrenches at the points do there through all joints, L, and Q.
-
-    ``K`` receives what each joint feels of them, or is None.
-    """
-    for r in range(6 * points.size):
-        for c in range(r + 1):
-            squares[L, r, c] = 0.0
-            if cycle.yields:
-                squares[Q, r, c] = 0.0
-    for i in range(nodes.size - 1, -1, -1):
-        if not felt[i]:
-            continue
-        eliminate_node(nodes, i, states)
-        propagate_points(nodes, i, supports, states, points, squares[L])
-        if K is not None:
-            keep_feelings(nodes, i, supports, points, K)
-        if cycle.yields:
-            propagate_points_passive(nodes, i, supports, states, points, squares[Q])
-
-
 @inlined
-def see_points(
-        cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
-        joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares, small,
-        K, q, v):
+def see_points(cycle, robot, demand, grasping, scratch, K, q, v):
     """See where everything is and how q̈_null moves it, what is asked for, and what moves it."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
+    nodes, states, a_null, squares = robot.nodes, robot.states, scratch.a_null, scratch.squares
     if cycle.floating_base:
         for r in range(3):
             cycle.origin[r] = q[r]
-    move_outward(nodes, states, felt, yields, gravity, q, v, a_null)
+    move_outward(nodes, states, robot.felt, robot.yields, gravity, q, v, a_null)
     if cycle.yields:
-        passive_forces(nodes, passive_dofs, q, v, passive_torque)
-        let_go(nodes, states, yields, passive_torque, a_null)
-    stack_points(cycle, nodes, states, yields, points, supports, constraints, tasks, sensors,
-                 joint_tasks, q, v, a_null, rows)
-    if grasps is not None:
-        lead_effectors(cycle, grasps, grips, states, points, constraints, tasks, sensors, rows,
-                       small)
-    sum_mobility(cycle, nodes, states, felt, points, supports, squares, K)
+        passive_forces(nodes, demand.passive_dofs, q, v, scratch.passive_torque)
+        let_go(nodes, states, robot.yields, scratch.passive_torque, a_null)
+    stack_points(cycle, robot, demand, q, v, a_null, scratch.rows)
+    if grasping is not None:
+        lead_effectors(cycle, grasping, robot, demand, scratch.rows, scratch.small)
+    sum_mobility(nodes, states, robot.felt, robot.carried, robot.crossing, robot.coupling,
+                 cycle.yields, squares[L], squares[Q], K)
 
 
 @inlined
-def move_joints_by_forces(
-        cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
-        grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau):
+def move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau):
     """Turn the stack's forces into joint forces."""
-    if grasps is not None:
-        plan_loads(cycle, grasps, grips, constraints.size, tasks, points, rows)
-        share_loads(cycle, grasps, grips, constraints.size, rows, squares, orders)
-    apply_forces(nodes, states, yields, points, supports, constraints, tasks, joint_tasks,
-                 joint_force, rows)
+    rows, constraints, joint_force = scratch.rows, demand.constraints, scratch.joint_force
+    if grasping is not None:
+        plan_loads(cycle, grasping, constraints.size, demand.tasks, robot.points, rows)
+        share_loads(cycle, robot, constraints.size, grasping, rows, scratch.squares)
+    apply_forces(robot, demand, joint_force, rows)
     if cycle.yields:
-        let_go_again(nodes, states, yields, joint_tasks, joint_force, a_task)
-    gather_torques(nodes, passive_torque, a_null, states, tau)
-    if joint_tasks.size > 0:
+        let_go_again(robot.nodes, robot.states, robot.yields, demand.joint_tasks, joint_force,
+                     scratch.a_task)
+    gather_torques(robot.nodes, scratch.passive_torque, scratch.a_null, robot.states, tau)
+    if demand.joint_tasks.size > 0:
         for k in range(tau.size):
             tau[k] += joint_force[k]
 
 
 @inlined
-def relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits,
-            rows, squares, orders, tau):
-    """Let internal forces that nobody asks for spare the drives."""
-    if grasps is not None:
-        relieve_drives(cycle, nodes, states, points, supports, constraints, grasps, grips,
-                       effort_limits, rows[ASKED], rows[SCALE], squares[Q], squares[FACTOR_Q],
-                       squares[GRAM_Q], orders[1], squares[FACTOR], squares[VECTORS], squares[L],
-                       rows[SPARE:], tau)
+def finish(cycle, robot, demand, grasping, efforts, scratch, tau):
+    """Let internal forces spare the drives, feed the posture's efforts forward, cut at limits."""
+    if grasping is not None:
+        relieve_drives(cycle, robot, demand.constraints, grasping, efforts, scratch, tau)
+    feed_efforts(robot.nodes, demand.dofs, tau)
+    cycle.limited = limit_efforts(robot.nodes, efforts, tau)
 
 
 @kernel
-def control_cycle(
-        cycles, nodes, states, felt, yields,  # robot
-        points, supports, constraints, tasks, sensors, joint_tasks,  # what is asked of it
-        levels, grasps, grips, dofs, posture,
-        passive_dofs, a_null, a_task, passive_torque, joint_force,  # scratch from here on
-        Lambda_inverse, rows, squares, orders, small,
-        effort_limits, dt, q, v, tau):
+def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, tau):
     """
     Write the joint forces of all that is asked for: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
 
-    ``τ = hybrid(q̈_null) + J_Gᵀ f``, ``f = Λ (a* − a_null)``, without A or A⁻¹, in O(nm + m³). The
+    ``τ = hybrid(q̈_null) + J_Gᵀ f``, ``f = Λ (a* − a_null)``, without A or A⁻¹, in O(n + m³). The
     motion q̈_null alone is what the outward pass goes through, passive joints doing what it induces
     them to do; so a_null is what the points are seen to do, and f is added to the links before the
     inward pass: no Jacobian is formed either. With all joints active and no constraint this is
     ``τ = A q̈_null + b + g + Jᵀ f``.
 
-    ``grasps`` and ``grips`` are None where there are none: their law is not even compiled then.
+    ``grasping`` is None where there are no grasps: their law is not even compiled then.
     """
     cycle = cycles[0]
     cycle.dt = dt
-    demand_posture(nodes, dofs, posture, q, v, a_null)
-    see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
-               joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
-               small, None, q, v)
-    resolve_stack(cycle, 6 * constraints.size, points, tasks, levels, rows, squares, orders, small,
-                  Lambda_inverse, None)
-    move_joints_by_forces(
-        cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
-        grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)
-    relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
-            squares, orders, tau)
-    cycle.limited = limit_efforts(nodes, effort_limits, tau)
+    demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
+    see_points(cycle, robot, demand, grasping, scratch, None, q, v)
+    resolve_stack(cycle, robot, demand, scratch, None)
+    move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
+    finish(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)
 
 
 @kernel
-def limited_cycle(
-        cycles, nodes, states, felt, yields,
-        points, supports, constraints, tasks, sensors, joint_tasks,
-        levels, grasps, grips, dofs, posture,
-        passive_dofs, a_null, a_task, passive_torque, joint_force,
-        Lambda_inverse, rows, squares, orders, small,
-        effort_limits, limits, room, dt, q, v, tau):
+def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, tau):
     """Do the same within the limits of joints' positions and velocities, and of efforts first."""
     cycle = cycles[0]
     cycle.dt = dt
-    held, keeps = 6 * constraints.size, cycle.kept > 0.0
+    nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
+    rows, room, keeps = scratch.rows, scratch.room, cycle.kept > 0.0
     closed = count_closed(constraints)
     drifts = cycle.yields and closed == 0
     cycle.efforts = closed == 0 or (
-        grasps is not None and not cycle.yields and bear_all(closed, constraints, grasps, grips))
-    demand_posture(nodes, dofs, posture, q, v, a_null)
+        grasping is not None and not cycle.yields and bear_all(closed, constraints, grasping))
+    demand_posture(nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
     if cycle.stuck:
-        nudge(nodes, a_null)
+        nudge(nodes, scratch.a_null)
     if keeps:
         share = 1.0 if drifts else 1.0 - (1.0 - _PULL) * cycle.leading
-        bound_posture(nodes, dofs, limits, share, cycle.kept,
-                      cycle.return_rate, cycle.approach_rate, q, v, a_null)
-    forget_unfit(nodes, supports, constraints, limits, cycle.efforts, not cycle.yields)
-    see_points(cycle, nodes, states, felt, yields, points, supports, constraints, tasks, sensors,
-               joint_tasks, grasps, grips, passive_dofs, a_null, passive_torque, rows, squares,
-               small, room[FEELING], q, v)
+        bound_posture(nodes, demand.dofs, limits, share, cycle.kept,
+                      cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
+    forget_unfit(nodes, robot.supports, constraints, limits, cycle.efforts, not cycle.yields)
+    see_points(cycle, robot, demand, grasping, scratch, room[FEELING], q, v)
     if keeps and not drifts:
-        bound_loads(cycle, nodes, states, supports, constraints, limits, v, room)
+        bound_loads(cycle, nodes, robot.states, robot.supports, constraints, limits, v, room)
     between_ends = find_ends(limits, keeps and not drifts, dt, v)
     cycle.leads, cycle.ends = keeps and not between_ends, 0
     cycle.led = cycle.stuck = False
     if keeps:
-        see_wants(points, tasks, joint_tasks, held, v, room[LEADING])
+        see_wants(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
+                  room[LEADING])
         forget_leads(room[LEADING], rows.shape[1])
-    robot = (cycle, room[LEADING], nodes, states, supports, points, tasks, limits, dofs, v, a_null,
-             rows[SCALE], room, squares[Q], yields, held)
-    resolve_stack(cycle, held, points, tasks, levels, rows, squares, orders, small, Lambda_inverse,
-                  robot)
+    data = Data(cycle, robot, demand, bounds, scratch, v)
+    resolve_stack(cycle, robot, demand, scratch, data)
     cycle.held = cycle.solutions = 0
     if keeps:
-        keep_limits(
-            cycle, nodes, states, points, supports, tasks, levels, held, grasps, grips, limits,
-            effort_limits, between_ends, a_null, a_task, joint_force, room, rows, squares, orders,
-            small, Lambda_inverse, robot, tau)
+        keep_limits(data, grasping, between_ends, tau)
     else:
         let_go_of_joints(limits)
         rows[MISSED, :] = 0.0
     cycle.leading = faded(cycle.leading, cycle.led, dt, _TIME) if keeps else 0.0
-    move_joints_by_forces(
-        cycle, nodes, states, yields, points, supports, constraints, tasks, joint_tasks, grasps,
-        grips, a_null, a_task, passive_torque, joint_force, rows, squares, orders, tau)
+    move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
     if cycle.solutions > 0:
         add_holding(cycle.held, room, tau)
         add_keepers(room[LEADING], tau)
     elif keeps:
-        note_efforts(nodes, limits, effort_limits, tau)
-    relieve(cycle, nodes, states, points, supports, constraints, grasps, grips, effort_limits, rows,
-            squares, orders, tau)
-    cycle.limited = limit_efforts(nodes, effort_limits, tau)
+        note_efforts(nodes, limits, bounds.efforts, tau)
+    finish(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)

@@ -18,6 +18,7 @@ CYCLE = np.dtype([
     ('dt', np.float64),                  # since the last cycle, s
     ('limited', np.int64),               # how many efforts were cut
     ('ranks', np.int64, (2,)),           # of the constraints: in all, and of the passive joints
+    ('passive_rows', np.int64),          # that passive joints add to internal forces of grasps
     ('return_rate', np.float64),         # at which joints return to their limits of motion, 1/s
     ('approach_rate', np.float64),       # at which they come to their ends at last, 1/s
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at

@@ -6,7 +6,8 @@ from opspace_control.control.grasping.grasp_law import WAYS
 from opspace_control.tasks.binding import gradual_fields
 
 
-def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloads, limits):
+def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloads, limits,
+                    passive_dofs):
     """
     Return arrays by name, the very ones in use, whose numbers should change gradually.
 
@@ -18,6 +19,8 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
         Of the same controller.
     limits : KeptLimits or None
         Likewise.
+    passive_dofs : (nv,) array of PASSIVE_DOF
+        Known forces of passive joints.
 
     """
     return {**gradual_fields(tasks),
@@ -30,4 +33,6 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
             'grasp.squeeze': grasps['squeeze'], 'grasp.relief': grasps['relief'],
             'grasp.eased': grasps['eased'], 'grip.internal': grips['internal'],
             'grip.ways': grips['ways'].reshape(-1, 6 * WAYS),
+            **{f'passive.{quantity}': passive_dofs[quantity]
+               for quantity in ('damping', 'friction', 'stiffness', 'rest')},
             **payloads.gradual, **(limits.gradual if limits else {})}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.errors import ControlError
+from opspace_control.tasks.joint_trajectory import JointTrajectory
 
 _FORMAT = 'opspace plan 1'
 _POSE = ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
@@ -53,11 +54,14 @@ class Plan:
     poses: np.ndarray
     """(k, m, 7) of the tasks' frames, [x y z qx qy qz qw], m."""
     errors: np.ndarray
-    """(k, m, 6) goal minus pose, m, and the rotation vector, rad; zero on axes that are free."""
+    """(k, m, 6) goal minus pose, m, and the rotation vector, rad; zero on axes that are free,
+    and of tasks that are off."""
     limited: np.ndarray
     """(k,) how many efforts were cut at their limits."""
     outside: np.ndarray
     """(k,) how many joints are beyond their position limits: a plan knows no end stops."""
+    slipping: np.ndarray
+    """(k,) how many contacts and grasps need more than pressure and friction to hold."""
     released: np.ndarray
     """(k,) bool: some directions of the tasks could not be met as asked."""
 
@@ -68,8 +72,47 @@ class Plan:
 
     @property
     def feasible(self):
-        """Whether the tasks could always be met as asked, within all limits."""
-        return not (self.limited.any() or self.outside.any() or self.released.any())
+        """Whether the tasks could always be met as asked, within all limits, and all held."""
+        return not (self.limited.any() or self.outside.any() or self.slipping.any()
+                    or self.released.any())
+
+    def joint_trajectory(self, tolerance=1e-5):
+        """
+        Return the plan as a trajectory of its joints, with as few points as will do.
+
+        Parameters
+        ----------
+        tolerance : float
+            How far the polynomials between its points may be from the samples, rad or m.
+
+        Returns
+        -------
+        JointTrajectory
+            Of the joints of one coordinate that no brake holds, with velocities, accelerations and
+            efforts.
+
+        Raises
+        ------
+        ControlError
+            If the base floats: it is no joint of a robot's drivers.
+
+        """
+        if any(name.startswith('base/') for name in self.dof_names):
+            raise ControlError(f"The plan of '{self.robot}' has a base that floats, which no "
+                               'trajectory of joints tells of.',
+                               cure='Move its tasks along trajectories of their own.')
+        joints = [name for name in self.dof_names
+                  if name in self.coordinate_names and name not in self.locked]
+        q = self.q[:, [self.coordinate_names.index(name) for name in joints]]
+        dofs = [self.dof_names.index(name) for name in joints]
+        last, stride = len(self.time) - 1, 1 << max(0, (len(self.time) - 2).bit_length() - 1)
+        while True:
+            few = np.unique(np.r_[0:last:stride, last])
+            trajectory = JointTrajectory(joints, self.time[few], q[few], *(
+                part[np.ix_(few, dofs)] for part in (self.v, self.acceleration, self.effort)))
+            if stride == 1 or abs(trajectory.sample(self.time)[0] - q).max() <= tolerance:
+                return trajectory
+            stride //= 2
 
     def save(self, path):
         """
@@ -79,8 +122,8 @@ class Plan:
         ``frames`` (by task), ``gravity``. The second line names the columns: ``time``;
         ``position:NAME`` for each coordinate; ``velocity:NAME``, ``acceleration:NAME`` and
         ``effort:NAME`` for each degree of freedom; ``pose:TASK:x`` ... ``qw`` and ``error:TASK:x``
-        ... ``rz`` for each task; ``limited``; ``outside``; ``released``. Every further line is a
-        sample; units are those of the fields.
+        ... ``rz`` for each task; ``limited``; ``outside``; ``slipping``; ``released``. Every
+        further line is a sample; units are those of the fields.
 
         Parameters
         ----------
@@ -146,6 +189,7 @@ class Plan:
             poses=part('pose', m, 7), errors=part('error', m, 6),
             limited=part('limited').astype(int),
             outside=part('outside').astype(int),
+            slipping=part('slipping').astype(int),
             released=part('released').astype(bool))
         if columns != plan._columns():
             raise ValueError('the columns are not those of a plan')
@@ -155,7 +199,8 @@ class Plan:
         """Return the fields of the table, the time excepted, by the kind of their columns."""
         return {'position': self.q, 'velocity': self.v, 'acceleration': self.acceleration,
                 'effort': self.effort, 'pose': self.poses, 'error': self.errors,
-                'limited': self.limited, 'outside': self.outside, 'released': self.released}
+                'limited': self.limited, 'outside': self.outside, 'slipping': self.slipping,
+                'released': self.released}
 
     def _columns(self):
         """Return the names of the table's columns."""
@@ -164,4 +209,4 @@ class Plan:
         of_tasks = [f'{kind}:{task}:{axis}' for kind, axes in (('pose', _POSE), ('error', _ERROR))
                     for task in self.tasks for axis in axes]
         return ['time', *(f'position:{name}' for name in self.coordinate_names), *of_dofs,
-                *of_tasks, 'limited', 'outside', 'released']
+                *of_tasks, 'limited', 'outside', 'slipping', 'released']

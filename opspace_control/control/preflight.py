@@ -5,18 +5,24 @@
 import math
 import time
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from opspace_control.control.arguments import SINGULARITY_THRESHOLD
 from opspace_control.dynamics import operational_space
-from opspace_control.dynamics.operational_space import RANK_TOLERANCE, free_responses
+from opspace_control.dynamics.operational_space import (
+    RANK_TOLERANCE,
+    free_responses,
+    row_scales,
+)
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import REVOLUTE
+from opspace_control.spatial.truncation import truncation_threshold
 from opspace_control.tasks.targets import AXES
 from opspace_control.tasks.task import OperationalTask
 
-# Times the eigenvalue at which it begins to be released, a direction is nearly lost.
+# Times the eigenvalue below which it is truncated, a direction is nearly lost.
 _NEAR = 2.0
 
 
@@ -63,14 +69,9 @@ class Freedom:
         return float(self.eigenvalues.max()) / least if least else math.inf
 
 
-def released_at(axes, threshold=SINGULARITY_THRESHOLD):
-    """Return the scaled eigenvalue at which release begins, with so many controlled axes."""
-    return threshold / max(axes, 1)
-
-
 def nearly_lost(axes, threshold=SINGULARITY_THRESHOLD):
     """Return the scaled eigenvalue below which one of so many axes is worth a word."""
-    return _NEAR * released_at(axes, threshold)
+    return _NEAR * truncation_threshold.py_func(axes, threshold)
 
 
 def task_freedom(model, state, tasks, below=None):
@@ -95,12 +96,50 @@ def task_freedom(model, state, tasks, below=None):
         For an unknown frame.
 
     """
+    inverse_inertia, scale = _inverse_inertia(model, state, tasks)
+    return scaled_freedom(inverse_inertia, tasks, scale, below)
+
+
+def independent_axes(model, states, task, count):
+    """
+    Return ``count`` axes of a task that active joints accelerate independently, in one posture.
+
+    It is the posture in which the task has the largest rank, the first of several. Of the choices
+    of axes none of which is nearly lost there, that with most translations, then that with the
+    largest least eigenvalue.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot.
+    states : sequence of RobotState
+        The postures.
+    task : OperationalTask
+        Its frame and controlled axes count.
+    count : int
+        At least 1; no more than the largest rank of the task.
+
+    """
+    inverse_inertia, scale = max(
+        (_inverse_inertia(model, state, [task]) for state in states),
+        key=lambda terms: scaled_freedom(terms[0], [task], terms[1]).rank)
+    scaled = scale[:, None] * inverse_inertia * scale
+
+    def merit(axes):
+        index = [AXES.index(axis) for axis in axes]
+        least = np.linalg.eigvalsh(scaled[np.ix_(index, index)])[0]
+        sound = least >= nearly_lost(count)
+        return sound, sound * len(set(axes) & set('xyz')), least
+    return max(combinations(task.controlled_axes, count), key=merit)
+
+
+def _inverse_inertia(model, state, tasks):
+    """Return Λ⁻¹ (6m, 6m) of the active joints in the axes of the tasks, and its scaling (6m,)."""
     mass = model.nodes['mass'].sum()
     S = _specification(model, state, tasks)
     # Active joints alone are measured by what all joints that are free can do.
     inverse_inertia, whole = (S @ L @ S.T for L in _mobility(model, state, tasks))
-    return scaled_freedom(
-        inverse_inertia, tasks, _scale(whole.diagonal(), 1.0 / mass), below)
+    return inverse_inertia, row_scales(whole.diagonal(), 1.0 / mass)
 
 
 def scaled_freedom(inverse_inertia, tasks, scale, below=None):
@@ -141,9 +180,11 @@ def _specification(model, state, tasks):
     frames = [frame or task.reference for task in tasks for frame in task.axes_frame]
     names = [name or model.root_link for name in frames]
     poses = model.forward_kinematics(state, names)
+    rotations = [rotation for task in tasks for rotation in task.axes_rotation]
     S = np.zeros((6 * len(tasks), 6 * len(tasks)))
-    for k, name in enumerate(frames):
-        S[3 * k:3 * k + 3, 3 * k:3 * k + 3] = poses[name][:3, :3].T if name else np.eye(3)
+    for k, (name, rotation) in enumerate(zip(frames, rotations, strict=True)):
+        R = poses[name][:3, :3] @ rotation if name else rotation
+        S[3 * k:3 * k + 3, 3 * k:3 * k + 3] = R.T
     return S
 
 
@@ -233,14 +274,6 @@ def cycle_time(controller, state, calls=3000):
         controller.compute_torque(state, out=out)
         durations.append(time.perf_counter_ns() - start)
     return float(np.median(durations)) * 1e-9
-
-
-def _scale(diagonal, least_mobility):
-    """Return the scaling of Λ⁻¹'s rows, one a point and kind: `resolution.scale_rows` in NumPy."""
-    mobility = diagonal.reshape(-1, 2, 3).mean(axis=2)
-    mobility[:, 0] = mobility[:, 0].clip(least_mobility)
-    mobile = mobility > 0.0
-    return np.repeat(np.where(mobile, 1.0 / np.sqrt(np.where(mobile, mobility, 1.0)), 0.0), 3)
 
 
 def _sparse(vectors, fixed):

@@ -4,6 +4,10 @@
 
 import numpy as np
 
+from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
+from opspace_control.model import RobotState
+from opspace_control.model.nodes import ACTIVE
+
 SOURCES = ('task', 'posture', 'gravity', 'grasp', 'limits')
 
 
@@ -28,16 +32,19 @@ def split_efforts(controller, state, commanded):
     -------
     dict of str to (nv,) array
         N·m or N. ``task``: of all tasks' forces. ``posture``: of the motion the posture advises,
-        Coriolis and centrifugal forces among them. ``gravity``: the weight, zero where the hardware
-        carries it. ``grasp``: of what is exerted at constraints, internal forces among them.
+        Coriolis and centrifugal forces and its feed-forward among them. ``gravity``: the gravity
+        torques, payloads included, zero where the hardware compensates them. ``grasp``: of what is
+        exerted at constraints, internal forces among them.
         ``limits``: what limits, and whatever else came after the law, changed.
 
     """
     model = controller.model
-    weight = model.gravity(state)
+    still = RobotState(model, state.q, np.zeros(model.nv))
+    weight = _inverse_dynamics(controller, still, np.zeros(model.nv))
+    motion = _inverse_dynamics(controller, state, controller.posture_acceleration)
     parts = {
         'task': _through_motors(controller, state, controller.tasks.values()),
-        'posture': model.inverse_dynamics(state, controller.posture_acceleration) - weight,
+        'posture': motion - weight + controller.posture.feed_forward_effort,
         'gravity': weight if controller.gravity_compensation else np.zeros(model.nv),
         'grasp': _through_motors(controller, state, controller.constraints.values()),
     }
@@ -45,6 +52,14 @@ def split_efforts(controller, state, commanded):
         part[controller.locked | controller.passive] = 0.0
     parts['limits'] = commanded - sum(parts.values())
     return parts
+
+
+def _inverse_dynamics(controller, state, acceleration):
+    """Return ``A v̇ + b + g`` (nv,) of the robot with its payloads, N·m or N."""
+    nodes = controller.nodes
+    nodes['status'] = ACTIVE
+    return hybrid_motion(controller.model, nodes, state, acceleration,
+                         np.zeros(controller.model.nv)).torque
 
 
 def _through_motors(controller, state, exerting):

@@ -10,6 +10,7 @@ from opspace_control.dynamics.closed_chain import (
 )
 from opspace_control.dynamics.closures import Closure
 from opspace_control.dynamics.contact_inertia import contact_space
+from opspace_control.dynamics.coriolis_matrices import CoriolisMatrices, coriolis_matrices
 from opspace_control.dynamics.generalized_jacobian import (
     HybridInertia,
     disturbance_jacobian,
@@ -28,6 +29,7 @@ __all__ = [
     'GRAVITY',
     'ClosedChain',
     'Closure',
+    'CoriolisMatrices',
     'HybridInertia',
     'HybridMotion',
     'OperationalSpace',
@@ -38,6 +40,7 @@ __all__ = [
     'closed_chain',
     'closed_chain_dynamics',
     'contact_space',
+    'coriolis_matrices',
     'disturbance_jacobian',
     'generalized_jacobian',
     'hybrid_dynamics',

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.dynamics import kinematics
-from opspace_control.dynamics.consistent_inverse import response_columns
+from opspace_control.dynamics.consistent_inverse import point_responses
 from opspace_control.dynamics.generalized_jacobian import point_columns
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
 )
-from opspace_control.dynamics.operational_space_inertia import inverse_inertia
 from opspace_control.dynamics.preparation import names, prepared
 from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.errors import ModelError
@@ -154,6 +153,32 @@ def closed_chain_dynamics(model, state, torque, closures):
     return free + X @ wrenches, wrenches.reshape(-1, 6)
 
 
+class ChainResponse:
+    """
+    How a robot with these nodes, payloads and status in them, answers to k closures at one state.
+
+    Attributes
+    ----------
+    rates : (6k,) array
+        J_c v, how fast the closures open, m/s and rad/s.
+
+    """
+
+    def __init__(self, model, state, nodes, closures):
+        self._stack = _Stack(model, state, (), tuple(closures), nodes)
+        X, L, mobility = self._stack.responses(nodes)
+        self._back = -X @ self._stack.inverted(L, mobility)[0]
+        self.rates = self._stack.jacobian @ state.v
+
+    def accelerated(self, free):
+        """Return v̇ of the chain, (nv,), from that of the tree, as `closed_chain_dynamics` does."""
+        return free + self.back(self._stack.jacobian @ free + self._stack.bias)
+
+    def back(self, opening):
+        """Return ``−A⁻¹ J_cᵀ L_cc⁺ x`` (nv,): the least motion that undoes an opening x (6k,)."""
+        return self._back @ opening
+
+
 class _Stack:
     """
     The rows of tasks, then closures, and how they follow from those of single points.
@@ -162,14 +187,15 @@ class _Stack:
     at the place that belongs to the first link, and in the closure's axes.
     """
 
-    def __init__(self, model, state, frames, closures):
+    def __init__(self, model, state, frames, closures, nodes=None):
         self.model, self.state = model, state
         self.least_mobility = 1.0 / model.nodes['mass'].sum()
         linked = [closure for closure in closures if closure.other is not None]
         self.frames = (*frames, *(closure.frame for closure in closures),
                        *(closure.other for closure in linked))
         self.points, self.supports = make_points(model, self.frames)
-        self.nodes, self.states = prepared(model, state)
+        own, self.states = prepared(model, state)
+        self.nodes = own if nodes is None else nodes
         m, k = len(frames), len(closures)
         first = self.points['frame'][m:m + k]
         for frame, closure in zip(first, closures, strict=True):
@@ -221,11 +247,7 @@ class _Stack:
         """
         moving = self.nodes.copy()
         moving['status'] = nodes['status']
-        n, columns = nodes.size, 6 * len(self.points)
-        K, L = poisoned((n, columns)), poisoned((columns, columns))
-        inverse_inertia(moving, self.state.q, self.supports, self.states, self.points, K, L)
-        X = poisoned((self.model.nv, columns))
-        response_columns(moving, self.states, K, X, poisoned((n, 6, columns)))
+        L, X = point_responses(moving, self.state.q, self.points, self.supports, self.states)
         mobility = np.zeros(len(self.rows))
         for e, o, turn in self.parts:
             own = L[6 * o:6 * o + 6, 6 * o:6 * o + 6]

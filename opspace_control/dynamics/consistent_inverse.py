@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dynamically consistent inverse by recursion, the contribution of [WPO15]."""
 
+import numpy as np
+
 from opspace_control.compiled import kernel
+from opspace_control.dynamics.operational_space_inertia import inverse_inertia
+from opspace_control.dynamics.trunks import plan_propagation
+from opspace_control.dynamics.workspace import POINT, poisoned
 from opspace_control.model.nodes import LOCKED
 
 
@@ -11,11 +16,11 @@ def response_columns(nodes, states, K, X, A):
     """
     Write ``X = A⁻¹ Jᵀ``: how all joints accelerate under unit wrenches at the points.
 
-    One outward recursion over what the inward one of the inverse inertia left: the joint
+    One outward recursion over what `sum_mobility` left, all nodes being felt: the joint
     accelerates by ``(K − Uᵀ A_parent) / D``, and carries its body along. ``A`` (n, 6, 6m) is
     scratch for the bodies' accelerations.
     """
-    columns = K.shape[1]
+    columns = X.shape[1]
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         parent = node.parent
@@ -33,3 +38,31 @@ def response_columns(nodes, states, K, X, A):
                     A[i, r, k] += A[parent, r, k]
             if node.v_index >= 0:
                 X[node.v_index, k] = x
+
+
+def point_responses(nodes, q, points, supports, states, contacts=None, held=None):
+    """
+    Return ``J A⁻¹ Jᵀ`` (6m, 6m) and ``A⁻¹ Jᵀ`` (nv, 6m) over all joints that are not locked.
+
+    Parameters
+    ----------
+    nodes, q : arrays
+        The robot, the positions.
+    points, supports : (m,) array of POINT, (n, m) array of int
+        As `make_points` returns them.
+    states : (n,) array of NODE_STATE
+        Scratch.
+    contacts, held : (k,) array of POINT, (k, 6) array, optional
+        Places to which inertia is added, and how much along each of their axes, kg or kg m².
+
+    """
+    n, columns = nodes.size, 6 * points.size
+    carried, crossing, coupling = plan_propagation(nodes, points, supports)
+    contacts = np.empty(0, POINT) if contacts is None else contacts
+    held = np.empty((0, 6)) if held is None else held
+    K, L = poisoned((n, 6 * carried.size)), poisoned((columns, columns))
+    inverse_inertia(nodes, q, np.ones(n, bool), carried, crossing, coupling, contacts, held,
+                    states, K, L)
+    X = poisoned((nodes['v_index'].max(initial=-1) + 1, columns))
+    response_columns(nodes, states, K, X, poisoned((n, 6, columns)))
+    return L, X

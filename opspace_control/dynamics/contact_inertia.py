@@ -10,62 +10,18 @@ exact way, which also takes links that hold each other, is `closed_chain`.
 
 import numpy as np
 
-from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics import kinematics
-from opspace_control.dynamics.articulated_body import set_inertia
-from opspace_control.dynamics.consistent_inverse import response_columns
-from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
+from opspace_control.dynamics.consistent_inverse import point_responses
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
 )
-from opspace_control.dynamics.operational_space_inertia import propagate_inward, unit_wrenches
 from opspace_control.dynamics.preparation import names, placed, prepared
 from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.errors import ModelError
 
 # Of each row that a contact holds, kg or kg m²: half of the digits go to either error.
 CONTACT_INERTIA = 1e7
-
-
-@inlined
-def add_contact_inertia(contacts, e, held, nodes, states):
-    """
-    Add the inertia of contact e to that of its body: ``IA += Σ_r I_c,r w_r w_rᵀ``.
-
-    ``w_r`` is the unit wrench along row r of the contact, in its axes, about the root link's
-    origin; ``held`` (6,) has the ``I_c`` of each row. It has no weight: gravity does not see it.
-    """
-    contact = contacts[e]
-    for r in range(3):
-        for c in range(3):
-            contact.axes[0, r, c] = contact.axes[1, r, c] = contact.R[r, c]
-    W = contact.Psi
-    unit_wrenches(contact.p, contact.axes, 1.0, W)
-    IA = states[contact.frame.node].IA
-    for row in range(6):
-        for r in range(6):
-            for c in range(6):
-                IA[r, c] += held[row] * W[r, row] * W[c, row]
-
-
-@kernel
-def contact_inverse_inertia(nodes, q, supports, states, points, contacts, held, K, Lambda_inverse):
-    """
-    Write Λ⁻¹ and ``K`` like `inverse_inertia`, with the contacts' inertia added, [WPO15] (43).
-
-    Contacts on what never moves are left out; ``held`` (k, 6) is ``I_c`` of each contact's rows.
-    """
-    n = nodes.size
-    for i in range(n):
-        place_node(nodes, i, q, states)
-        weigh_node(nodes, i, states)
-        set_inertia(nodes, i, states)
-    for e in range(contacts.size):
-        place_point(contacts, e, nodes, states)
-        if contacts[e].frame.node >= 0:
-            add_contact_inertia(contacts, e, held[e], nodes, states)
-    propagate_inward(nodes, supports, states, points, K, Lambda_inverse)
 
 
 def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTIA):
@@ -89,7 +45,8 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     -------
     OperationalSpace
         Λ⁻¹ is good to some ``1/contact_inertia``. Where contacts take directions from a frame Λ is
-        what little they leave them, and goes to infinity.
+        what little they leave them, and goes to infinity. ``rank`` counts the other directions:
+        those that move more of the robot than of the contacts' inertia, by kinetic energy.
 
     Raises
     ------
@@ -108,13 +65,10 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
         frame['rotation'] = frame['rotation'] @ contact.rotation
     held = contact_inertia * np.array([contact.held for contact in contacts],
                                       float).reshape(-1, 6)
-    n, columns = nodes.size, 6 * len(frames)
-    K, L = poisoned((n, columns)), poisoned((columns, columns))
-    contact_inverse_inertia(nodes, state.q, supports, states, points, held_points, held, K, L)
-    X = poisoned((model.nv, columns))
-    response_columns(nodes, states, K, X, poisoned((n, 6, columns)))
+    L, X = point_responses(nodes, state.q, points, supports, states, held_points, held)
     inertia, rank = invert_inverse_inertia(L, 1.0 / model.nodes['mass'].sum())
     J_bar = X @ inertia
+    J_c, bias_c = _contact_rows(model, state, contacts, held_points)
     jacobian, bias = model.jacobian(state, frames), model.bias_acceleration(state, frames)
     free = ~model.locked
     return OperationalSpace(
@@ -125,27 +79,46 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
         inverse_inertia=L,
         inertia=inertia,
         dynamically_consistent_inverse=J_bar,
-        coriolis=J_bar.T @ (model.bias_force(state)
-                            + _contact_bias(model, state, contacts, held_points, held))
+        # The contacts' own bias keeps their inertia from being led astray by v.
+        coriolis=J_bar.T @ (model.bias_force(state) + J_c.T @ (held.ravel() * bias_c))
         - inertia @ bias,
         gravity=J_bar.T @ model.gravity(state),
-        rank=rank,
+        rank=rank - _directions_held(np.sqrt(held.ravel())[:, None] * (J_c @ X), inertia),
         active=free,
     )
 
 
-def _contact_bias(model, state, contacts, points, held):
-    """Return ``J_cᵀ I_c J̇_c v``, (nv,): what keeps the inertia from being led astray by v."""
+def _contact_rows(model, state, contacts, points):
+    """Return J_c (6k, nv) and J̇_c v (6k,) of the contacts, in the axes of each."""
     nodes, states = prepared(model, state)
     kinematics.move(nodes, state.q, state.v, np.zeros(model.nv), states, points)
     _, supports = make_points(model, [contact.frame for contact in contacts])
     J = poisoned((6 * len(points), model.nv))
     kinematics.fill_jacobian(nodes, states, points, supports, J)
-    force = np.zeros(6 * len(points))
+    bias = np.zeros(6 * len(points))
     for e, point in enumerate(points):
-        axes = np.kron(np.eye(2), point['R'])
-        force[6 * e:6 * e + 6] = axes @ (held[e] * (axes.T @ point['a']))
-    return J.T @ force
+        rows, axes = slice(6 * e, 6 * e + 6), np.kron(np.eye(2), point['R'])
+        J[rows], bias[rows] = axes.T @ J[rows], axes.T @ point['a']
+    return J, bias
+
+
+def _directions_held(response, inertia):
+    """
+    Return how many directions of the frames the contacts take.
+
+    ``Λ⁻¹ = Xᵀ A X + Xᵀ J_cᵀ I_c J_c X``: a unit impulse at the frames gives energy to the robot and
+    to the contacts' inertia. The eigenvalues of the latter's part of Λ⁻¹, relative to Λ⁻¹, are 1
+    where a direction is held and 0 where it is not, both up to the robot's inertia over I_c.
+
+    Parameters
+    ----------
+    response : (6k, 6m) array
+        ``I_c^½ J_c X``.
+    inertia : (6m, 6m) array
+        Λ.
+
+    """
+    return int((np.linalg.eigvalsh(response @ inertia @ response.T) > 0.5).sum())
 
 
 def _check(model, frames, contacts, contact_inertia):

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control.dynamics.consistent_inverse import response_columns
+from opspace_control.dynamics.consistent_inverse import point_responses
 from opspace_control.dynamics.generalized_jacobian import generalized_jacobian
-from opspace_control.dynamics.operational_space_inertia import inverse_inertia
 from opspace_control.dynamics.preparation import names, placed
-from opspace_control.dynamics.workspace import poisoned
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import ACTIVE, LOCKED
 
@@ -80,7 +78,8 @@ def operational_space(model, state, frames):
     """
     Return the operational-space dynamics of the named frames.
 
-    Λ⁻¹ and J̄ come from the recursions of [CK00] 4.3 and [WPO15] in O(nm + m³), without A or A⁻¹.
+    Λ⁻¹ comes from the recursion of [CK00] 4.3 in O(n + m²) and J̄ from that of [WPO15] in O(nm),
+    without A or A⁻¹; Λ takes O(m³).
     Locked joints take no part. Passive joints take theirs off again: what all free joints yield,
     less what the passive ones yield with the others held.
 
@@ -153,21 +152,28 @@ def free_responses(model, state, frames, status=None):
     nodes, states, points, supports = placed(model, state, frames)
     if status is not None:
         nodes['status'] = status
-    columns = 6 * len(frames)
-    K, L = poisoned((nodes.size, columns)), poisoned((columns, columns))
-    inverse_inertia(nodes, state.q, supports, states, points, K, L)
-    X = poisoned((model.nv, columns))
-    response_columns(nodes, states, K, X, poisoned((nodes.size, 6, columns)))
-    return L, X
+    return point_responses(nodes, state.q, points, supports, states)
+
+
+def row_scales(diagonal, least_mobility):
+    """
+    Return the scaling (6m,) that takes masses and units out of Λ⁻¹, one number per point and kind.
+
+    It is ``1 / sqrt`` of the mean of the point's three diagonal entries (6m,) of the kind, 0 where
+    nothing moves. A point that hardly anything moves, such as one on the axes of all its joints, is
+    measured by ``least_mobility``, 1/kg: else rounding would count.
+    """
+    mobility = diagonal.reshape(-1, 2, 3).mean(axis=2)
+    mobility[:, 0] = np.maximum(mobility[:, 0], least_mobility)
+    return np.repeat(np.where(mobility > 0.0, mobility, np.inf) ** -0.5, 3)
 
 
 def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE, reference=None):
     """
     Return Λ and the rank of Λ⁻¹; the pseudo-inverse where directions are lost.
 
-    Masses and units are scaled out first, one number per point and kind of row, so neither units
-    nor a turned base frame decide what is lost. A point that hardly anything moves, such as one on
-    the axes of all its joints, is measured by ``least_mobility``: else rounding would count.
+    Masses and units are scaled out first, by `row_scales`, so neither units nor a turned base frame
+    decide what is lost.
 
     Parameters
     ----------
@@ -189,11 +195,7 @@ def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE, re
         How many directions are left.
 
     """
-    diagonal = inverse.diagonal() if reference is None else reference
-    mobility = diagonal.reshape(-1, 2, 3).mean(axis=2)    # a point's linear and angular
-    mobility[:, 0] = np.maximum(mobility[:, 0], least_mobility)
-    moving = mobility > 0.0
-    scale = np.repeat(np.where(moving, mobility, np.inf) ** -0.5, 3)
+    scale = row_scales(inverse.diagonal() if reference is None else reference, least_mobility)
     eigenvalues, vectors = np.linalg.eigh(scale[:, None] * inverse * scale)
     kept = eigenvalues > tolerance
     half = scale[:, None] * vectors[:, kept] / np.sqrt(eigenvalues[kept])

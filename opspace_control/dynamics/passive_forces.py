@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from opspace_control.compiled import inlined, kernel
-from opspace_control.errors import ModelError, StateError
-from opspace_control.model import RobotState
+from opspace_control.dynamics.preparation import check_state
+from opspace_control.errors import ModelError
 from opspace_control.model.nodes import PASSIVE
 
 # What is known of the force of one degree of freedom, should its joint be passive.
@@ -23,6 +23,8 @@ PASSIVE_DOF = np.dtype([
 
 # Slow beside any motion one cares for, yet no step in the torque of a joint that stands still.
 SLIP_VELOCITY = 0.01
+# The least value of quantities that are not simply zero or more.
+_LOWEST = {'rest': -np.inf, 'slip_velocity': np.finfo(float).tiny}
 
 
 @inlined
@@ -89,18 +91,10 @@ class PassiveForces:
                  slip_velocity=SLIP_VELOCITY):
         self._model = model
         self._dofs = np.zeros(model.nv, PASSIVE_DOF)
-        self._dofs['slip_velocity'] = SLIP_VELOCITY
-        self._set('damping', damping)
-        self._set('friction', friction)
-        self._set('slip_velocity', slip_velocity, lowest=np.finfo(float).tiny)
         if np.ndim(stiffness) == 0 and not isinstance(stiffness, dict):
             stiffness = np.where(model.q_index >= 0, stiffness, 0.0)
-        self._set('stiffness', stiffness)
-        self._set('rest', rest, lowest=-np.inf)
-        for k in np.flatnonzero((self._dofs['stiffness'] > 0.0) & (model.q_index < 0)):
-            raise ModelError(f"'{model.dof_names[k]}' turns by a quaternion: it has no spring.",
-                             cure='Set the force of such a joint as given.',
-                             joint=model.dof_names[k])
+        self.set(damping=damping, friction=friction, stiffness=stiffness, rest=rest,
+                 slip_velocity=slip_velocity)
 
     @classmethod
     def from_urdf(cls, model):
@@ -134,6 +128,37 @@ class PassiveForces:
         """
         self._set('given', forces, lowest=-np.inf)
 
+    def set(self, *, damping=None, friction=None, stiffness=None, rest=None, slip_velocity=None):
+        """
+        Change the forces; what is not given and what a dict leaves out stays.
+
+        Parameters
+        ----------
+        damping, friction, stiffness, rest, slip_velocity : float, (nv,) array, or dict, optional
+            As for the constructor.
+
+        Raises
+        ------
+        ModelError
+            As for the constructor; then nothing has changed.
+
+        """
+        before = self._dofs.copy()
+        try:
+            for quantity, values in (('damping', damping), ('friction', friction),
+                                     ('stiffness', stiffness), ('rest', rest),
+                                     ('slip_velocity', slip_velocity)):
+                if values is not None:
+                    self._set(quantity, values, _LOWEST.get(quantity, 0.0))
+            for k in np.flatnonzero((self._dofs['stiffness'] > 0.0) & (self._model.q_index < 0)):
+                raise ModelError(
+                    f"'{self._model.dof_names[k]}' turns by a quaternion: it has no spring.",
+                    cure='Set the force of such a joint as given.',
+                    joint=self._model.dof_names[k])
+        except ModelError:
+            self._dofs[:] = before
+            raise
+
     def torque(self, state):
         """
         Return τ_p (nv,), N·m or N: zero for joints that are not passive.
@@ -144,9 +169,7 @@ class PassiveForces:
             If the state is another model's.
 
         """
-        if not isinstance(state, RobotState) or state.model is not self._model:
-            raise StateError('The state does not belong to this model.',
-                             cure='Make it with RobotState(model, q, v).', value=state)
+        check_state(self._model, state)
         torque = np.empty(self._model.nv)
         passive_torque(self._model.nodes, self._dofs, state.q, state.v, torque)
         return torque

@@ -18,11 +18,11 @@ def names(frames):
     return (frames,) if isinstance(frames, str) else tuple(frames)
 
 
-def check_state(model, state):
-    """Raise a StateError if the state is not of this model."""
+def check_state(model, state, error=StateError):
+    """Raise a StateError, or another error, if the state is not one of this model."""
     if not isinstance(state, RobotState) or state.model is not model:
-        raise StateError('The state does not belong to this model.',
-                         cure='Make it with RobotState(model, q, v).', value=state)
+        raise error('The state does not belong to this model.',
+                    cure='Make it with RobotState(model, q, v).', value=state)
 
 
 def joint_vector(model, values, name):

@@ -177,8 +177,7 @@ class VirtualLinkage:
             parts.append([self.wrenches(tensions=part) for part in np.eye(k) - 1.0 / k])
         if moments:
             parts.append([self.wrenches(moments=part.reshape(N, 3)) for part in np.eye(3 * N)])
-        lengths = np.ones(6)
-        lengths[3:] = np.sqrt((self._arms ** 2).sum() / N)
+        lengths = np.repeat([1.0, self.length], 3)
         _, sizes, basis = np.linalg.svd(
             (np.concatenate(parts) / lengths).reshape(-1, 6 * N), full_matrices=False)
         basis = basis[sizes > 1e-9 * sizes.max(initial=0.0)]
@@ -195,6 +194,22 @@ class VirtualLinkage:
         if self.turning.any() or not self._about_line.any():
             return np.zeros(3)
         return np.linalg.eigh(self._about_line)[1][:, -1]
+
+    @property
+    def length(self):
+        """Root mean square distance of the points from their middle, m."""
+        return float(np.sqrt((self._arms ** 2).sum(axis=1).mean()))
+
+    @property
+    def inverse_leverage(self):
+        """
+        Inverse of ``Σ |u|² − u uᵀ + ℓ² n``, (3, 3), 1/m²: n grasps also exert moments.
+
+        ℓ is the `length`. The pseudo-inverse where no grasp exerts one.
+        """
+        moments = self.length ** 2 * self.turning.sum() * np.eye(3)
+        leverage = (self._arms ** 2).sum() * np.eye(3) - self._arms.T @ self._arms
+        return np.linalg.pinv(leverage + moments, rcond=_COLLINEAR, hermitian=True)
 
     @property
     def turn(self):

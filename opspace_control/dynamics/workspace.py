@@ -37,6 +37,8 @@ NODE_STATE = np.dtype([
 # Or the centre of mass of several bodies: a unit force there acts on each by its part of the mass.
 POINT = np.dtype([
     ('record', np.int64),         # of what it belongs to, in the array of its kind
+    ('trunk', np.int64),          # that carries its unit wrenches on, WORLD for none
+    ('root', np.int64),           # node without parent on its path, WORLD for none or several
     ('joints', np.int64, (6,)),   # nodes of the group, WORLD for none; all WORLD for a frame
     ('whole', np.int64),          # 1 for a centre of mass: of the body of ``frame`` and all beyond,
                                   # or of the whole robot for WORLD

@@ -6,8 +6,9 @@ import numpy as np
 
 from opspace_control.errors import ModelError
 
-# A principal moment may be negative by rounding: by this part of the largest, or by as much as a
-# radius of gyration of 1 µm would make. More than that is a wrong file.
+# By this part of the largest principal moment, an inertia may be asymmetric, or a moment negative:
+# single precision rounds to 1e-7. A moment may also be as negative as a radius of gyration of 1 µm
+# would make it positive. More than that is a wrong file.
 _RELATIVE_SLACK = 1e-6
 _GYRATION_SLACK = 1e-12  # m²
 
@@ -42,6 +43,16 @@ def lump(parts):
 
 def _symmetric(inertia):
     return 0.5 * (inertia + inertia.T)
+
+
+def is_symmetric(inertia):
+    """
+    Tell whether an inertia (3, 3) is symmetric but for rounding.
+
+    Rounding is a part of the largest entry, not of each: an off-diagonal entry of a turned cube is
+    nothing but rounding.
+    """
+    return abs(inertia - inertia.T).max() <= _RELATIVE_SLACK * abs(inertia).max()
 
 
 def is_possible(mass, inertia):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from opspace_control.errors import ModelError
-from opspace_control.model.bodies import is_possible, lump
+from opspace_control.model.bodies import is_possible, is_symmetric, lump
 from opspace_control.model.nodes import WORLD
 
 _BODY = ('mass', 'center_of_mass', 'inertia')
@@ -46,7 +46,7 @@ class Payload:
         if mass < 0.0:
             raise ModelError(f'A payload of {mass:g} kg is not possible.',
                              cure='Give a mass that is not negative.', value=float(mass))
-        if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
+        if not is_symmetric(inertia):
             raise ModelError("The payload's inertia is not symmetric.",
                              cure='Give (3, 3) numbers about the centre of mass.', value=inertia)
         if not is_possible(mass, inertia):

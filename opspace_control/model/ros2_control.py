@@ -14,6 +14,7 @@ class JointInterfaces:
     name: str
     command: tuple
     state: tuple
+    mimic: bool = True  # whether it follows another joint, if the robot has it so
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ def read_hardware(robot):
         Hardware(block.get('name', ''), block.get('type', ''),
                  tuple(JointInterfaces(_name(joint, block),
                                        _interfaces(joint, 'command_interface'),
-                                       _interfaces(joint, 'state_interface'))
+                                       _interfaces(joint, 'state_interface'),
+                                       joint.get('mimic', '').strip().lower() != 'false')
                        for joint in block.findall('joint')))
         for block in robot.findall('ros2_control'))
 
@@ -53,6 +55,16 @@ def unknown_joints(description):
     return [f"the ros2_control block '{block.name}' has a joint '{joint.name}', the robot has not"
             for block in description.hardware for joint in block.joints
             if joint.name not in description.joints]
+
+
+def refused_mimics(description):
+    """Return a warning for every mimic joint for which ros2_control refuses the whole robot."""
+    return [f"ros2_control refuses the robot: the mimic joint '{joint.name}' has a command "
+            f"interface in the ros2_control block '{block.name}'; take it out, or write "
+            'mimic="false" there if a drive of its own moves the joint'
+            for block in description.hardware for joint in block.joints
+            if joint.command and joint.mimic and joint.name in description.joints
+            and description.joints[joint.name].mimic is not None]
 
 
 def _name(joint, block):

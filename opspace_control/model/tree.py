@@ -12,7 +12,11 @@ from opspace_control.errors import ModelError, StateError
 from opspace_control.model.assembly import Assembly
 from opspace_control.model.mobility import check_mobility
 from opspace_control.model.nodes import QUATERNION, REVOLUTE
-from opspace_control.model.ros2_control import joints_with_command, unknown_joints
+from opspace_control.model.ros2_control import (
+    joints_with_command,
+    refused_mimics,
+    unknown_joints,
+)
 from opspace_control.model.status import set_status
 from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import read_urdf
@@ -131,7 +135,8 @@ class KinematicTree:
             mimics=robot.mimics,
             ros2_control=description.hardware,
             effort_joints=tuple(name for name in robot.dofs if name in with_effort),
-            warnings=(*robot.warnings, *unknown_joints(description)),
+            warnings=(*robot.warnings, *unknown_joints(description),
+                      *refused_mimics(description)),
             joint_dofs=robot.dofs)
 
     def __post_init__(self):

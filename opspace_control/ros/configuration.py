@@ -4,15 +4,23 @@
 
 import contextlib
 from collections import ChainMap
+from functools import partial
 
 import numpy as np
 
+from opspace_control.dynamics import PassiveForces
 from opspace_control.model.ros2_control import hardware_of
 from opspace_control.ros.commands.command_path import command_end, command_topic
 from opspace_control.ros.commands.command_route import CommandRoute
 from opspace_control.ros.cycle.control_cycle import ControlCycle
 from opspace_control.ros.cycle.odometry import BaseOdometry
+from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.efforts import COMMAND_TYPES, EffortCommand
+from opspace_control.ros.parameters.joint_parameters import (
+    PASSIVE,
+    passive_forces,
+    robot_joint_table,
+)
 from opspace_control.ros.parameters.joints import joint_status
 from opspace_control.ros.parameters.robot import (
     LIMIT_PARAMETERS,
@@ -66,7 +74,8 @@ class Configuration:
         self._parameters = parameters
         self._logger = node.get_logger()
         self._changed = set()  # parameters that are not applied yet
-        self._gains = tuple(f'{name}.' for name in (*parameters['tasks'], 'posture'))
+        self._gains = tuple(f'{name}.' for name in (
+            *parameters['tasks'], 'posture', PASSIVE))
         with contextlib.ExitStack() as undo:
             self._make(undo, node, description, order, is_active)
             self._undo = undo.pop_all()
@@ -78,6 +87,7 @@ class Configuration:
             floating_base=parameters['floating_base'])
         self._joints = joints
         model = self._controller.model
+        parameters.declare(robot_joint_table(model, model.passive))
         self.hardware = hardware_of(model.ros2_control, joints, 'effort')
         for warning in model.warnings:
             self._logger.warning(warning)
@@ -95,6 +105,7 @@ class Configuration:
             ) if model.floating_base else None
         self.cycle = ControlCycle(self._controller, EffortCommand(model, joints, kind),
                                   self.route.publish, self._logger, self.odometry)
+        self.cycle.simulated_time = partial(simulated_time, node)
         self.interface = Interface(node, self._controller, self.cycle, joints, parameters,
                                    is_active)
         undo.callback(self.interface.destroy)
@@ -111,6 +122,9 @@ class Configuration:
             self._controller.check_status(*self._status(values))
         if not LIMIT_PARAMETERS.keys().isdisjoint(names):
             change_limits(self._controller.limits, values)
+        if any(name.startswith(f'{PASSIVE}.') for name in names):
+            model = self._controller.model
+            PassiveForces(model, **passive_forces(model, values))
         check_frames([task for task in (*values['tasks'], *values['grasps'])
                       if f'{task}.axes_frame' in names], self._controller.model, values)
 
@@ -128,6 +142,7 @@ class Configuration:
             return  # the rest would take its time from the cycle
         if not STATUS_PARAMETERS.isdisjoint(names):
             self._controller.set_status(*self._status(values))
+            values.declare(robot_joint_table(self._controller.model, self._controller.passive))
         self.cycle.apply(values)
         self.route.timeout = values['safety.command_timeout']
         if self.odometry:

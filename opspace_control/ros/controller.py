@@ -11,19 +11,30 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.commands.command_path import command_order, when_there
+from opspace_control.ros.commands.command_path import (
+    command_end,
+    command_order,
+    command_topic,
+    when_there,
+)
 from opspace_control.ros.commands.controller_manager import connect
 from opspace_control.ros.commands.handover import Handover
+from opspace_control.ros.commands.rivals import Rivals
 from opspace_control.ros.configuration import Configuration
 from opspace_control.ros.middleware.description import RobotDescription
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.executor import run
 from opspace_control.ros.middleware.lifecycle import is_unconfigured, refuse_impossible_transitions
 from opspace_control.ros.middleware.qos import NEWEST
+from opspace_control.ros.node_arguments import node_arguments
 from opspace_control.ros.parameters.controller_parameters import NODE, table_of
 from opspace_control.ros.parameters.grasp_blocks import make_grasp, read_payload
 from opspace_control.ros.parameters.node_parameters import NodeParameters
 from opspace_control.ros.parameters.task_blocks import check_task
+
+_ABOUT = """\
+Run the controller node, opspace_controller: efforts for the joints of a robot, one command for each
+joint state, until Ctrl-C."""
 
 _WATCH_PERIOD = 0.01  # s
 _REST_TIME = 0.05  # s, of zero effort, for who keeps to the last command
@@ -67,11 +78,13 @@ class ControllerNode(LifecycleNode):
         refuse_impossible_transitions(self)
         self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
         self.parameters.declare(NODE)
-        self.parameters.declare(table_of(self.parameters))
+        self.parameters.declare(table_of(
+            {**dict.fromkeys(self.parameters.given), **self.parameters}))
         self.parameters.check_names()
         self.parameters.accept_changes()
         self._configuration = None
         self._active = False
+        self._stop = stop
         self._heed_stop = stop.heed if stop else lambda: None
         self._manager = connect(self, *(self.parameters[name] for name in (
             'controller_manager', 'effort_controller', 'controller_manager_timeout')))
@@ -88,9 +101,10 @@ class ControllerNode(LifecycleNode):
         if not is_unconfigured(self):
             return  # somebody has been quicker, and goes on by himself
         if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-            raise RosInterfaceError('The controller cannot start.',
-                                    cure='The reason is in the log.')
-        if self.trigger_activate() != TransitionCallbackReturn.SUCCESS:
+            self._end(RosInterfaceError('The controller cannot start.',
+                                        cure='The reason is in the log.'))
+        elif (self.trigger_activate() != TransitionCallbackReturn.SUCCESS
+              and not self._end_beside_namesakes()):
             self.get_logger().error('The controller stays inactive, until: ros2 lifecycle set '
                                     f'{self.get_fully_qualified_name()} activate')
 
@@ -100,6 +114,10 @@ class ControllerNode(LifecycleNode):
         if not self._description.text:
             raise RosInterfaceError('The robot is not known yet.',
                                     cure='Start robot_state_publisher, or give robot_description.')
+        self._rivals = Rivals(self, *(
+            self.resolve_topic_name(topic(self.parameters))
+            for topic in (command_topic, command_end)))
+        self._rivals.refuse_namesakes()
         order = command_order(self.parameters, self._manager, self._heed_stop)
         made = self._configuration = Configuration(
             self, self.parameters, self._description.text, order, lambda: self._active)
@@ -113,9 +131,9 @@ class ControllerNode(LifecycleNode):
     def on_activate(self):
         """Begin to command: every goal is the present pose until another arrives."""
         made = self._configuration
+        self._rivals.refuse()
         made.interface.hold()
         made.cycle.reset()
-        made.route.restart()
         # What start-up left behind would be searched for garbage in the middle of control.
         gc.collect()
         gc.freeze()
@@ -125,6 +143,8 @@ class ControllerNode(LifecycleNode):
         self._states = self._endpoints.listen(
             JointState, 'joint_states', made.cycle.on_joint_state, NEWEST, raw=True)
         self._endpoints.repeat(_WATCH_PERIOD, self._on_watch)
+        made.route.open()
+        self._rivals.begin(time.perf_counter())
         self._active = True
         if self._handover:
             try:
@@ -176,28 +196,55 @@ class ControllerNode(LifecycleNode):
         if not route.heard:
             # Whoever begins to listen must not begin with goals of long ago.
             interface.hold()
-        # A controller manager that was away may have come back without us; or somebody, or a fault
-        # of the hardware, has switched us off.
-        recovered, cycle.recovered = cycle.recovered, False
-        if self._handover and not self._handover.is_ours(doubtful=recovered):
+        # The controller manager may have been restarted without our forward controller, may have
+        # switched it off, or may have made another active that commands the same joints.
+        doubtful, cycle.doubtful = cycle.doubtful, False
+        if self._handover and not self._handover.is_ours(doubtful):
             self.trigger_deactivate()
+            return
+        try:
+            self._rivals.check(time.perf_counter())
+        except RosInterfaceError as error:
+            self.get_logger().error(f'{error} This controller leaves the joints to it.')
+            self._release(heir=True)
+            self.trigger_deactivate()
+            self._end_beside_namesakes()
 
-    def _release(self):
+    def _end_beside_namesakes(self):
+        """End, and return True, if another node has the name: transitions would reach either."""
+        try:
+            self._rivals.refuse_namesakes()
+        except RosInterfaceError as error:
+            self._end(error)
+            return True
+        return False
+
+    def _end(self, error):
+        if not self._stop:
+            raise error
+        self._stop.fail(error)
+
+    def _release(self, heir=False):
+        """Release the robot; ``heir`` tells that another node commands it already."""
         if not self._active:
             return
         self._active = False
         cycle, route = self._configuration.cycle, self._configuration.route
+        self._configuration.interface.drop_plan('the controller is no longer active')
+        watched = route.is_watched and not heir
         route.direct = True
         release = cycle.end(self._newest_state)
+        released = True
         if self._handover:
-            self._handover.end(release)
+            released = self._handover.end(release, watched)
         else:
-            release.let_go(heir=False, rest_time=_REST_TIME)
-        route.flush()
+            release.let_go(heir, rest_time=_REST_TIME)
+        route.close()
         self._endpoints.withdraw()
         if self._configuration.odometry:
             self._configuration.odometry.ignore()
-        self.get_logger().info('The robot is released: zero effort is commanded.')
+        if released:
+            self.get_logger().info('The robot is released: zero effort is commanded.')
 
     def _give_up(self):
         made, self._configuration = self._configuration, None
@@ -248,4 +295,4 @@ def make_node(stop):
 
 def main(arguments=None):
     """Run the controller node until SIGINT or SIGTERM; return the exit code."""
-    return run(make_node, arguments)
+    return run(make_node, node_arguments('controller', _ABOUT, arguments))

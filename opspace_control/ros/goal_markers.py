@@ -16,17 +16,17 @@ from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
-from rclpy.utilities import remove_ros_args
 
 from opspace_control.ros.clients.interactive_markers import InteractiveMarkers
 from opspace_control.ros.clients.offer import look_for_offer
 from opspace_control.ros.clients.remote import Remote
+from opspace_control.ros.middleware.arguments import parse
 from opspace_control.ros.middleware.conversions import fill_pose
 from opspace_control.ros.middleware.executor import run
 
 _PERIOD = 0.05     # s
 _LOOK = 1.0        # s, between two looks at the graph
-_PATIENCE = 1.0    # s, for the controller to take a goal
+_TIMEOUT = 1.0    # s, for the controller to take a goal
 _SCALE = 0.25      # m, of a marker
 _SAME = 1e-4       # m, and parts of a quaternion
 
@@ -79,7 +79,7 @@ class GoalMarkersNode(Node):
         """Yield the poses of markers that are not where the controller has its goals."""
         for task in self._offer.movable:
             goal = self._remote.goal(task)
-            if goal is None or now - self._touched.get(task, -np.inf) < _PATIENCE:
+            if goal is None or now - self._touched.get(task, -np.inf) < _TIMEOUT:
                 continue
             frame, position, quaternion = goal
             pose = np.array([*position, *quaternion])
@@ -113,6 +113,6 @@ def main(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
                         help='the controller node, if it is not called opspace_controller')
-    options = parser.parse_args(remove_ros_args(arguments))
+    options = parse(parser, arguments)
     return run(lambda stop: GoalMarkersNode(options.controller), arguments,
                SingleThreadedExecutor)

@@ -4,6 +4,8 @@
 
 import array
 import gc
+import time
+from dataclasses import replace
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
@@ -19,7 +21,9 @@ from opspace_control.model.assembly import BASE
 from opspace_control.ros.middleware.description import RobotDescription
 from opspace_control.ros.middleware.efforts import COMMAND_TYPES
 from opspace_control.ros.middleware.executor import run
+from opspace_control.ros.middleware.graph import in_words, publishers
 from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
+from opspace_control.ros.node_arguments import node_arguments
 from opspace_control.ros.parameters.joints import command_joints, joint_status
 from opspace_control.ros.parameters.node_parameters import NodeParameters
 from opspace_control.ros.parameters.simulator_parameters import INITIAL_POSITION, NODE
@@ -27,6 +31,10 @@ from opspace_control.ros.simulated.pace import LockStep, Patient, RealTime
 from opspace_control.ros.simulated.simulated_objects import SimulatedObjects, read_objects
 from opspace_control.ros.simulated.simulated_sensors import SimulatedSensors
 from opspace_control.simulation import SimulatedRobot
+
+_ABOUT = """\
+Run the simulator node, opspace_simulator: a robot that publishes its joint states and takes effort
+commands, until Ctrl-C."""
 
 _CLOCK_PERIOD = 0.01  # s
 _COMPLAIN_EVERY = 1.0  # s
@@ -46,6 +54,7 @@ class SimulatorNode(Node):
         self._waiting = self.parameters['wait_for_command']
         self._paused = False
         self._robot = None
+        self._next_complaint = 0.0
         self._description = RobotDescription(
             self, self.parameters['robot_description'], self._start)
         if self._description.text:
@@ -103,12 +112,12 @@ class SimulatorNode(Node):
         self._robot.set_status(passive=set(passive) - base, locked=set(locked) - base)
 
     def _initial_positions(self):
-        """Return what the block of parameters initial_positions gives, by joint."""
-        given = {}
-        for joint in self._robot.joint_names:
-            self.parameters.declare([INITIAL_POSITION.named(f'initial_positions.{joint}')])
-            given[joint] = self.parameters[f'initial_positions.{joint}']
-        return {joint: value for joint, value in given.items() if value is not None}
+        """Return where the joints start, by name; by default where a new simulated robot is."""
+        joints = dict(zip(self._robot.joint_names, self._robot.positions.tolist(), strict=True))
+        self.parameters.declare([
+            replace(INITIAL_POSITION.named(f'initial_positions.{joint}'), default=position)
+            for joint, position in joints.items()])
+        return {joint: self.parameters[f'initial_positions.{joint}'] for joint in joints}
 
     def _make_messages(self):
         names = self._robot.joint_names
@@ -195,9 +204,10 @@ class SimulatorNode(Node):
     def _on_command(self, message):
         efforts = np.array(message.data)
         if efforts.shape != self._drives.shape or not np.isfinite(efforts).all():
-            self.get_logger().error(
-                f'A command is ignored: {len(self._drives)} finite efforts are needed, in the '
-                f'order {", ".join(self._joints)}.', throttle_duration_sec=_COMPLAIN_EVERY)
+            self._complain(
+                f'{len(self._drives)} finite efforts are needed, in the order '
+                f'{", ".join(self._joints)}; {efforts.size} came, '
+                f'{np.count_nonzero(~np.isfinite(efforts))} of them not finite')
             return
         self._efforts[self._drives] = efforts
         self._waiting = False
@@ -211,16 +221,26 @@ class SimulatorNode(Node):
         """
         efforts = np.array(message.effort)
         if efforts.size != len(message.name) or np.isinf(efforts).any():
-            self.get_logger().error(
-                f'A command is ignored: it names {len(message.name)} joints and has '
-                f'{efforts.size} efforts. Under ros2_control each of its joints needs an effort '
-                'command interface.', throttle_duration_sec=_COMPLAIN_EVERY)
+            self._complain(
+                'under ros2_control each of its joints needs an effort command interface; '
+                f'{len(message.name)} joints and {efforts.size} efforts came, '
+                f'{np.count_nonzero(np.isinf(efforts))} of them infinite')
             return
         for name, effort in zip(message.name, efforts, strict=True):
             if name in self._order and not np.isnan(effort):
                 self._efforts[self._order[name]] = effort
         self._waiting = self._waiting and not np.nan_to_num(efforts).any()
         self._obey()
+
+    def _complain(self, reason):
+        """Say why a command is ignored, and which node it is from, once a second."""
+        now = time.monotonic()
+        if now < self._next_complaint:  # the names of nodes take a tenth of a millisecond
+            return
+        self._next_complaint = now + _COMPLAIN_EVERY
+        names = [name for name, _ in publishers(self, self._commands.topic_name)]
+        whom = in_words(names) if len(set(names)) < 2 else f'one of {in_words(names)}'
+        self.get_logger().error(f'A command is ignored: {reason}, from {whom}.')
 
     def _obey(self):
         self._robot.set_effort(self._efforts)
@@ -252,4 +272,5 @@ class SimulatorNode(Node):
 
 def main(arguments=None):
     """Run the simulator node until SIGINT or SIGTERM; return the exit code."""
-    return run(lambda stop: SimulatorNode(), arguments)
+    return run(lambda stop: SimulatorNode(),
+               node_arguments('simulator', _ABOUT, arguments))

@@ -6,6 +6,7 @@ import threading
 import time
 
 from opspace_control.compiled import cache_directory
+from opspace_control.dynamics import PassiveForces
 from opspace_control.model import RobotState
 from opspace_control.spatial.rotation_vectors import vector_from_matrix
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
@@ -37,6 +38,8 @@ def warm_up(controller, logger):
         state = RobotState(model, model.neutral(), [0.0] * model.nv)
         controller.damping_torque(state)
         model.jacobian(state, [model.root_link])
+        model.bias_acceleration(state, [model.root_link])  # of what a plan moves
+        PassiveForces.from_urdf(model).torque(state)
         R = model.forward_kinematics(state)[model.root_link][:3, :3]
         vector_from_matrix(matrix_from_quaternion(quaternion_from_matrix(R)))
     finally:

@@ -9,7 +9,12 @@ import numpy as np
 from opspace_control.compiled import entry_point, kernel
 from opspace_control.errors import SafetyError
 from opspace_control.safety.base_guard import BaseGuard
-from opspace_control.safety.trips import EFFORT_NOT_FINITE, POSITION_JUMP, VELOCITY_LIMIT
+from opspace_control.safety.trips import (
+    EFFORT_NOT_FINITE,
+    PASSIVE_VELOCITY,
+    POSITION_JUMP,
+    VELOCITY_LIMIT,
+)
 
 # However late a cycle is, the effort changes by no more than in this time, s.
 LONGEST_STEP = 0.01
@@ -120,7 +125,8 @@ class Envelope:
         q.flags.writeable = v.flags.writeable = False  # as those of a RobotState
         self._judge = entry_point(judge_state, self._guards, q, v, 0.0)
 
-    def set_limits(self, *, effort_rate=math.inf, velocity_scale=math.inf, position_jump=math.inf):
+    def set_limits(self, *, effort_rate=math.inf, velocity_scale=math.inf, position_jump=math.inf,
+                   passive=None):
         """
         Set what the envelope allows; takes effect at the next cycle.
 
@@ -128,16 +134,24 @@ class Envelope:
         ----------
         effort_rate : float
             Change of an effort in a second, in multiples of its limit, 1/s.
-        velocity_scale : float
+        velocity_scale : float or (nv,) array
             Velocity that trips, in multiples of the robot's velocity limit.
         position_jump : float
             Distance between a joint and where its velocity leads that trips, rad or m.
+        passive : (nv,) array of bool, optional
+            Which joints no drive moves; those of the model if not given.
 
         """
         guards = self._guards
+        self._passive = self._model.passive if passive is None else passive
         guards['effort_rate'] = _times(effort_rate, guards['effort_limit'])
         guards['velocity_limit'] = _times(velocity_scale, self._model.velocity_limits)
         guards['position_jump'] = self._position_jump = position_jump
+
+    @property
+    def velocity_limits(self):
+        """Velocities that trip, (nv,), rad/s or m/s."""
+        return self._guards['velocity_limit'].copy()
 
     def restart(self):
         """Forget the last state and the last efforts."""
@@ -167,7 +181,8 @@ class Envelope:
         Raises
         ------
         SafetyError
-            POSITION_JUMP: the state is not believed; VELOCITY_LIMIT: the robot is too fast.
+            POSITION_JUMP: the state is not believed; VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is
+            too fast.
 
         """
         dt, self._elapsed = self._elapsed, 0.0
@@ -209,6 +224,11 @@ class Envelope:
 
     def _overspeed(self, k, state):
         joint, speed = self._model.dof_names[k], float(state.v[k])
+        if self._passive[k]:
+            return SafetyError(
+                PASSIVE_VELOCITY, f"Passive joint '{joint}' swings at {speed:.2f}, its limit is "
+                f"{self._guards[k]['velocity_limit']:.2f}: nothing drives it.",
+                joint=joint, value=speed)
         return SafetyError(
             VELOCITY_LIMIT, f"'{joint}' moves at {speed:.2f}, its limit is "
             f"{self._guards[k]['velocity_limit']:.2f}.", joint=joint, value=speed)

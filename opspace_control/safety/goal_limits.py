@@ -13,19 +13,24 @@ class GoalLimits:
     """
     Refuse goals that no robot of this size reaches, or that are outside of where it may work.
 
+    ``task.goal_limits = GoalLimits(model)`` lets `PoseTask.set_target` refuse them.
+
     Parameters
     ----------
     model : KinematicTree
+        The robot.
 
     Attributes
     ----------
+    model : KinematicTree
+        The robot.
     lower, upper : (3,) arrays
         Corners of a box in the base frame that positions must be in, m.
 
     """
 
     def __init__(self, model):
-        self._model = model
+        self.model = model
         self._reach = {}
         self.lower, self.upper = np.full(3, -np.inf), np.full(3, np.inf)
 
@@ -33,12 +38,16 @@ class GoalLimits:
         """
         Check where a goal of a pose task is, (3,), m, in the base frame; on the task's axes alone.
 
+        A goal in the frame of a link that moves is not checked: where it will be is not known.
+
         Raises
         ------
         TaskError
             It is out of reach, or outside of the box.
 
         """
+        if task.reference:
+            return
         asked = np.array([axis in task.axes for axis in 'xyz'])
         inside = (self.lower <= position) & (position <= self.upper)
         for axis, value, lower, upper, refused in zip(
@@ -51,7 +60,7 @@ class GoalLimits:
         if isinstance(task, CenterOfMassTask):
             return
         if task.frame not in self._reach:
-            self._reach[task.frame] = reach(self._model, task.frame)
+            self._reach[task.frame] = reach(self.model, task.frame)
         distance = np.linalg.norm(position[asked])
         if distance > self._reach[task.frame]:
             raise TaskError(
@@ -70,11 +79,11 @@ class GoalLimits:
 
         """
         for name, position in positions.items():
-            dofs = self._model.joint_dofs.get(name, ())
+            dofs = self.model.joint_dofs.get(name, ())
             if len(dofs) != 1:
                 continue
-            lower = self._model.lower_position_limits[dofs[0]]
-            upper = self._model.upper_position_limits[dofs[0]]
+            lower = self.model.lower_position_limits[dofs[0]]
+            upper = self.model.upper_position_limits[dofs[0]]
             if not lower <= position <= upper:
                 raise TaskError(f"Goal of '{name}': {position:.3f} is beyond its limits, "
                                 f'{lower:.3f} to {upper:.3f}.', joint=name, value=position,

@@ -15,16 +15,17 @@ class StateClock:
     The robot's time as the stamps of its states tell it; without stamps, that of a steady clock.
 
     A simulation may be slow, and its clock may stop; how long a robot has been unseen is a matter
-    of steady time alone. A state with the stamp of the last one is the last one, come again.
+    of steady time alone. No time passes to a state with the stamp of the last one: it is the same
+    message again, or the clock that gives the stamps is late or stands still.
 
     Attributes
     ----------
     stamp : int
         Of the last state, ns; 0 if it had none.
     repeated : bool
-        Whether the last state had come before.
+        Whether the last state had the stamp of the one before.
     last_new : float
-        Steady time at which the last new state came, s.
+        Steady time at which the stamp last changed, s.
 
     """
 

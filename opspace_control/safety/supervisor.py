@@ -67,6 +67,11 @@ class Supervisor:
         self._good += 1
         if self._good < GOOD_STATES:
             return False
+        return self.ends_by_itself
+
+    @property
+    def ends_by_itself(self):
+        """Whether good states end the trip: it is acknowledged, or needs not be."""
         return self._acknowledged or self.trip.ends == Ends.BY_ITSELF or (
             self.trip.ends == Ends.IF_PROMPT and not self._released)
 

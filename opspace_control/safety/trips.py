@@ -42,6 +42,9 @@ STATE_TIMEOUT = Trip(
     'state_timeout', 'Look at what publishes joint_states: is it alive, does its time go on?')
 STATE_INVALID = Trip(
     'state_invalid', 'Correct what publishes joint_states.')
+TIME_STOPPED = Trip(
+    'time_stopped', 'Look at what publishes /clock, or gives joint_states their stamps.',
+    blind=False)
 TIME_BACKWARDS = Trip(
     'time_backwards', 'A restarted simulation does this, and two publishers of joint_states do.')
 ODOM_TIMEOUT = Trip(
@@ -54,9 +57,12 @@ POSITION_JUMP = Trip(
 VELOCITY_LIMIT = Trip(
     'velocity_limit', 'Check masses, gains and goals; then call ~/hold.',
     Ends.BY_HAND, blind=False)
+PASSIVE_VELOCITY = Trip(
+    'passive_velocity', 'Let tasks move links that it does not carry, or lock it; then call '
+    '~/hold.', Ends.BY_HAND, blind=False)
 EFFORT_NOT_FINITE = Trip(
     'effort_not_finite', 'Check gains and goals; then call ~/hold.',
     Ends.BY_HAND, blind=False)
 
-TRIPS = (STATE_TIMEOUT, STATE_INVALID, TIME_BACKWARDS, ODOM_TIMEOUT, ODOM_INVALID, POSITION_JUMP,
-         VELOCITY_LIMIT, EFFORT_NOT_FINITE)
+TRIPS = (STATE_TIMEOUT, STATE_INVALID, TIME_STOPPED, TIME_BACKWARDS, ODOM_TIMEOUT, ODOM_INVALID,
+         POSITION_JUMP, VELOCITY_LIMIT, PASSIVE_VELOCITY, EFFORT_NOT_FINITE)

@@ -8,13 +8,12 @@ from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.impedance import Impedance
 from opspace_control.tasks.jerk_limited import JerkLimits
 from opspace_control.tasks.joint import JointTask
-from opspace_control.tasks.orientation import OrientationTask
-from opspace_control.tasks.pose import PoseTask
-from opspace_control.tasks.position import PositionTask
+from opspace_control.tasks.joint_trajectory import JointTrajectory
+from opspace_control.tasks.pose import OrientationTask, PoseTask, PositionTask
 from opspace_control.tasks.posture import PostureTask
 from opspace_control.tasks.relative import RelativeTask
 from opspace_control.tasks.sensor import ForceSensor
 
 __all__ = ['CenterOfMassTask', 'ForceControl', 'ForceSensor', 'ForceTask', 'Impedance',
-           'JerkLimits', 'JointTask', 'OrientationTask', 'PoseTask', 'PositionTask', 'PostureTask',
-           'RelativeTask']
+           'JerkLimits', 'JointTask', 'JointTrajectory', 'OrientationTask', 'PoseTask',
+           'PositionTask', 'PostureTask', 'RelativeTask']

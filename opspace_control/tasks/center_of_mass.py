@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.tasks.position import PositionTask
+from opspace_control.tasks.pose import PositionTask
 
 
 class CenterOfMassTask(PositionTask):

@@ -20,7 +20,8 @@ class ForceTask(OperationalTask):
     force_axes : sequence of str
         Along which force, or moment, is controlled.
     **specification
-        Of an `OperationalTask`: ``name``, ``axes_frame``, ``force``, ``priority``.
+        Of an `OperationalTask`: ``name``, ``axes_frame``, ``axes_rotation``, ``force``,
+        ``priority``.
 
     """
 

@@ -8,7 +8,7 @@ from opspace_control.errors import TaskError
 from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
 from opspace_control.spatial.rotations import quaternion_from_matrix
 from opspace_control.tasks.jerk_limited import Destination, JerkLimits, Journey
-from opspace_control.tasks.targets import AXES, read_pose, read_six
+from opspace_control.tasks.targets import ANGULAR, AXES, LINEAR, read_pose, read_six
 from opspace_control.tasks.task import OperationalTask
 
 
@@ -25,7 +25,14 @@ class GoalTask(OperationalTask):
     **specification
         Of an `OperationalTask`.
 
+    Attributes
+    ----------
+    goal_limits : GoalLimits or None
+        Refuses goals of `set_target`, as the controller node does; None, the default: any goal.
+
     """
+
+    goal_limits = None
 
     def __init__(self, frame, *, trajectory=None, **specification):
         self._journey, self._travelling = None, set()
@@ -50,20 +57,27 @@ class GoalTask(OperationalTask):
         Raises
         ------
         TaskError
-            If anything is malformed or not finite; then the goal has not changed.
+            If anything is malformed or not finite, or ``goal_limits`` refuses the goal; then the
+            goal has not changed.
 
         """
-        position, R = read_pose(pose, self._owner)
-        twist = read_six(twist, 'target twist', self._owner)
-        acceleration = read_six(acceleration, 'target acceleration', self._owner)
+        position, R = read_pose(pose, self._owner, self.possible_axes)
+        twist = self._read_six(twist, 'target twist')
+        acceleration = self._read_six(acceleration, 'target acceleration')
+        if self.goal_limits:
+            self.goal_limits.check_position(self, position)
+        self.move_target(position, R, twist, acceleration)
+        if not self._journey and self._knows('p', 'R'):
+            self._record['error'] = self._error_from(position, R)
+
+    def move_target(self, position, R, twist, acceleration):
+        """Set a goal, (3,), (3, 3), (6,), (6,), that needs no check, as at every cycle."""
         if self._journey:
             self._send(position, R, twist, acceleration)
             return
         record = self._record
         record['target_p'], record['target_R'] = position, R
         record['target_twist'], record['target_acceleration'] = twist, acceleration
-        if self._knows('p', 'R'):
-            record['error'] = self._error_from(position, R)
 
     def clear_target(self):
         """Make the pose seen at the next cycle the goal, and let what is pressed with fade."""
@@ -98,8 +112,8 @@ class GoalTask(OperationalTask):
             If anything is malformed or not finite; then nothing has changed.
 
         """
-        twist = read_six(twist, 'target twist', self._owner)
-        acceleration = read_six(acceleration, 'target acceleration', self._owner)
+        twist = self._read_six(twist, 'target twist')
+        acceleration = self._read_six(acceleration, 'target acceleration')
         if self._journey and (self._journey.destination or self._knows('target_p', 'target_R')):
             self._send(*self._destination, twist, acceleration)
             return
@@ -130,6 +144,19 @@ class GoalTask(OperationalTask):
         if self._journey and self._journey.destination:
             return self._error_from(*self._destination)
         return self._record['error'].copy()
+
+    @property
+    def axis_error(self):
+        """
+        `error` along the task's axes, (6,), m and rad; 0.0 along those that control no motion.
+
+        None while there is no goal, or before the first cycle.
+        """
+        error = self.error
+        if error is None:
+            return None
+        along = np.einsum('kij,ki->kj', self._ways, error.reshape(2, 3)).reshape(6)
+        return np.where([axis in self.axes for axis in AXES], along, 0.0)
 
     @property
     def trajectory(self):
@@ -184,6 +211,9 @@ class GoalTask(OperationalTask):
         record = self._record
         return record['p'] + error[:3], matrix_from_vector(error[3:]) @ record['R']
 
+    def _read_six(self, values, name):
+        return read_six(values, name, self._owner, self.possible_axes)
+
     def _error_from(self, position, R):
         """Return the error (6,) of the frame from a goal."""
         record = self._record
@@ -202,4 +232,4 @@ class GoalTask(OperationalTask):
 
     def _controlled_parts(self):
         """Return whether motion is controlled of translation, and of rotation."""
-        return tuple(not set(self.axes).isdisjoint(part) for part in (AXES[:3], AXES[3:]))
+        return tuple(not set(self.axes).isdisjoint(part) for part in (LINEAR, ANGULAR))

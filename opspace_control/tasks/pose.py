@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The pose task: a frame's position and orientation, or some axes of them, go to a goal."""
+"""The pose task: a frame's position, its orientation, both or some axes of them go to a goal."""
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from opspace_control.errors import TaskError
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.goal import GoalTask
 from opspace_control.tasks.impedance import Impedance
+from opspace_control.tasks.targets import ANGULAR, LINEAR
 
 MODES = ('decoupled', 'impedance')
 
@@ -41,8 +42,8 @@ class PoseTask(GoalTask):
     trajectory : JerkLimits, optional
         How the goal travels to where it is sent; if not given it is there at once.
     **specification
-        Of an OperationalTask: ``name``, ``axes``, ``force_axes``, ``axes_frame``, ``force``,
-        ``priority``.
+        Of an OperationalTask: ``name``, ``axes``, ``force_axes``, ``axes_frame``,
+        ``axes_rotation``, ``force``, ``priority``.
 
     Raises
     ------
@@ -156,3 +157,59 @@ class PoseTask(GoalTask):
     def _parts(self):
         yield from super()._parts()
         yield self.impedance, 'spring'
+
+
+class PositionTask(PoseTask):
+    """Take a frame's origin to a goal, along some of ``x y z``: a `PoseTask` without rotation."""
+
+    possible_axes = LINEAR
+
+    def __init__(self, frame, *, axes=LINEAR, **options):
+        super().__init__(frame, axes=axes, **options)
+
+    def set_target(self, position, velocity=None, acceleration=None):
+        """
+        Set the goal as `PoseTask.set_target` does.
+
+        Parameters
+        ----------
+        position : (3,) array, or a pose
+            m.
+        velocity, acceleration : (3,) or (6,) array, optional
+            Feed-forward, m/s and m/s²; zero if not given. Angular parts do not count.
+
+        Raises
+        ------
+        TaskError
+            As of a `PoseTask`.
+
+        """
+        super().set_target(position, velocity, acceleration)
+
+
+class OrientationTask(PoseTask):
+    """Turn a frame to a goal, about some of ``rx ry rz``: a `PoseTask` without translation."""
+
+    possible_axes = ANGULAR
+
+    def __init__(self, frame, *, axes=ANGULAR, **options):
+        super().__init__(frame, axes=axes, **options)
+
+    def set_target(self, orientation, velocity=None, acceleration=None):
+        """
+        Set the goal as `PoseTask.set_target` does.
+
+        Parameters
+        ----------
+        orientation : (4,) or (3, 3) array, or a pose
+            Quaternion ``[x y z w]``, or rotation matrix.
+        velocity, acceleration : (3,) or (6,) array, optional
+            Angular feed-forward, rad/s and rad/s²; zero if not given. Linear parts do not count.
+
+        Raises
+        ------
+        TaskError
+            As of a `PoseTask`.
+
+        """
+        super().set_target(orientation, velocity, acceleration)

@@ -79,9 +79,9 @@ class PostureTask:
         self._kp[:], self._kd[:] = new_kp, new_kd
         self._dofs['kp'], self._dofs['kd'] = new_kp, resolved
 
-    def set_target(self, target):
+    def set_target(self, target, velocity=None, acceleration=None, effort=None):
         """
-        Set the goal posture, copied.
+        Set the goal posture, copied, and how it moves.
 
         Parameters
         ----------
@@ -89,6 +89,8 @@ class PostureTask:
             rad or m, laid out like q. A dict names scalar dofs, or joints of several coordinates
             with all of them (a planar joint ``[x y θ]``; a floating one, or ``'base'``,
             ``[x y z qx qy qz qw]``). It may be a subset; the others keep their goals.
+        velocity, acceleration, effort : (nv,) array, optional
+            Feed-forward, as in `set_feed_forward`.
 
         Raises
         ------
@@ -99,8 +101,9 @@ class PostureTask:
         """
         target = _copied(target, 'target')
         if self._model is None:
-            self._waiting.append((self.set_target, (target,)))
+            self._waiting.append((self.set_target, (target, velocity, acceleration, effort)))
             return
+        feed_forward = self._read_feed_forward(velocity, acceleration, effort)
         model, goal = self._model, target
         if isinstance(target, dict):
             goal = self._goal.copy()
@@ -116,6 +119,35 @@ class PostureTask:
             raise TaskError(f'posture target: {error}', value=target,
                             joint=error.data.get('joint')) from None
         self._goal[:] = np.where(unset, np.nan, state.q)
+        self._feed(feed_forward)
+
+    def move_target(self, target, velocity, acceleration, effort):
+        """Set a goal, (nq,), and its feed-forward, (nv,), that need no check; of a controller."""
+        self._goal[:] = target
+        self._feed((velocity, acceleration, effort))
+
+    def set_feed_forward(self, velocity=None, acceleration=None, effort=None):
+        """
+        Change how the goal moves, not where it is.
+
+        Parameters
+        ----------
+        velocity, acceleration : (nv,) array, optional
+            rad/s or m/s, rad/s² or m/s²; zero if not given.
+        effort : (nv,) array, optional
+            Of the drives on top of what the law finds, such as what overcomes their friction, N·m
+            or N; zero if not given.
+
+        Raises
+        ------
+        TaskError
+            For a wrong number of numbers, or one that is not finite; then nothing has changed.
+
+        """
+        if self._model is None:
+            self._waiting.append((self.set_feed_forward, (velocity, acceleration, effort)))
+        else:
+            self._feed(self._read_feed_forward(velocity, acceleration, effort))
 
     def clear_target(self):
         """Make the posture seen at the next cycle the goal."""
@@ -123,6 +155,7 @@ class PostureTask:
             self._waiting.append((self.clear_target, ()))
         else:
             self._goal[:] = np.nan
+            self._feed((0.0, 0.0, 0.0))
 
     @property
     def target(self):
@@ -145,9 +178,26 @@ class PostureTask:
             self._kd, self._kp, self._kp.shape, 'posture')
 
     @property
+    def feed_forward_effort(self):
+        """Feed-forward of the drives, (nv,), N·m or N, or None before a controller is made."""
+        return None if self._model is None else self._dofs['effort'].copy()
+
+    @property
     def in_use(self):
         """Whether the task belongs to a controller."""
         return self._model is not None
+
+    def _read_feed_forward(self, *parts):
+        parts = [np.zeros(self._model.nv) if part is None else _copied(part, 'feed-forward')
+                 for part in parts]
+        for part in parts:
+            if part.shape != (self._model.nv,):
+                raise TaskError(f'posture: the feed-forward has shape {part.shape}.', value=part,
+                                cure=f'Give {self._model.nv} numbers, in the order of dof_names.')
+        return parts
+
+    def _feed(self, parts):
+        self._dofs['velocity'], self._dofs['acceleration'], self._dofs['effort'] = parts
 
     def _coordinates(self, name, value):
         """Return where in q the named joint or dof is, having checked the size of its value."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.errors import TaskError
 from opspace_control.tasks.pose import PoseTask
+from opspace_control.tasks.targets import read_axes_rotation
 
 
 class RelativeTask(PoseTask):
@@ -24,7 +25,7 @@ class RelativeTask(PoseTask):
     reference : str
         The other link, in whose frame the goal is.
     **options
-        Of a `PoseTask`, but ``axes_frame``.
+        Of a `PoseTask`, but ``axes_frame`` and ``axes_rotation``.
 
     Raises
     ------
@@ -59,11 +60,14 @@ class RelativeTask(PoseTask):
         """Axes of the frame at the last cycle, by column, in the base: (3, 3)."""
         return self.axes_in_base[0] @ super().rotation_in_base
 
-    def _place_axes(self, frame):
-        if frame not in (None, '', (None, None)):
-            raise TaskError(f'{self._owner}: axes_frame = {frame!r} is not allowed.',
-                            cure='The axes of a relative task are those of its reference.',
-                            parameter='axes_frame', value=frame)
+    def _place_axes(self, frame, rotation):
+        turned = (read_axes_rotation(rotation, self._owner) != np.eye(3)).any()
+        for name, value, given in (('axes_frame', frame, frame not in (None, '', (None, None))),
+                                   ('axes_rotation', rotation, turned)):
+            if given:
+                raise TaskError(f'{self._owner}: {name} = {value!r} is not allowed.',
+                                cure='The axes of a relative task are those of its reference.',
+                                parameter=name, value=value)
 
     @property
     def _ways(self):

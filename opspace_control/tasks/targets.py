@@ -7,7 +7,8 @@ import numpy as np
 from opspace_control.errors import TaskError
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 
-AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
+LINEAR, ANGULAR = ('x', 'y', 'z'), ('rx', 'ry', 'rz')
+AXES = LINEAR + ANGULAR
 
 # What passes for an orientation, and is then made one exactly: numbers typed with three digits.
 QUATERNION_TOLERANCE = 1e-2  # of the norm
@@ -45,16 +46,19 @@ def read_axes(axes, owner, possible=AXES):
     return selection
 
 
-def read_pose(pose, owner):
+def read_pose(pose, owner, axes=AXES):
     """
     Return the position (3,) and the rotation matrix (3, 3) of a pose, copied.
 
     Parameters
     ----------
     pose : (4, 4) array, or (7,) array, or pair of (3,) and (4,) arrays
-        Homogeneous transform, or position (m) and quaternion ``[x y z w]``.
+        Homogeneous transform, or position (m) and quaternion ``[x y z w]``. Where only linear axes
+        are possible also a position, where only angular ones are a quaternion or a rotation matrix.
     owner : str
         Whose target it is, for the error.
+    axes : tuple of str
+        Those of `AXES` that are possible.
 
     Raises
     ------
@@ -68,6 +72,12 @@ def read_pose(pose, owner):
         parts = [_array(part) for part in pose]
         if [part.shape for part in parts] == [(3,), (4,)]:
             numbers = np.concatenate(parts)
+    if axes == LINEAR and numbers.shape == (3,):
+        numbers = np.append(numbers, (0.0, 0.0, 0.0, 1.0))
+    elif axes == ANGULAR and numbers.shape == (4,):
+        numbers = np.append(np.zeros(3), numbers)
+    elif axes == ANGULAR and numbers.shape == (3, 3):
+        numbers, numbers[:3, :3] = np.eye(4), numbers
     if numbers.shape not in {(4, 4), (7,)}:
         raise _refusal(owner, 'target pose', pose, 'Give (4, 4), or 7 numbers [x y z qx qy qz qw].')
     if not np.isfinite(numbers).all():
@@ -87,16 +97,18 @@ def read_pose(pose, owner):
     return numbers[:3, 3], matrix_from_quaternion(quaternion_from_matrix(R))
 
 
-def read_six(values, name, owner):
+def read_six(values, name, owner, axes=AXES):
     """
     Return a 6-vector, such as a feed-forward twist or a wrench, copied; zeros for None.
 
     Parameters
     ----------
-    values : (6,) array or None
+    values : (6,) array, or one number for each of the axes, or None
         Linear part first.
     name, owner : str
         What it is and whose, for the error.
+    axes : tuple of str
+        Those of `AXES` that are possible; along the others the vector is zero.
 
     Raises
     ------
@@ -104,39 +116,45 @@ def read_six(values, name, owner):
         For anything but 6 finite numbers.
 
     """
+    six = np.zeros(6)
     if values is None:
-        return np.zeros(6)
-    six = _array(values)
-    if six.shape != (6,) or not np.isfinite(six).all():
+        return six
+    possible, numbers = [axis in axes for axis in AXES], _array(values)
+    if numbers.shape not in {(6,), (len(axes),)}:
+        raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
+    six[possible] = numbers[possible] if len(numbers) == 6 else numbers
+    if not np.isfinite(six).all():
         raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
     return six
 
 
-def pose_at(position):
-    """Return a position (3,) as a pose for `read_pose`; anything else as it is."""
-    return (position, (0.0, 0.0, 0.0, 1.0)) if _array(position).shape == (3,) else position
+def read_axes_rotation(rotation, owner):
+    """
+    Return the rotations of the axes of translation and of those of rotation, (2, 3, 3), copied.
 
+    Parameters
+    ----------
+    rotation : (4,) or (3, 3) array, or pair of them
+        Quaternion ``[x y z w]``, or rotation matrix; one for both kinds of axes, or one for each.
+    owner : str
+        Whose it is, for the error.
 
-def pose_turned(orientation):
-    """Return a quaternion (4,) or rotation (3, 3) as a pose for `read_pose`; else as it is."""
-    numbers = _array(orientation)
-    if numbers.shape == (4,):
-        return (0.0, 0.0, 0.0), orientation
-    if numbers.shape == (3, 3):
-        transform = np.eye(4)
-        transform[:3, :3] = numbers
-        return transform
-    return orientation
+    Raises
+    ------
+    TaskError
+        For a wrong shape, a number that is not finite, or what is no rotation.
 
-
-def part_of_six(values, first):
-    """Return three numbers, or three of six from ``first`` on, as six; anything else as it is."""
-    numbers = np.empty(0) if values is None else _array(values)
-    if numbers.shape not in {(3,), (6,)}:
-        return values
-    six = np.zeros(6)
-    six[first:first + 3] = numbers if numbers.size == 3 else numbers[first:first + 3]
-    return six
+    """
+    numbers = _array(rotation)
+    cure = 'Give a quaternion [x y z w] or a (3, 3) matrix, or one for x y z and one for rx ry rz.'
+    if numbers.shape in {(4,), (3, 3)}:
+        numbers = np.array([numbers, numbers])
+    elif numbers.shape not in {(2, 4), (2, 3, 3)}:
+        raise _refusal(owner, 'axes_rotation', rotation, cure)
+    try:
+        return np.array([read_pose(part, owner, ANGULAR)[1] for part in numbers])
+    except TaskError as error:
+        raise _refusal(owner, 'axes_rotation', rotation, error.cure) from None
 
 
 def _array(values):

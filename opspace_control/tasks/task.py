@@ -10,7 +10,7 @@ from opspace_control.spatial.rotations import quaternion_from_matrix
 from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.ranked import RankedTask
-from opspace_control.tasks.targets import AXES, read_axes
+from opspace_control.tasks.targets import AXES, read_axes, read_axes_rotation
 
 
 class OperationalTask(RankedTask):
@@ -18,7 +18,8 @@ class OperationalTask(RankedTask):
     Control motion along some axes of a point, and force along others, [K87] II.
 
     An axis that is named neither way is free: it belongs to the null space. Axes are those of the
-    specification frame, (2.1)-(2.4), which may be any frame of the robot and moves with it.
+    specification frame, (2.1)-(2.4): any frame of the robot, with which it moves, turned by a
+    rotation ``S_fᵀ`` that is free.
 
     Parameters
     ----------
@@ -33,6 +34,9 @@ class OperationalTask(RankedTask):
     axes_frame : str, or pair of str, optional
         Frame whose axes these are, or one for ``x y z`` and one for ``rx ry rz``; the base's if not
         given, or empty.
+    axes_rotation : (4,) or (3, 3) array, or pair of them, optional
+        Rotation from the axes of that frame to these axes, quaternion ``[x y z w]`` or matrix whose
+        columns they are, or one for ``x y z`` and one for ``rx ry rz``; none if not given.
     force : ForceControl, optional
         How force is controlled; ``ForceControl()`` if not given: open loop.
     priority : int
@@ -41,7 +45,7 @@ class OperationalTask(RankedTask):
     Raises
     ------
     TaskError
-        For an axis, frame or number that cannot be used; names it.
+        For an axis, frame, rotation or number that cannot be used; names it.
 
     """
 
@@ -49,12 +53,12 @@ class OperationalTask(RankedTask):
     points = 1  # of the stack
     reference = None  # link in whose frame the task is, None for the base
 
-    def __init__(self, frame, *, name=None, axes=AXES, force_axes=(), axes_frame=None, force=None,
-                 priority=0):
+    def __init__(self, frame, *, name=None, axes=AXES, force_axes=(), axes_frame=None,
+                 axes_rotation=None, force=None, priority=0):
         super().__init__(frame if name is None else name, priority)
         self.frame = frame
         self._record = np.zeros(1, POSE_TASK)[0]
-        self._axes_frame = (None, None)
+        self._axes_frame, self._axes_rotation = (None, None), np.array([np.eye(3), np.eye(3)])
         self._record['axes'] = self._record['axes_rotation'] = np.eye(3)
         self._record['axes_node'] = WORLD
         self._record['target_p'], self._record['target_R'] = np.nan, np.eye(3)
@@ -62,18 +66,18 @@ class OperationalTask(RankedTask):
         self.force = self._own(ForceControl() if force is None else force, ForceControl, 'force')
         self._axes, self._force_axes = self._checked_axes(axes, force_axes)
         self._weigh_axes()
-        self.set_axes(frame=axes_frame)
+        self.set_axes(frame=axes_frame, rotation=axes_rotation)
         self.activation = 1.0
 
     def __repr__(self):
         return f'{type(self).__name__}({self.frame!r}, name={self.name!r})'
 
-    def set_axes(self, axes=None, force_axes=None, *, frame=None):
+    def set_axes(self, axes=None, force_axes=None, *, frame=None, rotation=None):
         """
         Change what is controlled along which axis; what is not given stays.
 
         An axis along which motion is controlled anew holds where it is: set a goal afterwards. When
-        the frame changes, the axes turn into its axes within half a second.
+        the frame or the rotation changes, the axes turn to the new ones within half a second.
 
         Parameters
         ----------
@@ -81,11 +85,13 @@ class OperationalTask(RankedTask):
             As for the constructor; names in both are force axes.
         frame : str, or pair of str, optional
             Whose axes these are; '' for the base's.
+        rotation : (4,) or (3, 3) array, or pair of them, optional
+            From that frame's axes to these, as for the constructor.
 
         Raises
         ------
         TaskError
-            For an axis or frame that cannot be used; then nothing has changed.
+            For an axis, frame or rotation that cannot be used; then nothing has changed.
         ModelError
             For an unknown frame, likewise; a task that is not in use yet is refused by the
             controller instead.
@@ -93,8 +99,9 @@ class OperationalTask(RankedTask):
         """
         new, new_force = self._checked_axes(self._axes if axes is None else axes,
                                             self._force_axes if force_axes is None else force_axes)
-        if frame is not None:
-            self._place_axes(frame)
+        if frame is not None or rotation is not None:
+            self._place_axes(self._axes_frame if frame is None else frame,
+                             self._axes_rotation if rotation is None else rotation)
         before = set(self.axes)
         self._axes, self._force_axes = new, new_force
         self._weigh_axes()
@@ -163,6 +170,11 @@ class OperationalTask(RankedTask):
         return self._axes_frame
 
     @property
+    def axes_rotation(self):
+        """Rotations from the axes of these frames to the task's, by column, (2, 3, 3)."""
+        return self._axes_rotation.copy()
+
+    @property
     def rotation_in_base(self):
         """Axes of the frame at the last cycle, by column, in the base: (3, 3)."""
         return self._record['R'].copy()
@@ -200,7 +212,7 @@ class OperationalTask(RankedTask):
         self._record, self._model = record, model
         for part, field in self._parts():
             part._record = record[field]
-        self._place_axes(self._axes_frame)
+        self._place_axes(self._axes_frame, self._axes_rotation)
 
     def _checked_axes(self, axes, force_axes):
         """Return the names of both kinds, in order, each checked, or raise a TaskError."""
@@ -220,26 +232,29 @@ class OperationalTask(RankedTask):
         self._record['motion'] = [axis in self.axes for axis in AXES]
         self._record['force']['axes'] = [axis in self._force_axes for axis in AXES]
 
-    def _place_axes(self, frame):
-        """Let the axes be those of a frame, or of a pair of frames."""
+    def _place_axes(self, frame, rotation):
+        """Let the axes be those of a frame, or of a pair of frames, turned by a rotation."""
         pair = tuple(frame) if isinstance(frame, (tuple, list)) else (frame, frame)
         if len(pair) != 2 or not all(name is None or isinstance(name, str) for name in pair):
             raise TaskError(f'{self._owner}: axes_frame = {frame!r} cannot be used.',
                             cure='Name a frame, or one for x y z and one for rx ry rz.',
                             parameter='axes_frame', value=frame)
         pair = tuple(name or None for name in pair)
+        rotations = read_axes_rotation(rotation, self._owner)
         record = self._record
         if self._model is not None:
             seen = bool(record['R'].any())
-            changed = pair != self._axes_frame
+            changed = pair != self._axes_frame or (rotations != self._axes_rotation).any()
             frames = [self._model.frames[self._model.frame_index(name)] if name else None
                       for name in pair]
             for k, place in enumerate(frames):
                 record['axes_node'][k] = WORLD if place is None else place['node']
-                record['axes_rotation'][k] = np.eye(3) if place is None else place['rotation']
+                record['axes_rotation'][k] = (
+                    rotations[k] if place is None else place['rotation'] @ rotations[k])
             record['turning'] |= changed and seen
-            record['turned'] |= any(place is not None for place in frames)
-        self._axes_frame = pair
+            record['turned'] |= (any(place is not None for place in frames)
+                                 or (rotations != np.eye(3)).any())
+        self._axes_frame, self._axes_rotation = pair, rotations
 
     def _knows(self, position, rotation):
         return np.isfinite(self._record[position]).all() and self._record[rotation].any()

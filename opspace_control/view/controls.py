@@ -6,7 +6,6 @@ import math
 import time
 
 import yaml
-from rcl_interfaces.msg import ParameterType
 
 # What a control was set to by hand stays for so long, s, whatever the controller tells.
 _PATIENCE = 1.0
@@ -219,7 +218,6 @@ def changeable(parameters, prefix=''):
     """Return the names of the parameters of a prefix that may be changed while the node runs."""
     return [name for name, descriptor in parameters.descriptors.items()
             if name.startswith(prefix) and not descriptor.read_only
-            and descriptor.type != ParameterType.PARAMETER_NOT_SET
             and not name.startswith(('qos_overrides.', 'start_type_description_service'))]
 
 

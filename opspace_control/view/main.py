@@ -14,9 +14,9 @@ import io
 import socket
 
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.utilities import remove_ros_args
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.arguments import parse
 from opspace_control.ros.middleware.executor import run
 
 _ANYWHERE = ('0.0.0.0', '::')
@@ -24,7 +24,7 @@ _ANYWHERE = ('0.0.0.0', '::')
 
 def main(arguments):
     """Run the node until SIGINT or SIGTERM; return the exit code."""
-    options = _parse(remove_ros_args(arguments))
+    options = _parse(arguments)
     server = open_page(options.host, options.port)
     from opspace_control.view.node import ViewNode
     return run(lambda stop: ViewNode(server, options.controller), arguments,
@@ -64,4 +64,4 @@ def _parse(arguments):
                              'move the robot (default: this computer alone)')
     parser.add_argument('--port', type=int, default=8080,
                         help='port of the page; if it is taken, the next free one')
-    return parser.parse_args(arguments)
+    return parse(parser, arguments)

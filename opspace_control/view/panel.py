@@ -218,7 +218,8 @@ class Panel:
 
     def _build_posture(self, robot):
         self._add_joints(robot, robot.limits)
-        self._add_parameters('posture')
+        for gain in ('kp', 'kd'):  # those of single joints are among all
+            self._add_parameter(f'posture.{gain}', gain)
 
     def _add_joints(self, robot, joints, task=''):
         """Add the sliders of a task of joints, or of the posture; of joints of one freedom."""

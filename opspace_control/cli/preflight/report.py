@@ -8,7 +8,9 @@ import numpy as np
 
 from opspace_control.cli.preflight import verdict
 from opspace_control.cli.preflight.braking import look_at_braking
-from opspace_control.cli.preflight.tree import moving_bodies
+from opspace_control.cli.preflight.tasks import add_tasks, look_at_passive_joints
+from opspace_control.cli.preflight.trajectory_controllers import look_at_trajectory_controllers
+from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
 from opspace_control.compiled import cache_directory
 from opspace_control.control.preflight import (
     cycle_time,
@@ -17,9 +19,7 @@ from opspace_control.control.preflight import (
     limit_margins,
     middle_posture,
     named_posture,
-    nearly_lost,
     random_postures,
-    task_freedom,
 )
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
@@ -30,15 +30,16 @@ from opspace_control.model.urdf import read_urdf
 from opspace_control.model.xacro import expand, read_bytes, uses_xacro
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.grasp_blocks import make_contact, make_grasp
+from opspace_control.ros.parameters.joint_parameters import unknown_joints
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 from opspace_control.ros.parameters.robot import make_controller, make_model
 from opspace_control.ros.parameters.simulator_parameters import simulator_table
 from opspace_control.ros.parameters.task_blocks import make_task
 from opspace_control.tasks.joint import JointTask, joint_dofs
 
-# Control cycles timed; random postures, for the largest gravity forces and, fewer, for what a task
-# reaches away from home. Robots of more than a hundred joints get less.
-_CALLS, _POSTURES, _FEW_POSTURES = 3000, 1000, 20
+# Control cycles timed; random postures, for the largest gravity forces. Robots of more than a
+# hundred joints get less.
+_CALLS, _POSTURES = 3000, 1000
 
 
 def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
@@ -65,8 +66,9 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     -------
     dict
         ``findings`` is a list of dicts ``level`` (OK, WARN, FAIL), ``what``, ``cure``; ``verdict``
-        the worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``, ``braking``,
-        ``tasks``, ``joint_tasks``, ``together`` and ``cycle``, as far as the robot could be read.
+        the worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``,
+        ``trajectory_controllers``, ``braking``, ``tasks``, ``unbalanced``, ``joint_tasks``,
+        ``together`` and ``cycle``, as far as the robot could be read.
         It never raises because of what is in the files.
 
     """
@@ -77,6 +79,10 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
         floating_base = floating_base or values['floating_base']
         text, description = _read_description(urdf)
         model, joints, values = _build_model(text, values, floating_base, findings)
+        wrong = list(unknown_joints(model, values))
+        findings += map(verdict.failure, wrong)
+        values = {name: value for name, value in values.items()
+                  if not name.startswith(tuple(f'{error.parameter}.' for error in wrong))}
     except OpspaceError as error:
         findings.append(verdict.failure(error))
         return verdict.judge(report)
@@ -85,10 +91,14 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     state = RobotState(model, _home(model, start, home or {}, report), np.zeros(model.nv))
     report['robot'] = _robot(model, description, joints, bool(values['command_joints']))
     report['tree'] = moving_bodies(description)
+    report['tool_frames'] = tool_frames(report['tree'])
     report['joints'] = _joints(model, joints, state.q)
+    report['trajectory_controllers'] = look_at_trajectory_controllers(
+        parameters, joints, findings)
     report['braking'] = look_at_braking(model, values, joints, findings)
     tasks = _tasks(model, values, findings)
-    _add_tasks(report, model, state, [task for task in tasks if not isinstance(task, JointTask)])
+    add_tasks(report, model, state, [task for task in tasks if not isinstance(task, JointTask)])
+    look_at_passive_joints(report, model, values, state, tasks, findings)
     report['joint_tasks'] = [{'name': task.name, 'joints': list(task.joints)} for task in tasks
                              if isinstance(task, JointTask)]
     values = {**values, 'tasks': [task.name for task in tasks], **_holds(model, values, findings)}
@@ -255,39 +265,6 @@ def _holds(model, values, findings):
             except OpspaceError as error:
                 findings.append(verdict.failure(error, f"{kind[:-1]} '{name}'"))
     return good
-
-
-def _add_tasks(report, model, state, tasks):
-    """Add what the tasks' frames can do at home and at best, each alone and all together."""
-    elsewhere = [RobotState(model, q, state.v)
-                 for q in random_postures(model, state.q, _FEW_POSTURES)]
-
-    below = nearly_lost(sum(len(task.axes) for task in tasks))
-
-    def freedom(tasks):
-        home = task_freedom(model, state, tasks, below)
-        others = [home, *(task_freedom(model, other, tasks) for other in elsewhere)]
-        return {
-            'wanted': home.eigenvalues.size, 'rank': home.rank,
-            'best_rank': max(other.rank for other in others),
-            'least_eigenvalue': home.least_eigenvalue, 'condition': home.condition,
-            'immovable': [list(row) for row in home.immovable],
-            'never_movable': [list(row) for row in home.immovable
-                              if all(row in other.immovable for other in others)],
-            'weak': [{'eigenvalue': direction.eigenvalue, 'wrench': [
-                {'task': task, 'axis': axis, 'component': value}
-                for (task, axis), value in direction.wrench.items() if value]}
-                for direction in home.weak]}
-
-    active = ~(model.locked | model.passive)
-    report['tasks'] = [{
-        'name': task.name, 'frame': task.frame or 'robot', 'axes': list(task.controlled_axes),
-        'joints': int(task.jacobian(model, state)[:, active].any(axis=0).sum()),
-        **freedom([task])} for task in tasks]
-    report['together'] = None
-    if tasks:
-        report['together'] = together = freedom(tasks)
-        together['redundancy'] = int(active.sum()) - together['rank']
 
 
 def _cycle(text, values, floating_base, state, findings):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drawing of a robot's tree: deeper only where the robot branches, a long run in one line."""
 
+import re
 from collections import Counter
 
 from opspace_control.model.topology import depth_first
@@ -9,6 +10,12 @@ from opspace_control.model.topology import depth_first
 # Robots with more joints than this are drawn a run of joints at a time.
 _MANY_JOINTS = 30
 _SHORTEST_RUN = 3
+# Names of joints of jaws and fingers, of joints that end in no tool, and of the links that tasks
+# move, the best first.
+_JAW = re.compile('finger|jaw|knuckle|thumb|gripper', re.IGNORECASE)
+_NO_TOOL = re.compile('wheel|caster|rotor|head|neck|eye|gaze', re.IGNORECASE)
+_TOOLS = tuple(re.compile(words, re.IGNORECASE) for words in (
+    'tool|tcp|grasp|end_?eff|(^|_)ee(_|$)', 'hand$|palm|gripper|flange|foot|sole'))
 
 
 def moving_bodies(description):
@@ -32,6 +39,41 @@ def moving_bodies(description):
             mimics = joint.mimic and joint.mimic[0]
             bodies.append(_body(joint.name, joint.type, mimics, parent, link))
     return bodies
+
+
+def tool_frames(bodies):
+    """
+    Return the links of `moving_bodies` that a task would move: of hands and feet, not of fingers.
+
+    Jaws and fingers are chains of joints on a body that are all shorter than the chain which leads
+    to that body, or joints named so. Wheels and heads are at most half as many joints away from the
+    root as what is furthest, or named so. A mimic joint does not count.
+    """
+    children, height = [[] for _ in bodies], [0] * len(bodies)
+    depth, lead = [0] * len(bodies), [0] * len(bodies)  # from the root, from the last branching
+    for number, body in enumerate(bodies[1:], 1):
+        children[body['parent']].append(number)
+    for number, body in enumerate(bodies[1:], 1):
+        parent, counts = body['parent'], not body['mimics']
+        depth[number] = depth[parent] + counts
+        lead[number] = counts + lead[parent] * (len(children[parent]) == 1)
+    for number in range(len(bodies) - 1, 0, -1):
+        parent = bodies[number]['parent']
+        height[parent] = max(height[parent], height[number] + (not bodies[number]['mimics']))
+    ends, stack = [], [0]
+    while stack:
+        number = stack.pop()
+        names = [bodies[i]['joint'] for i in (number, *children[number]) if i]
+        named = not _JAW.search(names[0]) and any(map(_JAW.search, names[1:])) if number else False
+        shorter = len(children[number]) > 1 and height[number] < lead[number]
+        if named or shorter or not children[number]:
+            ends.append(number)
+        else:
+            stack += reversed(children[number])
+    furthest = max(depth[number] for number in ends)
+    tools = [number for number in ends if 2 * depth[number] > furthest
+             and not _NO_TOOL.search(bodies[number]['joint'] or '')]
+    return [_tool_of(bodies[number]['links']) for number in tools or ends]
 
 
 def draw(bodies):
@@ -64,6 +106,12 @@ def draw(bodies):
                 start = inside
         stack += _branches(children[run[-1]], inside)
     return lines
+
+
+def _tool_of(links):
+    """Return the link of a body, of those fixed to each other, whose name is that of a tool."""
+    return next((link for words in _TOOLS for link in reversed(links) if words.search(link)),
+                links[-1])
 
 
 def _body(joint, kind, mimics, parent, link):

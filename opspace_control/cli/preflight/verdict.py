@@ -5,7 +5,7 @@
 import math
 import re
 
-from opspace_control.control.preflight import nearly_lost, released_at
+from opspace_control.control.preflight import nearly_lost
 from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import enumerate_names, nearest
 
@@ -17,8 +17,9 @@ _HEAVY, _TOO_HEAVY = 0.8, 1.0
 _NO_EFFORT_LIMIT, _NO_VELOCITY_LIMIT = 1e4, 1e3
 # A joint is close to a limit within this part of its range, and no more than this, rad or m.
 _CLOSE_PART, _CLOSE = 0.05, 0.1
-# Half of a direction at half of the eigenvalue at which its release begins is left to the posture.
-_LOST = 0.5
+# At half of the eigenvalue where its truncation begins, a quarter of that at which it is nearly
+# lost, half of a direction is left to the posture.
+_LOST = 0.25
 # Part of the time between two joint states that a cycle may take, and their usual rate, Hz.
 _BUSY, _USUAL_RATE = 0.5, 1000.0
 
@@ -92,6 +93,10 @@ def _at_interfaces(report):
 def _at_limits(report):
     warned = ' '.join(report['robot']['warnings'])
     joints = [joint for joint in report['joints'] if joint['commanded']]
+    if joints and not any(joint['effort'] for joint in joints):
+        yield failure(OpspaceError(
+            'The effort limit of every commanded joint is 0: no effort would be commanded.',
+            cure='Give <limit effort="..."/> in the robot description what the drives can do.'))
     sound = True
     for key, largest, unit, cure in (
             ('effort', _NO_EFFORT_LIMIT, 'N·m', 'no torque would be cut'),
@@ -140,11 +145,9 @@ def _at_tasks(report):
         yield from _at_task(task, axes_of(report))
     together = report['together']
     if together is None and not report['joint_tasks']:
-        carrying = {body['parent'] for body in report['tree']}
-        ends = [body['links'][-1] for i, body in enumerate(report['tree']) if i not in carrying]
         yield warning('There is no task to look at.',
-                      'Name frames with --frames A,B or tasks in a parameter file; the outermost '
-                      f'links are {_list(ends)}.')
+                      'Name the frames of its tools with --frames, such as --frames '
+                      f'{",".join(report["tool_frames"])}, or tasks in a parameter file.')
     elif together and len(report['tasks']) > 1:
         apart = sum(task['rank'] for task in report['tasks'])
         if together['rank'] < apart:
@@ -173,13 +176,12 @@ def _at_task(task, all_axes):
     never = [axis for _, axis in task['never_movable']]
     if task['best_rank'] < task['wanted']:
         fixed = f', never {" ".join(never)}' if never else ''
-        kept = ' '.join(axis for axis in task['axes'] if axis not in never)
         yield warning(f'{name}: its joints reach {task["best_rank"]} of {task["wanted"]} {axes} at '
                       f'best{fixed}.',
-                      f"Control fewer: axes: '{kept}'." if never else 'Control fewer axes.')
+                      f"Control fewer: axes: '{' '.join(task['independent_axes'])}'.")
     here = [axis for _, axis in task['immovable'] if axis not in never]
     singular = [*here, *(in_words(weak['wrench']) for weak in task['weak']
-                         if weak['eigenvalue'] < _LOST * released_at(all_axes))]
+                         if weak['eigenvalue'] < _LOST * nearly_lost(all_axes))]
     if singular and task['rank'] < task['best_rank']:
         yield warning(f'{name}: singular at home, it cannot accelerate {" nor ".join(singular)}.',
                       'Start from another posture.')

@@ -9,8 +9,8 @@ import numpy as np
 
 from opspace_control.cli.robots import DemoRobot, demo_robot
 from opspace_control.cli.showcase.experiment import Experiment, Finding
-from opspace_control.cli.showcase.plan import SETTLING, Plan
 from opspace_control.cli.showcase.response import farthest_from_response
+from opspace_control.cli.showcase.schedule import SETTLING, Schedule
 from opspace_control.spatial.quaternions import turned
 
 NAME = 'carry'
@@ -57,7 +57,7 @@ class Carry(Experiment):
                 pose[3:] = turned(pose[3:], (0.0, 0.0, yaw))
             goals.append(poses)
         goals += [goals[-1]] * (2 * self.let_go)  # the controller, then the grips
-        return Plan(home, np.array(goals), self.seconds, 0.5, self.joint, self.unit,
+        return Schedule(home, np.array(goals), self.seconds, 0.5, self.joint, self.unit,
                     dict.fromkeys([self.joint, *self.moved], 0.0) | self.robot.start,
                     {self.joint: self.swing}, self.moved, SETTLING + self.seconds)
 

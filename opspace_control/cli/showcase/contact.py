@@ -6,34 +6,11 @@ The experiments of [K87] IX with a PUMA 560: impact, square waves of force, slid
 Each is done twice, once as the paper says it and once without what the paper is about.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
 from opspace_control.cli.showcase.contact_scene import ContactScene, hole, plate
 from opspace_control.cli.showcase.experiment import Finding
-from opspace_control.cli.showcase.studies import Study
-
-
-@dataclass(frozen=True)
-class ContactStudy(Study):
-    """
-    A study of `Trial` objects.
-
-    Attributes
-    ----------
-    panels : tuple of (str, callable)
-        What is drawn: a title, and from a Trial the (k,) or (k, n) that is seen.
-
-    """
-
-    panels: tuple[tuple[str, Callable], ...] = ()
-
-    def draw(self, cases, output):
-        """Write the picture."""
-        from opspace_control.cli.showcase.contact_picture import draw
-        draw(self, cases, output)
+from opspace_control.cli.showcase.studies import Panel, Study
 
 
 def _task(force, **options):
@@ -206,14 +183,15 @@ def _sideways(trial):
     return float(np.linalg.norm(trial.forces[:, :2], axis=1).max())
 
 
-_FORCE = ('Force downwards, N; dotted what is wanted', lambda trial: trial.pressed)
-_HEIGHT = ('Height of the fingertip above its start, mm',
-           lambda trial: 1e3 * (trial.positions[:, 2] - trial.positions[0, 2]))
-_SIDES = ('Way of the fingertip to the sides, mm',
-          lambda trial: 1e3 * (trial.positions[:, :2] - trial.positions[0, :2]))
+_FORCE = Panel('Force downwards, N; dotted what is wanted', lambda trial: trial.pressed,
+               wanted=lambda trial: trial.wanted)
+_HEIGHT = Panel('Height of the fingertip above its start, mm',
+                lambda trial: 1e3 * (trial.positions[:, 2] - trial.positions[0, 2]))
+_SIDES = Panel('Way of the fingertip to the sides, mm',
+               lambda trial: 1e3 * (trial.positions[:, :2] - trial.positions[0, :2]))
 
 CONTACTS = (
-    ContactStudy(
+    Study(
         'impact', 'a finger hits a stiff plate at 0.5 m/s and does not bounce, [K87] (5.7), IX',
         'An impact without a bounce',
         '[K87] (5.7) and IX tell of impacts of a PUMA 560 on a highly stiff surface, at up to 4 '
@@ -221,8 +199,8 @@ CONTACTS = (
         'bouncing. Here the finger comes at 0.5 m/s, five times as fast, touches a plate of '
         '2.5e5 N/m once, and presses with the 20 N that it is to press with; with the force '
         'switched on from the beginning it bounces.',
-        _touch, _judge_touch, panels=(_FORCE, _HEIGHT)),
-    ContactStudy(
+        _touch, _judge_touch, (_FORCE, _HEIGHT)),
+    Study(
         'square', 'square waves of force: rise below 20 ms, error below 2 %, [K87] (5.5), IX',
         'Square waves of force',
         '[K87] (5.5) has the force in its command, and IX tells of square waves of force with '
@@ -230,16 +208,16 @@ CONTACTS = (
         'ones do, up to 6 N·m, and half a kilogram hangs at the wrist; nobody has told the '
         'controller. By its wrist sensor the force rises within 20 ms and is within 2 %; open '
         'loop it is wrong by more than 12 %.',
-        _square, _judge_square, panels=(_FORCE,)),
-    ContactStudy(
+        _square, _judge_square, (_FORCE,)),
+    Study(
         'slide', 'a finger slides on a plate that is not where it is said to be, [K87] (5.4), IX',
         'Sliding while pressing',
         'Contact and slide of [K87] IX, by the command of [K87] (5.4): force is controlled '
         'downwards, motion along the other axes. The plate leans by 3°, which nobody has told '
         'the controller. The finger slides by 0.17 m and presses with 15 N, within 1.5 N; one '
         'that keeps its height instead loses the plate, or is wrong by more than 10 N.',
-        _slide, _judge_slide, panels=(_FORCE, _HEIGHT)),
-    ContactStudy(
+        _slide, _judge_slide, (_FORCE, _HEIGHT)),
+    Study(
         'insert', 'a peg finds its way into a hole by its chamfer, [K87] (5.4), IX',
         'An insertion',
         'Insertion of [K87] IX, by the command of [K87] (5.4): the peg comes down 3.6 mm beside '
@@ -247,5 +225,5 @@ CONTACTS = (
         'slides down the chamfer, finds the middle and goes to the bottom, where the sides feel '
         'next to nothing. One that holds its place to the sides is pushed aside by force, and '
         'may get stuck half way.',
-        _insert, _judge_insert, panels=(_FORCE, _HEIGHT, _SIDES)),
+        _insert, _judge_insert, (_FORCE, _HEIGHT, _SIDES)),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opspace_control.cli.robots import DemoRobot
-from opspace_control.cli.showcase.plan import SETTLING, Plan
+from opspace_control.cli.showcase.schedule import SETTLING, Schedule
 
 # To look on after the goals' time.
 _HOLDING = 0.5  # s
@@ -126,7 +126,7 @@ class Experiment:
     def plan(self, home):
         """Return the plan for hands that start at ``home`` (hands, 7)."""
         goals = [target(pose.copy()) for target, pose in zip(self.targets, home, strict=True)]
-        return Plan(home, np.array([goals]), self.seconds, _HOLDING, self.joint, self.unit,
+        return Schedule(home, np.array([goals]), self.seconds, _HOLDING, self.joint, self.unit,
                     dict.fromkeys([self.joint, *self.moved], 0.0) | self.robot.start,
                     {self.joint: self.swing}, self.moved)
 

@@ -21,7 +21,7 @@ class Record:
 
     Parameters
     ----------
-    plan : Plan
+    plan : Schedule
         What was asked for.
     reach : Reach
         The robot's kinematics.

@@ -50,6 +50,28 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """
+    A part of the picture of a study.
+
+    Attributes
+    ----------
+    title : str
+    look : callable
+        Takes a case; returns the (k,) or (k, n) that is drawn.
+    wanted : callable, optional
+        Takes a case; returns the (k,) that was asked for, which is dotted.
+    logarithmic : bool
+
+    """
+
+    title: str
+    look: Callable
+    wanted: Callable = None
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
 class Study:
     """
     An experiment that needs no ROS.
@@ -62,6 +84,8 @@ class Study:
         Returns both cases.
     judge : callable
         Takes them, and returns Findings.
+    panels : tuple of Panel
+        What is drawn of both, over time.
 
     """
 
@@ -71,20 +95,18 @@ class Study:
     figure: str
     perform: Callable
     judge: Callable
+    panels: tuple
 
     def run(self, output):
         """Do it, print what was found, and draw it; return whether every bound was met."""
+        from opspace_control.cli.showcase.study_picture import draw
+
         cases = self.perform()
         findings = self.judge(*cases)
-        self.draw(cases, output)
+        draw(self, cases, output)
         print(self.summary, *findings, sep='\n  ')
         print(f'\nPicture: {output}')
         return all(finding.met for finding in findings)
-
-    def draw(self, cases, output):
-        """Write the picture."""
-        from opspace_control.cli.showcase.study_picture import draw
-        draw(self, cases, output)
 
 
 def _follow(label, task, posture, *, start, velocities=None, shift=(0.0, 0.0, 0.0), seconds,
@@ -193,6 +215,13 @@ def _judge_fold(same, other):
             abs(case.velocities).max() for case in (same, other)), 5.0, 'rad/s')]
 
 
+_PANELS = (
+    Panel('Joints, rad: the first solid, the second dashed, the third dotted',
+          lambda case: case.positions),
+    Panel('Joints, rad/s', lambda case: case.velocities),
+    Panel("Distance of the task's frame from its goal, mm", lambda case: case.errors,
+          logarithmic=True))
+
 STUDIES = (
     Study('fold', 'an arm goes into its singularity and out in either posture, [K87] Fig. 5',
           'Into the singularity, and out in two postures',
@@ -202,7 +231,7 @@ STUDIES = (
           'the arm stretches out within 0.01 rad and rests. Then the hand is drawn back by 0.4 m '
           'and the posture task says on which side the elbow is to be: it arrives within 0.1 mm '
           'with the elbow above and with the elbow below. No joint is faster than its limit.',
-          _fold, _judge_fold),
+          _fold, _judge_fold, _PANELS),
     Study('damping', 'a redundant arm comes to rest by damping in the null space, [K87] Fig. 4',
           'A redundant arm that comes to rest',
           '[K87] Fig. 4 shows an arm of three joints in the plane whose effector is at its goal '
@@ -210,7 +239,7 @@ STUDIES = (
           'joints moving about the goal for ever, further dissipation in the null space (7.6) '
           'stops them. Here the joints start at 0.5 rad/s; with damping they are at rest after 4 '
           's, without it they go on at more than 0.3 rad/s, and the hand is within 0.1 mm of its '
-          'goal in both cases.', _damping, _judge_damping),
+          'goal in both cases.', _damping, _judge_damping, _PANELS),
     Study('passive', 'the palm of an arm whose wrist has no drive goes to its goal, [JR94] Fig. 8',
           'A joint without a drive',
           '[JR94] Fig. 8a is a block diagram, not a course: how the generalized Jacobian, which '
@@ -218,5 +247,5 @@ STUDIES = (
           'arm along. Here the wrist of the planar arm hangs freely, and the palm at its axis is '
           'sent 0.14 m away. It arrives within 1 mm and stays there while the hand swings; a '
           'controller that believes in a drive at the wrist misses by more than 10 mm.', _passive,
-          _judge_passive),
+          _judge_passive, _PANELS),
 )

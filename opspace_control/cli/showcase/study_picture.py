@@ -23,36 +23,49 @@ def draw(study, cases, path):
     Parameters
     ----------
     study : Study
-        Has the title.
-    cases : sequence of Case
-        What happened.
+        Has the title, and what is drawn.
+    cases : sequence of Case or Trial
+        What happened; a Case shows the robot as well.
     path : path
         File to write.
 
     """
+    rows, robot = len(study.panels), hasattr(cases[0], 'skeletons')
     with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=(13, 7.5), layout='constrained')
+        figure = plt.figure(figsize=(13, 7.5) if robot else (11, 1.2 + 2.7 * rows),
+                            layout='constrained')
         figure.suptitle(f'opspace demo: {study.summary}', fontsize=13, fontweight='bold', x=0.01,
                         ha='left')
-        grid = figure.add_gridspec(3, 2, width_ratios=[1, 1.35])
-        _robots(figure.add_subplot(grid[:, 0]), cases)
-        panels = [figure.add_subplot(grid[row, 1]) for row in range(3)]
-        for case, color in zip(cases, _COLORS, strict=True):
-            for joint in range(case.positions.shape[1]):
-                line = _LINES[joint % len(_LINES)]
-                panels[0].plot(case.times, case.positions[:, joint], line, color=color, lw=1.2)
-                panels[1].plot(case.times, case.velocities[:, joint], line, color=color, lw=1.2)
-            panels[2].semilogy(case.times, np.maximum(case.errors, _FLOOR), color=color, lw=1.2,
-                               label=case.label)
-        for panel, title in zip(panels, (
-                'Joints, rad: the first solid, the second dashed, the third dotted',
-                'Joints, rad/s', "Distance of the task's frame from its goal, mm"), strict=True):
-            panel.set_title(title)
-            panel.set_xlim(0.0, cases[0].times[-1])
-        panels[2].legend(loc='upper right')
-        panels[2].set_xlabel('time, s')
+        grid = figure.add_gridspec(rows, 1 + robot, width_ratios=[1, 1.35][-1 - robot:])
+        if robot:
+            _robots(figure.add_subplot(grid[:, 0]), cases)
+        panels = [figure.add_subplot(grid[row, -1]) for row in range(rows)]
+        for panel, drawn in zip(panels, study.panels, strict=True):
+            _draw(panel, drawn, cases)
+        for panel in panels[:-1]:
+            panel.tick_params(labelbottom=False)
+        panels[-1 if robot else 0].legend(loc='upper right')
+        panels[-1].set_xlabel('time, s')
         figure.savefig(path, dpi=110)
         plt.close(figure)
+
+
+def _draw(panel, drawn, cases):
+    """Draw what a `Panel` shows of both cases, each in its colour."""
+    panel.set_title(drawn.title)
+    panel.set_xlim(0.0, max(case.times[-1] for case in cases))
+    if drawn.logarithmic:
+        panel.set_yscale('log')
+    for case, color in zip(cases, _COLORS, strict=True):
+        seen = drawn.look(case).reshape(len(case.times), -1)
+        for k, column in enumerate(seen.T):
+            panel.plot(case.times, np.maximum(column, _FLOOR) if drawn.logarithmic else column,
+                       _LINES[k % len(_LINES)], color=color, lw=1.2,
+                       label=None if k else case.label)
+    if drawn.wanted:
+        wanted = drawn.wanted(cases[0])
+        panel.plot(cases[0].times, wanted, ':', color='0.3', lw=1.0)
+        panel.set_ylim(-2.0, 3.0 * wanted.max())
 
 
 def _robots(panel, cases):

@@ -10,9 +10,9 @@ of the effectors: each of these is held to a place on the object, which moves as
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.grasping.grasp_law import read_acceleration
-from opspace_control.control.grasping.load_sharing import slot_of
-from opspace_control.control.hierarchy.stack import ASKED, FORCE, stack_task
+from opspace_control.control.grasping.grasp_law import read_acceleration, slot_of
+from opspace_control.control.hierarchy.stack import stack_task
+from opspace_control.control.hierarchy.structures import ASKED, FORCE
 from opspace_control.spatial.vectors import add_cross, rotate
 
 # From cycle to cycle the object turns little: each round leaves the square of the angle.
@@ -138,12 +138,14 @@ def move_body(R, p, v, a, w, alpha, arm, into):
 
 
 @rare
-def lead_effectors(cycle, grasps, grips, states, points, constraints, tasks, sensors, rows, small):
+def lead_effectors(cycle, grasping, robot, demand, rows, small):
     """
     Let the effectors of each grasp by fingertips follow the object, and this its task.
 
     ``a_i = a + α × r_i + ω × (ω × r_i) − kp e_i − kd ė_i``: the rows of their constraints.
     """
+    states, points, (grasps, grips) = robot.states, robot.points, grasping
+    constraints, tasks, sensors = demand.constraints, demand.tasks, demand.sensors
     for g in range(grasps.size):
         grasp = grasps[g]
         e = slot_of(points, constraints.size, grasp.task)

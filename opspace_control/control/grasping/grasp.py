@@ -185,7 +185,8 @@ class Grasp(GraspState):
         """
         Say what the effectors shall do to each other through the object, beside the squeeze.
 
-        What is not given is zero or, with minimal effort, whatever spares the drives most.
+        What is not given is zero or, with minimal effort, whatever spares the drives most. Where
+        joints are passive, the effectors exert the nearest to it that these allow.
 
         Parameters
         ----------

@@ -85,6 +85,7 @@ def fill_grips(record, grips, linkage, internal):
     grips['place'] = linkage.points
     record['middle'], record['turn'] = linkage.middle, linkage.turn
     record['line'] = linkage.line
+    record['length'], record['inverse_leverage'] = linkage.length, linkage.inverse_leverage
     grips['share'] = np.array([linkage.wrenches(unit) for unit in np.eye(6)]).transpose(1, 2, 0)
     tensions, moments = internal
     grips['internal'] = linkage.wrenches(

@@ -13,7 +13,9 @@ import math
 import numpy as np
 
 from opspace_control.compiled import inlined
-from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
+from opspace_control.control.grasping.friction_cone import least_squeeze
+from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.workspace import OTHER, OWN
 from opspace_control.tasks.specification_law import insistence
 
 # So many internal forces can spare the drives: all but the squeeze of five effectors.
@@ -35,6 +37,8 @@ GRASP = np.dtype([
     ('middle', np.float64, (3,)),      # of the grips, from the object's origin, m
     ('line', np.float64, (3,)),        # about which nothing turns the object, if there is one
     ('turn', np.float64, (3, 3)),      # pseudo-inverse of their leverage about it, 1/m²
+    ('length', np.float64),            # lever by which a moment counts as a force, m
+    ('inverse_leverage', np.float64, (3, 3)),  # of grips that exert moments as well, 1/m²
     ('relief', np.float64),            # how much internal forces spare the drives, from 0 to 1
     ('eased', np.float64),             # how much the squeeze is among them, from 0 to 1
     ('width', np.int64),               # how many they are, the squeeze being the last
@@ -51,7 +55,17 @@ GRIP = np.dtype([
     ('friction', np.float64),          # coefficient to rely on, inf for a grip that cannot slip
     ('wrench', np.float64, (6,)),      # h of the last cycle: on the object at the grip, N and N m
     ('ways', np.float64, (6, WAYS)),   # its part of internal forces that spare the drives, of 1 N
+    ('allowed', np.float64, (WAYS + 1, 6)),  # what passive joints allow of these, and of a squeeze
 ], align=True)
+
+
+@inlined
+def slot_of(points, first, task):
+    """Return where in the stack the point of a task is."""
+    for e in range(first, points.size):
+        if points[e].record == task and not is_group(points[e]):
+            return e
+    return -1
 
 
 @inlined
@@ -153,37 +167,19 @@ def swing_object(grasp, R, gravity, a, w):
 
 
 @inlined
-def least_squeeze(mu, n, f, p, strongest):
-    """
-    Return the squeeze, N, from which on a grip's force is inside its friction cone.
-
-    The force is ``f + s p``; with normal and tangential parts that is
-    ``|f_t + s p_t| ≤ μ (f_n + s p_n)``. ``strongest`` where no squeeze will do.
-    """
-    f_n = n[0] * f[0] + n[1] * f[1] + n[2] * f[2]
-    p_n = n[0] * p[0] + n[1] * p[1] + n[2] * p[2]
-    ff = f[0] * f[0] + f[1] * f[1] + f[2] * f[2] - f_n * f_n
-    fp = f[0] * p[0] + f[1] * p[1] + f[2] * p[2] - f_n * p_n
-    pp = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - p_n * p_n
-    # a s² + 2 b s + c ≥ 0 beyond the larger root.
-    a, b, c = mu * mu * p_n * p_n - pp, mu * mu * f_n * p_n - fp, mu * mu * f_n * f_n - ff
-    if a <= 0.0 or p_n <= 0.0:
-        return 0.0 if c >= 0.0 and f_n >= 0.0 else strongest
-    s = max(-f_n / p_n, 0.0)
-    root = b * b - a * c
-    if root > 0.0:
-        s = max(s, (math.sqrt(root) - b) / a)
-    return min(s, strongest)
+def planned_wrench(grip, resultant, share, rest, r):
+    """Return row r of so much of a grip's share of the resultant and of its internal forces."""
+    t = 0.0
+    for c in range(6):
+        t += grip.share[r, c] * resultant[c]
+    return share * t + rest * grip.internal[r]
 
 
 @inlined
 def load_grip(grip, resultant, share, rest):
     """Write so much of a grip's share of the resultant, and so much of the internal forces."""
     for r in range(6):
-        t = 0.0
-        for c in range(6):
-            t += grip.share[r, c] * resultant[c]
-        grip.wrench[r] = share * t + rest * grip.internal[r]
+        grip.wrench[r] = planned_wrench(grip, resultant, share, rest, r)
 
 
 @inlined
@@ -285,13 +281,17 @@ def exert_grips(grasp, grips, held, reaction, gripped, exerted):
 
 
 @inlined
-def keep_off_passive_joints(Q, count, F, gram, order, rank, scale, spare, x):
-    """Take from internal forces what passive joints would give way to: ``x − Q_cc⁺ Q_cc x``."""
-    given, work = spare[0], spare[1]
-    for r in range(count):
-        given[r] = 0.0
-        for c in range(count):
-            given[r] += (Q[r, c] if r >= c else Q[c, r]) * x[c]
-    solve_semidefinite(F, gram, order, rank, scale, count, given, work)
-    for r in range(count):
-        x[r] -= given[r]
+def fill_row(i, states, points, supports, count, row):
+    """Write what joint i does to the rows of the first constraints, its column of J_c."""
+    S, any_row = states[i].S, False
+    for e in range(count // 6):
+        support = supports[i, e]
+        sign = (1.0 if support & OWN else 0.0) - (1.0 if support & OTHER else 0.0)
+        any_row = any_row or sign != 0.0
+        p, k = points[e].p, 6 * e
+        row[k] = sign * (S[0] + S[4] * p[2] - S[5] * p[1])
+        row[k + 1] = sign * (S[1] + S[5] * p[0] - S[3] * p[2])
+        row[k + 2] = sign * (S[2] + S[3] * p[1] - S[4] * p[0])
+        for r in range(3, 6):
+            row[k + r] = sign * S[r]
+    return any_row

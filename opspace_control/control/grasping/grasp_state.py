@@ -23,7 +23,8 @@ class GraspState:
         """
         What each effector does to the object at the last cycle, (N, 6) ``[f; n]``, N and N·m.
 
-        At the effectors, in the object's axes; as the controller expects it.
+        At the effectors, in the object's axes; as the controller expects it. With passive joints
+        that is the nearest to what is asked for that these allow.
         """
         return self._grips['wrench'].copy()
 
@@ -41,12 +42,16 @@ class GraspState:
 
     @property
     def squeezed(self):
-        """Squeeze of the last cycle, N: more than asked for where friction wants it."""
+        """
+        Squeeze that the last cycle commands, N: more than asked for where friction wants it.
+
+        With passive joints the tensions of `internal_forces` may differ from it.
+        """
         return float(self._record['squeezed'])
 
     @property
     def slips(self):
-        """Whether even the greatest squeeze is not enough for the friction."""
+        """Whether a grip's force is outside its friction cone: no squeeze allowed is enough."""
         force, grips = self._grips['wrench'][:, :3], self._grips
         along = (force * grips['inward']).sum(axis=1)
         sideways = np.linalg.norm(force - along[:, None] * grips['inward'], axis=1)

@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What effectors that hold one object do of its load, and how they squeeze it."""
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.compiled import rare
 from opspace_control.control.grasping.grasp_law import (
     balance_object,
     exert_grips,
-    keep_off_passive_joints,
     place_grips,
     plan_grips,
     read_acceleration,
+    slot_of,
     swing_object,
 )
-from opspace_control.control.hierarchy.stack import (
+from opspace_control.control.grasping.passive_rows import allow_exerted, fill_passive_rows
+from opspace_control.control.hierarchy.structures import (
     ASKED,
     FACTOR_Q,
     FORCE,
@@ -22,30 +23,19 @@ from opspace_control.control.hierarchy.stack import (
     MOVING,
     PUSH,
     REACTION,
-    SCALE,
     SPARE,
-    Q,
 )
-from opspace_control.dynamics.operational_space_inertia import is_group
-
-
-@inlined
-def slot_of(points, first, task):
-    """Return where in the stack the point of a task is."""
-    for e in range(first, points.size):
-        if points[e].record == task and not is_group(points[e]):
-            return e
-    return -1
 
 
 @rare
-def plan_loads(cycle, grasps, grips, constrained, tasks, points, rows):
+def plan_loads(cycle, grasping, constrained, tasks, points, rows):
     """
     Plan what effectors that hold one object do to it: their shares of its load, and a squeeze.
 
     For the motion that its task asks for and gets. Written to ``GRIPPED`` of the constraints' rows.
     """
     environment, gripped = rows[SPARE], rows[GRIPPED]
+    grasps, grips = grasping
     for r in range(6 * constrained):
         gripped[r] = 0.0
     for g in range(grasps.size):
@@ -66,17 +56,27 @@ def plan_loads(cycle, grasps, grips, constrained, tasks, points, rows):
 
 
 @rare
-def share_loads(cycle, grasps, grips, constrained, rows, squares, orders):
-    """Let effectors that hold one object do their share of its load, and squeeze it, as planned."""
-    exerted = rows[SPARE + 2]
-    for r in range(6 * constrained):
+def share_loads(cycle, robot, constrained, grasping, rows, squares):
+    """
+    Let effectors that hold one object do their share of its load, and squeeze it, as planned.
+
+    Where joints are passive, they do the nearest to it that these allow.
+    """
+    count, exerted = 6 * constrained, rows[SPARE + 2]
+    grasps, grips = grasping
+    cycle.passive_rows = 0
+    for r in range(count):
         exerted[r] = 0.0
     for g in range(grasps.size):
         if grasps[g].activation > 0.0:
             exert_grips(grasps[g], grips, rows[ASKED], rows[REACTION], rows[GRIPPED], exerted)
     if cycle.yields:
-        keep_off_passive_joints(
-            squares[Q], 6 * constrained, squares[FACTOR_Q], squares[GRAM_Q], orders[1],
-            cycle.ranks[1], rows[SCALE], rows[SPARE:SPARE + 2], exerted)
-    for r in range(6 * constrained):
+        basis = squares[FACTOR_Q:GRAM_Q + 1]
+        cycle.passive_rows = fill_passive_rows(
+            robot.nodes, robot.states, robot.points, robot.supports, count, grasps, grips,
+            rows[ASKED], basis, cycle.motion)
+        if cycle.passive_rows > 0:
+            allow_exerted(grasps, grips, robot.points, count, rows[ASKED], basis,
+                          cycle.passive_rows, cycle.motion, rows[SPARE:SPARE + 2], exerted)
+    for r in range(count):
         rows[FORCE, r] += exerted[r]

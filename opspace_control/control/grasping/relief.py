@@ -12,32 +12,28 @@ joints and a Cholesky decomposition. Only grasps that have it switched on take t
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.grasping.grasp_law import keep_off_passive_joints, least_squeeze
-from opspace_control.control.grasping.load_sharing import slot_of
-from opspace_control.dynamics.workspace import OTHER, OWN
+from opspace_control.control.grasping.friction_cone import least_squeeze, longest_step
+from opspace_control.control.grasping.grasp_law import fill_row
+from opspace_control.control.grasping.passive_rows import (
+    allow_way,
+    report_change,
+    turn_all_rows,
+)
+from opspace_control.control.hierarchy.structures import (
+    ASKED,
+    FACTOR,
+    FACTOR_Q,
+    GRAM_Q,
+    SPARE,
+    VECTORS,
+    L,
+)
 from opspace_control.model.nodes import ACTIVE
 from opspace_control.tasks.specification_law import insistence
 
 # An internal force as strong as the strongest squeeze counts like this part of a drive's full
 # effort: a stretched arm, which costs next to nothing, is not pulled at without bounds.
 TEMPER = 0.1
-
-
-@inlined
-def fill_row(i, states, points, supports, count, row):
-    """Write what joint i does to the rows of the first constraints, its column of J_c."""
-    S, any_row = states[i].S, False
-    for e in range(count // 6):
-        support = supports[i, e]
-        sign = (1.0 if support & OWN else 0.0) - (1.0 if support & OTHER else 0.0)
-        any_row = any_row or sign != 0.0
-        p, k = points[e].p, 6 * e
-        row[k] = sign * (S[0] + S[4] * p[2] - S[5] * p[1])
-        row[k + 1] = sign * (S[1] + S[5] * p[0] - S[3] * p[2])
-        row[k + 2] = sign * (S[2] + S[3] * p[1] - S[4] * p[0])
-        for r in range(3, 6):
-            row[k + r] = sign * S[r]
-    return any_row
 
 
 @inlined
@@ -68,26 +64,6 @@ def weigh_efforts(nodes, states, points, supports, count, limits, tau, G, g, row
                 g[r] += w * tau[nodes[i].v_index]
                 for c in range(r + 1):
                     G[r, c] += w * row[c]
-
-
-@inlined
-def way(grasp, grip, r, a):
-    """Return an entry of a grip's part of the internal forces; the last of them is the squeeze."""
-    return grip.pattern[r] if a == grasp.width - 1 else grip.ways[r, a]
-
-
-@inlined
-def spread(grasp, grips, R, held, column, x):
-    """Add what the constraints exert for one of the internal forces, of 1 N."""
-    for k in range(grasp.first, grasp.end):
-        if grips[k].constraint < 0:
-            continue
-        first = 6 * grips[k].constraint
-        for part in range(0, 6, 3):
-            for c in range(3):
-                along = way(grasp, grips[k], part + c, column)
-                for r in range(3):
-                    x[first + part + r] += held[first + part + r] * R[r, c] * along
 
 
 @inlined
@@ -152,35 +128,12 @@ def squeeze_enough(grasp, grips, M, half, y, slope, forces):
             for r in range(3):
                 f[r], p[r] = grip.wrench[r], 0.0
                 for a in range(width):
-                    f[r] += held * way(grasp, grip, r, a) * y[a]
-                    p[r] += held * way(grasp, grip, r, a) * slope[a]
+                    f[r] += held * grip.allowed[a, r] * y[a]
+                    p[r] += held * grip.allowed[a, r] * slope[a]
                 f[r] -= grasp.squeezed * p[r]
             squeeze = max(squeeze, least_squeeze(
                 grip.friction, grip.inward, f, p, grasp.strongest))
     return min(squeeze, grasp.strongest)
-
-
-@inlined
-def longest_step(mu, n, f, d):
-    """
-    Return how much of a change d, up to all of it, leaves a force f inside its friction cone.
-
-    The whole of it where f is not inside: no change is to blame then.
-    """
-    f_n = n[0] * f[0] + n[1] * f[1] + n[2] * f[2]
-    d_n = n[0] * d[0] + n[1] * d[1] + n[2] * d[2]
-    ff, fd, dd, wide = 0.0, 0.0, 0.0, 1.0 + mu * mu
-    for r in range(3):
-        ff += f[r] * f[r]
-        fd += f[r] * d[r]
-        dd += d[r] * d[r]
-    # a t² + 2 b t + c ≥ 0 up to the first root.
-    a, b, c = wide * d_n * d_n - dd, wide * f_n * d_n - fd, wide * f_n * f_n - ff
-    root = b * b - a * c
-    if c < 0.0 or f_n < 0.0 or root < 0.0:
-        return 1.0
-    slope = math.sqrt(root) - b
-    return c / slope if slope > c else 1.0
 
 
 @inlined
@@ -193,76 +146,75 @@ def limit_step(grasp, grips, y, forces):
             for r in range(3):
                 forces[0, r], forces[1, r] = grip.wrench[r], 0.0
                 for a in range(grasp.width):
-                    forces[1, r] += held * way(grasp, grip, r, a) * y[a]
+                    forces[1, r] += held * grip.allowed[a, r] * y[a]
             step = min(step, longest_step(grip.friction, grip.inward, forces[0], forces[1]))
     for a in range(grasp.width):
         y[a] *= grasp.relief * step
 
 
 @inlined
-def apply_relief(grasp, grips, constraints, count, X, y, x):
-    """Write the forces x of the constraints, and report them to these and to the grips."""
-    width, held = grasp.width, insistence(grasp.activation)
+def report_relief(grasps, grips, points, constraints, count, x, row, wrench):
+    """Report forces x of the constraints to these and to the grips; the last two are scratch."""
     for r in range(count):
-        x[r] = 0.0
-        for a in range(width):
-            x[r] += X[r, a] * y[a]
         constraints[r // 6].exerted[r % 6] += x[r]
-    for k in range(grasp.first, grasp.end):
-        for r in range(6):
-            for a in range(width):
-                grips[k].wrench[r] += held * way(grasp, grips[k], r, a) * y[a]
-    grasp.squeezed += y[width - 1]
+        row[r] = x[r]
+    turn_all_rows(grasps, grips, points, count, True, row)
+    report_change(grasps, grips, row, wrench)
 
 
 @called
-def relieve_drives(
-        cycle, nodes, states, points, supports, constraints, grasps, grips, limits, held, scale,
-        Q, FQ, gramQ, order, X, G, M, spare, tau):
+def relieve_drives(cycle, robot, constraints, grasping, limits, scratch, tau):
     """
     Let the internal forces of grasps spare the drives, and add what that makes to τ.
 
     Parameters
     ----------
     cycle : CYCLE record
-        With what is known of passive joints: they are kept out of it.
-    nodes, states, points, supports : arrays
-        The robot; constraints are the first points.
-    constraints, grasps, grips : arrays of CONSTRAINT, GRASP, GRIP
-        ``exerted``, ``squeezed`` and ``wrench`` are brought up to date.
+        How many rows of the basis in ``FACTOR_Q`` and ``GRAM_Q``, of what passive joints do not
+        allow, count.
+    robot : Robot
+        Constraints are the first points.
+    constraints : array of CONSTRAINT
+        ``exerted`` is brought up to date.
+    grasping : Grasping
+        ``squeezed`` and ``wrench`` are brought up to date.
     limits : (nv,) array
         Of the efforts, N m or N.
-    held, scale, Q, FQ, gramQ, order
-        Of the stack's rows, and as in `keep_off_passive_joints`.
-    X, G, M, spare : (k, k), (k, k), (k, k), (5, k) arrays
-        Scratch.
+    scratch : Scratch
+        ``ASKED`` is positive for rows that a constraint holds; the other squares, and rows from
+        ``SPARE`` on, are overwritten.
     tau : (nv,) array
         Joint forces without limits, N m or N.
 
     """
+    nodes, states, points, supports = robot.nodes, robot.states, robot.points, robot.supports
+    (grasps, grips), held = grasping, scratch.rows[ASKED]
+    spare, basis = scratch.rows[SPARE:], scratch.squares[FACTOR_Q:GRAM_Q + 1]
+    X, G, M = scratch.squares[FACTOR], scratch.squares[VECTORS], scratch.squares[L]
     count = 6 * constraints.size
     g, row, half, y, slope = spare[0], spare[1], spare[2], spare[3], spare[4]
     for n in range(grasps.size):
         grasp = grasps[n]
         if grasp.relief == 0.0 or grasp.activation == 0.0:
             continue
-        R = points[slot_of(points, constraints.size, grasp.task)].R
+        weight = insistence(grasp.activation)
         weigh_efforts(nodes, states, points, supports, count, limits, tau, G, g, row)
         for a in range(grasp.width):
+            allow_way(grasp, grips, held, basis, cycle.passive_rows, count, a, row, half)
+            turn_all_rows(grasps, grips, points, count, False, half)
             for r in range(count):
-                half[r] = 0.0
-            spread(grasp, grips, R, held, a, half)
-            if cycle.yields:
-                keep_off_passive_joints(
-                    Q, count, FQ, gramQ, order, cycle.ranks[1], scale, spare[3:], half)
-            for r in range(count):
-                X[r, a] = half[r]
+                X[r, a] = weight * half[r]
         temper = TEMPER / max(grasp.strongest, 1.0)
         solve_half(X, G, g, count, grasp.width, temper * temper, grasp.squeezed, M, half, row)
         squeeze = squeeze_enough(grasp, grips, M, half, y, slope, cycle.motion)
         follow_squeeze(M, grasp.width, squeeze - grasp.squeezed, half, y)
         limit_step(grasp, grips, y, cycle.motion)
-        apply_relief(grasp, grips, constraints, count, X, y, g)
+        for r in range(count):
+            g[r] = 0.0
+            for a in range(grasp.width):
+                g[r] += X[r, a] * y[a]
+        grasp.squeezed += y[grasp.width - 1]
+        report_relief(grasps, grips, points, constraints, count, g, row, slope)
         for i in range(nodes.size):
             if drives(nodes, i) and fill_row(i, states, points, supports, count, row):
                 for r in range(count):

@@ -14,36 +14,60 @@ from opspace_control.control.hierarchy.semidefinite import (
     decompose_semidefinite,
     solve_semidefinite,
 )
+from opspace_control.control.hierarchy.structures import (
+    FACTOR_L,
+    FACTOR_Q,
+    FORCE,
+    GRAM_L,
+    GRAM_Q,
+    HELD,
+    MOVING,
+    PUSH,
+    REACTION,
+    SCALE,
+    SPARE,
+    YIELDED,
+    L,
+    Q,
+)
 
 
 @inlined
-def copy_row(L, row, count, column):
+def copy_row(M, row, count, column):
     """Copy the first ``count`` entries of a row of the lower triangle."""
     for c in range(count):
-        column[c] = L[row, c]
+        column[c] = M[row, c]
 
 
 @inlined
-def symmetric(L, r, c):
+def symmetric(M, r, c):
     """Return an entry of a symmetric matrix of which the lower triangle is given."""
-    return L[r, c] if r >= c else L[c, r]
+    return M[r, c] if r >= c else M[c, r]
 
 
 @called
-def take_off_row(M, L, j, count, sign, column):
-    """Take ``sign M_jc y`` off row j of L, y being M_cc⁺ M_cj, which is kept above M's diagonal."""
+def take_off_row(M, rest, j, count, sign, column):
+    """Take ``sign M_jc y`` off row j, y being M_cc⁺ M_cj, which is kept above M's diagonal."""
     for i in range(count, j + 1):
         for c in range(count):
-            L[j, i] -= sign * M[i, c] * column[c]
+            rest[j, i] -= sign * M[i, c] * column[c]
     for c in range(count):
         M[c, j] = column[c]
 
 
 @rare
-def eliminate_constraints(
-        L, Q, count, yields, yielded, scale, F, gram, FQ, gramQ, orders, ranks, held, spare, x):
+def constraint_reactions(M, constrained, forces):
+    """Write the constraint forces, so many, that tasks' forces cause, by L or Q eliminated."""
+    for c in range(constrained):
+        forces[c] = 0.0
+        for j in range(constrained, forces.size):
+            forces[c] -= M[c, j] * forces[j]
+
+
+@rare
+def eliminate_constraints(squares, rows, orders, count, yields, ranks):
     """
-    Turn L into the tasks' inverse inertia, and their x into what is left to accelerate.
+    Turn Λ⁻¹ of all rows into the tasks' own, and what these ask for into what is left to do.
 
     With ``U = L − Q`` and ``λ0 = −Q_cc⁺ yielded_c``, what constraints bear for passive joints that
     would otherwise not move as the posture advises:
@@ -53,60 +77,60 @@ def eliminate_constraints(
 
     Parameters
     ----------
-    L, Q : (k, k) arrays
-        Lower triangles. Above the diagonal they receive ``L_cc⁺ L_ct`` and ``Q_cc⁺ Q_ct``; the
-        tasks' block of L becomes Λ⁻¹. Q counts only if ``yields``.
+    squares : (SQUARES, k, k) array
+        ``L`` and ``Q``, lower triangles. Above the diagonal they receive ``L_cc⁺ L_ct`` and
+        ``Q_cc⁺ Q_ct``; the tasks' block of L becomes Λ⁻¹. Q counts only if ``yields``. The factors
+        are scratch, for `predict_reactions` too.
+    rows : (ROWS, k) array
+        ``YIELDED``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints ``a_c − a_c,hyb``, which
+        become z. Receives λ0 in ``HELD``, N and N m.
+    orders, ranks : (2, k), (2,) arrays of int
+        Likewise scratch; and the ranks of L_cc and Q_cc.
     count : int
         Rows of constraints.
     yields : bool
         Whether there are passive joints.
-    yielded : (k,) array
-        Accelerations that their giving way adds to those of the motion advised, m/s² and rad/s².
-    scale : (k,) array
-        From `scale_rows`.
-    F, gram, FQ, gramQ : (k, k) arrays
-        Scratch, for `predict_reactions` too.
-    orders, ranks : (2, k), (2,) arrays of int
-        Likewise; the ranks of L_cc and Q_cc.
-    held : (k,) array
-        Receives λ0, N and N m.
-    spare : (2, k) array
-        Scratch.
-    x : (k,) array
-        ``a* − a_hyb``; of constraints ``a_c − a_c,hyb``, which become z.
 
     """
-    rows = x.size
-    column, work = spare[0], spare[1]
-    ranks[0] = decompose_semidefinite(L, scale, count, work, orders[0], F, gram)
+    whole, passive, x = squares[L], squares[Q], rows[FORCE]
+    scale, column, work = rows[SCALE], rows[SPARE], rows[SPARE + 1]
+    ranks[0] = decompose_semidefinite(
+        whole, scale, count, work, orders[0], squares[FACTOR_L], squares[GRAM_L])
     if yields:
-        ranks[1] = decompose_semidefinite(Q, scale, count, work, orders[1], FQ, gramQ)
+        ranks[1] = decompose_semidefinite(
+            passive, scale, count, work, orders[1], squares[FACTOR_Q], squares[GRAM_Q])
         for r in range(count):
-            held[r] = -yielded[r]
-        solve_semidefinite(FQ, gramQ, orders[1], ranks[1], scale, count, held, work)
-        for r in range(rows):
+            rows[HELD, r] = -rows[YIELDED, r]
+        solve_constraints(squares, orders, ranks, 1, scale, count, rows[HELD], work)
+        for r in range(x.size):
             for c in range(count):
-                x[r] += (symmetric(L, r, c) - symmetric(Q, r, c)) * held[c]
-    solve_semidefinite(F, gram, orders[0], ranks[0], scale, count, x, work)
-    for j in range(count, rows):
+                x[r] += (symmetric(whole, r, c) - symmetric(passive, r, c)) * rows[HELD, c]
+    solve_constraints(squares, orders, ranks, 0, scale, count, x, work)
+    for j in range(count, x.size):
         for c in range(count):
-            x[j] -= L[j, c] * x[c]
-        copy_row(L, j, count, column)
-        solve_semidefinite(F, gram, orders[0], ranks[0], scale, count, column, work)
-        take_off_row(L, L, j, count, 1.0, column)
+            x[j] -= whole[j, c] * x[c]
+        copy_row(whole, j, count, column)
+        solve_constraints(squares, orders, ranks, 0, scale, count, column, work)
+        take_off_row(whole, whole, j, count, 1.0, column)
         if yields:
             for i in range(count, j + 1):
-                L[j, i] -= Q[j, i]
-            copy_row(Q, j, count, column)
-            solve_semidefinite(FQ, gramQ, orders[1], ranks[1], scale, count, column, work)
-            take_off_row(Q, L, j, count, -1.0, column)
+                whole[j, i] -= passive[j, i]
+            copy_row(passive, j, count, column)
+            solve_constraints(squares, orders, ranks, 1, scale, count, column, work)
+            take_off_row(passive, whole, j, count, -1.0, column)
+
+
+@inlined
+def solve_constraints(squares, orders, ranks, which, scale, count, x, work):
+    """Replace x by ``L_cc⁺ x``, ``which`` being 0, or by ``Q_cc⁺ x``, from their factors."""
+    solve_semidefinite(squares[FACTOR_L + 2 * which], squares[GRAM_L + 2 * which], orders[which],
+                       ranks[which], scale, count, x, work)
 
 
 @rare
-def predict_reactions(
-        L, Q, count, yields, F, gram, orders, ranks, held, scale, push, moving, spare, x, reaction):
+def predict_reactions(squares, rows, orders, count, yields, ranks):
     """
-    Write the constraint forces λ, and to x of the constraints the wrenches that are exerted there.
+    Write the constraint forces λ, and to ``FORCE`` of the constraints the wrenches exerted there.
 
     ``w_c = push − λ0 − Q_cc⁺ Q_ct f``, the last two so that passive joints do what constraints and
     posture ask; λ is what these, the motion and the task forces f make the constraints bear. Pushes
@@ -114,38 +138,34 @@ def predict_reactions(
 
     Parameters
     ----------
-    L, Q, count, yields, F, gram, orders, ranks, held, scale
+    squares, orders, count, yields, ranks
         From `eliminate_constraints`.
-    push, moving : (k,) arrays
-        As in `resolve_forces`; the push of a constraint acts between its two links.
-    spare : (2, k) array
-        Scratch.
-    x : (k,) array
-        z of the constraints, which becomes the wrenches w_c, and f of the tasks.
-    reaction : (k,) array
-        Receives λ in its first ``count`` entries, N and N m.
+    rows : (ROWS, k) array
+        ``FORCE`` is z of the constraints and f of the tasks; receives λ in the first ``count``
+        entries of ``REACTION``, N and N m.
 
     """
-    rows = x.size
-    extra, work = spare[0], spare[1]
+    whole, passive, x = squares[L], squares[Q], rows[FORCE]
+    push, moving, held, reaction = rows[PUSH], rows[MOVING], rows[HELD], rows[REACTION]
+    extra, work = rows[SPARE], rows[SPARE + 1]
     for c in range(count):
         reaction[c] = x[c]
         x[c] = push[c]
         if yields:
             x[c] -= held[c]
-            for j in range(count, rows):
-                x[c] -= Q[c, j] * x[j]
-        for j in range(count, rows):
-            reaction[c] -= L[c, j] * (x[j] - (push[j] - moving[j]))
+            for j in range(count, x.size):
+                x[c] -= passive[c, j] * x[j]
+        for j in range(count, x.size):
+            reaction[c] -= whole[c, j] * (x[j] - (push[j] - moving[j]))
     if not yields:
         return
     for c in range(count):
         extra[c] = 0.0
-        for j in range(count, rows):
-            extra[c] += Q[j, c] * x[j]
+        for j in range(count, x.size):
+            extra[c] += passive[j, c] * x[j]
         for d in range(count):
             given = push[d] - held[d] - x[d]  # Q_cc⁺ Q_ct f
-            extra[c] += (symmetric(L, c, d) - symmetric(Q, c, d)) * given
-    solve_semidefinite(F, gram, orders[0], ranks[0], scale, count, extra, work)
+            extra[c] += (symmetric(whole, c, d) - symmetric(passive, c, d)) * given
+    solve_constraints(squares, orders, ranks, 0, rows[SCALE], count, extra, work)
     for c in range(count):
         reaction[c] += extra[c]

@@ -12,21 +12,26 @@ none of them, and w what they are induced to do; constraints bear their part.
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.giving_way import (
-    bear_passively,
-    give_way_alone,
-    let_constraints_bear,
+from opspace_control.control.hierarchy.elimination import constraint_reactions
+from opspace_control.control.hierarchy.structures import (
+    AGAINST,
+    BORNE,
+    CARRIED,
+    LEADING,
+    TORQUES,
+    L,
+    Q,
 )
-from opspace_control.control.hierarchy.planes import AGAINST, BORNE, CARRIED, TORQUES
-from opspace_control.control.hierarchy.pushes import answer_pushes, bear_pushes, push_links
 from opspace_control.dynamics.center_of_mass import move_center
+from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import (
     move_in_other,
     move_node,
     move_point,
     move_relatively,
 )
-from opspace_control.dynamics.operational_space_inertia import is_group
+from opspace_control.dynamics.passive_response import passive_power, passive_response
+from opspace_control.dynamics.responses import apply_wrenches, forward_response, project_forces
 from opspace_control.dynamics.weights import bend_load
 from opspace_control.model.nodes import PASSIVE
 
@@ -95,55 +100,57 @@ def hold_against(room, w, push):
 
 
 @rare
-def keep_at_ends(robot, push):
+def keep_at_ends(data, push):
     """Write the joint forces that keep joints at their ends against forces of the stack."""
-    cycle, keeper, room = robot[0], robot[1][KEEPER], robot[12]
-    dofs = robot[8].size
-    for k in range(dofs):
+    room = data.scratch.room
+    keeper = room[LEADING, KEEPER]
+    for k in range(data.v.size):
         keeper[k] = 0.0
-    for w in range(cycle.ends):
+    for w in range(data.cycle.ends):
         t = hold_against(room, w, push)
-        for k in range(dofs):
+        for k in range(data.v.size):
             keeper[k] += t * room[TORQUES, w, k]
 
 
 @rare
-def push_leading(robot, push):
+def push_leading(data, push):
     """Put forces of the stack on links and joints, with what keeps joints at their ends."""
-    leads, nodes, states, supports, points = robot[1:6]
-    force = leads[FORCES, :robot[8].size]
-    push_links(nodes, states, points, supports, push, force, leads[WRENCH])
-    keep_at_ends(robot, push)
+    leads, robot = data.scratch.room[LEADING], data.robot
+    force = leads[FORCES, :data.v.size]
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, push, force,
+                   leads[WRENCH])
+    keep_at_ends(data, push)
     for k in range(force.size):
         force[k] += leads[KEEPER, k]
 
 
 @rare
-def push_mode(robot, L, levels, level, M, exerted):
+def push_mode(data, level, which, exerted):
     """
-    Push along a direction, with what keeps tasks above, and constraints by M, where they are.
+    Push along a direction, with what keeps tasks above, and constraints, where they are.
 
+    Constraints bear it by one of the squares, L or Q.
     What keeps joints at their ends is borne by constraints, too; nothing is ``exerted`` for that.
     """
-    push = robot[1][MODE, :robot[11].size]
-    end = levels[level + 1]
+    room, squares, levels = data.scratch.room, data.scratch.squares, data.demand.levels
+    push, end = room[LEADING, MODE, :squares.shape[1]], levels[level + 1]
     for r in range(end, push.size):
         push[r] = 0.0
     for upper in range(level - 1, -1, -1):
         for r in range(levels[upper], levels[upper + 1]):
             push[r] = 0.0
             for j in range(levels[upper + 1], end):
-                push[r] -= L[r, j] * push[j]
-    let_constraints_bear(M, levels[0], push)
-    for w in range(0 if exerted else robot[0].ends):
-        t = hold_against(robot[12], w, push)
+                push[r] -= squares[L, r, j] * push[j]
+    constraint_reactions(squares[which], levels[0], push)
+    for w in range(0 if exerted else data.cycle.ends):
+        t = hold_against(room, w, push)
         for c in range(levels[0]):
-            push[c] -= t * robot[12][BORNE, w, c]
-    push_leading(robot, push)
+            push[c] -= t * room[BORNE, w, c]
+    push_leading(data, push)
 
 
 @rare
-def move_mode(robot, L, levels, level):
+def move_mode(data, level):
     """
     Find the motion w of the joints that moves a direction, and what it takes.
 
@@ -151,20 +158,19 @@ def move_mode(robot, L, levels, level):
     ``GIVEN`` what of s w passive joints do by giving way alone. Returns s, the velocity along the
     direction; with zero nothing is written.
     """
-    cycle, leads, nodes, states = robot[:4]
-    Q, yields = robot[13], robot[14]
-    dofs = robot[8].size
+    cycle, leads, dofs = data.cycle, data.scratch.room[LEADING], data.v.size
+    nodes, states = data.robot.nodes, data.robot.states
     force, h, w = leads[FORCES, :dofs], leads[EXERTED, :dofs], leads[MOVED, :dofs]
     for k in range(leads.shape[1]):
         leads[EXERTED, k] = leads[GIVEN, k] = leads[ZEROS, k] = 0.0
     if cycle.yields:
-        push_mode(robot, L, levels, level, Q, True)
-        give_way_alone(nodes, states, yields, force, leads[GIVEN, :dofs])
-        bear_pushes(nodes, states, leads[ZEROS, :dofs], h)
-    push_mode(robot, L, levels, level, Q if cycle.yields else L, cycle.yields)
-    bear_pushes(nodes, states, force, h)
-    push_mode(robot, L, levels, level, L, False)
-    answer_pushes(nodes, states, force, leads[GIVEN, :dofs], w)
+        push_mode(data, level, Q, True)
+        passive_response(nodes, states, data.robot.yields, force, leads[GIVEN, :dofs])
+        project_forces(nodes, states, leads[ZEROS, :dofs], h)
+    push_mode(data, level, Q if cycle.yields else L, cycle.yields)
+    project_forces(nodes, states, force, h)
+    push_mode(data, level, L, False)
+    forward_response(nodes, states, force, leads[GIVEN, :dofs], w)
     square = 0.0
     for i in range(nodes.size):
         k = nodes[i].v_index
@@ -181,19 +187,19 @@ def move_mode(robot, L, levels, level):
 
 
 @rare
-def bend_point(robot, levels, e):
+def bend_point(data, e):
     """Return the acceleration along a direction of one of the points, which keeps its own."""
-    leads, nodes, states, supports, points, tasks = robot[1:7]
+    leads, states, points = data.scratch.room[LEADING], data.robot.states, data.robot.points
     point, kept, total = points[e], leads[TURNED], 0.0
     for r in range(6):
         kept[r], kept[6 + r] = point.v[r], point.a[r]
     if point.whole:
-        move_center(points, e, supports, nodes, states)
+        move_center(points, e, data.robot.supports, data.robot.nodes, states)
     else:
         move_point(points, e, states)
-        if 6 * e < levels[0]:
+        if e < data.demand.constraints.size:
             move_relatively(points, e, states)
-        elif tasks[point.record].relative:
+        elif data.demand.tasks[point.record].relative:
             move_in_other(points, e, states)
     for r in range(6):
         part = r - r % 3
@@ -205,18 +211,19 @@ def bend_point(robot, levels, e):
 
 
 @rare
-def bend_mode(robot, levels, level, v):
+def bend_mode(data, level, v):
     """Return the acceleration along a direction of a steady motion of the joints, (nv,)."""
-    cycle, leads, nodes, states, _, points = robot[:6]
-    dofs, size, room = robot[8].size, robot[11].size, robot[12]
+    cycle, room, dofs = data.cycle, data.scratch.room, data.v.size
+    nodes, states, points = data.robot.nodes, data.robot.states, data.robot.points
+    leads, size = room[LEADING], 6 * points.size
     for i in range(nodes.size):
         move_node(nodes, i, v, leads[ZEROS, :dofs], states)
     total = 0.0
     if cycle.yields:
-        total = bear_passively(nodes, states, leads[ZEROS, :3], leads[GIVEN, :dofs])
-    for e in range(levels[level + 1] // 6):
+        total = passive_power(nodes, states, leads[ZEROS, :3], leads[GIVEN, :dofs])
+    for e in range(data.demand.levels[level + 1] // 6):
         if not is_group(points[e]):
-            total += bend_point(robot, levels, e)
+            total += bend_point(data, e)
     for w in range(cycle.ends):
         node = int(leads[LADEN, w])
         if node >= 0:
@@ -226,16 +233,16 @@ def bend_mode(robot, levels, level, v):
 
 
 @rare
-def turn_mode(robot, levels, level, c, v):
+def turn_mode(data, level, c):
     """Return how s changes, 1/s, as joints move by v: half of what v and w bend only together."""
-    leads = robot[1]
+    leads, v = data.scratch.room[LEADING], data.v
     moved = leads[FORCES, :v.size]
     for k in range(v.size):
         moved[k] = v[k] + leads[MOVED, k]
-    both = bend_mode(robot, levels, level, moved)
+    both = bend_mode(data, level, moved)
     for k in range(v.size):
         moved[k] = v[k]
-    return 0.5 * (both - bend_mode(robot, levels, level, moved) - c)
+    return 0.5 * (both - bend_mode(data, level, moved) - c)
 
 
 @rare

@@ -35,22 +35,24 @@ from opspace_control.control.hierarchy.modes import (
     turn_mode,
     weigh,
 )
-from opspace_control.control.hierarchy.release import assemble_modes, handed, project_modes
+from opspace_control.control.hierarchy.structures import LEADING, SCALE
+from opspace_control.control.hierarchy.truncation import assemble_modes, project_modes
 from opspace_control.model.nodes import ACTIVE, PRISMATIC, REVOLUTE
 from opspace_control.spatial.eigen import reflect
+from opspace_control.spatial.truncation import smooth_step
 
 # Where a direction may have to be led: at scaled eigenvalues below this times the scaled way that
 # is demanded of it. Folding arms have curvatures of 1 to 3 in these units: there the goal's way
 # along the joints is bent by as much as it is long. At most at so many times the eigenvalue of
-# release.
+# truncation.
 _CURVED = 12.0
 _WIDEST = 16.0
-# Of the s at which directions are released: below, goals are followed by less and less, for w may
+# Of the s at which directions are truncated: below, goals are followed by less and less, for w may
 # turn to its opposite at once.
 _VAGUE = 0.1
-# A goal this little beyond reach, in units of the released eigenvalue, is none.
+# A goal this little beyond reach, in units of the truncation threshold, is none.
 _PLAIN = 0.5
-# Joints that would have to go too fast for a direction lead it below so many released eigenvalues.
+# Joints that would have to go too fast for a direction lead it below so many truncation thresholds.
 _HURRIED = 4.0
 # Of what a joint may do at most a direction uses so much: other directions move it, too.
 _SHARE = 0.8
@@ -69,10 +71,10 @@ def neighbourhood(way, threshold):
 
 
 @called
-def near_from(robot, first, last, threshold):
+def near_from(data, first, last, threshold):
     """Return from which scaled eigenvalue on directions of some rows may have to be led."""
-    cycle, leads, scale = robot[0], robot[1], robot[11]
-    if not cycle.leads:
+    leads, scale = data.scratch.room[LEADING], data.scratch.rows[SCALE]
+    if not data.cycle.leads:
         return threshold
     square = 0.0
     for r in range(first, last):
@@ -99,15 +101,15 @@ def way_to_goal(e, s, c, leaning, threshold):
     near = 2.0 * e / (s + root) if square > 0.0 else -s / c
     way = near * min(1.0, s / (_VAGUE * math.sqrt(threshold)))
     if bend > 0.0 and s * s < threshold:
-        said = ((1.0 - handed(s * s / threshold)) * handed(bend / (_FOLDED * threshold))
-                * handed(abs(leaning) / _LEANING))
+        said = ((1.0 - smooth_step(s * s / threshold)) * smooth_step(bend / (_FOLDED * threshold))
+                * smooth_step(abs(leaning) / _LEANING))
         way += said * ((near if leaning * near > 0.0 else -(s + root) / c) - way)
     known = s * s + abs(bend)
     return way * known / (known + threshold)
 
 
 @rare
-def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, scale):
+def lead_mode(data, level, threshold, value, gain, demand, mode, scale):
     """
     Return the part of a direction's force, and how much of the direction is led.
 
@@ -116,19 +118,20 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
     other motions change it, too. What else ``demand`` has along u, above all what takes off the
     acceleration that all other motions give it, is the task's as far as it is not lost.
     """
-    cycle, leads, nodes = robot[:3]
-    limits, dofs, v, a_null = robot[7:11]
-    first = levels[level]
+    cycle, leads, nodes = data.cycle, data.scratch.room[LEADING], data.robot.nodes
+    limits, dofs, v = data.bounds.joints, data.demand.dofs, data.v
+    a_null, first = data.scratch.a_null, data.demand.levels[level]
     pull = along(leads, PULL, mode, scale, first)
     kd, stiffness = weigh(leads[DAMP], mode, first), weigh(leads[STIFF], mode, first)
     e = pull / max(stiffness, LEAST)
     near = neighbourhood(abs(e), threshold)
-    led = cycle.kept * weigh(leads[LED], mode, first) * (1.0 - handed(2.0 * value / near - 1.0))
+    led = cycle.kept * weigh(leads[LED], mode, first)
+    led *= 1.0 - smooth_step(2.0 * value / near - 1.0)
     if led <= 0.0:
         return 0.0, 0.0
     for r in range(mode.size):
         leads[MODE, first + r] = scale[r] * mode[r]
-    s = move_mode(robot, L, levels, level)
+    s = move_mode(data, level)
     if s < 10.0 * LEAST and abs(e) > LEAST:
         cycle.stuck = True
     if s == 0.0:
@@ -147,21 +150,21 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
         if abs(w) * fastest > _SHARE * limits[k].velocity:
             fastest = _SHARE * limits[k].velocity / abs(w)
     leaning /= max(stiffness, LEAST) * math.sqrt(turned)
-    c = bend_mode(robot, levels, level, leads[MOVED, :v.size])
-    beyond = handed(-2.0 * c * e / max(value, _PLAIN * threshold) - 1.0)
-    hurried = handed(4.0 * abs(pull) / (s * kd * fastest) - 3.0)
-    hurried *= 1.0 - handed((value / threshold - 1.0) / (_HURRIED - 1.0))
-    led *= max(1.0 - handed(value / threshold), beyond, hurried)
+    c = bend_mode(data, level, leads[MOVED, :v.size])
+    beyond = smooth_step(-2.0 * c * e / max(value, _PLAIN * threshold) - 1.0)
+    hurried = smooth_step(4.0 * abs(pull) / (s * kd * fastest) - 3.0)
+    hurried *= 1.0 - smooth_step((value / threshold - 1.0) / (_HURRIED - 1.0))
+    led *= max(1.0 - smooth_step(value / threshold), beyond, hurried)
     rest = demand - pull + s * (kd * rate + advised) + c * rate * rate
     if beyond > 0.0:
         rest *= 1.0 - beyond
-        brake = turn_mode(robot, levels, level, c, v) / c * math.copysign(1.0, rate)
+        brake = turn_mode(data, level, c) / c * math.copysign(1.0, rate)
         # Where w turns quickly s may stay while the joints swing: η has to be braked all the same.
         # Nor is more than four times as much any use, where others share the direction.
         brake = min(max(brake, 0.5 * abs(rate)), 4.0 * abs(rate))
         rate += beyond * (math.copysign(brake, rate) - rate)
     way = way_to_goal(e, s, c, leaning, threshold)
-    if robot[0].yields and levels[0] == 0:
+    if cycle.yields and data.demand.constraints.size == 0:
         # What passive joints are induced to do is no place of theirs: there is no straight arm.
         way *= 1.0 - beyond
     speed = min(stiffness / kd * abs(way), fastest)
@@ -174,25 +177,21 @@ def lead_mode(robot, L, levels, level, threshold, value, gain, demand, mode, sca
 
 
 @rare
-def lead_level(
-        robot, L, levels, level, threshold, scale, matrix, vectors, gains, values, parts, x):
+def lead_level(data, level, threshold, decomposed, parts, x):
     """
     Replace a level's accelerations x by its forces, directions near singularities being led.
 
     Parameters
     ----------
-    robot : tuple
-        The cycle's record, `LEADS` rows, the robot placed, its points and tasks, limits of joints,
-        posture, v, q̈_null, the scale of all rows, the planes of memory, Q with what constraints
-        bear by it, which nodes yield, and how many rows constraints have.
-    L, levels : (k, k), (l + 1,) arrays
-        As `resolve_forces` has left them for this level.
+    data : Data
+        With L as `resolve_forces` has left it for this level, and Q with what constraints bear by
+        it.
     level : int
         Its number.
     threshold : float
         Scaled eigenvalue below which its directions are led.
-    scale, matrix, vectors, gains, values : arrays
-        Of the level, from `release`; for what is led the gains become those of the exact inverse,
+    decomposed : Decomposition
+        Of the level, from `truncate`; for what is led the gains become those of the exact inverse,
         bounded: levels below are kept out of it.
     parts : (n,) array
         Scratch.
@@ -202,10 +201,11 @@ def lead_level(
     Returns
     -------
     float
-        The smallest eigenvalue; 0 where any direction is released or led.
+        The smallest eigenvalue; 0 where any direction is truncated or led.
 
     """
-    leads = robot[1]
+    leads, levels = data.scratch.room[LEADING], data.demand.levels
+    matrix, vectors, gains, scale, values = decomposed
     first, n = levels[level], x.size
     project_modes(matrix, vectors, scale, x, parts)
     mode = leads[DIRECTION, first:first + n]
@@ -219,15 +219,14 @@ def lead_level(
             reflect(matrix, j, mode)
         for r in range(levels[level + 1]):
             leads[MODE, r] = 0.0
-        force, led = lead_mode(robot, L, levels, level, threshold, values[k], gains[k], demand,
-                               mode, scale)
+        force, led = lead_mode(data, level, threshold, values[k], gains[k], demand, mode, scale)
         for r in range(levels[level + 1]):
             leads[LEADER, r] += led * force * leads[MODE, r]
         for j in range(n):
             if scale[j] > 0.0:
                 leads[TAKEN, first + j] += led * (demand - values[k] * force) * mode[j] / scale[j]
         if led > 0.0:
-            robot[0].led, least = True, 0.0
+            data.cycle.led, least = True, 0.0
         parts[k] += led * (force - parts[k])
         gains[k] += led * (1.0 / max(values[k], _VAGUE * _VAGUE * threshold) - gains[k])
     assemble_modes(matrix, vectors, scale, parts, x)

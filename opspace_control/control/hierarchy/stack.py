@@ -11,16 +11,27 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.constraint_law import demand_constraint
 from opspace_control.control.hierarchy.elimination import eliminate_constraints, predict_reactions
-from opspace_control.control.hierarchy.pushes import base_wrench
-from opspace_control.control.hierarchy.release import scale_rows, soften_rows
 from opspace_control.control.hierarchy.resolution import resolve_forces
-from opspace_control.dynamics.center_of_mass import move_center, spread_force
-from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
-from opspace_control.dynamics.operational_space_inertia import (
-    is_group,
-    start_passive_propagation,
-    start_propagation,
+from opspace_control.control.hierarchy.structures import (
+    ALONE,
+    ASKED,
+    COMPLIANT,
+    FORCE,
+    MOVING,
+    PUSH,
+    REACTION,
+    SCALE,
+    SPARE,
+    WANTED,
+    YIELDED,
+    L,
+    Q,
 )
+from opspace_control.control.hierarchy.truncation import regularise_rows, scale_rows
+from opspace_control.dynamics.center_of_mass import move_center, spread_force
+from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
+from opspace_control.dynamics.responses import base_wrench
 from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.joint_law import demand_joints
@@ -30,15 +41,6 @@ from opspace_control.tasks.specification_law import insistence
 
 # Of the mobility that tasks have without constraints: with less, they may be in conflict with them.
 _LEFT = 1e-2
-
-# What there is of each row.
-(ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, GRIPPED, WANTED, MISSED,
- LOST, LOST_AT_ALL, FORCE, SPARE) = range(16)
-SPARES, ROWS = 5, SPARE + 5
-# What there is of each pair of rows.
-SQUARES = 8
-L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
-
 
 @rare
 def stack_constraint(constraint, points, e, cycle, states, yields, rows):
@@ -92,30 +94,29 @@ def stack_joints(task, e, q, v, a_null, rows):
 
 
 @called
-def stack_points(cycle, nodes, states, yields, points, supports, constraints, tasks, sensors,
-                 joint_tasks, q, v, a_null, rows):
-    """Place all points, and write what their rows ask for and where their unit wrenches start."""
+def stack_points(cycle, robot, demand, q, v, a_null, rows):
+    """Place all points, and write what their rows ask for."""
+    nodes, states, points = robot.nodes, robot.states, robot.points
+    constraints, tasks, sensors = demand.constraints, demand.tasks, demand.sensors
     for i in range(sensors.size):
         measure_wrench(sensors, i, nodes, states, cycle.dt)
     for e in range(points.size):
         record = points[e].record
         if is_group(points[e]):
-            stack_joints(joint_tasks[record], e, q, v, a_null, rows)
+            stack_joints(demand.joint_tasks[record], e, q, v, a_null, rows)
         else:
             if points[e].whole:
-                move_center(points, e, supports, nodes, states)
+                move_center(points, e, robot.supports, nodes, states)
             else:
                 place_point(points, e, nodes, states)
                 move_point(points, e, states)
             if e < constraints.size:
-                stack_constraint(constraints[record], points, e, cycle, states, yields, rows)
+                stack_constraint(constraints[record], points, e, cycle, states, robot.yields,
+                                 rows)
             elif not tasks[record].unattached:
                 if tasks[record].relative:
                     move_in_other(points, e, states)
                 stack_task(tasks[record], points, e, cycle, states, sensors, rows)
-        start_propagation(points, e)
-        if cycle.yields:
-            start_passive_propagation(points, e)
 
 
 @rare
@@ -163,7 +164,7 @@ def exert(node, p, wrench, yields, states):
 
 
 @inlined
-def rescale_rows(L, mobility, constrained, alone, scale):
+def rescale_rows(rest, mobility, constrained, alone, scale):
     """
     Measure the tasks' rows by the mobility that constraints leave them, within reason.
 
@@ -176,7 +177,7 @@ def rescale_rows(L, mobility, constrained, alone, scale):
         for part in range(first, first + 3, size):
             left, all_of_it = 0.0, 0.0
             for r in range(part, part + size):
-                left += L[r, r]
+                left += rest[r, r]
                 all_of_it += mobility[r]
             for r in range(part, part + size):
                 if left < all_of_it:
@@ -184,53 +185,48 @@ def rescale_rows(L, mobility, constrained, alone, scale):
 
 
 @inlined
-def eliminate_held(cycle, constrained, rows, squares, orders):
+def eliminate_held(cycle, constrained, scratch):
     """Take what constraints and passive joints leave of the tasks' mobility."""
     if constrained > 0 or cycle.yields:
-        eliminate_constraints(
-            squares[L], squares[Q], constrained, cycle.yields, rows[YIELDED], rows[SCALE],
-            squares[FACTOR_L], squares[GRAM_L], squares[FACTOR_Q], squares[GRAM_Q], orders,
-            cycle.ranks, rows[HELD], rows[SPARE:SPARE + 2], rows[FORCE])
+        eliminate_constraints(scratch.squares, scratch.rows, scratch.orders, constrained,
+                              cycle.yields, cycle.ranks)
 
 
 @inlined
-def resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot):
+def resolve_tasks(cycle, demand, scratch, data):
     """Turn accelerations into forces, level by level, and see what constraints make of them."""
     cycle.least_eigenvalue = resolve_forces(
-        squares[L], levels, rows[ASKED], rows[PUSH], rows[MOVING], rows[COMPLIANT],
-        cycle.singularity_threshold, rows[SCALE], squares[FACTOR], squares[VECTORS],
-        rows[SPARE:SPARE + SPARES], rows[FORCE], robot)
+        scratch.rows, scratch.squares, demand.levels, cycle.singularity_threshold, data)
+    constrained = 6 * demand.constraints.size
     if constrained > 0 or cycle.yields:
-        predict_reactions(
-            squares[L], squares[Q], constrained, cycle.yields, squares[FACTOR_L], squares[GRAM_L],
-            orders, cycle.ranks, rows[HELD], rows[SCALE], rows[PUSH], rows[MOVING],
-            rows[SPARE:SPARE + 2], rows[FORCE], rows[REACTION])
+        predict_reactions(scratch.squares, scratch.rows, scratch.orders, constrained, cycle.yields,
+                          cycle.ranks)
 
 
 @called
-def resolve_stack(
-        cycle, constrained, points, tasks, levels, rows, squares, orders, small, Lambda_inverse,
-        robot):
+def resolve_stack(cycle, robot, demand, scratch, data):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
+    rows, squares, points = scratch.rows, scratch.squares, robot.points
+    mobility, constrained = squares[L], 6 * demand.constraints.size
     asked, scale, force = rows[ASKED], rows[SCALE], rows[FORCE]
     for e in range(constrained // 6, points.size):
         if points[e].other.node >= 0:
             for r in range(6):
                 rows[ALONE, 6 * e + r] = -points[e].alone[r // 3]
-    scale_rows(squares[L], asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
-    soften_rows(squares[L], squares[Q], constrained, asked)
+    scale_rows(mobility, asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
+    regularise_rows(mobility, squares[Q], constrained, asked)
     for r in range(force.size):
-        rows[SPARE + 2, r] = squares[L, r, r]
-    eliminate_held(cycle, constrained, rows, squares, orders)
+        rows[SPARE + 2, r] = mobility[r, r]
+    eliminate_held(cycle, constrained, scratch)
     for r in range(force.size):
         rows[WANTED, r] = force[r]
     if constrained > 0:
-        rescale_rows(squares[L], rows[SPARE + 2], constrained, rows[ALONE], scale)
+        rescale_rows(mobility, rows[SPARE + 2], constrained, rows[ALONE], scale)
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):
-            Lambda_inverse[r - constrained, c - constrained] = squares[L, r, c]
-    let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows)
-    resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
+            scratch.Lambda_inverse[r - constrained, c - constrained] = mobility[r, c]
+    let_springs_pull(points, demand.tasks, constrained, scratch.Lambda_inverse, scratch.small, rows)
+    resolve_tasks(cycle, demand, scratch, data)
 
 
 @inlined
@@ -244,13 +240,14 @@ def apply_joint_forces(task, first, force, joint_force):
 
 
 @called
-def apply_forces(nodes, states, yields, points, supports, constraints, tasks, joint_tasks,
-                 joint_force, rows):
+def apply_forces(robot, demand, joint_force, rows):
     """
     Report the forces of the stack to constraints and tasks, and add them to the links.
 
     Those of groups of joints are added to the joints, (nv,), which they are the only ones to use.
     """
+    points, states, yields = robot.points, robot.states, robot.yields
+    constraints, tasks, joint_tasks = demand.constraints, demand.tasks, demand.joint_tasks
     if joint_tasks.size > 0:
         for k in range(joint_force.size):
             joint_force[k] = 0.0
@@ -267,4 +264,4 @@ def apply_forces(nodes, states, yields, points, supports, constraints, tasks, jo
             wrench = tasks[record].wrench
             apply_force(points[e], rows[FORCE], 6 * e, wrench, yields, states)
             if points[e].whole:
-                spread_force(points, e, supports, nodes, wrench, yields, states)
+                spread_force(points, e, robot.supports, robot.nodes, wrench, yields, states)

@@ -11,39 +11,25 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.grasping.load_sharing import plan_loads
-from opspace_control.control.hierarchy.handover import bear_leads, give_way_to, miss_what_leads
-from opspace_control.control.hierarchy.planes import (
+from opspace_control.control.hierarchy.stack import resolve_tasks
+from opspace_control.control.hierarchy.structures import (
     BORNE,
-    COUPLING,
-    FEELING,
-    FELT,
-    NUMBERS,
-    OWN_MOBILITY,
-    TORQUES,
-)
-from opspace_control.control.hierarchy.pushes import (
-    answer_pushes,
-    bear_motion,
-    bear_pushes,
-    push_links,
-)
-from opspace_control.control.hierarchy.stack import (
     COMPLIANT,
-    FACTOR_L,
+    COUPLING,
     FORCE,
-    GRAM_L,
-    HELD,
     LOST,
     MISSED,
     MOVING,
+    NUMBERS,
     PUSH,
     REACTION,
     SCALE,
     SPARE,
+    TORQUES,
     WANTED,
     L,
-    resolve_tasks,
 )
+from opspace_control.control.hierarchy.transfer import add_response_to, bear_leads, miss_what_leads
 from opspace_control.control.limits.choice import (
     INSISTENCE,
     exchange,
@@ -73,6 +59,12 @@ from opspace_control.control.limits.held_rows import (
     solve_rows,
     take_off_held,
 )
+from opspace_control.dynamics.responses import (
+    apply_wrenches,
+    forward_response,
+    motion_torques,
+    project_forces,
+)
 
 # Of one cycle; in the second half no joint is let go of any more. If they do not lead to any end,
 # once more with the joints held that were nearest to keeping all limits.
@@ -95,17 +87,19 @@ def moving_forces(rows, constrained, push):
 
 
 @rare
-def miss(constrained, rows, mobility, push, coupling, held, missing):
+def miss(data, push, held, missing):
     """
     Write what forces leave missing of the accelerations that tasks ask for, (k,).
 
     ``push`` (k,) are those of the stack, ``held`` those that hold joints.
     """
+    constrained, mobility = 6 * data.demand.constraints.size, data.scratch.Lambda_inverse
+    wanted, coupling = data.scratch.rows[WANTED], data.scratch.room[COUPLING]
     for t in range(push.size):
         missing[t] = 0.0
         if t < constrained:
             continue
-        missing[t] = rows[WANTED, t]
+        missing[t] = wanted[t]
         for r in range(constrained, push.size):
             i, j = max(t, r) - constrained, min(t, r) - constrained
             missing[t] -= mobility[i, j] * push[r]
@@ -114,32 +108,34 @@ def miss(constrained, rows, mobility, push, coupling, held, missing):
 
 
 @rare
-def insist(constrained, levels, rows, squares, lost, pull):
+def insist(data, lost, pull):
     """
     Write the forces with which tasks would go on if joints were let go of, (k,).
 
     What misses because of that, but not what is ``lost`` anyway, (k,), counts by the masses of the
     points.
     """
+    rows, levels = data.scratch.rows, data.demand.levels
     for t in range(pull.size):
         pull[t] = 0.0
-        if t < constrained or rows[COMPLIANT, t] > 0.0:
+        if t < 6 * data.demand.constraints.size or rows[COMPLIANT, t] > 0.0:
             continue
         pull[t] = INSISTENCE * rows[SCALE, t] * rows[SCALE, t] * (rows[MISSED, t] - lost[t])
     for level in range(levels.size - 2, -1, -1):
         for r in range(levels[level], levels[level + 1]):
             for j in range(levels[level + 1], pull.size):
-                pull[r] -= squares[L, r, j] * pull[j]
+                pull[r] -= data.scratch.squares[L, r, j] * pull[j]
 
 
 @inlined
-def find_forces(exactly, count, constrained, room, reaction, push, held):
+def find_forces(data, exactly, count, push, held):
     """Write the forces that hold joints, ``λ = M⁻¹ (w − C f)``; constraints bear their part."""
-    coupling, vectors = room[COUPLING], room[NUMBERS]
+    room, reaction = data.scratch.room, data.scratch.rows[REACTION]
+    constrained = 6 * data.demand.constraints.size
     for w in range(count):
-        held[w] = vectors[WISH, w]
+        held[w] = room[NUMBERS, WISH, w]
         for r in range(constrained, push.size):
-            held[w] -= coupling[w, r] * push[r]
+            held[w] -= room[COUPLING, w, r] * push[r]
     solve_rows(exactly, count, room, held)
     for c in range(constrained):
         for w in range(count):
@@ -161,109 +157,95 @@ def find_pulls(exactly, count, room, pull, held, column):
 
 
 @rare
-def resolve_held(cycle, constrained, levels, count, room, rows, squares, orders, Lambda_inverse,
-                 robot):
+def resolve_held(data, count):
     """Resolve what joints that are held leave of the stack; return whether they all can be."""
-    exactly = decompose_rows(count, room)
-    take_off_held(exactly, count, constrained, room, rows[WANTED], Lambda_inverse, squares[L],
-                  rows[FORCE])
-    resolve_tasks(cycle, constrained, levels, rows, squares, orders, robot)
+    exactly = decompose_rows(count, data.scratch.room)
+    take_off_held(data, exactly, count)
+    resolve_tasks(data.cycle, data.demand, data.scratch, data)
     return exactly
 
 
 @rare
-def bear_efforts(
-        cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows, count,
-        room, joint_force, tau_null, robot, tau):
+def bear_efforts(data, grasping, count, tau_null, tau):
     """Write the efforts, (nv,), of the motion advised and of all forces of the stack and limits."""
-    exerted = rows[SPARE + 2]
-    if grasps is not None and cycle.efforts:
-        plan_loads(cycle, grasps, grips, constrained // 6, tasks, points, rows)
-    exert_all(constrained if cycle.efforts else 0, grips, rows, exerted)
+    robot, rows, force = data.robot, data.scratch.rows, data.scratch.joint_force
+    exerted, constraints = rows[SPARE + 2], data.demand.constraints.size
+    if grasping is not None and data.cycle.efforts:
+        plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, rows)
+    exert_all(6 * constraints if data.cycle.efforts else 0, grasping, rows, exerted)
     for k in range(tau.size):
         tau[k] = tau_null[k]
-    give_way_to(robot, exerted, tau)
-    push_links(nodes, states, points, supports, exerted, joint_force, rows[SPARE + 1])
-    add_holding(count, room, joint_force)
-    bear_pushes(nodes, states, joint_force, tau)
+    add_response_to(data, exerted, tau)
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
+               rows[SPARE + 1])
+    add_holding(count, data.scratch.room, force)
+    project_forces(robot.nodes, robot.states, force, tau)
 
 
 @rare
-def resolve_within_limits(
-        cycle, nodes, states, points, supports, levels, constrained, tasks, grasps, grips, limits,
-        effort_limits, a_null, a_led, a, joint_force, tau, room, rows, squares, orders, small,
-        Lambda_inverse, robot):
+def resolve_within_limits(data, grasping, a_led, tau):
     """
     Resolve the stack once more, joints being held at their limits.
 
     With W the rows that hold joints, ``M = W A⁻¹ Wᵀ`` and ``C = W A⁻¹ Jᵀ``, of what constraints
     leave of these, tasks find ``Λ⁻¹ − Cᵀ M⁻¹ C`` and ``a* − a_null − Cᵀ M⁻¹ w``; then
-    ``λ = M⁻¹ (w − C f)`` holds the joints. These stay in ``room`` for `add_holding`. ``a`` (nv,)
-    receives how joints accelerate, ``joint_force`` and ``tau`` (nv,) are scratch; all else is that
-    of `limited_cycle`. Limits of efforts take part where the motion decides about these, which is
-    `LIMIT.ruled`.
+    ``λ = M⁻¹ (w − C f)`` holds the joints. These stay in ``room`` for `add_holding`. ``a_task``
+    (nv,) receives how joints accelerate, ``a_led`` (nv,) is the motion advised, ``tau`` (nv,)
+    scratch. Limits of efforts take part where the motion decides about these, `LIMIT.ruled`.
     """
-    n, dofs, size = nodes.size, limits.size, rows.shape[1]
-    K, vectors, reaction = room[FEELING, :n, :size], room[NUMBERS], rows[REACTION]
-    felt, torques, coupling = room[FELT, :, :n], room[TORQUES, :, :dofs], room[COUPLING, :, :size]
-    push, pull = rows[SPARE], rows[SPARE + 1]
+    cycle, robot, demand, bounds, scratch, _ = data
+    nodes, states, limits, efforts = robot.nodes, robot.states, bounds.joints, bounds.efforts
+    rows, room, a, force = scratch.rows, scratch.room, scratch.a_task, scratch.joint_force
+    vectors, dofs = room[NUMBERS], limits.size
+    push, pull, constrained = rows[SPARE], rows[SPARE + 1], 6 * demand.constraints.size
     tau_null, tau_led = vectors[ADVISED, :dofs], vectors[BEARING, :dofs]
     forget_freed(limits)
-    bear_motion(nodes, states, a_null, joint_force, tau_null)
-    bear_leads(robot, tau_null)
+    motion_torques(nodes, states, scratch.a_null, force, tau_null)
+    bear_leads(data, tau_null)
     for k in range(dofs):
         tau_led[k] = tau_null[k]
-    if grasps is not None and cycle.efforts:
-        bear_grips(cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows,
-                   squares[L], joint_force, robot, tau_led)
+    if grasping is not None and cycle.efforts:
+        bear_grips(data, grasping, tau_led)
     nearest, done, mend = math.inf, False, 0
-    bent = grasps is not None and cycle.efforts
+    bent = grasping is not None and cycle.efforts
     for solution in range(SOLUTIONS + 1):
-        count = hold_joints(nodes, states, limits, cycle.leads, effort_limits, a_led, tau_led,
-                            felt, torques, vectors, robot)
-        if grasps is not None and cycle.efforts:
-            bear_shares(nodes, states, points, supports, constrained, limits, count, tasks, grasps,
-                        grips, rows, small, joint_force, felt, torques)
-        couple_rows(nodes, states, count, K, felt, coupling, room[OWN_MOBILITY], vectors)
-        leave_to_constraints(
-            cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L], squares[GRAM_L],
-            orders[0], rows[HELD], rows[WANTED], push, room)
+        count = hold_joints(data, cycle.leads, a_led, tau_led)
+        if grasping is not None and cycle.efforts:
+            bear_shares(data, grasping, count)
+        couple_rows(data, count)
+        leave_to_constraints(data, count)
         held, column = vectors[HOLDING, :count], vectors[COLUMN, :count]
-        exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
-                               Lambda_inverse, robot)
+        exactly = resolve_held(data, count)
         moving_forces(rows, constrained, push)
-        find_forces(exactly, count, constrained, room, reaction, push, held)
-        push_links(nodes, states, points, supports, push, joint_force, pull)
-        add_holding(count, room, joint_force)
-        answer_pushes(nodes, states, joint_force, a_led, a)
-        miss(constrained, rows, Lambda_inverse, push, coupling, held, rows[MISSED])
-        miss_what_leads(robot, rows[MISSED])
-        bear_efforts(
-            cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows, count,
-            room, joint_force, tau_null, robot, tau)
+        find_forces(data, exactly, count, push, held)
+        apply_wrenches(nodes, states, robot.points, robot.supports, push, force, pull)
+        add_holding(count, room, force)
+        forward_response(nodes, states, force, a_led, a)
+        miss(data, push, held, rows[MISSED])
+        miss_what_leads(data, rows[MISSED])
+        bear_efforts(data, grasping, count, tau_null, tau)
         if bent and exactly and mend < _MENDED and 2 * solution < SOLUTIONS and correct_efforts(
-                limits, effort_limits, count, tau, tau_led):
+                limits, efforts, count, tau, tau_led):
             mend += 1
             continue
-        insist(constrained, levels, rows, squares, rows[LOST], pull)
+        insist(data, rows[LOST], pull)
         cycle.solutions, cycle.held = solution + 1, count
         if done:
             exchange(limits)  # the next cycle goes on from where the search has got to
             return exactly
         closed = constrained > 0 and cycle.ranks[0] > 0
-        beyond = furthest_beyond(nodes, states, limits, effort_limits, closed, room, a, tau,
-                                 joint_force, vectors[WORK, :dofs])
+        beyond = furthest_beyond(data, closed, tau, vectors[WORK, :dofs])
         if beyond < nearest:
             nearest = beyond
             remember(limits)
         if 2 * cycle.solutions < SOLUTIONS:
             find_pulls(exactly, count, room, pull, held, column)
-            if let_go_of(limits, effort_limits, cycle.ends > 0, room, count, a, tau):
+            if let_go_of(limits, efforts, cycle.ends > 0, room, count, a, tau):
                 continue
         done = cycle.solutions == SOLUTIONS
         if done and beyond > nearest:
             exchange(limits)
-        elif done or not take_hold(nodes, limits, effort_limits, room, a, tau):
+        elif done or not take_hold(nodes, limits, efforts, room, a, tau):
             return exactly
 
 

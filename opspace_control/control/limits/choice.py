@@ -5,11 +5,11 @@
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.planes import LOADS, NUMBERS
-from opspace_control.control.hierarchy.pushes import answer_pushes
+from opspace_control.control.hierarchy.structures import LOADS, NUMBERS
 from opspace_control.control.limits.held_rows import COLUMN, MEASURE, MOBILITY
 from opspace_control.control.limits.limit_law import EFFORT, KINDS, LOAD, MOTION, held_by
 from opspace_control.control.limits.loads import growth_of
+from opspace_control.dynamics.responses import forward_response
 from opspace_control.model.nodes import ACTIVE
 
 # By how much more than its motion a task wants what it has not got, without unit.
@@ -118,20 +118,21 @@ def take_hold(nodes, limits, effort_limits, room, a, tau):
 
 
 @rare
-def furthest_beyond(
-        nodes, states, limits, effort_limits, closed, room, a, tau, joint_force, cut):
+def furthest_beyond(data, closed, tau, cut):
     """
     Return how far a joint goes beyond a limit of its motion or load, in parts of what it can.
 
     Where efforts are beyond their limits, as they will be cut: ``cut`` (nv,) receives how joints
     accelerate then, without constraints; with these, how far efforts are beyond counts itself.
-    ``joint_force`` (nv,) is scratch; nothing may be exerted at links.
+    Nothing may be exerted at links.
     """
-    for k in range(a.size):
+    nodes, limits, effort_limits = data.robot.nodes, data.bounds.joints, data.bounds.efforts
+    room, joint_force = data.scratch.room, data.scratch.joint_force
+    for k in range(tau.size):
         joint_force[k] = 0.0
         if limits[k].ruled and not closed and nodes[limits[k].node].status == ACTIVE:
             joint_force[k] = min(max(tau[k], -effort_limits[k]), effort_limits[k]) - tau[k]
-    answer_pushes(nodes, states, joint_force, a, cut)
+    forward_response(nodes, data.robot.states, joint_force, data.scratch.a_task, cut)
     worst = 0.0
     for k in range(limits.size):
         limit = limits[k]

@@ -12,30 +12,16 @@ these joints at rest.
 import math
 
 from opspace_control.compiled import called, rare
-from opspace_control.control.hierarchy.handover import hand_over
 from opspace_control.control.hierarchy.modes import LADEN, LEADER, forget_leads, hold_against
-from opspace_control.control.hierarchy.planes import (
-    COUPLING,
-    FEELING,
-    FELT,
+from opspace_control.control.hierarchy.structures import (
     LEADING,
-    NUMBERS,
-    OWN_MOBILITY,
-    TORQUES,
-)
-from opspace_control.control.hierarchy.stack import (
-    FACTOR_L,
-    FORCE,
-    GRAM_L,
-    HELD,
     LOST,
     LOST_AT_ALL,
-    REACTION,
-    SCALE,
+    NUMBERS,
+    OWN_MOBILITY,
     SPARE,
-    WANTED,
-    L,
 )
+from opspace_control.control.hierarchy.transfer import hand_over
 from opspace_control.control.limits.active_limits import (
     SOLUTIONS,
     find_forces,
@@ -98,9 +84,7 @@ def find_ends(limits, leads, dt, v):
 
 
 @rare
-def lead_between_ends(
-        cycle, nodes, states, levels, constrained, limits, effort_limits, a_null, room, rows,
-        squares, orders, Lambda_inverse, robot):
+def lead_between_ends(data):
     """
     Resolve the stack without joints that stand at their ends, and lead what is lost then.
 
@@ -109,24 +93,18 @@ def lead_between_ends(
     in `LIMIT` against those that lead. Lost anyway is from now on what is lost without these
     joints. If nothing is led, these take part as all others do.
     """
+    cycle, limits, rows, room = data.cycle, data.bounds.joints, data.scratch.rows, data.scratch.room
     size, leads, push = rows.shape[1], room[LEADING], rows[SPARE]
-    felt = room[FELT, :, :nodes.size]
     cycle.leads, cycle.led = True, False
     forget_leads(leads, size)
-    count = cycle.ends = hold_joints(
-        nodes, states, limits, cycle.leads, effort_limits, a_null, room[NUMBERS, ADVISED],
-        felt, room[TORQUES, :, :limits.size], room[NUMBERS], robot)
-    couple_rows(nodes, states, count, room[FEELING, :nodes.size, :size], felt,
-                room[COUPLING, :, :size], room[OWN_MOBILITY], room[NUMBERS])
+    count = cycle.ends = hold_joints(data, True, data.scratch.a_null, room[NUMBERS, ADVISED])
+    couple_rows(data, count)
     for w in range(count):
         k, kind = held_by(limits, w)
         leads[LADEN, w] = limits[k].node if kind == LOAD else -1
-    leave_to_constraints(
-        cycle, count, constrained, rows[SCALE], squares[L], squares[FACTOR_L], squares[GRAM_L],
-        orders[0], rows[HELD], rows[WANTED], push, room)
+    leave_to_constraints(data, count)
     soften_ends(limits, count, room[OWN_MOBILITY], room[NUMBERS])
-    exactly = resolve_held(cycle, constrained, levels, count, room, rows, squares, orders,
-                           Lambda_inverse, robot)
+    exactly = resolve_held(data, count)
     if not cycle.led:
         cycle.ends = 0
         return
@@ -136,27 +114,23 @@ def lead_between_ends(
     for r in range(size):
         rows[LOST_AT_ALL, r] = rows[LOST, r]
     held = room[NUMBERS, HOLDING, :count]
-    moving_forces(rows, constrained, push)
-    find_forces(exactly, count, constrained, room, rows[REACTION], push, held)
-    miss(constrained, rows, Lambda_inverse, push, room[COUPLING, :, :size], held, rows[LOST])
+    moving_forces(rows, 6 * data.demand.constraints.size, push)
+    find_forces(data, exactly, count, push, held)
+    miss(data, push, held, rows[LOST])
 
 
 @rare
-def advise_motion(
-        cycle, between_ends, nodes, states, levels, constrained, limits, effort_limits, a_null,
-        a_led, room, rows, squares, orders, Lambda_inverse, robot):
+def advise_motion(data, between_ends, a_led):
     """Make what leads directions, between ends if joints stand there, a part of ``a_led`` (nv,)."""
-    miss(constrained, rows, Lambda_inverse, rows[SPARE], room[COUPLING],
-         room[NUMBERS, HOLDING, :0], rows[LOST])
+    rows, room = data.scratch.rows, data.scratch.room
+    miss(data, rows[SPARE], room[NUMBERS, HOLDING, :0], rows[LOST])
     if between_ends:
-        lead_between_ends(
-            cycle, nodes, states, levels, constrained, limits, effort_limits, a_null, room, rows,
-            squares, orders, Lambda_inverse, robot)
-    hand_over(robot, Lambda_inverse, rows[WANTED], rows[FORCE], a_led)
+        lead_between_ends(data)
+    hand_over(data, a_led)
 
 
 @rare
-def let_go_of_ends(cycle, exactly, constrained, levels, limits, room, rows, squares):
+def let_go_of_ends(data, exactly):
     """
     Let go, for the cycles to come, of joints at their ends that would go back by themselves.
 
@@ -164,11 +138,12 @@ def let_go_of_ends(cycle, exactly, constrained, levels, limits, room, rows, squa
     another. They have to be pulled to their ends both by what tasks insist on, as `let_go_of` has
     it, with what they could have without any end, and by all that moves them in fact.
     """
+    cycle, limits, rows, room = data.cycle, data.bounds.joints, data.scratch.rows, data.scratch.room
     if cycle.ends == 0 or not cycle.led or 2 * cycle.solutions >= SOLUTIONS:
         return
     lost, pull, count = rows[LOST_AT_ALL], rows[SPARE + 1], cycle.held
     held, column = room[NUMBERS, HOLDING, :count], room[NUMBERS, COLUMN, :count]
-    insist(constrained, levels, rows, squares, lost, pull)
+    insist(data, lost, pull)
     find_pulls(exactly, count, room, pull, held, column)
     for w in range(count):
         k, kind = held_by(limits, w)

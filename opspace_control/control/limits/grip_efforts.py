@@ -9,22 +9,24 @@ shares h of the load of an object, which follow from how it moves. So efforts ar
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.grasping.grasp_law import weigh_shares
-from opspace_control.control.grasping.load_sharing import plan_loads, slot_of
-from opspace_control.control.grasping.relief import fill_row
-from opspace_control.control.hierarchy.handover import miss_what_leads
-from opspace_control.control.hierarchy.pushes import bear_pushes, push_links
-from opspace_control.control.hierarchy.stack import (
+from opspace_control.control.grasping.grasp_law import fill_row, slot_of, weigh_shares
+from opspace_control.control.grasping.load_sharing import plan_loads
+from opspace_control.control.hierarchy.structures import (
     ASKED,
+    FELT,
     FORCE,
     GRIPPED,
     MISSED,
     REACTION,
     SPARE,
+    TORQUES,
     WANTED,
+    L,
 )
-from opspace_control.control.limits.held_rows import feel_torques
+from opspace_control.control.hierarchy.transfer import miss_what_leads
+from opspace_control.control.limits.held_rows import project_torques
 from opspace_control.control.limits.limit_law import EFFORT, held_by
+from opspace_control.dynamics.responses import apply_wrenches, project_forces
 
 # Of a limit: by less an effort is not cut, either.
 _EXACTLY = 1e-10
@@ -41,13 +43,14 @@ def count_closed(constraints):
 
 
 @inlined
-def bear_all(closed, constraints, grasps, grips):
+def bear_all(closed, constraints, grasping):
     """
     Return whether constraints, so many that are closed, are all those of grasps fully held.
 
     What they bear is exerted then, too, and nothing of it is left to nature. Grasps whose internal
     forces spare the drives are none of these: what efforts are comes after all of it.
     """
+    grasps, grips = grasping
     for g in range(grasps.size):
         if grasps[g].activation == 1.0 and grasps[g].relief == 0.0:
             for k in range(grasps[g].first, grasps[g].end):
@@ -58,40 +61,48 @@ def bear_all(closed, constraints, grasps, grips):
 
 
 @rare
-def bear_grips(cycle, nodes, states, points, supports, constrained, tasks, grasps, grips, rows, L,
-               joint_force, robot, tau):
+def bear_grips(data, grasping, tau):
     """Add to τ (nv,) what joints exert at grips if tasks get nothing beyond the motion advised."""
+    robot, rows, constraints = data.robot, data.scratch.rows, data.demand.constraints.size
+    force, constrained = data.scratch.joint_force, 6 * constraints
     exerted, missed, wanted = rows[SPARE + 2], rows[MISSED], rows[WANTED]
     for r in range(missed.size):
         missed[r] = wanted[r]
         if r >= constrained:
             for c in range(constrained):
-                missed[r] += L[r, c] * wanted[c]
-    miss_what_leads(robot, missed)
-    plan_loads(cycle, grasps, grips, constrained // 6, tasks, points, rows)
+                missed[r] += data.scratch.squares[L, r, c] * wanted[c]
+    miss_what_leads(data, missed)
+    plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, rows)
     for r in range(exerted.size):
         exerted[r] = rows[GRIPPED, r] + rows[FORCE, r] if r < constrained else 0.0
-    push_links(nodes, states, points, supports, exerted, joint_force, rows[SPARE + 1])
-    bear_pushes(nodes, states, joint_force, tau)
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
+               rows[SPARE + 1])
+    project_forces(robot.nodes, robot.states, force, tau)
 
 
 @inlined
-def exert_all(constrained, grips, rows, exerted):
+def exert_all(constrained, grasping, rows, exerted):
     """Write the stack's forces, (k,), with what constraints of grasps bear and are to bear."""
     for r in range(exerted.size):
         exerted[r] = rows[FORCE, r]
-        if grips is not None and r < constrained:
+        if grasping is not None and r < constrained:
             exerted[r] += rows[REACTION, r] + rows[GRIPPED, r]
 
 
 @rare
-def bear_shares(nodes, states, points, supports, constrained, limits, count, tasks, grasps, grips,
-                rows, small, joint_force, felt, torques):
+def bear_shares(data, grasping, count):
     """
     Add to the rows of efforts, of so many, what joints feel of objects that they bear shares of.
 
-    ``torques``, (w, nv), of these rows is ``A_k``, ``felt``, (w, n), what joints feel of it.
+    `TORQUES` of these rows is ``A_k``, `FELT` what joints feel of it.
     """
+    nodes, states, points, supports = (
+        data.robot.nodes, data.robot.states, data.robot.points, data.robot.supports)
+    limits, rows, small = data.bounds.joints, data.scratch.rows, data.scratch.small
+    felt = data.scratch.room[FELT, :, :nodes.size]
+    torques = data.scratch.room[TORQUES, :, :limits.size]
+    joint_force, constrained = data.scratch.joint_force, 6 * data.demand.constraints.size
+    grasps, grips = grasping
     column, push, wrench = rows[SPARE], rows[SPARE + 1], rows[SPARE + 2]
     for w in range(count):
         k, kind = held_by(limits, w)
@@ -105,7 +116,7 @@ def bear_shares(nodes, states, points, supports, constrained, limits, count, tas
             if grasp.activation == 0.0:
                 continue
             e = slot_of(points, constrained // 6, grasp.task)
-            point, task = points[e], tasks[grasp.task]
+            point, task = points[e], data.demand.tasks[grasp.task]
             weigh_shares(grasp, grips, point.R, rows[ASKED], column, small[0], wrench)
             for r in range(6):
                 if task.asked[r] > 0.0:
@@ -113,9 +124,9 @@ def bear_shares(nodes, states, points, supports, constrained, limits, count, tas
                     for d in range(3):
                         push[6 * e + r] += task.activation * (
                             point.axes[r // 3, d, r - part] * wrench[part + d])
-        push_links(nodes, states, points, supports, push, joint_force, wrench)
-        bear_pushes(nodes, states, joint_force, torques[w])
-        feel_torques(nodes, states, torques[w], felt[w])
+        apply_wrenches(nodes, states, points, supports, push, joint_force, wrench)
+        project_forces(nodes, states, joint_force, torques[w])
+        project_torques(nodes, states, torques[w], felt[w])
 
 
 @rare

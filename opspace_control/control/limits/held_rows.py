@@ -11,26 +11,40 @@ answers to it is the acceleration of joint k alone, passive joints doing what it
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.hierarchy.giving_way import feel_giving_way
 from opspace_control.control.hierarchy.modes import FORCES, GIVEN
-from opspace_control.control.hierarchy.planes import (
+from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
+from opspace_control.control.hierarchy.structures import (
     AGAINST,
     BORNE,
     COUPLING,
+    FACTOR_L,
     FACTORED,
+    FEELING,
+    FELT,
+    FORCE,
+    GRAM_L,
+    HELD,
+    LEADING,
     LOADS,
     NUMBERS,
     OWN_MOBILITY,
     ROTATION,
+    SCALE,
+    SPARE,
+    TORQUES,
+    WANTED,
+    Decomposition,
+    L,
 )
-from opspace_control.control.hierarchy.release import decompose_level, solve_level
-from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
+from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
 from opspace_control.control.limits.limit_law import KINDS, LOAD, MOTION, held_by
 from opspace_control.control.limits.loads import growth_of
-from opspace_control.dynamics.inverse_dynamics import add_inertial_force
-from opspace_control.dynamics.weights import branch_end
-from opspace_control.model.nodes import LOCKED
-from opspace_control.spatial.vectors import dot
+from opspace_control.dynamics.passive_response import project_passive_response
+from opspace_control.dynamics.responses import (
+    project_torques,
+    project_unit_acceleration,
+    project_unit_torque,
+)
 
 # Scaled eigenvalue below which rows cannot all be met.
 _THRESHOLD = 1e-5
@@ -42,93 +56,17 @@ _LEAST = 1e-3
 WISH, MOBILITY, MEASURE, SCALING, HOLDING, GAINS, COLUMN, WORK, ADVISED, BEARING = range(10)
 
 
-@inlined
-def keep_feelings(nodes, i, supports, points, K):
-    """Write what joint i feels of the points' unit wrenches, which have just been carried there."""
-    for e in range(points.size):
-        if supports[i, e]:
-            for r in range(6):
-                K[i, 6 * e + r] = 0.0 if nodes[i].status == LOCKED else points[e].K[r]
-
-
-@inlined
-def feel_torque(nodes, node, states, felt):
-    """Write what each joint feels of a unit torque at the joint of a node, (n,)."""
-    felt[:] = 0.0
-    felt[node] = 1.0
-    z = states[node].z
-    for r in range(6):
-        z[r] = -states[node].U[r] / states[node].D
-    i = nodes[node].parent
-    while i >= 0:
-        if nodes[i].status != LOCKED:
-            s = states[i]
-            felt[i] = dot(z, s.S)
-            for r in range(6):
-                z[r] -= s.U[r] * felt[i] / s.D
-        i = nodes[i].parent
-
-
-@inlined
-def feel_torques(nodes, states, torque, felt):
-    """Write what each joint feels, (n,), of some joint forces, (nv,), none of them at a brake."""
-    for i in range(nodes.size):
-        for r in range(6):
-            states[i].z[r] = 0.0
-    for i in range(nodes.size - 1, -1, -1):
-        node, s = nodes[i], states[i]
-        felt[i] = 0.0
-        if node.status != LOCKED:
-            felt[i] = torque[node.v_index] + dot(s.z, s.S)
-            for r in range(6):
-                s.z[r] -= s.U[r] * felt[i] / s.D
-        if node.parent >= 0:
-            for r in range(6):
-                states[node.parent].z[r] += s.z[r]
-
-
-@inlined
-def feel_acceleration(nodes, node, states, felt, torque):
-    """
-    Write what each joint feels, (n,), of the torques, (nv,), that accelerate one joint by 1.
-
-    All joints beyond it are carried along, all others stay: its column of A.
-    """
-    felt[:] = 0.0
-    torque[:] = 0.0
-    S = states[node].S
-    end = branch_end(nodes, node)
-    for i in range(node, end):
-        s = states[i]
-        for r in range(6):
-            s.z[r] = 0.0
-        add_inertial_force(nodes[i].mass, s.c, s.Ic, S, s.z)
-        if nodes[i].status != LOCKED:
-            felt[i] = s.D if i == node else dot(s.U, S)
-    for i in range(end - 1, node - 1, -1):
-        if nodes[i].v_index >= 0:
-            torque[nodes[i].v_index] = dot(states[i].z, states[i].S)
-        if i == node:
-            torque[nodes[i].v_index] += nodes[i].armature
-        else:
-            for r in range(6):
-                states[nodes[i].parent].z[r] += states[i].z[r]
-    i = nodes[node].parent
-    while i >= 0:
-        if nodes[i].v_index >= 0:
-            torque[nodes[i].v_index] = dot(states[node].z, states[i].S)
-        i = nodes[i].parent
-
-
 @rare
-def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, felt, torques,
-                vectors, robot):
+def hold_joints(data, ends, a_null, tau_null):
     """
     Write the rows of joints that are held, and what is wanted of them; return how many there are.
 
     Of all of them, or only of those that stand at their ends, where they stay.
     """
-    cycle, leads, loads, dofs = robot[0], robot[1], robot[12][LOADS], limits.size
+    nodes, states, room = data.robot.nodes, data.robot.states, data.scratch.room
+    effort_limits, limits = data.bounds.efforts, data.bounds.joints
+    leads, loads, vectors, dofs = room[LEADING], room[LOADS], room[NUMBERS], limits.size
+    felt, torques = room[FELT, :, :nodes.size], room[TORQUES, :, :dofs]
     count = 0
     for k in range(limits.size):
         limit = limits[k]
@@ -138,7 +76,7 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, fe
                 continue
             limits[count // KINDS].row[count % KINDS] = KINDS * k + kind
             if kind == MOTION:
-                feel_torque(nodes, limit.node, states, felt[count])
+                project_unit_torque(nodes, limit.node, states, felt[count])
                 torques[count, :] = 0.0
                 torques[count, k] = 1.0
                 bound = 0.0 if ends else limit.greatest if sign > 0 else limit.least
@@ -147,14 +85,14 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, fe
             elif kind == LOAD:
                 for j in range(limits.size):
                     torques[count, j] = loads[k, j]
-                feel_torques(nodes, states, torques[count], felt[count])
+                project_torques(nodes, states, torques[count], felt[count])
                 bound = 0.0 if ends else limit.growth
                 vectors[WISH, count] = bound - growth_of(loads[k], a_null)
                 vectors[MEASURE, count] = limit.firmness
             else:
-                feel_acceleration(nodes, limit.node, states, felt[count], torques[count])
-                if cycle.yields:
-                    feel_giving_way(nodes, states, robot[14], leads[FORCES, :dofs],
+                project_unit_acceleration(nodes, limit.node, states, felt[count], torques[count])
+                if data.cycle.yields:
+                    project_passive_response(nodes, states, data.robot.yields, leads[FORCES, :dofs],
                                     leads[GIVEN, :dofs], felt[count], torques[count])
                 vectors[WISH, count] = sign * effort_limits[k] - tau_null[k]
                 vectors[MEASURE, count] = effort_limits[k]
@@ -163,16 +101,19 @@ def hold_joints(nodes, states, limits, ends, effort_limits, a_null, tau_null, fe
 
 
 @rare
-def couple_rows(nodes, states, count, K, felt, coupling, own, vectors):
+def couple_rows(data, count):
     """Write what rows that joints feel do to each other, and to the stack."""
+    room, n, size = data.scratch.room, data.robot.nodes.size, data.scratch.rows.shape[1]
+    felt, coupling, own = room[FELT, :, :n], room[COUPLING, :, :size], room[OWN_MOBILITY]
+    K, vectors = room[FEELING, :n, :size], room[NUMBERS]
     for w in range(count):
         for x in range(w + 1):
             own[w, x] = 0.0
         coupling[w, :] = 0.0
-        for i in range(nodes.size):
+        for i in range(n):
             if felt[w, i] == 0.0:
                 continue
-            t = felt[w, i] / states[i].D
+            t = felt[w, i] / data.robot.states[i].D
             for x in range(w + 1):
                 own[w, x] += t * felt[x, i]
             for r in range(coupling.shape[1]):
@@ -196,44 +137,56 @@ def soften_ends(limits, count, own, vectors):
 
 
 @rare
-def leave_to_constraints(cycle, count, constrained, scale, L, F, gram, order, held, z, work,
-                         room):
+def leave_to_constraints(data, count):
     """
     Take off what constraints bear of the rows that hold joints: nature comes before any row.
 
     As in `eliminate_constraints`, these rows having no part in Q: ``M − C_c L_cc⁺ C_cᵀ``,
     ``C_t − C_c L_cc⁺ L_ct``, ``w + C_c (λ0 − z)``. ``L_cc⁺ C_cᵀ`` is kept, BORNE.
     """
+    rows, squares, room = data.scratch.rows, data.scratch.squares, data.scratch.room
     own, coupling, vectors = room[OWN_MOBILITY], room[COUPLING], room[NUMBERS]
+    constrained, held, z = 6 * data.demand.constraints.size, rows[HELD], rows[WANTED]
     if constrained == 0:
         return
     for w in range(count):
         borne = room[BORNE, w]
         for c in range(constrained):
             borne[c] = coupling[w, c]
-            vectors[WISH, w] += coupling[w, c] * ((held[c] if cycle.yields else 0.0) - z[c])
-        solve_semidefinite(F, gram, order, cycle.ranks[0], scale, constrained, borne, work)
+            vectors[WISH, w] += coupling[w, c] * ((held[c] if data.cycle.yields else 0.0) - z[c])
+        solve_semidefinite(squares[FACTOR_L], squares[GRAM_L], data.scratch.orders[0],
+                           data.cycle.ranks[0], rows[SCALE], constrained, borne, rows[SPARE])
         for x in range(w + 1):
             for c in range(constrained):
                 own[w, x] -= coupling[x, c] * borne[c]
     for w in range(count):
-        for t in range(constrained, scale.size):
+        for t in range(constrained, rows.shape[1]):
             for c in range(constrained):
-                coupling[w, t] -= room[BORNE, w, c] * L[t, c]
+                coupling[w, t] -= room[BORNE, w, c] * squares[L, t, c]
+
+
+@inlined
+def decomposed_rows(count, room):
+    """Return the `Decomposition` of the rows that hold joints."""
+    vectors = room[NUMBERS]
+    return Decomposition(room[FACTORED], room[ROTATION], vectors[GAINS, :count],
+                         vectors[SCALING, :count], vectors[WORK, :count])
 
 
 @inlined
 def decompose_rows(count, room):
     """Prepare `solve_rows`; return whether the rows that hold joints can all be met."""
-    vectors, first = room[NUMBERS], int(0.0)  # no literal: what is called compiles once
+    first = int(0.0)  # no literal: what is called compiles once
     return count == 0 or decompose_level(
-        room[OWN_MOBILITY], first, vectors[SCALING, :count], _THRESHOLD, _THRESHOLD,
-        room[FACTORED], room[ROTATION], vectors[GAINS, :count], vectors[WORK, :count]) > 0.0
+        room[OWN_MOBILITY], first, _THRESHOLD, _THRESHOLD, decomposed_rows(count, room)) > 0.0
 
 
 @rare
-def take_off_held(exactly, count, constrained, room, wanted, mobility, L, force):
+def take_off_held(data, exactly, count):
     """Take what holds joints off what is wanted and off the mobility of the tasks."""
+    room, left, mobility = data.scratch.room, data.scratch.squares[L], data.scratch.Lambda_inverse
+    wanted, force = data.scratch.rows[WANTED], data.scratch.rows[FORCE]
+    constrained = 6 * data.demand.constraints.size
     coupling, wish = room[COUPLING], room[NUMBERS, WISH]
     for c in range(wanted.size):
         force[c] = wanted[c]
@@ -246,14 +199,12 @@ def take_off_held(exactly, count, constrained, room, wanted, mobility, L, force)
         for w in range(count):
             force[c] -= wish[w] * against[w]
         for r in range(c, wanted.size):
-            L[r, c] = mobility[r - constrained, c - constrained]
+            left[r, c] = mobility[r - constrained, c - constrained]
             for w in range(count):
-                L[r, c] -= coupling[w, r] * against[w]
+                left[r, c] -= coupling[w, r] * against[w]
 
 
 @rare
 def solve_rows(exactly, count, room, x):
     """Replace accelerations of the rows that hold joints, (count,), by forces, ``M⁻¹ x``."""
-    vectors = room[NUMBERS]
-    solve_level(exactly, room[FACTORED], room[ROTATION], vectors[GAINS, :count],
-                vectors[SCALING, :count], x, vectors[WORK, :count])
+    solve_level(exactly, decomposed_rows(count, room), x)

@@ -29,7 +29,7 @@ _HARDEST = 1e6
 _ORDINARY_SPEED = 2.0
 # What `JointLimits.changed` takes.
 _NUMBERS = (
-    'position_margin', 'velocity_scale', 'soft_limits', 'return_rate', 'approach_rate', 'kept')
+    'position_margin', 'velocity_kept', 'soft_limits', 'return_rate', 'approach_rate', 'kept')
 
 
 class JointLimits:
@@ -47,7 +47,7 @@ class JointLimits:
         Its URDF gives the limits.
     position_margin : float
         By how much the ends are drawn in, rad or m.
-    velocity_scale : float
+    velocity_kept : float
         Part of the velocity limits that is used, from 0 to 1.
     soft_limits : bool
         Whether a joint's ends are the soft limits of its <safety_controller>, if it has one.
@@ -82,7 +82,7 @@ class JointLimits:
 
     """
 
-    def __init__(self, model, *, position_margin=0.0, velocity_scale=1.0, soft_limits=True,
+    def __init__(self, model, *, position_margin=0.0, velocity_kept=1.0, soft_limits=True,
                  acceleration=None, effort_limits=None, return_rate=100.0, approach_rate=20.0,
                  kept=True):
         self.model = model
@@ -90,24 +90,24 @@ class JointLimits:
         self._strength = _braking_strength(model, effort_limits)
         self.load = np.where(effort_limits > 0.0, _LOAD_SHARE * effort_limits, np.inf)
         self._given = acceleration
-        self._set(position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept)
+        self._set(position_margin, velocity_kept, soft_limits, return_rate, approach_rate, kept)
 
     def changed(self, **numbers):
         """
         Return these limits with some of their numbers changed; raises as the constructor.
 
-        Of ``position_margin``, ``velocity_scale``, ``soft_limits``, ``return_rate``,
+        Of ``position_margin``, ``velocity_kept``, ``soft_limits``, ``return_rate``,
         ``approach_rate`` and ``kept``; what joints can brake with is not found out again.
         """
         limits = copy.copy(self)
         limits._set(**{name: getattr(self, name) for name in _NUMBERS} | numbers)
         return limits
 
-    def _set(self, position_margin, velocity_scale, soft_limits, return_rate, approach_rate, kept):
+    def _set(self, position_margin, velocity_kept, soft_limits, return_rate, approach_rate, kept):
         """Work out the limits from numbers, which are checked."""
         model = self.model
         self.position_margin = _number('position_margin', position_margin, 0.0, np.inf)
-        self.velocity_scale = _number('velocity_scale', velocity_scale, 1e-6, 1.0)
+        self.velocity_kept = _number('velocity_kept', velocity_kept, 1e-6, 1.0)
         self.return_rate = _number('return_rate', return_rate, 1.0, np.inf)
         self.approach_rate = _number('approach_rate', approach_rate, 0.1, 0.5 * self.return_rate)
         self.soft_limits, self.kept = bool(soft_limits), bool(kept)
@@ -118,7 +118,7 @@ class JointLimits:
             middle = 0.5 * (lower + upper)
             self.lower = np.fmin(lower + self.position_margin, middle)
             self.upper = np.fmax(upper - self.position_margin, middle)
-        self.velocity = self.velocity_scale * model.velocity_limits
+        self.velocity = self.velocity_kept * model.velocity_limits
         fastest = np.where(np.isfinite(self.velocity), self.velocity, _ORDINARY_SPEED)
         needed = fastest / LONGEST_STOP
         weak = model.active & (model.q_index >= 0) & (self._strength < needed)

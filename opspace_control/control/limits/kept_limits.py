@@ -3,7 +3,7 @@
 """The limits of joints that a controller's cycle keeps, and how they change."""
 
 from opspace_control.control.hierarchy.modes import LEADS
-from opspace_control.control.hierarchy.planes import FEELING, PLANES
+from opspace_control.control.hierarchy.structures import FEELING, PLANES
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.limit_law import KINDS
 from opspace_control.dynamics.workspace import poisoned

@@ -167,6 +167,7 @@ def bound_posture(nodes, dofs, limits, share, kept, rate, approach, q, v, a):
             limit.least -= wider * limit.acceleration
             limit.greatest += wider * limit.acceleration
         if nodes[limit.node].status == ACTIVE:
-            damping, most = dofs[k].kd * v[k], (share + wider) * limit.acceleration
+            damping = dofs[k].kd * (v[k] - dofs[k].velocity)
+            most = (share + wider) * limit.acceleration
             a[k] = min(max(a[k] + damping, -most), most) - damping
             a[k] = min(max(a[k], limit.least), limit.greatest)

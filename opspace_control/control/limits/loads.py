@@ -12,11 +12,11 @@ it can stop there; a row ``∇g_k · q̈`` of the uppermost level holds it, as o
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.hierarchy.planes import CARRIED, LOADS
-from opspace_control.control.hierarchy.release import handed
+from opspace_control.control.hierarchy.structures import CARRIED, LOADS
 from opspace_control.control.limits.limit_law import LOAD, braking_speed
 from opspace_control.dynamics.weights import branch_end, gather_weights, lift, load_of
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
+from opspace_control.spatial.truncation import smooth_step
 
 # Of what a joint may carry; with less nothing has to be looked at, and with twice as much all of it
 # counts.
@@ -152,7 +152,7 @@ def bound_loads(cycle, nodes, states, supports, constraints, limits, v, room):
         up, slope = braking_speed(limit.load - side * load, limit.firmness, cycle.approach_rate)
         if up < 0.0:  # beyond it nothing has to get less: the robot may have begun there
             up = slope = 0.0
-        watched = cycle.kept * handed((side * load / limit.load - _LIGHT) / _LIGHT)
+        watched = cycle.kept * smooth_step((side * load / limit.load - _LIGHT) / _LIGHT)
         limit.growth = cycle.return_rate * (up - rate) - slope * rate
         limit.growth += (1.0 / max(watched * watched, _NOTHING) - 1.0) * limit.firmness
 

@@ -25,7 +25,7 @@ from opspace_control.runs.schema import definition
 
 _LOOK = 0.2  # s, between two looks at the graph
 _DEPTH = 2000  # messages that may wait: two seconds of a robot at 1 kHz
-_PATIENCE = 5.0  # s, for the parameters to be told
+_TIMEOUT = 5.0  # s, for the parameters to be told
 # Of interest whoever publishes it.
 _ALWAYS = ('joint_states', 'odom', 'robot_description', '/tf', '/tf_static', '/clock',
            '/diagnostics')
@@ -119,7 +119,7 @@ class RecorderNode(Node):
         # Another publisher is another run of the controller, or the same one configured anew.
         run = bytes(publishers[0].endpoint_gid) if publishers else None
         if run not in (None, self._run) and self._remote.ready() and (
-                time.monotonic() - self._asked > _PATIENCE):
+                time.monotonic() - self._asked > _TIMEOUT):
             self._asked = time.monotonic()
             self._remote.load(lambda: self._take_parameters(run))
 

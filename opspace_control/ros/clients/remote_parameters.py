@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parameters of another node: read, followed whoever changes them, and changed."""
 
-from rcl_interfaces.msg import ParameterEvent, ParameterType
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import qos_profile_parameter_events
@@ -50,13 +50,7 @@ class RemoteParameters:
 
         def listed(future):
             names = list(future.result().result.names)
-            self._client.get_parameter_types(names, lambda answer: typed(names, answer))
-
-        def typed(names, future):
-            # One that has no value would spoil the answer for all.
-            there = [name for name, kind in zip(names, future.result().types, strict=False)
-                     if kind != ParameterType.PARAMETER_NOT_SET]
-            self._client.describe_parameters(there, lambda answer: described(there, answer))
+            self._client.describe_parameters(names, lambda answer: described(names, answer))
 
         def described(names, future):
             descriptors = dict(zip(names, future.result().descriptors, strict=False))
@@ -90,7 +84,5 @@ class RemoteParameters:
 
 def _plain(value):
     """Return a ParameterValue as Python has it; arrays as lists."""
-    if value.type == ParameterType.PARAMETER_NOT_SET:
-        return None
     plain = parameter_value_to_python(value)
     return plain.tolist() if hasattr(plain, 'tolist') else plain

@@ -14,7 +14,7 @@ except ImportError:  # before March 2025, or there is none of these messages
 
 class Activity:
     """
-    Hears that a controller is off, or hardware; where the manager does not tell, it never does.
+    Knows which controllers and which hardware are active, as far as the manager tells.
 
     Parameters
     ----------
@@ -22,7 +22,6 @@ class Activity:
         No executor needs to spin it.
     manager : str
         Name of the controller manager's node.
-    controller : str
 
     Attributes
     ----------
@@ -31,23 +30,22 @@ class Activity:
 
     """
 
-    def __init__(self, node, manager, controller):
-        self._controller = controller
+    def __init__(self, node, manager):
         self.hardware = ()
-        self._is_off = False
+        self._active = self._known = None  # names of active controllers: told, and asked for
         self._idle = []  # all hardware that is not active
         self._subscription = ControllerManagerActivity and node.create_subscription(
             ControllerManagerActivity, f'{manager}/activity', self._on_activity, LATCHED)
 
     def news(self):
-        """Return whether it has been told, since this was asked last, and was so at the end."""
+        """Return whether other controllers are active than when this was asked last."""
         if self._subscription:
             with self._subscription.handle:
                 taken = self._subscription.handle.take_message(ControllerManagerActivity, False)
             if taken:
                 self._on_activity(taken[0])
-        is_off, self._is_off = self._is_off, False
-        return is_off
+        known, self._known = self._known, self._active
+        return known != self._active
 
     @property
     def idle(self):
@@ -57,8 +55,7 @@ class Activity:
         return [name for name in self._idle if name in self.hardware]
 
     def _on_activity(self, message):
-        self._is_off = not any(
-            each.name == self._controller and each.state.id == State.PRIMARY_STATE_ACTIVE
-            for each in message.controllers)
+        self._active = {each.name for each in message.controllers
+                        if each.state.id == State.PRIMARY_STATE_ACTIVE}
         self._idle = [each.name for each in message.hardware_components
                       if each.state.id != State.PRIMARY_STATE_ACTIVE]

@@ -19,6 +19,11 @@ def command_end(parameters):
     return f'{namespace}{slash}{parameters["effort_controller"]}/commands'
 
 
+def ready_topic(commands):
+    """Return the topic on which what takes commands at a topic tells whether it passes them on."""
+    return f'{commands.rpartition("/")[0]}/ready'
+
+
 def command_order(parameters, manager, heed):
     """
     Return the joints in the order of the command, as its receiver has it; [] if nobody says.

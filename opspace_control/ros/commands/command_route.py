@@ -4,10 +4,10 @@
 
 import math
 
-import rclpy
 from rclpy.duration import Duration
 
-from opspace_control.ros.middleware.qos import NEWEST, RELIABLE
+from opspace_control.ros.commands.relay import Relay
+from opspace_control.ros.middleware.qos import RELIABLE
 
 # Nobody may listen for so long, once somebody has: a listener that restarts may come back.
 _PATIENCE = 1.0  # s
@@ -19,6 +19,8 @@ _FLUSH = Duration(seconds=0.1)
 class CommandRoute:
     """
     The way of the commands to the forward controller, directly or through a command watchdog.
+
+    It has publishers from `open` to `close` only: another node that sees one is not alone.
 
     Parameters
     ----------
@@ -45,25 +47,27 @@ class CommandRoute:
     def __init__(self, node, kind, topic, end):
         self._node = node
         self.topic, self._end = map(node.resolve_topic_name, (topic, end))
-        self._publisher = node.create_publisher(kind, topic, RELIABLE)
-        self._shortcut = self._arrivals = None
+        self._kind = kind
+        self._publisher = self._shortcut = self._relay = None
+        if self._end != self.topic:
+            self._relay = Relay(node, kind, self.topic, self._end)
+        self.timeout = 0.0
+
+    def open(self):
+        """Publish on the topics from now on; nothing has been sent or heard."""
+        self._publisher = self._node.create_publisher(self._kind, self.topic, RELIABLE)
         if self._end != self.topic:
             # Discovery takes time, which there will not be when it is needed.
-            self._shortcut = node.create_publisher(kind, end, RELIABLE)
-            self._arrivals = Arrivals(node, kind, self._end)
-        self.timeout = 0.0
-        self.restart()
-
-    def restart(self):
-        """Begin anew: nothing has been sent or heard."""
+            self._shortcut = self._node.create_publisher(self._kind, self._end, RELIABLE)
         self.direct = self.heard = False
         self._sent = False
         self._last_sent = -math.inf
         self._unheard_since = math.inf  # when the first command was sent that nobody heard
         self._comes_through = False     # whether anything ever has
+        self._lost = ''                 # why commands are lost, as told last
         self._awaited_since = math.inf  # when the first command was sent that has not arrived
-        if self._arrivals:
-            self._arrivals.newest()
+        if self._relay:
+            self._relay.passes_on()
 
     def publish(self, message):
         """Send a command."""
@@ -73,9 +77,20 @@ class CommandRoute:
             self._shortcut.publish(message)
 
     @property
+    def relay_starts(self):
+        """Whether a relay of the commands tells that it does not pass them on yet."""
+        return self._relay is not None and self._relay.starts
+
+    @property
+    def is_watched(self):
+        """Whether commands come through a command watchdog, which carries a robot without them."""
+        return bool(self._relay and self._relay.is_watchdog and not self._lost and not self.direct
+                    and (self._comes_through or self._relay.passes_on()))
+
+    @property
     def listeners(self):
-        """How many take the commands, as far as is known."""
-        return self._publisher.get_subscription_count()
+        """How many take the commands, as far as is known; none while their relay starts."""
+        return 0 if self.relay_starts else self._publisher.get_subscription_count()
 
     def fault(self, now):
         """
@@ -85,12 +100,14 @@ class CommandRoute:
         """
         if self._sent:
             self._sent, self._last_sent = False, now
-        return self._unheard(now) or (self._astray(now) if self._arrivals else '')
+        self._lost = self._unheard(now) or (self._astray(now) if self._relay else '')
+        return self._lost
 
     def _unheard(self, now):
-        if self.listeners:
+        listeners = self.listeners
+        if listeners:
             self.heard = True
-        if self.listeners or now - self._last_sent > _PAUSE:
+        if listeners or now - self._last_sent > _PAUSE:
             self._unheard_since = math.inf
         elif self._last_sent == now:
             self._unheard_since = min(self._unheard_since, now)
@@ -98,7 +115,7 @@ class CommandRoute:
         return f'Nobody listens to {self.topic} any more.' if lost else ''
 
     def _astray(self, now):
-        if self._arrivals.newest():
+        if self._relay.passes_on():
             self._comes_through = True
             self._awaited_since = math.inf
         elif self._last_sent == now:
@@ -106,43 +123,16 @@ class CommandRoute:
         lost = self._comes_through and self.timeout and now - self._awaited_since > self.timeout
         return f'Commands to {self.topic} do not arrive at {self._end} any more.' if lost else ''
 
-    def flush(self):
-        """Wait a moment for who has to acknowledge the last command."""
-        self._publisher.wait_for_all_acked(_FLUSH)
+    def close(self):
+        """Publish no more; wait a moment for who has to acknowledge the last command."""
+        if self._publisher:
+            self._publisher.wait_for_all_acked(_FLUSH)
+        for publisher in filter(None, (self._publisher, self._shortcut)):
+            self._node.destroy_publisher(publisher)
+        self._publisher = self._shortcut = None
 
     def destroy(self):
         """Withdraw the topics."""
-        if self._arrivals:
-            self._node.destroy_publisher(self._shortcut)
-            self._arrivals.destroy()
-        self._node.destroy_publisher(self._publisher)
-
-
-class Arrivals:
-    """
-    Hears what arrives at a topic only when asked: a callback for each would delay the cycle.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-        Whose context is used; the subscription has a node of its own, which no executor spins.
-    kind : type
-    topic : str
-
-    """
-
-    def __init__(self, node, kind, topic):
-        self._kind = kind
-        self._node = rclpy.create_node(
-            f'{node.get_name()}_arrivals', context=node.context, namespace=node.get_namespace(),
-            use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
-        self._subscription = self._node.create_subscription(kind, topic, lambda _: None, NEWEST)
-
-    def newest(self):
-        """Return whether something has come since this was asked last."""
-        with self._subscription.handle:
-            return self._subscription.handle.take_message(self._kind, True) is not None
-
-    def destroy(self):
-        """Stop listening."""
-        self._node.destroy_node()
+        self.close()
+        if self._relay:
+            self._relay.destroy()

@@ -4,22 +4,19 @@
 
 import time
 
-from rcl_interfaces.srv import GetParameters
-from rclpy.duration import Duration
-
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.commands.activity import Activity
+from opspace_control.ros.commands.manager_services import (
+    ListControllers,
+    ManagerServices,
+    RefusedError,
+)
+from opspace_control.ros.commands.previous_controllers import PreviousControllers
 from opspace_control.ros.commands.questions import Questions
-from opspace_control.ros.commands.switching import Switch, give_back, take_over
+from opspace_control.ros.commands.switching import Switch, rivals, take_over
 from opspace_control.ros.middleware.conversions import listed
 
-try:
-    from controller_manager_msgs.srv import ListControllers, SwitchController
-except ImportError:  # it is on no package index, only in ROS 2 distributions
-    ListControllers = SwitchController = None
-
 _RETRY = 0.2  # s
-_LEAVE_TIMEOUT = 1.0  # s, for a manager that hangs while we must go
 _USUAL_PERIOD = 0.01  # s, of a manager that does not tell its own
 
 
@@ -62,6 +59,8 @@ class ControllerManager:
     ----------
     period : float
         Of the controller manager's update loop, s, once the joints have been asked for.
+    keeps_joints : bool
+        Whether our controller was still active when `plan_switch_off` was called last.
 
     """
 
@@ -70,20 +69,17 @@ class ControllerManager:
         self.controller = controller
         self._logger = node.get_logger()
         self.period = _USUAL_PERIOD
-        self._taken = self._return = self._obstacle = None
+        self._previous = PreviousControllers(controller)
+        self._return, self._obstacle = Switch([], []), None
+        self.keeps_joints = False
         self._questions = Questions(node, 'switching', timeout)
-        own = self._questions.node
-        self._list = own.create_client(ListControllers, f'{name}/list_controllers')
-        self._switch = own.create_client(SwitchController, f'{name}/switch_controller')
-        self._get_parameters = own.create_client(
-            GetParameters, f'{_beside(name, controller)}/get_parameters')
-        self._get_own_parameters = own.create_client(GetParameters, f'{name}/get_parameters')
-        self._activity = Activity(own, name, controller)
+        self._services = ManagerServices(self._questions, name, controller)
+        self._activity = Activity(self._questions.node, name)
 
     @property
     def is_there(self):
         """Whether a controller manager has been discovered."""
-        return self._list.service_is_ready()
+        return self._services.are_there
 
     def destroy(self):
         """Withdraw from the network."""
@@ -110,9 +106,7 @@ class ControllerManager:
 
         """
         ours = self._find(self._configured(meanwhile))
-        answer = self._questions.ask(
-            self._get_parameters, GetParameters.Request(names=['joints']), meanwhile)
-        joints = list(answer.values[0].string_array_value) if answer.values else []
+        joints = self._services.joints(meanwhile)
         interfaces = list(ours.required_command_interfaces)
         if not joints or sorted(interfaces) != sorted(f'{joint}/effort' for joint in joints):
             raise RosInterfaceError(
@@ -120,10 +114,8 @@ class ControllerManager:
                 f'efforts of {listed(joints) or "joints"}.', controller=ours.name,
                 cure='Use forward_command_controller/ForwardCommandController with joints and '
                      'interface_name: effort, or effort_controllers/JointGroupEffortController.')
-        answer = self._questions.ask(
-            self._get_own_parameters, GetParameters.Request(names=['update_rate']), meanwhile)
-        if answer.values and answer.values[0].integer_value > 0:
-            self.period = 1.0 / answer.values[0].integer_value
+        if rate := self._services.update_rate(meanwhile):
+            self.period = 1.0 / rate
         # In front of a joint there may be the controller that is commanded through a reference.
         return [joint.rpartition('/')[2] for joint in joints]
 
@@ -134,74 +126,92 @@ class ControllerManager:
         Raises
         ------
         RosInterfaceError
-            The manager refuses, or does not answer, or our hardware is not active: then
-            `switch_off` must be called.
+            The manager refuses, or does not answer, our hardware is not active, or another
+            controller has become active beside ours: then `switch_off` must be called.
 
         """
         self._activity.news()  # of before, if there was any
         self.check_hardware()
-        self._taken = take_over(self._configured(meanwhile), self.controller)
+        switch = self._previous.note(self._configured(meanwhile))
         try:
-            self._do(self._taken, meanwhile)
+            self._do(switch, meanwhile)
         except RosInterfaceError:
             # The answer may be lost, as DDS has it, and the deed be done.
-            if any(take_over(self._controllers(meanwhile), self.controller)):
+            if any(take_over(self._services.controllers(meanwhile), self.controller)):
                 raise
-        if not self.is_switched_on(meanwhile):
-            raise RosInterfaceError(
-                f'{self.controller} is not active although the controller manager said so.',
-                controller=self.controller, cure='The log of the controller manager says why.')
         self._activity.news()
+        self._check(self._services.controllers(meanwhile))
         self.check_hardware()
 
     def check_hardware(self):
         """
-        Raise a RosInterfaceError if our hardware is not active, as far as the manager told.
+        Raise a RefusedError if our hardware is not active, as far as the manager told.
 
-        It is told when `may_be_switched_off` is asked. The manager leaves controllers of such
-        hardware active, and passes on what they command as soon as it is active again.
+        It is told when `has_news` is asked. The manager leaves controllers of such hardware active,
+        and passes on what they command as soon as it is active again; it activates none.
         """
         if idle := self._activity.idle:
-            raise RosInterfaceError(
+            raise RefusedError(
                 f'The hardware {listed(idle)} is not active: it obeys no efforts.',
                 controller=self.controller,
                 cure=f'ros2 control set_hardware_component_state {idle[0]} active')
 
-    def is_switched_on(self, meanwhile):
-        """Return whether our controller is active; raise a RosInterfaceError if nobody answers."""
-        ours = self._find(self._controllers(meanwhile))
-        return ours is not None and ours.state == 'active'
-
-    def is_still_switched_on(self, meanwhile):
-        """Do the same in little time: nobody else is served meanwhile, and the robot is moving."""
-        with self._questions.haste():
-            return self.is_switched_on(meanwhile)
-
-    def may_be_switched_off(self):
-        """Return whether there is news, since this was asked last, that our controller is off."""
+    def has_news(self):
+        """Return whether the manager tells, since this was asked last, of a switch."""
         return self._activity.news()
 
-    def has_heirs(self, meanwhile):
-        """Return whether others get the joints by `switch_off`; False if nobody answers."""
+    def check(self, meanwhile):
+        """
+        Ask the manager who commands our joints.
+
+        In little time: nobody else is served meanwhile, and the robot is moving.
+
+        Raises
+        ------
+        RosInterfaceError
+            Our controller is not active any more, another one commands one of its joints beside
+            it, or the manager does not answer.
+
+        """
+        with self._questions.haste():
+            self._check(self._services.controllers(meanwhile))
+
+    def plan_switch_off(self, meanwhile):
+        """
+        Find out what `switch_off` has to do, while the robot is still controlled.
+
+        Returns
+        -------
+        bool
+            Whether other controllers have the joints afterwards; False if the manager does not
+            answer.
+
+        """
         self._return, self._obstacle = Switch([], []), None
-        if not self._taken or not any(self._taken):
+        self.keeps_joints = not any(self._previous.undo)
+        if self.keeps_joints:
             return False
         try:
             if not self.is_there:
                 raise RosInterfaceError('The controller manager has gone.',
                                         controller=self.controller)
             with self._questions.haste():
-                self._return = give_back(
-                    self._controllers(meanwhile), self.controller, self._taken)
+                controllers = self._services.controllers(meanwhile)
         except RosInterfaceError as error:
             self._obstacle = error
-        return bool(self._return.activate)
+            return False
+        self._return = self._previous.hand_back(controllers)
+        ours = self._find(controllers)
+        self.keeps_joints = bool(ours) and ours.state == 'active'
+        others = ours and rivals(controllers, self.controller)
+        return bool(self._return.activate or others)
 
     def switch_off(self, meanwhile):
         """
-        Make active what was active before, as `has_heirs` has found out.
+        Make our controller inactive, and active what was active before, as `plan_switch_off` says.
 
-        A manager that does not answer is left the request.
+        What cannot be made active now remains due. A manager that does not answer is left the
+        request.
 
         Raises
         ------
@@ -209,24 +219,56 @@ class ControllerManager:
             It could not be done.
 
         """
-        taken, self._taken = self._taken, None
         try:
             if self._obstacle:
                 raise self._obstacle
+            if self._return.activate:
+                self.check_hardware()
             with self._questions.haste():
                 self._do(self._return, meanwhile)
+        except RefusedError as error:
+            self._switch_off_alone(error, meanwhile)
         except RosInterfaceError:
-            # Whatever it is still doing for us, this comes after it.
-            self._switch.call_async(_request(
-                taken.deactivate, taken.activate, SwitchController.Request.BEST_EFFORT,
-                _LEAVE_TIMEOUT))
+            self._services.leave(self._previous.undo)
             raise
+        self._previous.forget()
+
+    def _switch_off_alone(self, error, meanwhile):
+        """
+        Make our controller inactive, at least; then raise an error that names who is due.
+
+        What ours commanded last must not be obeyed when the hardware is active again.
+        """
+        due, ours = self._return
+        if ours:
+            with self._questions.haste():
+                self._services.switch_what_can_be(Switch([], ours), meanwhile)
+        if not due:
+            raise error
+        raise RosInterfaceError(
+            f'{error} So {listed(due)} cannot be activated now.', controller=self.controller,
+            cure='They get the joints when this node is activated and deactivated again, or by: '
+                 f'ros2 control switch_controllers --activate {" ".join(due)}')
+
+    def _check(self, controllers):
+        ours = self._find(controllers)
+        if ours is None or ours.state != 'active':
+            raise RosInterfaceError(
+                f'{self.controller} is not active any more: another client of the controller '
+                'manager has switched it off, or it has failed.', controller=self.controller,
+                cure='The log of the controller manager says more.')
+        for name, interfaces in rivals(controllers, self.controller).items():
+            raise RosInterfaceError(
+                f"'{name}' is active beside {self.controller} and commands {listed(interfaces)}: "
+                'two controllers cannot have the same joints.', controller=self.controller,
+                cure=f"Find out who activates '{name}'. Activating this node again switches it "
+                     'off.')
 
     def _configured(self, meanwhile):
         """Return the states of all controllers as soon as ours can be activated."""
         end = time.monotonic() + self._questions.timeout
         while True:
-            controllers = self._controllers(meanwhile)
+            controllers = self._services.controllers(meanwhile)
             ours = self._find(controllers)
             if ours and ours.state in ('inactive', 'active'):
                 return controllers
@@ -242,37 +284,14 @@ class ControllerManager:
             cure=f'Load and configure it: ros2 run controller_manager spawner {self.controller} '
                  '--inactive')
 
-    def _controllers(self, meanwhile):
-        return self._questions.ask(self._list, ListControllers.Request(), meanwhile).controller
-
     def _find(self, controllers):
         return next((each for each in controllers if each.name == self.controller), None)
 
     def _do(self, switch, meanwhile):
+        """Switch all or nothing, and say so."""
         if not any(switch):
             return
-        # The manager gives up first, so that it is known what it did.
-        answer = self._questions.ask(self._switch, _request(
-            *switch, SwitchController.Request.STRICT, self._questions.timeout / 2), meanwhile,
-            once=True)
-        if not answer.ok:
-            # Before March 2025 the answer had no message.
-            reason = getattr(answer, 'message', '').strip().rstrip('.') or 'it does not say why'
-            raise RosInterfaceError(
-                f'The controller manager refuses to switch: {reason}.', controller=self.controller,
-                cure='`ros2 control list_controllers -v` and its log say more.')
+        self._services.switch(switch, meanwhile)
         self._logger.info('Switched ' + ', '.join(
             f'{state} {listed(names)}' for state, names in zip(('on', 'off'), switch, strict=True)
             if names) + '.')
-
-
-def _request(activate, deactivate, strictness, timeout):
-    return SwitchController.Request(
-        activate_controllers=activate, deactivate_controllers=deactivate, strictness=strictness,
-        activate_asap=True, timeout=Duration(seconds=timeout).to_msg())
-
-
-def _beside(manager, name):
-    """Return a node's name in the namespace of the manager's."""
-    namespace, slash, _ = manager.rpartition('/')
-    return f'{namespace}{slash}{name}'

@@ -45,62 +45,93 @@ class Handover:
         Raises
         ------
         RosInterfaceError
-            There are no joint states, nobody takes the commands, or the manager refuses.
+            No good joint states come within the manager's timeout, nobody takes the commands, the
+            manager refuses, or a trip has to be acknowledged.
 
         """
         # The first states of hardware that has just been started may be of no use.
-        if not self._manager.wait(lambda: self._cycle.known and not self._cycle.fault,
-                                  self._follow):
-            raise RosInterfaceError(self._cycle.fault or 'No joint state arrives.',
-                                    cure='Is joint_state_broadcaster active, and the robot still?')
-        if not self._manager.wait(lambda: self._route.listeners, self._hold):
-            raise RosInterfaceError(f'Nobody listens to {self._route.topic}.',
-                                    cure='Correct command_topic or effort_controller.')
+        self._await_states()
+        self._await_listeners()
         self._manager.switch_on(self._hold)
 
-    def end(self, release):
-        """
-        Let the controllers of before have the joints, while zero effort is commanded.
+    def _await_listeners(self):
+        while not self._manager.wait(lambda: self._route.listeners, self._hold):
+            if not self._route.relay_starts:
+                raise RosInterfaceError(
+                    f'No node listens to {self._route.topic}.',
+                    cure='Start the node that takes the commands there, or correct command_topic '
+                         'or effort_controller.')
+            self._logger.info(f'Waiting for the node that takes {self._route.topic}: it tells that '
+                              'it is not ready.')
 
-        What has to be asked is asked before that, while the robot is still carried.
+    def end(self, release, watched):
+        """
+        Let the previous controllers have the joints, while zero effort is commanded.
+
+        What has to be asked is asked before that, while the robot is still carried. Where there are
+        none, a command watchdog is left the robot: the forward controller stays active.
 
         Parameters
         ----------
         release : Release
             Takes the motion out of the robot, and lets it go.
+        watched : bool
+            Whether a command watchdog takes over when commands stop.
+
+        Returns
+        -------
+        bool
+            Whether the robot is released; False if the watchdog has it.
 
         """
-        heir = self._manager.has_heirs(release.settle)
+        heir = self._manager.plan_switch_off(release.settle)
+        if watched and not heir and self._manager.keeps_joints:
+            release.stop()
+            self._logger.info('No other controller had the joints: the command watchdog has them '
+                              'now.')
+            return False
         release.let_go(heir, _REST_PERIODS * self._manager.period)
         try:
-            self._manager.switch_off(self._cycle.rest)
+            self._manager.switch_off(release.rest)
         except RosInterfaceError as error:
             self._logger.error(f'{error} The joints are not handed back.')
+        return True
 
     def is_ours(self, doubtful):
         """
-        Return whether the joints are still ours; otherwise the log says why.
+        Return whether the joints are ours alone; otherwise the log says why not.
 
-        The controller manager is asked only where that is ``doubtful``, or it has told so itself.
+        The controller manager is asked only where that is ``doubtful``, or where it tells that
+        other controllers are active than before.
         """
-        may_be_off = self._manager.may_be_switched_off() or doubtful
+        doubtful = self._manager.has_news() or doubtful
         try:
             self._manager.check_hardware()
-            if not may_be_off:
-                return True
-            if self._manager.is_still_switched_on(self._run_cycle):
-                return True
-            self._logger.error(f'{self._manager.controller} is not active any more: somebody has '
-                               'switched it off, or it has failed.')
+            if doubtful:
+                self._manager.check(self._run_cycle)
         except RosInterfaceError as error:
             self._logger.error(str(error))
-        return False
+            return False
+        return True
+
+    def _await_states(self):
+        """Wait until states are good, or raise the fault if they are not in time."""
+        if not self._manager.wait(lambda: self._cycle.known and not self._cycle.fault,
+                                  self._follow):
+            raise RosInterfaceError(self._cycle.fault or 'No joint state arrives.',
+                                    cure='Is joint_state_broadcaster active, and the robot still?')
 
     def _hold(self):
-        """Hold the robot where it is; that it cannot be is an error."""
+        """
+        Hold the robot where it is; wait for good states as long as there are none.
+
+        A running controller recovers from a gap in the states: that is no reason not to begin.
+        """
         self._follow()
         if self._cycle.fault:
-            raise RosInterfaceError(self._cycle.fault)
+            if not self._cycle.supervisor.ends_by_itself:
+                raise RosInterfaceError(self._cycle.fault)
+            self._await_states()
 
     def _follow(self):
         """Run a cycle whose goals are where the robot is: it goes nowhere."""

@@ -55,11 +55,11 @@ class Questions:
     @contextlib.contextmanager
     def haste(self):
         """Wait no longer than is right for a process that has to leave, or that others wait for."""
-        patience, self.timeout = self.timeout, min(self.timeout, _HASTE)
+        usual, self.timeout = self.timeout, min(self.timeout, _HASTE)
         try:
             yield
         finally:
-            self.timeout = patience
+            self.timeout = usual
 
     def wait(self, condition, meanwhile):
         """Return whether a condition came true in time, ``meanwhile`` being called all the time."""

@@ -17,31 +17,58 @@ def take_over(controllers, name):
     Return the switch that makes a controller active, with all that it needs and no rival.
 
     What it commands may be another controller's references (``controller/joint/interface``): that
-    one is needed too. A rival is active and commands one of the same joints, by whatever interface:
-    position and effort of a joint cannot both be obeyed. What commands a rival through its
-    references goes with it, as the controller manager demands.
+    one is needed too. What commands one of its `rivals` through references is switched off with it,
+    as the controller manager demands.
 
     Parameters
     ----------
     controllers : sequence of controller_manager_msgs/ControllerState
-        All that are loaded; ``name`` among them.
+        All that are loaded.
     name : str
         The controller that is to be active.
 
     Returns
     -------
     Switch
-        Empty lists where nothing has to change.
+        Empty lists where nothing has to change, or the controller is not loaded.
+
+    """
+    loaded = {controller.name: controller for controller in controllers}
+    if name not in loaded:
+        return Switch([], [])
+    return Switch([link for link in _downstream(loaded, name) if not _active(loaded[link])],
+                  upstream(filter(_active, controllers), rivals(controllers, name)))
+
+
+def rivals(controllers, name):
+    """
+    Return the active controllers that command the same joints, and by which interfaces.
+
+    Any interface of a joint counts: position and effort of a joint cannot both be obeyed. So does a
+    controller that commands the references of the one that is named: it would obey them instead of
+    its topic.
+
+    Parameters
+    ----------
+    controllers : sequence of controller_manager_msgs/ControllerState
+        All that are loaded; ``name`` among them.
+    name : str
+        The controller whose joints they are.
+
+    Returns
+    -------
+    dict of str to list of str
+        Name of a controller -> command interfaces, in alphabetical order.
 
     """
     loaded = {controller.name: controller for controller in controllers}
     chain = _downstream(loaded, name)
-    joints = _joints(interface for link in chain
-                     for interface in loaded[link].required_command_interfaces)
-    rivals = [other.name for other in controllers if _active(other) and other.name not in chain
-              and joints & _joints(_commanded(other))]
-    return Switch([link for link in chain if not _active(loaded[link])],
-                  _upstream(loaded, rivals))
+    joints = commanded_joints(loaded[link] for link in chain)
+    found = {other.name: sorted(
+        interface for interface in _commanded(other)
+        if joint_of(interface) in joints or interface.startswith(f'{name}/'))
+        for other in controllers if _active(other) and other.name not in chain}
+    return {other: interfaces for other, interfaces in found.items() if interfaces}
 
 
 def give_back(controllers, name, taken):
@@ -55,8 +82,7 @@ def give_back(controllers, name, taken):
     if name not in loaded:
         return Switch([], [])
     ours = [link for link in taken.activate if link in loaded and _active(loaded[link])]
-    foreign = [rival for rival in take_over(controllers, name).deactivate
-               if rival not in taken.deactivate]
+    foreign = rivals(controllers, name).keys() - set(taken.deactivate)
     theirs = [] if foreign else [link for link in taken.deactivate
                                  if link in loaded and loaded[link].state == 'inactive']
     return Switch(theirs, ours)
@@ -81,8 +107,10 @@ def _commanded(controller):
     return {*controller.claimed_interfaces, *controller.required_command_interfaces}
 
 
-def _joints(interfaces):
-    return {joint_of(interface) for interface in interfaces}
+def commanded_joints(controllers):
+    """Return the joints that controllers command, or would if they were active."""
+    return {joint_of(interface) for controller in controllers
+            for interface in _commanded(controller)}
 
 
 def _downstream(loaded, name):
@@ -96,12 +124,11 @@ def _downstream(loaded, name):
     return chain
 
 
-def _upstream(loaded, names):
-    """Return these controllers and the active ones that command their references."""
-    found = list(names)
+def upstream(candidates, names):
+    """Return these names and those of the candidates that command their references."""
+    candidates, found = list(candidates), list(names)
     for follower in found:
-        found += [other.name for other in loaded.values() if _active(other)
-                  and other.name not in found
+        found += [other.name for other in candidates if other.name not in found
                   and any(interface.startswith(f'{follower}/')
                           for interface in _commanded(other))]
     return found

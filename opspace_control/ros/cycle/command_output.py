@@ -47,13 +47,13 @@ class CommandOutput:
 
     def begin(self):
         """Let efforts start from what the joints hold as far as can be known: their weight."""
-        self._intake.spend()
+        self._intake.elapsed()
         self._brake.weight(self._intake.state, self.torque)
         self._envelope.bound(self.torque, 0.0)
 
     def take_over(self, efforts, now):
         """Go on from efforts, in the order of the command, that somebody sent at ``now``, s."""
-        self._intake.spend()
+        self._intake.elapsed()
         self._envelope.forget_efforts()
         self.torque[:] = 0.0
         self.torque[self._command.index] = efforts
@@ -64,12 +64,16 @@ class CommandOutput:
         """
         Send the torque of a cycle that is ``dt`` s of the robot after the last, at ``now``, s.
 
+        Where stamps stand still for longer than `LONGEST_STEP`, efforts change by steady time.
+
         Raises
         ------
         SafetyError
             EFFORT_NOT_FINITE: nothing is sent.
 
         """
+        if dt == 0.0 and self._intake.last_good == now > self._intake.clock.last_new + LONGEST_STEP:
+            dt = now - self._last
         self._envelope.bound(self.torque, dt)
         self._publish(self._command.write(self.torque))
         self._last = now
@@ -93,7 +97,7 @@ class CommandOutput:
 
     def _send_anyway(self, now):
         """Send the torque, or none if it is not finite, as the time since the last one allows."""
-        dt = min(self._intake.spend() or now - self._last, LONGEST_STEP)
+        dt = min(self._intake.elapsed() or now - self._last, LONGEST_STEP)
         try:
             self.send(dt, now)
         except SafetyError:

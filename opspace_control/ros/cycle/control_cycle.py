@@ -15,7 +15,7 @@ from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.safety.envelope import LONGEST_STEP, Envelope
 from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.supervisor import Supervisor
-from opspace_control.safety.trips import STATE_TIMEOUT, TIME_BACKWARDS, Ends
+from opspace_control.safety.trips import STATE_TIMEOUT, TIME_BACKWARDS, TIME_STOPPED, Ends
 
 # What draws the robot somewhere, of `controller.gradual`: it comes in by and by, damping at once.
 _PULLS = ('activation', 'joints.activation', 'posture.kp')
@@ -64,10 +64,13 @@ class ControlCycle:
         self.state_timeout = 0.05   # s, 0 for never
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
+        self.simulated_time = lambda: None  # returns that of /clock, ns, where the node goes by it
         self.move_goals = None      # called with the time of the state, ns, before each cycle
         self.hold_goals = controller.hold  # makes the present pose every goal
+        self.drop_plan = lambda reason: False  # ends what goals follow; returns whether they did
         self.statistics = CycleStatistics(controller)
         self._work = []
+        self._unused = np.zeros(model.nv)
         self.reset()
 
     def reset(self):
@@ -82,8 +85,8 @@ class ControlCycle:
         self.ramps.start_from_zero(*_PULLS)
         self._controller.forget_forces()
         self.statistics.restart()
-        self._released = False
-        self.recovered = False      # set after a trip, for who has to look after it
+        self._released = self._dropped = False
+        self.doubtful = False       # set where another controller may command the joints
 
     def apply(self, parameters):
         """Take over the present values of the controller node's parameters."""
@@ -92,9 +95,12 @@ class ControlCycle:
         self.state_timeout = parameters['safety.state_timeout']
         self.supervisor.release_time = parameters['safety.release_time']
         self.ramps.time = parameters['safety.ramp_time']
-        self.envelope.set_limits(effort_rate=parameters['limits.effort_rate'],
-                                 velocity_scale=parameters['limits.velocity_scale'],
-                                 position_jump=parameters['safety.position_jump'])
+        passive = self._controller.passive
+        self.envelope.set_limits(
+            effort_rate=parameters['limits.effort_rate'], passive=passive,
+            velocity_scale=np.where(passive, parameters['limits.passive_velocity_scale'],
+                                    parameters['limits.velocity_scale']),
+            position_jump=parameters['safety.position_jump'])
 
     @property
     def state(self):
@@ -146,6 +152,7 @@ class ControlCycle:
             self._due = max(self._due + self.period, now)
             if not self._may_control(now):
                 self._brake(now)
+                self._tell(now, opened)
                 return
             if self.supervisor.trip:
                 self._resume()
@@ -153,7 +160,7 @@ class ControlCycle:
                 self._begun = True
                 self._output.begin()
             # Stamps may leap: nothing that takes time may be over at once for it.
-            dt = min(self._intake.spend(), LONGEST_STEP)
+            dt = min(self._intake.elapsed(), LONGEST_STEP)
             self.ramps.advance(dt)
             self.move_goals(self.time)
             self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
@@ -161,13 +168,7 @@ class ControlCycle:
         except SafetyError as error:
             self._trip(error, now)
             self._brake(now)
-            return
-        self.statistics.count(now, self.stamp)
-        if self.feedback_period and now >= self._feedback_due:
-            self._feedback_due = now + self.feedback_period
-            self.feedback(time_message(opened.stamp))
-        elif self._work:
-            self._do_work()
+        self._tell(now, opened)
 
     def soon(self, work):
         """Call ``work()`` when there is time: after the next command, or when being watched."""
@@ -185,10 +186,8 @@ class ControlCycle:
         self._do_work()
         if self._released:
             return
-        age = now - self._intake.clock.last_new
-        if self.known and self.state_timeout and age > self.state_timeout:
-            self._trip(SafetyError(STATE_TIMEOUT, f'No new joint state for {1e3 * age:.0f} ms.'),
-                       now)
+        if self.known and self.state_timeout:
+            self._check_age(now)
         if self.supervisor.blind and (self.commanded.any() or self.supervisor.damping_left(now)):
             self._brake(now)
 
@@ -218,16 +217,42 @@ class ControlCycle:
                 self._take(opened, now)
         return Release(self._intake, self._output, self.supervisor, look)
 
-    def rest(self):
-        """Command zero effort."""
-        self._output.rest()
-
     def _take(self, opened, now):
         """Take a state, or raise a SafetyError if it is not one to go by."""
         trip = self.supervisor.trip
         if trip and trip.ends == Ends.BY_ITSELF and self.supervisor.released(now):
             self.envelope.forget_state()
         self._intake.take(opened, now)
+
+    def _tell(self, now, opened):
+        """Count a cycle, and publish feedback or do what waits; not of a robot that is not seen."""
+        if self.supervisor.blind:
+            return
+        self.statistics.count(now, self.stamp)
+        if self.feedback_period and now >= self._feedback_due:
+            self._feedback_due = now + self.feedback_period
+            if self.supervisor.trip:  # the brake knows nothing of tasks; nobody gets these efforts
+                self._controller.compute_torque(self.state, out=self._unused, dt=0.0)
+            self.feedback(time_message(opened.stamp))
+        elif self._work:
+            self._do_work()
+
+    def _check_age(self, now):
+        """Trip where stamps stand still, or where no state is new; a paused simulation has none."""
+        age = now - self._intake.clock.last_new
+        if age <= self.state_timeout:
+            return
+        time_now = self.simulated_time()
+        if now - self._intake.last_good <= self.state_timeout:
+            self._trip(SafetyError(TIME_STOPPED, 'Joint states arrive, their stamps do not '
+                                   'advance: is /clock published?'), now)
+        elif not time_now or abs(time_now - self.stamp) > 1e9 * self.state_timeout:
+            reason = f'No new joint state for {1e3 * age:.0f} ms.'
+            if now - self._intake.last_arrival <= self.state_timeout:
+                reason += ' The same one arrives again: ' + (
+                    'is /clock published?' if time_now is not None else
+                    'has a simulation paused? With use_sim_time that is no fault.')
+            self._trip(SafetyError(STATE_TIMEOUT, reason), now)
 
     def _may_control(self, now):
         """Return whether there is no trip, or whether this state ends it."""
@@ -242,22 +267,26 @@ class ControlCycle:
     def _trip(self, error, now):
         """Stop controlling; say so once."""
         trip = error.trip
+        self._dropped = self.drop_plan(f'{trip.name} trips') or self._dropped
         if trip is TIME_BACKWARDS:
             self.envelope.forget_state()
         if self.supervisor.on_fault(trip, str(error), now):
             does = 'damped, then released' if trip.blind else 'damped and carried'
             self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}')
+            # A robot that moves as it should not may be commanded by another controller, too.
+            self.doubtful = self.doubtful or not trip.blind
 
     def _resume(self):
         """Control again, from where the robot is and with what it is given now."""
         name = self.supervisor.trip.name
         goals = 'its goals'
-        if self.supervisor.resume():
+        if self.supervisor.resume() or self._dropped:
+            self._dropped = False
             self.hold_goals()
             self._controller.forget_forces()
             goals = 'the present pose as goal; send others again'
         self.ramps.start_from_zero(*_PULLS)
-        self.recovered = True
+        self.doubtful = True  # the controller manager may have been away
         self._logger.info(f'{name} is over: control goes on with {goals}.')
 
     def _brake(self, now):

@@ -14,18 +14,16 @@ from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import (
     finite_six,
     matrix_from_pose,
-    numbers_of_motion,
-    numbers_of_pose,
     unit_pose,
 )
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.qos import NEWEST
-from opspace_control.ros.middleware.serialized import NumbersReader
+from opspace_control.ros.middleware.serialized import MessageReader
 from opspace_control.safety.trips import ODOM_INVALID, ODOM_TIMEOUT
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
 # For the first odometry, which may be discovered later than the first joint state.
-_PATIENCE = 2.0  # s
+_TIMEOUT = 2.0  # s
 # An estimator that is further than this from a unit quaternion has lost its way.
 _NORM_TOLERANCE = 1e-2
 # Of an Odometry's numbers, between which there are covariances.
@@ -63,15 +61,15 @@ class BaseOdometry:
         self._prefix = prefix
         self._bent = RobotState(model, model.neutral(), np.zeros(model.nv))
         self.timeout = 0.1
-        self._reader = NumbersReader(Odometry, _numbers)
+        self._reader = MessageReader(Odometry)
         self._endpoints = self._subscription = None
         self.forget()
 
-    def listen(self, node):
-        """Subscribe to ``odom``."""
+    def listen(self, node, clock=time.perf_counter):
+        """Subscribe to ``odom``; ``clock`` returns the steady time at which it arrives, s."""
         self._endpoints = Endpoints(node)
         self._subscription = self._endpoints.listen(
-            Odometry, 'odom', lambda data: self.take(data, time.perf_counter()), NEWEST, raw=True)
+            Odometry, 'odom', lambda data: self.take(data, clock()), NEWEST, raw=True)
 
     def ignore(self):
         """End the subscription."""
@@ -113,10 +111,10 @@ class BaseOdometry:
         """
         # The robot may have sent both at once, and the joint state been delivered first.
         if self._stamp < stamp or self._arrived is None:
-            self._poll(now)
+            self.poll(now)
         if self._awaited is None:
             self._awaited = now
-        return self._arrived is None and now - self._awaited <= _PATIENCE
+        return self._arrived is None and now - self._awaited <= _TIMEOUT
 
     def complete(self, positions, velocities, stamp, now):
         """
@@ -157,7 +155,7 @@ class BaseOdometry:
             q = self._model.integrate(q, carried, behind)
         return q, v
 
-    def _poll(self, now):
+    def poll(self, now):
         """Take a message that has arrived but has not been delivered yet."""
         if self._subscription is not None:
             with self._subscription.handle:
@@ -178,7 +176,8 @@ class BaseOdometry:
             raise RosInterfaceError(
                 f"The odometry is that of '{child}', which is no link of the robot.", frame=child,
                 cure=nearest(link, self._model.frame_names))
-        pose, twist = opened.numbers[_POSE], opened.numbers[_TWIST]
+        numbers, = opened.numbers
+        pose, twist = numbers[_POSE], numbers[_TWIST]
         norm = math.sqrt(pose[3:] @ pose[3:])
         if abs(norm - 1.0) > _NORM_TOLERANCE:  # NaN is told by unit_pose
             raise RosInterfaceError(f"The odometry's quaternion has norm {norm:.3g}, not 1.",
@@ -202,10 +201,3 @@ class BaseOdometry:
         linear = twist[:3] - own[:3] - np.cross(angular, way)
         return (np.concatenate([root[:3, 3], quaternion_from_matrix(R)]),
                 np.concatenate([linear, angular]))
-
-
-def _numbers(message):
-    """Return the numbers of an Odometry, (85,), in the order of its fields."""
-    pose, twist = message.pose, message.twist
-    return np.concatenate([numbers_of_pose(pose.pose), pose.covariance,
-                           numbers_of_motion(twist.twist), twist.covariance])

@@ -49,6 +49,15 @@ class Release:
         else:
             self._output.coast(self._supervisor.fading(now - self._start), now)
 
+    def stop(self):
+        """Carry the robot until it stands still, for the release time at most; return the time."""
+        start = now = time.perf_counter()
+        while (self._is_seen(now) and not self._stands_still()
+               and self._supervisor.fading(now - start)):
+            self.settle()
+            now = self._pause()
+        return now
+
     def let_go(self, heir, rest_time):
         """
         Damp the robot, fading to zero effort within the release time, then command zero.
@@ -66,10 +75,7 @@ class Release:
         start = now = time.perf_counter()
         try:
             if heir:
-                while (self._is_seen(now) and not self._stands_still()
-                       and self._supervisor.fading(now - start)):
-                    self.settle()
-                    now = self._pause()
+                now = self.stop()
                 start = -np.inf
             left = 1.0
             while self._intake.known and (left > 0.0 or self._output.torque.any()):
@@ -80,8 +86,12 @@ class Release:
         finally:
             end = now + rest_time
             while now < end:
-                self._output.rest()
+                self.rest()
                 now = self._pause()
+
+    def rest(self):
+        """Command zero effort."""
+        self._output.rest()
 
     def _see(self):
         now = time.perf_counter()

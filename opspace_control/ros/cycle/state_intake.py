@@ -30,7 +30,9 @@ class StateIntake:
     known : bool
         Whether there was one.
     last_good : float
-        Steady time at which it came, s.
+        Steady time at which it came, s; a message that only repeats the last one does not count.
+    last_arrival : float
+        Steady time at which any state came, s.
     clock : StateClock
         Of the last one that came.
 
@@ -49,8 +51,8 @@ class StateIntake:
     def restart(self, now):
         """Know nothing until the next state."""
         self.known = False
-        self.last_good = now
-        self._unspent = 0.0
+        self.last_good = self.last_arrival = now
+        self._elapsed = 0.0
         self.clock.restart(now)
         if self._odometry:
             self._odometry.forget()
@@ -77,8 +79,9 @@ class StateIntake:
             believed; VELOCITY_LIMIT: it is.
 
         """
+        self.last_arrival = now
         dt = self.clock.step(opened.stamp, now)
-        self._unspent += dt
+        self._elapsed += dt
         self._envelope.elapse(dt)
         try:
             q, v = self._reader.read(opened)
@@ -93,15 +96,19 @@ class StateIntake:
             self._envelope.accept(self._candidate)
         except SafetyError as error:
             if not error.trip.blind:
-                self._believe(now)
+                self._accept(now)
             raise
-        self._believe(now)
+        self._accept(now)
 
-    def spend(self):
+    def elapsed(self):
         """Return the robot's time since this was asked last, s."""
-        dt, self._unspent = self._unspent, 0.0
+        dt, self._elapsed = self._elapsed, 0.0
         return dt
 
-    def _believe(self, now):
-        self.state, self._candidate = self._candidate, self.state
-        self.known, self.last_good = True, now
+    def _accept(self, now):
+        before, state = self.state, self._candidate
+        self.state, self._candidate = state, before
+        self.known = True
+        if not (self.clock.repeated and np.array_equal(state.q, before.q)
+                and np.array_equal(state.v, before.v)):
+            self.last_good = now

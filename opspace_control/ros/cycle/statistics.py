@@ -76,7 +76,7 @@ class CycleStatistics:
             that handed singular directions to the posture) and ``least_eigenvalue`` of the scaled
             Λ⁻¹ (inf without tasks or cycles). If cycles were counted, also the periods ``min``,
             ``mean``, ``max`` and ``p99`` in s, and ``missed``: joint states of which no cycle was
-            made, as their time stamps tell.
+            made, as their time stamps tell; where these repeat, as many as are certain.
 
         """
         facts = {'cycles': self._count, 'limited': self._cut, 'released': self._released,
@@ -91,6 +91,22 @@ class CycleStatistics:
 
 
 def _missed(steps):
-    """Return how many states are missing between stamps ``steps`` ns apart: most are one apart."""
-    usual = np.median(steps)
-    return int(np.maximum(np.round(steps / usual) - 1.0, 0.0).sum()) if usual > 0.0 else 0
+    """
+    Return how many states at least are missing between stamps ``steps`` ns apart.
+
+    Most of those that advance are one period apart. Where a clock is late, a state has the stamp of
+    the one before, and the next step is longer by what was missing: no state is. So a stamp may be
+    behind its state by as many periods as stamps repeat in a row, as the first one may be, and what
+    it catches up with does not count.
+    """
+    advancing = steps[steps > 0.0]
+    if not advancing.size:
+        return 0
+    latest = np.diff(np.flatnonzero(np.r_[1.0, steps, 1.0])).max() - 1
+    missed, behind = 0, latest
+    periods = np.round(steps / np.median(advancing))
+    for step in periods[periods != 1.0]:
+        behind += 1 - step
+        missed += max(-behind, 0)
+        behind = min(max(behind, 0), latest)
+    return int(missed)

@@ -25,6 +25,12 @@ def time_message(stamp):
     return Time(sec=sec, nanosec=nanosec)
 
 
+def simulated_time(node):
+    """Return the time of a simulation, ns, as /clock gives it; None where the node ignores it."""
+    clock = node.get_clock()
+    return clock.now().nanoseconds if clock.ros_time_is_active else None
+
+
 def pose_from_message(pose):
     """
     Return a geometry_msgs/Pose as (7,) ``[x y z qx qy qz qw]`` with a unit quaternion.
@@ -35,13 +41,8 @@ def pose_from_message(pose):
         A number is not finite, or the quaternion is (nearly) zero.
 
     """
-    return unit_pose(numbers_of_pose(pose))
-
-
-def numbers_of_pose(pose):
-    """Return a geometry_msgs/Pose as (7,) ``[x y z qx qy qz qw]``, whatever it is."""
     p, o = pose.position, pose.orientation
-    return np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
+    return unit_pose(np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w]))
 
 
 def unit_pose(values):
@@ -84,13 +85,8 @@ def six_from_message(message):
         A number is not finite.
 
     """
-    return finite_six(numbers_of_motion(message), 'motion')
-
-
-def numbers_of_motion(message):
-    """Return a geometry_msgs/Twist or Accel as (6,), linear first, whatever it is."""
     a, b = message.linear, message.angular
-    return np.array([a.x, a.y, a.z, b.x, b.y, b.z])
+    return finite_six(np.array([a.x, a.y, a.z, b.x, b.y, b.z]), 'motion')
 
 
 def wrench_from_message(message):
@@ -103,13 +99,8 @@ def wrench_from_message(message):
         A number is not finite.
 
     """
-    return finite_six(numbers_of_wrench(message), 'wrench')
-
-
-def numbers_of_wrench(message):
-    """Return a geometry_msgs/Wrench as (6,), force first, whatever it is."""
     a, b = message.force, message.torque
-    return np.array([a.x, a.y, a.z, b.x, b.y, b.z])
+    return finite_six(np.array([a.x, a.y, a.z, b.x, b.y, b.z]), 'wrench')
 
 
 def finite_six(values, what):

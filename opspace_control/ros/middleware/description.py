@@ -30,7 +30,7 @@ class RobotDescription:
                 String, 'robot_description', self._on_description, LATCHED)
             node.get_logger().info(
                 f'Waiting for the robot on {self._subscription.topic_name} '
-                '(or give the parameter robot_description).')
+                '(or give its URDF file on the command line).')
 
     def _on_description(self, message):
         # A description that changes later would be another robot; this one stays.

@@ -6,10 +6,10 @@ import signal
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.arguments import initialize
 
 # How long the executor may sit in compiled code, where Python cannot notice a signal.
 _NOTICE_SIGNALS = 0.2  # s
@@ -34,6 +34,7 @@ class Stop:
 
     def __init__(self):
         self.future = Future()
+        self.failure = None  # the error that `run` raises at the end
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self.now())
 
@@ -41,6 +42,15 @@ class Stop:
         """Stop at the next chance."""
         if not self.future.done():
             self.future.set_result(None)
+
+    def fail(self, error):
+        """
+        Stop at the next chance, and let `run` raise an error.
+
+        The events executor logs what a callback raises as fatal, with a traceback.
+        """
+        self.failure = error
+        self.now()
 
     @property
     def wanted(self):
@@ -70,7 +80,7 @@ def run(make_node, arguments, make_executor=make_executor):
         Returns the executor.
 
     """
-    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    initialize(arguments)
     try:
         stop = Stop()
         executor = make_executor()
@@ -84,6 +94,8 @@ def run(make_node, arguments, make_executor=make_executor):
             executor.shutdown()
     finally:
         rclpy.try_shutdown()
+    if stop.failure:
+        raise stop.failure
     return 0
 
 

@@ -1,30 +1,30 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Stamped messages as they come, serialized: numbers are read where they are.
+Messages of fixed layout, serialized: times and numbers are read and written in place.
 
 rclpy makes a Python object of each field, anew for each message. That takes longer than a control
-cycle, and from one message to the next only the numbers change. Messages are opened by rclpy
-until their layout is known, and again whenever anything but stamp and numbers is another. A layout
-is believed if rclpy finds there what is written there: other numbers, and another stamp.
+cycle, and from one message of a publisher to the next only stamp and numbers change. So rclpy opens
+a message whose layout is not known yet; the layout follows from its fields by the rules of CDR, and
+is used if rclpy finds another stamp and other numbers where this module writes them.
 """
 
 import struct
 from typing import NamedTuple
 
 import numpy as np
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.conversions import nanoseconds
 
-# ROS 2 has CDR on the wire: four bytes that say so, then the fields, each at a multiple of its size
-# from there. Those of a header come first.
-STAMP_AT = 4
+# CDR: four bytes that say so, then the fields, each at a multiple of its size from there.
+_FIRST_FIELD = 4
 _STAMP = struct.Struct('=iI')
-AFTER_STAMP = STAMP_AT + _STAMP.size
-# What is written to see whether it is found: in the other byte order it is nothing like it.
+# A stamp that no byte order confuses with another, ns.
 _PROBE, _PROBED = _STAMP.pack(1, 2), 1_000_000_002
+# Layouts that a reader keeps: of two publishers on one topic in turn.
+_PUBLISHERS = 2
 
 
 def open_message(data, kind):
@@ -45,94 +45,200 @@ def open_message(data, kind):
             cure='Its publisher sends damaged messages, or those of another type.') from error
 
 
-def stamp_of(data):
-    """Return the time of a serialized message that begins with a header, ns."""
-    sec, nanosec = _STAMP.unpack_from(data, STAMP_AT)
-    return 1_000_000_000 * sec + nanosec
-
-
-def with_numbers(data, *places):
+class OpenedMessage(NamedTuple):
     """
-    Return a serialized message with another stamp and with numbers 1, 2, ... at some places.
+    A message's stamp, ns, its arrays of numbers, and a message that equals it in all else.
 
-    Parameters
-    ----------
-    data : bytes
-        A message that begins with a header.
-    *places : slice
-        Of numbers of double precision, one after the other.
-
-    """
-    probe, first = bytearray(data), 1
-    probe[STAMP_AT:AFTER_STAMP] = _PROBE
-    for place in places:
-        count = (place.stop - place.start) // 8
-        probe[place] = counted(first, count).tobytes()
-        first += count
-    return bytes(probe)
-
-
-def is_probed(message):
-    """Return whether a message has the stamp that `with_numbers` writes."""
-    return nanoseconds(message.header.stamp) == _PROBED
-
-
-def counted(first, count):
-    """Return so many numbers from ``first`` on, each one more than the last, (count,)."""
-    return np.arange(first, first + count, dtype=float)
-
-
-class OpenedNumbers(NamedTuple):
-    """
-    A message's stamp, ns, its numbers, (n,), and one that is like it in all else.
-
-    The numbers may be where they came: not to be written to, and not aligned.
+    Numbers of double precision that follow each other are one array, and so is each sequence of
+    them. They may be read only. A message without a time has the stamp None.
     """
 
-    stamp: int
-    numbers: np.ndarray
+    stamp: int | None
+    numbers: list
     like: object
 
 
-class NumbersReader:
+class MessageReader:
     """
-    Opens messages that are a header, texts and, at their end, numbers of double precision.
+    Open serialized messages of strings, integers, times and numbers of double precision.
 
     Parameters
     ----------
     kind : type
         Of the messages.
-    numbers_of : callable
-        Returns the numbers of such a message, (n,), in the order of its fields.
 
     """
 
-    def __init__(self, kind, numbers_of):
+    def __init__(self, kind):
         self._kind = kind
-        self._numbers_of = numbers_of
-        self._like = None
+        self._layouts = []
 
     def open(self, data):
-        """Return a serialized message, bytes, as OpenedNumbers; raises as `open_message`."""
-        if (self._like is not None and len(data) == self._size
-                and data.startswith(self._begin) and data.startswith(self._middle, AFTER_STAMP)):
-            return OpenedNumbers(
-                stamp_of(data), np.frombuffer(data, float, -1, self._start), self._like)
+        """Return a serialized message, bytes, as an OpenedMessage; raises as `open_message`."""
+        for layout in self._layouts:
+            if layout.fits(data):
+                return layout.open(data)
         message = open_message(data, self._kind)
-        opened = OpenedNumbers(
-            nanoseconds(message.header.stamp), self._numbers_of(message), message)
-        self._learn(data, opened)
-        return opened
+        fields = _Fields(message)
+        if fields.are_in(data, message):
+            self._layouts = [_Layout(data, message, fields), *self._layouts][:_PUBLISHERS]
+        return OpenedMessage(fields.time, fields.arrays(), message)
 
-    def _learn(self, data, opened):
-        """Keep the layout of a message, if its numbers are at its end."""
-        count = len(opened.numbers)
-        self._size, self._start = len(data), len(data) - 8 * count
-        self._begin, self._middle = data[:STAMP_AT], data[AFTER_STAMP:self._start]
+
+class MessageWriter:
+    """
+    Write the last array of a message that stays as it is in all else.
+
+    Parameters
+    ----------
+    message : object
+        Whose last field is a sequence of numbers of double precision, of the right length.
+
+    Raises
+    ------
+    RosInterfaceError
+        The middleware serializes messages in another way.
+
+    """
+
+    def __init__(self, message):
+        data, fields = serialize_message(message), _Fields(message)
+        if not fields.are_in(data, message):
+            raise RosInterfaceError(
+                'Commands cannot be written for this ROS 2 middleware: its messages are not CDR.',
+                cure='Choose another RMW_IMPLEMENTATION, such as rmw_fastrtps_cpp.')
+        self._head = data[:fields.places[-1].start]
+
+    def write(self, numbers):
+        """Return the message, serialized, with other numbers, a float array."""
+        return self._head + numbers.tobytes()
+
+
+class _Fields:
+    """
+    The fields of a message, and where CDR has them.
+
+    Attributes
+    ----------
+    time : int or None
+        The first time in the message, ns.
+    stamp : slice or None
+        Where it is.
+    numbers : list of float
+    places : list of slice
+        Where the numbers are.
+    others : list of str and int
+    fixed : list of slice
+        Where the others are; between fields there may be anything, such as what was in memory.
+
+    """
+
+    def __init__(self, message):
+        self._end = _FIRST_FIELD
+        self.time = self.stamp = None
+        self.numbers, self.places = [], []
+        self.others, self.fixed = [], [slice(0, _FIRST_FIELD)]
+        self._add_message(message)
+
+    def arrays(self):
+        """Return the numbers, an array of each place."""
+        counts = [(place.stop - place.start) // 8 for place in self.places]
+        return np.split(np.array(self.numbers), np.cumsum(counts)[:-1])
+
+    def are_in(self, data, message):
+        """Return whether rclpy finds other times and numbers where they are written in ``data``."""
+        if len(data) < self._end:
+            return False
+        probe, numbers = bytearray(data), np.arange(1.0, 1.0 + len(self.numbers))
+        written = numbers.tobytes()
+        for place in self.places:
+            size = place.stop - place.start
+            probe[place], written = written[:size], written[size:]
+        if self.stamp:
+            probe[self.stamp] = _PROBE
         try:
-            probe = open_message(with_numbers(data, slice(self._start, self._size)), self._kind)
+            found = _Fields(open_message(bytes(probe), type(message)))
         except RosInterfaceError:
-            self._like = None
+            return False
+        return (found.others == self.others and found.places == self.places
+                and np.array_equal(found.numbers, numbers)
+                and found.time == (_PROBED if self.stamp else None))
+
+    def _add_message(self, message):
+        for name, kind in message.get_fields_and_field_types().items():
+            value = getattr(message, name)
+            if kind.startswith('sequence<'):
+                self._add_other(len(value), 4)
+                self._add(kind.removeprefix('sequence<').removesuffix('>'), value)
+            elif kind.endswith(']'):
+                self._add(kind.partition('[')[0], value)
+            else:
+                self._add(kind, [value])
+
+    def _add(self, kind, values):
+        if kind == 'double':
+            place = self._skip(8 * len(values), 8 if len(values) else 1)
+            if self.places and self.places[-1].stop == place.start:
+                place = slice(self.places.pop().start, place.stop)
+            self.places.append(place)
+            self.numbers.extend(values)
             return
-        known = is_probed(probe) and np.array_equal(self._numbers_of(probe), counted(1, count))
-        self._like = opened.like if known else None
+        for value in values:
+            if kind == 'builtin_interfaces/Time' and self.stamp is None:
+                self.time, self.stamp = nanoseconds(value), self._skip(_STAMP.size)
+            elif '/' in kind:
+                self._add_message(value)
+            else:  # a string has its length, its characters and a zero; an integer 32 bits
+                self._add_other(value, 4 + (len(value.encode()) + 1 if kind == 'string' else 0))
+
+    def _add_other(self, value, size):
+        self.others.append(value)
+        self.fixed.append(self._skip(size))
+
+    def _skip(self, size, alignment=4):
+        """Return the slice of the next field."""
+        start = _FIRST_FIELD - (_FIRST_FIELD - self._end) // alignment * alignment
+        self._end = start + size
+        return slice(start, self._end)
+
+
+class _Layout:
+    """Where stamp and numbers are in messages that equal the one given in all else."""
+
+    def __init__(self, data, message, fields):
+        self._like, self._stamp, self._size = message, fields.stamp, len(data)
+        # Numbers are at multiples of eight bytes from the first field.
+        self._numbers = slice(_FIRST_FIELD, _FIRST_FIELD + (len(data) - _FIRST_FIELD) // 8 * 8)
+        self._places = [slice((place.start - _FIRST_FIELD) // 8, (place.stop - _FIRST_FIELD) // 8)
+                        for place in fields.places]
+        varying = [*([fields.stamp] if fields.stamp else []), *fields.places]
+        starts, stops = [0, *(place.stop for place in varying)], [place.start for place in varying]
+        self._between = [(data[start:stop], start)
+                         for start, stop in zip(starts, [*stops, len(data)], strict=True)]
+        mask = bytearray(len(data))
+        for place in fields.fixed:
+            mask[place] = b'\xff' * (place.stop - place.start)
+        self._mask = int.from_bytes(mask, 'little')
+        self._fixed = self._fixed_part(data)
+
+    def fits(self, data):
+        """Return whether a message differs from that one in nothing but stamp and numbers."""
+        if len(data) != self._size:
+            return False
+        for part, start in self._between:
+            if not data.startswith(part, start):
+                return self._fixed_part(data) == self._fixed
+        return True
+
+    def open(self, data):
+        """Return such a message as an OpenedMessage."""
+        stamp = None
+        if self._stamp:
+            sec, nanosec = _STAMP.unpack_from(data, self._stamp.start)
+            stamp = 1_000_000_000 * sec + nanosec
+        numbers = np.frombuffer(data[self._numbers])
+        return OpenedMessage(stamp, [numbers[place] for place in self._places], self._like)
+
+    def _fixed_part(self, data):
+        """Return what stays the same, as one great number."""
+        return int.from_bytes(data, 'little') & self._mask

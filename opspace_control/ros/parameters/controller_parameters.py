@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.parameters.grasp_parameters import CONTACT, GRASP, PAYLOAD
+from opspace_control.ros.parameters.joint_parameters import given_joint_table
 from opspace_control.ros.parameters.parameter_table import Parameter, names_in
 from opspace_control.ros.parameters.task_parameters import SENSOR, TASK
 
@@ -114,6 +115,12 @@ NODE = (
     Parameter('goals.transform_timeout', 'double', 1.0,
               'Age of a moving transform of TF up to which it is used for goals.',
               's', 1e-3, 60.0, read_only=False),
+    Parameter('goals.position_tolerance', 'double', 0.005,
+              'Where the robot rests further than this from a goal the log tells why. inf: never.',
+              'm', 0.0, math.inf, read_only=False),
+    Parameter('goals.rotation_tolerance', 'double', 0.05,
+              'The same for orientations, and for goals of joints.', 'rad', 0.0, math.inf,
+              read_only=False),
     Parameter('limits.effort_scale', 'double', 1.0,
               "Part of the URDF's effort limits that is used; what joints can brake with goes by "
               'it, which is found out once.', '', 0.01, 1.0),
@@ -121,6 +128,9 @@ NODE = (
     Parameter('limits.velocity_scale', 'double', 1.0,
               "Velocity of a joint that stops the robot, in multiples of the URDF's limit.",
               '', 0.01, 1e6, read_only=False),
+    Parameter('limits.passive_velocity_scale', 'double', 3.0,
+              'The same for a passive joint, which no drive limits: it may swing faster than its '
+              'drive could turn it.', '', 0.01, 1e6, read_only=False),
     Parameter('limits.keep', 'bool', True,
               "Keep joints within the URDF's limits of position and velocity, within what their "
               'drives can brake and carry: tasks give way to that in reverse order of priority. '
@@ -179,7 +189,7 @@ NODE = (
 )
 
 # Parameters or topics of the node itself are called so.
-_TAKEN = ('goals', 'limits', 'posture', 'safety')
+_TAKEN = ('goals', 'limits', 'passive_forces', 'posture', 'safety')
 
 
 def controller_table(tasks, grasps=(), contacts=(), sensors=(), payloads=()):
@@ -208,6 +218,10 @@ def controller_table(tasks, grasps=(), contacts=(), sensors=(), payloads=()):
 
 
 def table_of(values):
-    """Return the `controller_table` of a node with these values, of which some may be missing."""
-    return controller_table(*(names_in(values, kind) for kind in (
-        'tasks', 'grasps', 'contacts', 'sensors', 'payloads')))
+    """
+    Return the `controller_table` of a node with these values, of which some may be missing.
+
+    With the parameters of every joint that the values name.
+    """
+    return (*controller_table(*(names_in(values, kind) for kind in (
+        'tasks', 'grasps', 'contacts', 'sensors', 'payloads'))), *given_joint_table(values))

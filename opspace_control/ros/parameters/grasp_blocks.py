@@ -50,8 +50,8 @@ def read_payload(name, parameters):
 
 def make_contact(name, parameters):
     """Return the contact of this name, or raise an OpspaceError, likewise."""
-    return Contact(parameters[f'{name}.frame'] or name, name=name, kind=parameters[f'{name}.kind'],
-                   friction=parameters[f'{name}.friction'])
+    return Contact(parameters[f'{name}.frame'] or name, name=name,
+                   **{key: parameters[f'{name}.{key}'] for key in ('kind', 'normal', 'friction')})
 
 
 def put_payloads(controller, parameters, changed=None):

@@ -92,7 +92,11 @@ CONTACT = (
     Parameter('kind', 'string', 'surface',
               'What the ground holds: surface, the link cannot turn on it; point, its place.',
               choices=('surface', 'point')),
-    Parameter('engaged', 'bool', False, 'Whether it is in contact at activation.'),
+    Parameter('engaged', 'bool', False,
+              'Whether it is in contact at activation: engaged from the first cycle on.'),
     Parameter('friction', 'double', 0.7,
               'Coefficient of friction; diagnostics warn where it would not do.', '', 1e-3, 1e2),
+    Parameter('normal', 'double_array', [0.0, 0.0, 1.0],
+              'Direction away from the ground, of any length: in the base frame, or in odom_frame '
+              'if the base floats.', length=3),
 )

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The declared parameters of a node, made and kept in order by its table."""
 
+import array
+import contextlib
 import math
 from collections import ChainMap
 from collections.abc import Mapping
@@ -12,7 +14,11 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.exceptions import (
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    ParameterNotDeclaredException,
+)
 from rclpy.parameter import Parameter as RosParameter
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
@@ -28,6 +34,17 @@ _TYPES = {
     # One number for all axes, or one each: a static type cannot say that.
     'gain': None,
 }
+
+
+class UnknownParameterError(ParameterNotDeclaredException):
+    """rclpy's refusal of parameters that are not declared, in the words of `unknown_parameter`."""
+
+    def __init__(self, names, known):
+        super().__init__(names)
+        self._reason = ' '.join(str(unknown_parameter(name, known)) for name in names)
+
+    def __str__(self):
+        return self._reason
 
 
 class NodeParameters(Mapping):
@@ -59,12 +76,15 @@ class NodeParameters(Mapping):
         """Let parameters be changed from now on; what they act on must be there."""
         for name in self._table:  # it may have been, as long as nobody looked
             self._read(name)
+        self._node.add_pre_set_parameters_callback(self._prepare)
         self._node.add_on_set_parameters_callback(self._refuse_or_accept)
         self._node.add_post_set_parameters_callback(self._on_change)
 
     def declare(self, table):
         """
-        Declare every parameter of a table that is not declared yet.
+        Declare every parameter of a table that is not declared yet, each of them with a value.
+
+        rclpy answers a request for several parameters with nothing if one of them has no value.
 
         Raises
         ------
@@ -76,13 +96,9 @@ class NodeParameters(Mapping):
             if parameter.name in self._table:
                 continue
             self._table[parameter.name] = parameter
-            # rclpy takes [] for an array of bytes: an empty default is declared by its type.
-            empty = parameter.default is None or parameter.default == []
             cure = ''
             try:
-                self._node.declare_parameter(
-                    parameter.name, _TYPES[parameter.type] if empty else parameter.default,
-                    _descriptor(parameter))
+                self._declare(parameter)
                 self._read(parameter.name)
                 reason = parameter.refusal(self[parameter.name])
             except InvalidParameterTypeException as error:
@@ -95,14 +111,18 @@ class NodeParameters(Mapping):
                 raise RosInterfaceError(f'Parameter {parameter.name}: {reason}.', cure=cure,
                                         parameter=parameter.name)
 
+    @property
+    def given(self):
+        """Names of the parameters that a file or the command line gives, declared or not."""
+        return tuple(self._node._parameter_overrides)  # rclpy has no public way to ask
+
     def check_names(self):
         """
         Raise a RosInterfaceError that names every given parameter no table knows.
 
         ROS 2 ignores such a one silently: the commonest mistake of all.
         """
-        given = self._node._parameter_overrides  # rclpy has no public way to ask
-        wrong = [unknown_parameter(name, self._table) for name in given
+        wrong = [unknown_parameter(name, self._table) for name in self.given
                  if not self._node.has_parameter(name) and not name.startswith('qos_overrides.')]
         if wrong:
             raise RosInterfaceError(' '.join(map(str, wrong)), parameter=wrong[0].parameter)
@@ -116,12 +136,38 @@ class NodeParameters(Mapping):
     def __len__(self):
         return len(self._values)
 
+    def _declare(self, parameter):
+        """Declare one parameter; an empty list in a file or in the table is one of its type."""
+        name, default, kind = parameter.name, parameter.default, _TYPES[parameter.type]
+        # rclpy takes the default [] for an array of bytes, and [] in a file for no value. A value
+        # cannot be set where the descriptor is read-only.
+        descriptor = _descriptor(parameter)
+        descriptor.read_only = False
+        self._node.declare_parameter(name, kind if default == [] else default, descriptor)
+        if self._node.get_parameter_or(name).value is None:
+            self._node.set_parameters([RosParameter(
+                name, kind or RosParameter.Type.from_parameter_value(default), default)])
+        if parameter.read_only:
+            final = _descriptor(parameter)
+            final.type = self._node.get_parameter(name).type_.value
+            self._node.set_descriptor(name, final)
+
+    def _prepare(self, changes):
+        """
+        Return the changes, each with the type of its parameter where a client has guessed it.
+
+        Raises what the parameter services of rclpy answer with where a parameter is unknown.
+        """
+        unknown = [change.name for change in changes if not self._node.has_parameter(change.name)]
+        if unknown:
+            raise UnknownParameterError(unknown, self._table)
+        return [_as_declared(self._table[change.name], change) if change.name in self._table
+                else change for change in changes]
+
     def _read(self, name):
-        self._keep(name, self._node.get_parameter_or(name).value)
+        self._keep(name, self._node.get_parameter(name).value)
 
     def _keep(self, name, value):
-        if value is None:
-            value = self._table[name].default
         self._values[name] = value.tolist() if hasattr(value, 'tolist') else value
 
     def _on_change(self, changes):
@@ -141,6 +187,32 @@ class NodeParameters(Mapping):
         except OpspaceError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+
+def _as_declared(parameter, change):
+    """
+    Return a change whose value has the type of its parameter where the text of it leaves no doubt.
+
+    ``ros2 param load`` writes each value of a file as Python does and reads that as YAML: there
+    [] has any type, and inf and 1e-05 are texts.
+    """
+    kind, value = _TYPES[parameter.type], change.value
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    if parameter.type in ('double', 'double_array', 'gain') and str in map(type, texts):
+        with contextlib.suppress(ValueError):
+            return RosParameter(change.name, value=_numbers(value))
+    is_list = kind and kind.name.endswith('ARRAY')
+    if is_list and isinstance(value, (list, array.array)) and not len(value):
+        return RosParameter(change.name, kind, [])
+    return change
+
+
+def _numbers(value):
+    """Return the number, or the numbers, of a text or of a list of them; else a ValueError."""
+    if isinstance(value, str) and not value.startswith('['):
+        return float(value)
+    return [float(one) for one in (
+        value.strip('[]').split(',') if isinstance(value, str) else value)]
 
 
 def _descriptor(parameter):

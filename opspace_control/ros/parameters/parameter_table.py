@@ -17,7 +17,8 @@ class Parameter:
     """
     One row of a node's parameter table.
 
-    ``minimum`` and ``maximum`` are both allowed values. ``type`` is the ROS 2 type, or ``gain``: a
+    ``default`` is None where the node knows it only when it declares the parameter. ``minimum`` and
+    ``maximum`` are both allowed values. ``type`` is the ROS 2 type, or ``gain``: a
     double or a double_array of ``length`` values.
     """
 
@@ -48,7 +49,7 @@ class Parameter:
     def refusal(self, value):
         """Return why ``value``, of the right ROS 2 type, cannot be taken; '' if it can."""
         if value is None:
-            return ''
+            return f'{self.name} needs a value'
         if self.type == 'gain':
             return self._gain_refusal(value)
         if self.type in ('double', 'integer'):
@@ -90,14 +91,21 @@ def unknown_parameter(name, known):
 
     It suggests the nearest name: a slip of the pen, a block left out, or a block that no task has.
     """
-    block = name.rpartition('.')[0]
-    if not block or any(other.startswith(f'{block}.') for other in known):
+    block, first = name.rpartition('.')[0], name.partition('.')[0]
+    if block.startswith('posture.') and block in known:
+        _, gain, joint = name.split('.', 2)
+        cure = f"Of one joint it is 'posture.joints.{joint}.{gain}'."
+    elif not block or any(other.startswith(f'{first}.') for other in known):
         cure = nearest(name, [other for other in known if other.endswith(f'.{name}')] or known)
+        if first == 'passive_forces':
+            cure += ' Passive joints alone have such parameters.'
+    elif first == 'passive_forces':
+        cure = 'Name its joint in passive_joints: passive joints alone have such parameters.'
     else:
         lists = [kind for kind in _LISTS if kind in known]
         *most, last = lists or ['']
         choice = f'{", ".join(most)} or {last}' if most else last
-        cure = nearest(name, known) + (f" If '{block}' is one, name it in {choice}." * bool(lists))
+        cure = nearest(name, known) + (f" If '{first}' is one, name it in {choice}." * bool(lists))
     return RosInterfaceError(f'There is no parameter {name}.', cure=cure, parameter=name)
 
 

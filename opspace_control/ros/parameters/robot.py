@@ -3,7 +3,7 @@
 """The controller that a set of parameters describes."""
 
 from opspace_control.control import JointLimits, OperationalSpaceController
-from opspace_control.dynamics import RobotModel
+from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters.grasp_blocks import (
@@ -11,6 +11,11 @@ from opspace_control.ros.parameters.grasp_blocks import (
     make_contact,
     make_grasp,
     put_payloads,
+)
+from opspace_control.ros.parameters.joint_parameters import (
+    passive_forces,
+    posture_gains,
+    unknown_joints,
 )
 from opspace_control.ros.parameters.joints import command_joints, joint_status
 from opspace_control.ros.parameters.task_blocks import (
@@ -24,7 +29,7 @@ from opspace_control.tasks import PostureTask
 # Parameters of limits, which may change at any time, and what `JointLimits` calls them.
 LIMIT_PARAMETERS = {
     'limits.keep': 'kept', 'limits.soft': 'soft_limits',
-    'limits.position_margin': 'position_margin', 'limits.velocity_kept': 'velocity_scale',
+    'limits.position_margin': 'position_margin', 'limits.velocity_kept': 'velocity_kept',
     'limits.return_rate': 'return_rate', 'limits.approach_rate': 'approach_rate'}
 
 
@@ -93,13 +98,16 @@ def make_controller(description, parameters, *, floating_base=False):
 
     """
     model, joints = make_model(description, parameters, floating_base=floating_base)
+    for error in unknown_joints(model, parameters):
+        raise error
     sensors = make_sensors(parameters)
     effort_limits = parameters['limits.effort_scale'] * model.effort_limits
     controller = OperationalSpaceController(
         model, [make_task(name, parameters, sensors) for name in parameters['tasks']],
-        PostureTask(kp=parameters['posture.kp'], kd=parameters['posture.kd']),
+        PostureTask(*posture_gains(parameters)),
         constraints=[make_contact(name, parameters) for name in parameters['contacts']],
         grasps=[make_grasp(name, parameters) for name in parameters['grasps']],
+        passive_forces=PassiveForces(model, **passive_forces(model, parameters)),
         effort_limits=effort_limits, limits=make_limits(model, effort_limits, parameters),
         gravity_compensation=parameters['gravity_compensation'])
     put_payloads(controller, parameters)
@@ -122,7 +130,7 @@ def _limit_numbers(parameters):
 
 def apply_gains(controller, parameters, changed):
     """
-    Give tasks, sensors, posture and limits the values of checked parameters.
+    Give tasks, sensors, posture, passive forces and limits the values of checked parameters.
 
     Parameters
     ----------
@@ -141,6 +149,8 @@ def apply_gains(controller, parameters, changed):
     apply_grasps(controller, parameters, set(changed))
     put_payloads(controller, parameters, set(changed))
     if any(name.startswith('posture.') for name in changed):
-        controller.posture.set_gains(parameters['posture.kp'], parameters['posture.kd'])
+        controller.posture.set_gains(*posture_gains(parameters))
+    if any(name.startswith('passive_forces.') for name in changed):
+        controller.passive_forces.set(**passive_forces(controller.model, parameters))
     if not LIMIT_PARAMETERS.keys().isdisjoint(changed):
         controller.limits = change_limits(controller.limits, parameters)

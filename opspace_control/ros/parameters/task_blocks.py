@@ -29,7 +29,7 @@ TASK_TYPES = {'pose': PoseTask, 'position': PositionTask, 'orientation': Orienta
 _GAINS = ('kp', 'ki', 'damping')
 _CONTACT = ('max_force', 'max_moment', 'approach_velocity', 'approach_rate', 'contact_force',
             'contact_moment', 'impact_time')
-_AXES = ('axes', 'force_axes', 'axes_frame')
+_AXES = ('axes', 'force_axes', 'axes_frame', 'axes_rotation')
 _LIMITS = ('max_linear_velocity', 'max_angular_velocity')
 _JERK_LIMITS = {f'{kind}{quantity}': f'max_{word}_{quantity}'
                 for kind, word in (('', 'linear'), ('angular_', 'angular'))
@@ -141,7 +141,8 @@ def apply_task(task, parameters, changed):
         return
     if not own.keys().isdisjoint(_AXES):
         axes = _axes_of(type(task), *(parameters[f'{task.name}.{key}'] for key in _AXES))
-        task.set_axes(axes['axes'], axes['force_axes'], frame=axes['axes_frame'])
+        task.set_axes(axes['axes'], axes['force_axes'], frame=axes['axes_frame'],
+                      rotation=axes['axes_rotation'])
     task.force.set_gains(**{key: own[f'force.{key}'] for key in _GAINS if f'force.{key}' in own})
     for key in _CONTACT:
         if f'force.{key}' in own:
@@ -195,13 +196,14 @@ def _changed_values(task, parameters, changed):
             if name.startswith(prefix)}
 
 
-def _axes_of(kind, axes, force_axes, axes_frame):
-    """Return what a kind of task understands of three parameters."""
+def _axes_of(kind, axes, force_axes, axes_frame, axes_rotation):
+    """Return what a kind of task understands of four parameters."""
     foreign = AXES if kind is ForceTask else set(AXES) - set(kind.possible_axes)
     frames = axes_frame.split()
     return {'axes': ' '.join(axis for axis in axes.split() if axis not in foreign),
             'force_axes': force_axes,
-            'axes_frame': frames if len(frames) > 1 else axes_frame.strip()}
+            'axes_frame': frames if len(frames) > 1 else axes_frame.strip(),
+            'axes_rotation': axes_rotation}
 
 
 def _sensor(task, name, sensors):

@@ -38,6 +38,10 @@ TASK = (
     Parameter('axes_frame', 'string', '',
               'Link whose axes these are; two, with a blank between them: one for x y z and one '
               'for rx ry rz. Empty: the base.', read_only=False),
+    Parameter('axes_rotation', 'double_array', [0.0, 0.0, 0.0, 1.0],
+              'Rotation from the axes of axes_frame to these axes, quaternion x y z w: axes along '
+              'a surface or a bore that no link has. They turn to new ones within half a second.',
+              '', -1.0, 1.0, length=4, read_only=False),
     Parameter('mode', 'string', 'decoupled',
               'decoupled: a unit mass, kp and kd. impedance: a spring that yields where the robot '
               'is pushed, stiffness and damping_ratio.', choices=MODES, read_only=False),

@@ -95,7 +95,7 @@ class SimulatedObjects:
         self._closed.clear()
 
     def _switch(self, grasp, parameters):
-        links = parameters[f'{grasp}.effectors']
+        links = list(parameters[f'{grasp}.effectors'])
         held = parameters[f'{grasp}.object'] or (links.pop(0) if links else '')
         for name in (*links, held):
             if name not in (*self._robot.link_names, *self._robot.objects):

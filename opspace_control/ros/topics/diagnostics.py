@@ -16,6 +16,8 @@ from opspace_control.tasks import JointTask
 
 _PERIOD = 1.0  # s
 _LOST = 'lost or nearly lost directions'
+_GIVEN_UP = 'directions given up'
+_AT_LIMITS = 'joints held at a limit'
 # Parts of a direction smaller than this are not told.
 _SMALL = 0.05
 
@@ -86,9 +88,7 @@ class Diagnostics:
         warnings += sensors.facts(self._controller)[1]
         warnings += facts_of_grasps(self._controller)[1]
         if facts['released']:
-            lost = values.get(_LOST, 'none')
-            warnings.append('Directions of the tasks are lost'
-                            + (f': {lost}.' if lost != 'none' else '.'))
+            warnings.append(lost_in_words(self._controller, facts, values))
         return warnings
 
     def _values(self, facts, now):
@@ -103,7 +103,7 @@ class Diagnostics:
         values |= {
             'cycles at an effort limit': str(facts['limited']),
             'joints at an effort limit': self._named(self._at_limit()),
-            'joints held at a limit': held_in_words(self._controller.held_joints),
+            _AT_LIMITS: held_in_words(self._controller.held_joints),
             'accelerations missed by that': missed_in_words(self._controller.missed_accelerations),
             'efforts held back by their rate limit': str(self._cycle.envelope.held_back),
             'cycles with lost directions': str(facts['released']),
@@ -119,7 +119,7 @@ class Diagnostics:
         inverse_inertia = self._controller.inverse_inertia
         if acting and np.isfinite(inverse_inertia).all():
             values |= self._freedom(inverse_inertia, acting)
-            values['directions given up'] = '; '.join(
+            values[_GIVEN_UP] = '; '.join(
                 map(str, self._controller.given_up)) or 'none'
         return values
 
@@ -146,6 +146,18 @@ class Diagnostics:
         return {'condition number': f'{freedom.condition:.3g}',
                 'least eigenvalue': f'{freedom.eigenvalues.min():.3g}',
                 _LOST: '; '.join([*immovable, *weak]) or 'none'}
+
+
+def lost_in_words(controller, facts, values):
+    """Return which directions tasks lose and why, or that the last cycle lost none."""
+    for key in _LOST, _GIVEN_UP:
+        if values.get(key, 'none') != 'none':
+            return f'Directions of the tasks are lost: {values[key]}.'
+    if controller.least_eigenvalue == 0.0 and controller.held_joints:
+        return f'Joints at their limits leave the tasks fewer directions: {values[_AT_LIMITS]}.'
+    last = '; the last one lost none' if controller.least_eigenvalue > 0.0 else ''
+    return (f'Directions of the tasks were lost in {facts["released"]} of {facts["cycles"]} '
+            f'cycles{last}.')
 
 
 def held_in_words(joints):

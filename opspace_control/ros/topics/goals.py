@@ -75,10 +75,10 @@ class Goals:
                 self._endpoints.serve(SetBool, f'~/{task.name}/enable', self._switch_of(task))
         self._listen(JointState, '~', 'target_joint', self._on_joints, controller.posture)
 
-    def hold(self):
+    def hold(self, reason='the robot holds'):
         """Make the present pose every goal; goals that wait for their turn are forgotten."""
         self.pace.forget()
-        self.moving.stop()
+        self.moving.stop(reason=reason)
         self._controller.hold()
 
     def destroy(self):
@@ -126,7 +126,7 @@ class Goals:
     def _on_pose(self, message, task):
         pose = self._goal_frame(message.header.frame_id, task) @ matrix_from_pose(
             pose_from_message(message.pose))
-        self._check_position(task, pose[:3, 3])
+        self.limits.check_position(task, pose[:3, 3])
         task.set_target(pose)
         if self.moving.following(task):
             self.moving.stop(task)
@@ -152,8 +152,9 @@ class Goals:
         trajectory = read_trajectory(
             message, task, self._goal_frame(message.header.frame_id, task))
         for position in trajectory.positions:
-            self._check_position(task, position)
-        self.moving.follow(task, trajectory, self._start(message.header.stamp, trajectory.duration))
+            self.limits.check_position(task, position)
+        self.moving.follow(task, trajectory,
+                           self.start_of(message.header.stamp, trajectory.duration))
 
     def _on_wrench(self, message, task):
         """Take the wrench that a task is to apply, in any axes, to be kept along the task's own."""
@@ -172,10 +173,12 @@ class Goals:
         """Return the axes of a task where the robot is now, by column, in the base, (2, 3, 3)."""
         if task.reference:
             return np.repeat(self._reference(task)[None, :3, :3], 2, axis=0)
-        return np.array([self._frames.in_base(self._frames.named(link))[:3, :3] if link
-                         else np.eye(3) for link in task.axes_frame])
+        return np.array([self._frames.in_base(self._frames.named(link))[:3, :3] @ rotation
+                         if link else rotation
+                         for link, rotation in zip(task.axes_frame, task.axes_rotation,
+                                                   strict=True)])
 
-    def _start(self, stamp, duration):
+    def start_of(self, stamp, duration):
         """Return when a trajectory with this time stamp begins, ns: now, if it has none."""
         now, start = self._cycle.time, nanoseconds(stamp)
         if not start:
@@ -201,6 +204,8 @@ class Goals:
         positions = dict(zip(message.name, message.position.tolist(), strict=True))
         self.limits.check_posture(positions)
         task.set_target(positions)
+        if self.moving.played is not None:
+            self.moving.stop()
 
     def _switch_of(self, task):
         def callback(request, response):
@@ -227,11 +232,6 @@ class Goals:
 
     def _reference(self, task):
         return self._frames.in_base(self._frames.named(task.reference))
-
-    def _check_position(self, task, position):
-        """Check where a goal is; where one that moves with a link will be is not known."""
-        if not task.reference:
-            self.limits.check_position(task, position)
 
     def _in_goal_axes(self, message, header, task):
         """Return a Twist or Accel of a frame's axes in those of a task's goal, (6,)."""

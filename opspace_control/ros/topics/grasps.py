@@ -68,13 +68,18 @@ class Grasps:
                          partial(_fill_internal_force, grasp, message))
 
     def renew(self, parameters):
-        """Take what is held to be held where it is, as at activation."""
-        for contact in contacts_of(self._controller):
-            if parameters[f'{contact.name}.engaged']:
-                contact.engage()
-        for held in self._controller.constraints.values():
-            if held.closed:
-                held.close()
+        """
+        Engage contacts that are to be at activation; closed constraints hold where they are now.
+
+        The ramps get there gradually, or at once where the cycle begins anew.
+        """
+        with self._cycle.ramps.smoothly():
+            for contact in contacts_of(self._controller):
+                if parameters[f'{contact.name}.engaged']:
+                    contact.engage()
+            for constraint in self._controller.constraints.values():
+                if constraint.closed:
+                    constraint.close()
 
     def destroy(self):
         """Withdraw services and topics."""
@@ -102,6 +107,8 @@ class Grasps:
                 switched.engage(self._cycle.state)
             else:
                 switched.disengage()
+        if self._goals.moving.played is not None:
+            self._goals.moving.stop(reason=f"'{switched.name}' is switched")
         (self._wanted.add if on else self._wanted.discard)(switched)
         self.tell()
         for task in self._controller.tasks.values():
@@ -145,7 +152,7 @@ def facts(controller):
             f'{name}: closure residual [mm]': f'{1e3 * distance:.3f}',
             f'{name}: closure residual [deg]': f'{np.degrees(angle):.3f}'}
         if grasp.slips:
-            warnings.append(f"'{name}' may slip: the greatest squeeze is not enough.")
+            warnings.append(f"'{name}' may slip: no squeeze up to the greatest is enough.")
     for contact in contacts_of(controller):
         values[f'{contact.name}: engaged'] = 'yes' if contact.closed else 'no'
         if contact.closed:

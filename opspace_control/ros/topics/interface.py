@@ -3,6 +3,7 @@
 """Everything a configured controller hears and says beside joint states and commands."""
 
 import contextlib
+import time
 from functools import partial
 
 from std_srvs.srv import Trigger
@@ -17,6 +18,8 @@ from opspace_control.ros.topics.goals import Goals
 from opspace_control.ros.topics.grasps import Grasps
 from opspace_control.ros.topics.joint_efforts import JointEfforts
 from opspace_control.ros.topics.markers import GoalTransforms, TaskMarkers
+from opspace_control.ros.topics.missed_goals import MissedGoals
+from opspace_control.ros.topics.plans import Plans
 from opspace_control.ros.topics.sensors import Sensors
 
 
@@ -45,6 +48,7 @@ class Interface:
             self._made = undo.pop_all()
         cycle.move_goals = self._goals.moving.advance
         cycle.hold_goals = self._goals.hold
+        cycle.drop_plan = self.drop_plan
         cycle.feedback = self._feedback.publish
         self.apply(parameters)
 
@@ -55,6 +59,8 @@ class Interface:
                               parameters['frame_prefix'], parameters['odom_frame'])
         self._goals = Goals(node, controller, cycle, self._frames)
         undo.callback(self._goals.destroy)
+        self._plans = Plans(node, controller, cycle, self._goals, is_active)
+        undo.callback(self._plans.destroy)
         self._sensors = Sensors(node, controller, self._frames)
         undo.callback(self._sensors.destroy)
         self._feedback = Feedback(node)
@@ -69,6 +75,8 @@ class Interface:
         self._feedback.add('~/markers', markers.message, markers.fill)
         if parameters['broadcast_targets']:
             self._broadcast_targets(node, controller)
+        self._missed = MissedGoals(node, controller, cycle, is_active)
+        undo.callback(self._missed.destroy)
         undo.callback(Diagnostics(node, controller, cycle, is_active).destroy)
         endpoints = Endpoints(node)
         undo.callback(endpoints.withdraw)
@@ -81,12 +89,22 @@ class Interface:
         self._goals.limits.upper[:] = parameters['limits.workspace_upper']
         self._goals.pace.rate = parameters['limits.goal_rate']
         self._frames.timeout = parameters['goals.transform_timeout']
+        self._missed.tolerances = self._plans.tolerances = (
+            parameters['goals.position_tolerance'], parameters['goals.rotation_tolerance'])
 
     def watch(self):
         """Do what does not wait for the next message; to be called every now and then."""
         self._goals.take_due()
+        self._plans.watch(time.perf_counter())
         self._sensors.watch()
         self._grasps.tell()
+
+    def drop_plan(self, reason):
+        """Follow a plan no further, and say why; return whether there was one."""
+        followed = self._goals.moving.played is not None
+        if followed:
+            self._goals.moving.stop(reason=reason)
+        return followed
 
     def hold(self):
         """Make the present pose every goal, and hold what is held where it is."""

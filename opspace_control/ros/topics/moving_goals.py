@@ -28,27 +28,50 @@ class MovingGoals:
     def __init__(self):
         self.timeout = 0.1
         self._motions = {}
+        self._playing = None
 
     def advance(self, time):
         """Move all goals to where they are at the time of a state, ns."""
-        if self._motions:
+        if self._playing:
+            if not self._playing.move(time):
+                self.stop(reason=self._playing.reason)
+        elif self._motions:
             for task, motion in tuple(self._motions.items()):
                 if not motion.move(task, time):
                     del self._motions[task]
 
-    def stop(self, task=None):
-        """Let the goal of a task, or of all, stay where it is."""
+    def stop(self, task=None, reason='another goal has come'):
+        """Let the goal of a task, or of all, stay where it is; a Playback ends for this reason."""
+        playing, self._playing = self._playing, None
+        if playing:
+            playing.stop(reason)
         for moving in tuple(self._motions) if task is None else (task,):
             if self._motions.pop(moving, None):
                 moving.set_feed_forward()
 
     def follow(self, task, trajectory, start):
         """Let a task's goal follow a PoseTrajectory that begins at the time ``start``, ns."""
+        if self._playing:
+            self.stop()
         self._motions[task] = _Following(trajectory, start)
 
+    def play(self, playback, start, ended):
+        """
+        Let all goals follow a Playback that begins at the time ``start``, ns.
+
+        ``ended(reason)`` is called when it is over; the reason is '' when it has come to its end.
+        """
+        self.stop(reason='another plan has come')
+        self._playing = _Playing(playback, start, ended)
+
+    @property
+    def played(self):
+        """Time that a Playback has come to, s, below 0 before it begins; None without one."""
+        return self._playing.elapsed if self._playing else None
+
     def following(self, task):
-        """Return whether a task's goal follows a trajectory."""
-        return isinstance(self._motions.get(task), _Following)
+        """Return whether a task's goal follows a trajectory, or all do."""
+        return self._playing is not None or isinstance(self._motions.get(task), _Following)
 
     def feed_forward(self, task, name, values, time):
         """Give a task's goal a ``twist`` or an ``acceleration`` (6,), as of a time, ns."""
@@ -90,3 +113,24 @@ class _Following:
         elapsed = (time - self._start) / _SECOND
         task.set_target(*self._trajectory.sample(elapsed))
         return elapsed < self._trajectory.duration
+
+
+class _Playing:
+    """A Playback and when it began."""
+
+    def __init__(self, playback, start, ended):
+        self._playback, self._start, self._ended = playback, start, ended
+        self._last, self.elapsed, self.reason = None, 0.0, ''
+
+    def move(self, time):
+        if self._last is not None and not 0 <= time - self._last <= _LONGEST_PAUSE:
+            self.reason = f'no cycle for {abs(time - self._last) / _SECOND:.2f} s'
+            return False
+        self._last = time
+        self.elapsed = (time - self._start) / _SECOND
+        self._playback.move(self.elapsed)
+        return self.elapsed < self._playback.duration
+
+    def stop(self, reason):
+        self._playback.stop()
+        self._ended(reason)

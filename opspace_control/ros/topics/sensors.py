@@ -9,10 +9,10 @@ from geometry_msgs.msg import WrenchStamped
 from std_srvs.srv import Trigger
 
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.middleware.conversions import finite_six, numbers_of_wrench
+from opspace_control.ros.middleware.conversions import finite_six
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.qos import NEWEST
-from opspace_control.ros.middleware.serialized import NumbersReader
+from opspace_control.ros.middleware.serialized import MessageReader
 from opspace_control.tasks.task import OperationalTask
 
 _COMPLAIN_EVERY = 1.0  # s
@@ -42,7 +42,7 @@ class Sensors:
         self._frames = frames
         self._endpoints = Endpoints(node)
         for sensor in controller.sensors.values():
-            reader = NumbersReader(WrenchStamped, lambda message: numbers_of_wrench(message.wrench))
+            reader = MessageReader(WrenchStamped)
             self._endpoints.listen(WrenchStamped, f'~/{sensor.name}/wrench',
                                    partial(self._on_wrench, sensor, reader), NEWEST, raw=True)
             self._endpoints.serve(Trigger, f'~/{sensor.name}/zero', partial(self._on_zero, sensor))
@@ -68,7 +68,7 @@ class Sensors:
 
     def _in_sensor(self, sensor, opened):
         """Return the wrench of a message at the origin of the sensor's link, in its axes, (6,)."""
-        wrench = finite_six(opened.numbers, 'wrench')
+        wrench = finite_six(opened.numbers[0], 'wrench')
         frame = opened.like.header.frame_id.lstrip('/')
         if frame in ('', sensor.frame, self._frames.named(sensor.frame)):
             return wrench

@@ -3,8 +3,8 @@
 """
 The recursions of [CK00] as the paper prints them: NumPy, link coordinates, the paper's symbols.
 
-A second implementation beside the compiled one, to be read with the paper at hand; the tests hold
-the two together. Table 1 is `inverse_inertia` and `inertia`, Table 2 `newton_euler`, section 4.1
+A second implementation, to be read with the paper at hand; the tests compare the compiled one with
+it. Table 1 is `inverse_inertia` and `inertia`, Table 2 `newton_euler`, section 4.1
 `jacobian`, section 4.2 `bias_acceleration`. Every vector of link i is in the axes of link i about
 its origin; ``X`` of (15) takes a force from a link to its parent h, ``Xᵀ`` a motion from h to it.
 
@@ -19,7 +19,7 @@ Where the paper must be read with care:
 - Table 2 speaks of a gravitational force and prints none. It is an external force on every link;
   a_root = −gravity would do for the torques but would also show in a_e and h_e.
 - Table 1, step 4: "return" gives Ω_hh of step 3. In the next line Ω_{j,h_i} is transposed because
-  there j = h comes first. Where h is the root, Ω_hh = 0: such points do not feel each other.
+  there j = h comes first. Where h is the root, Ω_hh = 0: such points are not coupled.
 - S_i is constant "in its own frame" for a spherical joint only if its rates are in the link's axes.
   Ours are in the joint frame's (a floating base: the world's), hence ``S_i = [0; Rᵀ]``; (19) stays
   right as d/dt (Rᵀ ω) = Rᵀ ω̇. The translation of a floating joint is three prismatic joints.

@@ -26,7 +26,7 @@ ROCKING_PERIOD = 4.0  # s
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """
     The goals of a demo.
 
@@ -91,7 +91,7 @@ class Plan:
                 for joint in {**self.swing, **self.moved}}
 
 
-def make_plan(reach, start, seconds):
+def make_schedule(reach, start, seconds):
     """
     Return a plan that this robot can follow.
 
@@ -115,7 +115,7 @@ def make_plan(reach, start, seconds):
     tour = _TOURING * (seconds - SETTLING)
     count = min(max(int(tour / _SHORTEST_STOP), 1), len(goals))
     names = reach.joints
-    return Plan(reach.poses(start), goals[:count], tour / count,
+    return Schedule(reach.poses(start), goals[:count], tour / count,
                 seconds - SETTLING - tour, names[number], unit,
                 dict(zip(names, start.tolist(), strict=True)),
                 {name: x for name, x in zip(names, swing.tolist(), strict=True) if x})

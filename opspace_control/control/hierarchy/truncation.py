@@ -48,19 +48,19 @@ def scale_rows(L, asked, alone, least_mobility, least_turning, scale):
 
 
 @called
-def soften_rows(L, Q, constrained, asked):
+def regularise_rows(L, Q, constrained, asked):
     """
     Inflate the diagonal of each row that is asked for with less than 1, to ``L_rr / asked²``.
 
-    As if something soft were between its force and its point: 1 is exact, towards 0 it lets go. The
-    first rows, those of constraints, are as soft in Q, so that ``L − Q`` is what it was.
+    As if a spring were between its force and its point: 1 is exact, towards 0 the force goes to
+    zero. The first rows, those of constraints, are inflated as much in Q: ``L − Q`` stays.
     """
     for r in range(asked.size):
         if 0.0 < asked[r] < 1.0:
-            softness = L[r, r] * (1.0 / (asked[r] * asked[r]) - 1.0)
-            L[r, r] += softness
+            more = L[r, r] * (1.0 / (asked[r] * asked[r]) - 1.0)
+            L[r, r] += more
             if r < constrained:
-                Q[r, r] += softness
+                Q[r, r] += more
 
 
 @inlined
@@ -110,21 +110,15 @@ def inverse_trace(factor, scale, column):
     return trace
 
 
-@inlined
-def handed(t):
-    """Return ``φ = t² (3 − 2 t)``, t held to 0 to 1: how much of a direction the task has."""
-    t = min(max(t, 0.0), 1.0)
-    return t * t * (3.0 - 2.0 * t)
-
-
 @called
-def release(L, first, scale, threshold, matrix, vectors, gains, off):
+def truncate(L, first, scale, threshold, matrix, vectors, gains, off):
     """
-    Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_released` makes of its eigenvalues.
+    Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_truncated` makes of its eigenvalues.
 
-    ``φ(λ) / λ`` with ``φ = t² (3 − 2 t)``, ``t = λ / threshold`` up to 1, hands each nearly lost
-    direction smoothly to the null space: met exactly at the threshold, by half at half of it, not
-    at all at zero. The gain never exceeds 9/8 of ``1 / threshold``. ``off`` receives λ itself.
+    ``φ(λ) / λ``, φ being the `smooth_step` of ``λ / threshold``, truncates each nearly lost
+    direction smoothly: the task meets it exactly at the threshold, by half at half of it, not at
+    all at zero, and the null space gets the rest. The gain never exceeds 9/8 of ``1 / threshold``.
+    ``off`` receives λ itself.
     """
     n = scale.size
     for r in range(n):
@@ -145,7 +139,7 @@ def release(L, first, scale, threshold, matrix, vectors, gains, off):
 
 @called
 def project_modes(matrix, vectors, scale, x, parts):
-    """Write the parts of ``S x`` along the eigenvectors that `release` found; x is lost."""
+    """Write the parts of ``S x`` along the eigenvectors that `truncate` found; x is lost."""
     n = x.size
     for r in range(n):
         x[r] *= scale[r]
@@ -173,8 +167,8 @@ def assemble_modes(matrix, vectors, scale, parts, x):
 
 
 @called
-def solve_released(matrix, vectors, gains, scale, x, spare):
-    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `release` decomposed."""
+def solve_truncated(matrix, vectors, gains, scale, x, spare):
+    """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `truncate` decomposed."""
     project_modes(matrix, vectors, scale, x, spare)
     for k in range(x.size):
         spare[k] *= gains[k]
@@ -199,25 +193,27 @@ def solve_factorised(factor, scale, x):
 
 
 @called
-def decompose_level(L, first, scale, threshold, near, matrix, vectors, gains, spare):
+def decompose_level(L, first, threshold, near, level):
     """
     Prepare `solve_level`; return a lower bound of the smallest eigenvalue of ``M = S Λ⁻¹ S``.
 
     It is tight within the number of rows. If it is below ``near``, at least the threshold below
-    which directions are released, 0 is returned, and ``spare`` has the eigenvalues.
+    which directions are truncated, 0 is returned, and ``spare`` of the level's `Decomposition`
+    has the eigenvalues.
     """
-    if factorise(L, first, scale, matrix):
-        least = 1.0 / inverse_trace(matrix, scale, spare)
+    if factorise(L, first, level.scale, level.matrix):
+        least = 1.0 / inverse_trace(level.matrix, level.scale, level.spare)
         if least >= near:
             return least
-    release(L, first, scale, threshold, matrix, vectors, gains, spare)
+    truncate(L, first, level.scale, threshold, level.matrix, level.vectors, level.gains,
+             level.spare)
     return 0.0
 
 
 @called
-def solve_level(exactly, matrix, vectors, gains, scale, x, spare):
-    """Replace x by X x: the exact inverse, or that without the directions that are released."""
+def solve_level(exactly, level, x):
+    """Replace x by X x: the exact inverse, or that without the directions that are truncated."""
     if exactly:
-        solve_factorised(matrix, scale, x)
+        solve_factorised(level.matrix, level.scale, x)
     else:
-        solve_released(matrix, vectors, gains, scale, x, spare)
+        solve_truncated(level.matrix, level.vectors, level.gains, level.scale, x, level.spare)

@@ -1,0 +1,87 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the tasks can do with the joints that they have, and what gravity does to passive ones."""
+
+import numpy as np
+
+from opspace_control.cli.preflight.verdict import warning
+from opspace_control.control.preflight import (
+    independent_axes,
+    nearly_lost,
+    random_postures,
+    task_freedom,
+)
+from opspace_control.dynamics import GRAVITY, PassiveForces
+from opspace_control.model import RobotState
+from opspace_control.ros.parameters.joint_parameters import passive_forces
+from opspace_control.tasks import JointTask
+
+_FEW_POSTURES = 20  # random ones, for what a task reaches away from home
+_LEVER = 1e-6  # m; the weight of the robot at a shorter one is rounding
+
+
+def add_tasks(report, model, state, tasks):
+    """Add what the tasks' frames can do at home and at best, each alone and all together."""
+    elsewhere = [RobotState(model, q, state.v)
+                 for q in random_postures(model, state.q, _FEW_POSTURES)]
+
+    below = nearly_lost(sum(len(task.axes) for task in tasks))
+
+    def freedom(tasks):
+        home = task_freedom(model, state, tasks, below)
+        others = [home, *(task_freedom(model, other, tasks) for other in elsewhere)]
+        wanted, best = home.eigenvalues.size, max(other.rank for other in others)
+        return {
+            'wanted': wanted, 'rank': home.rank, 'best_rank': best,
+            'independent_axes': independent_axes(model, [state, *elsewhere], *tasks, best)
+            if len(tasks) == 1 and 0 < best < wanted else (),
+            'least_eigenvalue': home.least_eigenvalue, 'condition': home.condition,
+            'immovable': [list(row) for row in home.immovable],
+            'never_movable': [list(row) for row in home.immovable
+                              if all(row in other.immovable for other in others)],
+            'weak': [{'eigenvalue': direction.eigenvalue, 'wrench': [
+                {'task': task, 'axis': axis, 'component': value}
+                for (task, axis), value in direction.wrench.items() if value]}
+                for direction in home.weak]}
+
+    active = ~(model.locked | model.passive)
+    report['tasks'] = [{
+        'name': task.name, 'frame': task.frame or 'robot', 'axes': list(task.controlled_axes),
+        'joints': int(task.jacobian(model, state)[:, active].any(axis=0).sum()),
+        **freedom([task])} for task in tasks]
+    report['together'] = None
+    if tasks:
+        report['together'] = together = freedom(tasks)
+        together['redundancy'] = int(active.sum()) - together['rank']
+
+
+def look_at_passive_joints(report, model, values, state, tasks, findings):
+    """
+    Add a finding for each passive joint that gravity turns at home, and that carries a task's link.
+
+    Nothing balances its torque: the law holds the link by accelerating the rest of the robot. A
+    floating base falls with its joints, and what contacts and grasps carry is not known here.
+    """
+    report['unbalanced'] = []
+    if model.floating_base or values['contacts'] or values['grasps']:
+        return
+    torque = PassiveForces(model, **passive_forces(model, values)).torque(state) - model.gravity(
+        state)
+    rounding = _LEVER * model.nodes['mass'].sum() * np.linalg.norm(GRAVITY)
+    links = {body['joint']: report['tree'][body['parent']]['links'][0]
+             for body in report['tree'][1:]}
+    for task in tasks:
+        if isinstance(task, JointTask):
+            continue
+        moved = abs(task.jacobian(model, state)).max(axis=0) > 0.0
+        for joint, dofs in model.joint_dofs.items():
+            turned = [float(torque[k]) for k in dofs
+                      if model.passive[k] and moved[k] and abs(torque[k]) > rounding]
+            if turned:
+                report['unbalanced'].append({'task': task.name, 'joint': joint, 'torque': turned})
+                findings.append(warning(
+                    f"Task '{task.name}' moves what the passive joint '{joint}' carries, and "
+                    f'gravity turns that joint at home, with {max(map(abs, turned)):.2g} N·m or N: '
+                    'no drive balances it, and the robot may move ever faster.',
+                    f"Let the task move '{links[joint]}', lock the joint, or try it in simulation "
+                    'first.'))

@@ -1,0 +1,114 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Singular-direction control moved between the stack's forces and the reference acceleration."""
+
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.hierarchy.elimination import constraint_reactions
+from opspace_control.control.hierarchy.modes import (
+    FORCES,
+    GIVEN,
+    KEEPER,
+    LEADER,
+    TAKEN,
+    WRENCH,
+    hold_against,
+    push_leading,
+)
+from opspace_control.control.hierarchy.structures import (
+    COUPLING,
+    FORCE,
+    LEADING,
+    REACTION,
+    WANTED,
+    Q,
+)
+from opspace_control.dynamics.passive_response import add_passive_response
+from opspace_control.dynamics.responses import apply_wrenches, forward_response, project_forces
+
+
+@rare
+def add_response_to(data, push, tau):
+    """Add to tau (nv,) what it takes that passive joints give way to forces of the stack."""
+    leads, robot = data.scratch.room[LEADING], data.robot
+    if data.cycle.yields:
+        force, given = leads[FORCES, :tau.size], leads[GIVEN, :tau.size]
+        apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, push, force,
+                   leads[WRENCH])
+        add_passive_response(robot.nodes, robot.states, robot.yields, force, given, tau)
+
+
+@rare
+def bear_leads(data, tau):
+    """Add the joint forces of what leads directions to tau (nv,)."""
+    leads = data.scratch.room[LEADING]
+    if data.cycle.led:
+        leader = leads[LEADER, :data.scratch.rows.shape[1]]
+        add_response_to(data, leader, tau)
+        push_leading(data, leader)
+        project_forces(data.robot.nodes, data.robot.states, leads[FORCES, :tau.size], tau)
+
+
+@rare
+def hand_over(data, a_led):
+    """
+    Make what leads directions a part of the motion advised, ``a_led`` (nv,), instead of the tasks'.
+
+    What is ``WANTED`` of the stack's rows, and its ``FORCE``, become what is beyond that. Of
+    ``a_led`` those of passive joints are not what they will be.
+    """
+    cycle, room, mobility = data.cycle, data.scratch.room, data.scratch.Lambda_inverse
+    leads, constrained = room[LEADING], 6 * data.demand.constraints.size
+    wanted, forces = data.scratch.rows[WANTED], data.scratch.rows[FORCE]
+    cycle.leads = False
+    if not cycle.led:
+        for k in range(a_led.size):
+            a_led[k], leads[KEEPER, k] = data.scratch.a_null[k], 0.0
+        return
+    leader = leads[LEADER, :wanted.size]
+    for r in range(constrained, wanted.size):
+        forces[r] -= leader[r]
+        wanted[r] -= leads[TAKEN, r]
+        for c in range(constrained, wanted.size):
+            wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * leader[c]
+    for w in range(cycle.ends):
+        t = hold_against(room, w, leader)
+        for r in range(constrained, wanted.size):
+            wanted[r] -= t * room[COUPLING, w, r]
+    push_leading(data, leader)
+    forward_response(data.robot.nodes, data.robot.states, leads[FORCES, :a_led.size],
+                  data.scratch.a_null, a_led)
+
+
+@rare
+def miss_what_leads(data, missing):
+    """Add what leading takes off the tasks to what is ``missing`` of their accelerations, (k,)."""
+    if data.cycle.led:
+        for r in range(missing.size):
+            missing[r] += data.scratch.room[LEADING, TAKEN, r]
+
+
+@rare
+def take_back(data):
+    """Add what leads directions to the forces of the stack, and what constraints bear."""
+    forces, reaction = data.scratch.rows[FORCE], data.scratch.rows[REACTION]
+    leader, constrained = data.scratch.room[LEADING, LEADER], 6 * data.demand.constraints.size
+    leader = leader[:forces.size]
+    if not data.cycle.led:
+        return
+    for r in range(constrained):
+        reaction[r] += leader[r]
+    if data.cycle.yields:
+        constraint_reactions(data.scratch.squares[Q], constrained, leader)
+        for r in range(constrained):
+            forces[r] += leader[r]
+            reaction[r] -= leader[r]
+    for r in range(constrained, forces.size):
+        forces[r] += leader[r]
+
+
+@inlined
+def add_keepers(leads, tau):
+    """Add what keeps joints at their ends against what leads directions to tau (nv,)."""
+    for k in range(tau.size):
+        tau[k] += leads[KEEPER, k]
+

@@ -1,0 +1,139 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Why a robot at rest is not at its goals: active bounds, lost directions, unmodelled forces."""
+
+import numpy as np
+
+from opspace_control.control.conflicts import directions_given_up
+from opspace_control.control.split import split_efforts
+from opspace_control.tasks.joint import JointTask, joint_dofs
+
+# Unmodelled joint forces are measured in parts of their effort limits, or of 1 N·m or N where there
+# is none. Those below this part of the largest one do not decide where the robot rests; those below
+# the other are smaller than any gear's friction.
+_SMALL = 0.2
+_NOTHING = 1e-3
+
+
+def distance_to_goal(task):
+    """
+    Return how far a task is from its goal along the axes whose motion it controls.
+
+    Parameters
+    ----------
+    task : OperationalTask or JointTask
+        Of a controller, after a cycle.
+
+    Returns
+    -------
+    (float, float) or None
+        Distance, m, and angle, rad; of a JointTask 0.0 and the largest error, rad or m. None for a
+        task without a goal, and for a spring, which leaves its goal under load.
+
+    """
+    if isinstance(task, JointTask):
+        error = abs(task.error).max()
+        return (0.0, float(error)) if np.isfinite(error) else None
+    error = getattr(task, 'axis_error', None)
+    if error is None or getattr(task, 'mode', '') == 'impedance':
+        return None
+    return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+
+
+def causes_at_rest(controller, task, state, commanded):
+    """
+    Return what keeps a robot at rest away from the goal of a task.
+
+    At rest the equation of motion is ``τ − g(q) + τ_ext = 0``. What the joint forces exceed the
+    gravity torque and the constraint forces by, ``τ − g − J_cᵀ w``, is balanced by forces that the
+    model does not have: friction, contact with something, the error of the masses.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+        After a cycle.
+    task : OperationalTask or JointTask
+        Of this controller.
+    state : RobotState
+        Of that cycle.
+    commanded : (nv,) array
+        The joint forces sent, N·m or N.
+
+    Returns
+    -------
+    tuple of str
+        A sentence for each cause; names joints, directions and the cure.
+
+    """
+    moving = _dofs_that_move(controller, task, state)
+    return (*_active_bounds(controller, moving, commanded), *_lost_directions(controller, task),
+            *_unmodelled_forces(controller, moving, state, commanded))
+
+
+def _dofs_that_move(controller, task, state):
+    """Return which dofs move the task's point or are the task's joints, (nv,) of bool."""
+    model = controller.model
+    if isinstance(task, JointTask):
+        moving = np.zeros(model.nv, bool)
+        moving[joint_dofs(task, model)] = True
+        return moving
+    return abs(task.jacobian(model, state)).max(axis=0) > 0.0
+
+
+def _active_bounds(controller, moving, commanded):
+    """Yield a sentence for each kind of bound that is active at joints that move the task."""
+    model = controller.model
+    active = {}
+    for bound in controller.held_joints:
+        k, value = model.dof_index(bound.joint), ''
+        if bound.limit == 'acceleration':
+            value = f' ({controller.limits.acceleration[k]:.3g})'
+        if moving[k]:
+            active.setdefault(bound.limit, []).append(f'{bound.joint}{value}')
+    efforts = controller.effort_limits
+    cut = [model.dof_names[k] for k in np.flatnonzero(
+        moving & (efforts > 0.0) & (abs(commanded) >= efforts))]
+    if cut and 'effort' not in active:
+        active['effort'] = cut
+    for limit, joints in active.items():
+        yield f'{_BOUNDS[limit]}: {", ".join(joints)}.{_CURES.get(limit, "")}'
+
+
+_BOUNDS = {
+    'position': 'At a position limit', 'velocity': 'At a velocity limit',
+    'acceleration': 'At the acceleration with which the drive can brake, rad/s² or m/s²',
+    'effort': 'At an effort limit', 'load': 'At the greatest gravity torque for the effort limit'}
+_CURES = {
+    'acceleration': ' Friction, or a load that the model does not have, takes all of it: raise '
+                    'limits.effort_scale, or set limits.keep to false.'}
+
+
+def _lost_directions(controller, task):
+    """Yield a sentence for each direction of the task that is not met as asked."""
+    directions = [direction for direction in directions_given_up(controller)
+                  if any(name == task.name for name, _ in direction.wrench)]
+    for direction in directions:
+        yield f'A direction of the task is lost: {direction}.'
+    if not directions and controller.held_joints and controller.least_eigenvalue == 0.0:
+        yield 'With these joints at their limits the others cannot move so in every direction.'
+
+
+def _unmodelled_forces(controller, moving, state, commanded):
+    """Yield a sentence that names the joints whose force something unknown balances."""
+    model = controller.model
+    parts = split_efforts(controller, state, commanded)
+    active = moving & ~controller.passive & ~controller.locked
+    force = np.where(active, commanded - parts['gravity'] - parts['grasp'], 0.0)
+    limits = controller.effort_limits
+    share = abs(force) / np.where(np.isfinite(limits) & (limits > 0.0), limits, 1.0)
+    chosen = [k for k in np.argsort(-share) if share[k] > max(_SMALL * share.max(), _NOTHING)]
+    if chosen:
+        yield ('The drives push against friction, a contact or a weight that the model does not '
+               'have, N·m or N: ' + ', '.join(
+                   f'{model.dof_names[k]} {force[k]:+.3g}{_friction_of(model, k)}' for k in chosen)
+               + '. Raise kp, compensate the friction, or correct the masses.')
+
+
+def _friction_of(model, k):
+    """Return the Coulomb friction that the URDF gives a dof, as text."""
+    return f" (the URDF's friction: {model.friction[k]:.3g})" if model.friction[k] > 0.0 else ''

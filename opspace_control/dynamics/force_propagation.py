@@ -1,0 +1,203 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of force propagation, [CK00] 4.3: unit wrenches at points are carried across joints."""
+
+from opspace_control.compiled import called, inlined
+from opspace_control.dynamics.workspace import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
+from opspace_control.model.nodes import LOCKED, PASSIVE
+
+
+@inlined
+def unit_wrenches(p, axes, sign, Psi):
+    """
+    Write six unit wrenches at p, moved to the root link's origin, as the columns of Ψ.
+
+    Three forces along ``axes[0]`` (by column), three moments about ``axes[1]``, all times ``sign``.
+    """
+    for c in range(3):
+        x, y, z = sign * axes[0, 0, c], sign * axes[0, 1, c], sign * axes[0, 2, c]
+        Psi[0, c], Psi[1, c], Psi[2, c] = x, y, z
+        Psi[3, c] = p[1] * z - p[2] * y
+        Psi[4, c] = p[2] * x - p[0] * z
+        Psi[5, c] = p[0] * y - p[1] * x
+        for r in range(3):
+            Psi[r, 3 + c] = 0.0
+            Psi[3 + r, 3 + c] = sign * axes[1, r, c]
+
+
+@inlined
+def is_group(point):
+    """Return whether a point is a group of joints."""
+    return point.joints[0] >= 0
+
+
+@inlined
+def start_propagation(carried, e, passively):
+    """Write the unit wrenches at point e, and their reactions on the other link; none of joints."""
+    point = carried[e]
+    Psi = point.PsiP if passively else point.Psi
+    if is_group(point):
+        Psi[:] = 0.0
+        return
+    unit_wrenches(point.p, point.axes, 1.0, Psi)
+    if point.other.node >= 0:
+        unit_wrenches(point.p, point.axes, -1.0, point.PsiP_other if passively else point.Psi_other)
+        point.alone[0] = point.alone[1] = 0.0
+
+
+@inlined
+def carry_across(Psi, S, U, inverse_D, K):
+    """Carry unit wrenches across a joint that gives way: ``K = Ψᵀ S``, ``Ψ ← Ψ − U Kᵀ / D``."""
+    S0, S1, S2, S3, S4, S5 = S[0], S[1], S[2], S[3], S[4], S[5]
+    U0, U1, U2, U3, U4, U5 = U[0], U[1], U[2], U[3], U[4], U[5]
+    for r in range(6):
+        k = (Psi[0, r] * S0 + Psi[1, r] * S1 + Psi[2, r] * S2
+             + Psi[3, r] * S3 + Psi[4, r] * S4 + Psi[5, r] * S5)
+        K[r] = k
+        w = k * inverse_D
+        Psi[0, r] -= U0 * w
+        Psi[1, r] -= U1 * w
+        Psi[2, r] -= U2 * w
+        Psi[3, r] -= U3 * w
+        Psi[4, r] -= U4 * w
+        Psi[5, r] -= U5 * w
+
+
+@inlined
+def carry_torques(joints, i, Psi, S, U, inverse_D, K):
+    """Carry the unit torques of a group of joints across joint i, which is one of them."""
+    for r in range(6):
+        K[r] = 1.0 if joints[r] == i else 0.0
+        for k in range(6):
+            K[r] += Psi[k, r] * S[k]
+        for k in range(6):
+            Psi[k, r] -= U[k] * K[r] * inverse_D
+
+
+@called
+def spread_forces(share, axes, c, F):
+    """Add a body's share of the unit forces at a centre of mass, along axes, to F (6, 3)."""
+    for k in range(3):
+        x, y, z = share * axes[0, 0, k], share * axes[0, 1, k], share * axes[0, 2, k]
+        F[0, k] += x
+        F[1, k] += y
+        F[2, k] += z
+        F[3, k] += c[1] * z - c[2] * y
+        F[4, k] += c[2] * x - c[0] * z
+        F[5, k] += c[0] * y - c[1] * x
+
+
+@called
+def carry_forces(F, S, U, inverse_D, K):
+    """Let a joint give way to the unit forces F (6, 3) at a centre of mass: ``F − U Kᵀ / D``."""
+    for k in range(3):
+        t = 0.0
+        for r in range(6):
+            t += F[r, k] * S[r]
+        K[k], K[3 + k] = t, 0.0
+        for r in range(6):
+            F[r, k] -= U[r] * t * inverse_D
+
+
+@called
+def cross_center(i, passively, support, nodes, states, point):
+    """
+    Carry the unit forces at a centre of mass, which act on all its bodies, across joint i.
+
+    Branches come together: what is carried is kept with the nodes, not with the point.
+    """
+    node, s = nodes[i], states[i]
+    F = s.FP if passively else s.F
+    if support & COUNTS:
+        spread_forces(node.mass / point.mass, point.axes, s.c, F)
+    if passively and node.status == PASSIVE:
+        carry_forces(F, s.S, s.UP, 1.0 / s.DP, point.K)
+    elif not passively and node.status != LOCKED:
+        carry_forces(F, s.S, s.U, 1.0 / s.D, point.K)
+    if node.parent >= 0:
+        outer = states[node.parent].FP if passively else states[node.parent].F
+        for r in range(6):
+            for k in range(3):
+                outer[r, k] += F[r, k]
+
+
+@inlined
+def cross(i, support, joints, Psi, Psi_other, S, U, inverse_D, K, K_other, alone):
+    """
+    Carry the unit wrenches on both links of a point across a joint that supports them.
+
+    What the joint yields to those on the point's own link adds to ``alone``, if it is seen from
+    another.
+    """
+    if support & UNIT:
+        carry_torques(joints, i, Psi, S, U, inverse_D, K)
+    elif support & OWN:
+        carry_across(Psi, S, U, inverse_D, K)
+    else:
+        for r in range(6):
+            K[r] = 0.0
+    if support & SEEN:
+        for r in range(6):
+            alone[r // 3] += K[r] * K[r] * inverse_D / 3.0
+    if support & OTHER:
+        carry_across(Psi_other, S, U, inverse_D, K_other)
+        for r in range(6):
+            K[r] += K_other[r]
+
+
+@inlined
+def add_yield(K, other, inverse_D, first, column, mobility):
+    """Add ``K_e K_fᵀ / D`` to a block of six rows and columns."""
+    for r in range(6):
+        w = K[r] * inverse_D
+        for c in range(6):
+            mobility[first + r, column + c] += w * other[c]
+
+
+@inlined
+def cross_node(nodes, i, passively, crossing, states, carried, mobility, coupling):
+    """
+    Carry unit wrenches across joint i and add what that joint yields to them.
+
+    ``K = Ψᵀ S``, ``Λ⁻¹_ef += K_e K_fᵀ / D``, ``Ψ ← Ψ − U Kᵀ / D``, for the points and trunks that
+    are carried across it: the force propagation of [CK00] 4.3 with its outward half folded into the
+    sum. Only the blocks on and below the diagonal are written: rows of points to ``mobility``,
+    those of trunks to ``coupling``.
+
+    Passively, passive joints alone give way: ``Q = J_p A_pp⁻¹ J_pᵀ`` is the sum, and ``Λ⁻¹ − Q``
+    what the active joints can do. Needs `yield_node` of node i before.
+    """
+    s, status = states[i], nodes[i].status
+    moves = status == PASSIVE if passively else status != LOCKED
+    inverse_D = 0.0
+    if moves:
+        inverse_D = 1.0 / s.DP if passively else 1.0 / s.D
+    for k in range(1, crossing[i, 0, 0] + 1):
+        e, support = crossing[i, k, 0], crossing[i, k, 1]
+        point = carried[e]
+        if support & CENTER:
+            cross_center(i, passively, support, nodes, states, point)
+        elif moves and passively:
+            cross(i, support, point.joints, point.PsiP, point.PsiP_other, s.S, s.UP, inverse_D,
+                  point.K, point.K_other, point.K_other)
+        elif moves:
+            cross(i, support, point.joints, point.Psi, point.Psi_other, s.S, s.U, inverse_D,
+                  point.K, point.K_other, point.alone)
+        if not moves:
+            continue
+        trunk = 6 * e - mobility.shape[0]
+        for j in range(1, k + 1):
+            d = crossing[i, j, 0]
+            if trunk < 0:
+                add_yield(point.K, carried[d].K, inverse_D, 6 * e, 6 * d, mobility)
+            else:
+                add_yield(point.K, carried[d].K, inverse_D, trunk, 6 * d, coupling)
+
+
+@inlined
+def keep_feelings(nodes, i, crossing, carried, K):
+    """Write what joint i feels of the unit wrenches that have just been carried there."""
+    for k in range(1, crossing[i, 0, 0] + 1):
+        e = crossing[i, k, 0]
+        for r in range(6):
+            K[i, 6 * e + r] = 0.0 if nodes[i].status == LOCKED else carried[e].K[r]

@@ -1,0 +1,192 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Sweeps over the tree, O(n) each: what wrenches at links and joint forces do to the joints.
+
+The forward response is ``A⁻¹ (h + Jᵀ f)``. Its inward half leaves the projection of the forces on
+each joint, the residual force of [JR94] and of the articulated-body algorithm: for two sets of
+forces h and k with projections u and w, ``hᵀ A⁻¹ k = Σ u_i w_i / D_i``. Projections are of nodes,
+(n,), and need the articulated inertias of all of them.
+"""
+
+from opspace_control.compiled import called, inlined, rare
+from opspace_control.dynamics.center_of_mass import add_force
+from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.inverse_dynamics import add_inertial_force
+from opspace_control.dynamics.weights import branch_end
+from opspace_control.dynamics.workspace import COUNTS
+from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial.vectors import add_wrench, dot
+
+
+@inlined
+def base_wrench(point, force, first, wrench):
+    """Write six entries of the stack's forces as a wrench in base axes."""
+    axes = point.axes
+    for part in range(0, 6, 3):
+        x, y, z = force[first + part], force[first + part + 1], force[first + part + 2]
+        for r in range(3):
+            wrench[part + r] = (
+                axes[part // 3, r, 0] * x + axes[part // 3, r, 1] * y + axes[part // 3, r, 2] * z)
+
+
+@inlined
+def apply_at_center(nodes, states, supports, e, mass, wrench):
+    """Apply a force at a centre of mass to all its bodies, ``z``, by their parts of the mass."""
+    for i in range(nodes.size):
+        if supports[i, e] & COUNTS:
+            share = nodes[i].mass / mass
+            add_force(states[i].c, share * wrench[0], share * wrench[1], share * wrench[2],
+                      states[i].z)
+
+
+@called
+def apply_wrenches(nodes, states, points, supports, forces, joint_force, wrench):
+    """Apply forces of points' rows, (k,), to their links, ``z``, and to joints, (nv,)."""
+    for k in range(joint_force.size):
+        joint_force[k] = 0.0
+    for i in range(nodes.size):
+        for r in range(6):
+            states[i].z[r] = 0.0
+    for e in range(points.size):
+        point = points[e]
+        if is_group(point):
+            for r in range(6):
+                if point.joints[r] >= 0:
+                    joint_force[nodes[point.joints[r]].v_index] += forces[6 * e + r]
+            continue
+        base_wrench(point, forces, 6 * e, wrench)
+        if point.whole:
+            apply_at_center(nodes, states, supports, e, point.mass, wrench)
+            continue
+        if point.frame.node >= 0:
+            add_wrench(point.p, wrench, states[point.frame.node].z)
+        if point.other.node >= 0:
+            for r in range(6):
+                wrench[r] = -wrench[r]
+            add_wrench(point.p, wrench, states[point.other.node].z)
+
+
+@called
+def forward_response(nodes, states, joint_force, a_null, a):
+    """
+    Write accelerations, (nv,): ``a_null`` and the forward response to forces at links and joints.
+
+    The forces are those of `apply_wrenches`; those at links are zero afterwards.
+    """
+    for k in range(a.size):
+        a[k] = a_null[k]
+    for i in range(nodes.size - 1, -1, -1):
+        node, s = nodes[i], states[i]
+        s.u = 0.0
+        if node.status != LOCKED:
+            s.u = (joint_force[node.v_index] + dot(s.z, s.S)) / s.D
+        if node.parent >= 0:
+            outer = states[node.parent].z
+            for r in range(6):
+                outer[r] += s.z[r] - s.u * s.U[r]
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.z[r] = 0.0
+            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+        if node.status != LOCKED:
+            x = s.u - dot(s.U, s.B) / s.D
+            a[node.v_index] += x
+            for r in range(6):
+                s.B[r] += x * s.S[r]
+
+
+@inlined
+def project_unit_torque(nodes, node, states, projection):
+    """Project a unit torque at the joint of a node on all joints, (n,)."""
+    projection[:] = 0.0
+    projection[node] = 1.0
+    z = states[node].z
+    for r in range(6):
+        z[r] = -states[node].U[r] / states[node].D
+    i = nodes[node].parent
+    while i >= 0:
+        if nodes[i].status != LOCKED:
+            s = states[i]
+            projection[i] = dot(z, s.S)
+            for r in range(6):
+                z[r] -= s.U[r] * projection[i] / s.D
+        i = nodes[i].parent
+
+
+@inlined
+def project_torques(nodes, states, torque, projection):
+    """Project joint forces, (nv,), none of them at a locked joint, on all joints, (n,)."""
+    for i in range(nodes.size):
+        for r in range(6):
+            states[i].z[r] = 0.0
+    for i in range(nodes.size - 1, -1, -1):
+        node, s = nodes[i], states[i]
+        projection[i] = 0.0
+        if node.status != LOCKED:
+            projection[i] = torque[node.v_index] + dot(s.z, s.S)
+            for r in range(6):
+                s.z[r] -= s.U[r] * projection[i] / s.D
+        if node.parent >= 0:
+            for r in range(6):
+                states[node.parent].z[r] += s.z[r]
+
+
+@inlined
+def project_unit_acceleration(nodes, node, states, projection, torque):
+    """
+    Project the torques that accelerate one joint by 1 on all joints, (n,).
+
+    ``torque`` (nv,) receives them, the joint's column of A: the joints beyond it are carried along,
+    all others stay.
+    """
+    projection[:] = 0.0
+    torque[:] = 0.0
+    S = states[node].S
+    end = branch_end(nodes, node)
+    for i in range(node, end):
+        s = states[i]
+        for r in range(6):
+            s.z[r] = 0.0
+        add_inertial_force(nodes[i].mass, s.c, s.Ic, S, s.z)
+        if nodes[i].status != LOCKED:
+            projection[i] = s.D if i == node else dot(s.U, S)
+    for i in range(end - 1, node - 1, -1):
+        if nodes[i].v_index >= 0:
+            torque[nodes[i].v_index] = dot(states[i].z, states[i].S)
+        if i == node:
+            torque[nodes[i].v_index] += nodes[i].armature
+        else:
+            for r in range(6):
+                states[nodes[i].parent].z[r] += states[i].z[r]
+    i = nodes[node].parent
+    while i >= 0:
+        if nodes[i].v_index >= 0:
+            torque[nodes[i].v_index] = dot(states[node].z, states[i].S)
+        i = nodes[i].parent
+
+
+@rare
+def project_forces(nodes, states, joint_force, tau):
+    """Add the joint forces that balance those of `apply_wrenches`, ``h + Jᵀ f``, to tau (nv,)."""
+    for i in range(nodes.size - 1, -1, -1):
+        node, s = nodes[i], states[i]
+        if node.v_index >= 0:
+            tau[node.v_index] += joint_force[node.v_index] + dot(s.z, s.S)
+        for r in range(6):
+            if node.parent >= 0:
+                states[node.parent].z[r] += s.z[r]
+            s.z[r] = 0.0
+
+
+@rare
+def motion_torques(nodes, states, a, joint_force, tau):
+    """Write the joint forces, (nv,), of accelerations a and the links' forces ``f``, which stay."""
+    for i in range(nodes.size):
+        node = nodes[i]
+        if node.v_index >= 0:
+            tau[node.v_index], joint_force[node.v_index] = node.armature * a[node.v_index], 0.0
+        for r in range(6):
+            states[i].z[r] = states[i].f[r]
+    project_forces(nodes, states, joint_force, tau)

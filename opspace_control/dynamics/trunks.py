@@ -1,0 +1,221 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Trunks: from where points meet the unit wrenches on one body are carried on instead of theirs.
+
+``Λ⁻¹_ef = Ψ_eᵀ Ω Ψ_f`` for points e and f that meet on a body, Ω being what all joints from there
+to the root yield to wrenches on it, Ω_ii of [CK00] Table 1: a product for each pair of points, once
+and not for each joint.
+"""
+
+import numpy as np
+
+from opspace_control.compiled import called, inlined
+from opspace_control.dynamics.workspace import OWN, POINT, poisoned
+from opspace_control.model.nodes import WORLD
+
+
+def trunk_pays(joints, points):
+    """
+    Return whether a trunk of so many joints takes fewer products than so many points carried on.
+
+    A joint takes 72 of each point and 36 of each pair, one with itself included; a trunk takes 108
+    of each joint, then 216 of each point and of each pair.
+    """
+    pairs = points * (points + 1) // 2
+    return joints * (72 * points + 36 * pairs) > joints * 108 + 216 * (points + pairs)
+
+
+def plan_propagation(nodes, points, supports):
+    """
+    Return how the unit wrenches of points are carried to the root, for `sum_mobility`.
+
+    Where points meet on a body and it pays, `trunk_pays`, a trunk begins: six unit wrenches on that
+    body, moments about its origin. What is seen from another link, groups of joints and centres of
+    mass are carried to the root by themselves.
+
+    Parameters
+    ----------
+    nodes : (n,) array of NODE
+        The robot.
+    points, supports : (m,) array of POINT, (n, m) array of int
+        As `make_points` returns them.
+
+    Returns
+    -------
+    carried : (b,) array of POINT
+        The points first, a copy, then the trunks, those nearer the root before those further out.
+    crossing : (n, b + 1, 2) array of int
+        For each node how many of them are carried across its joint, and then which, in ascending
+        order, and how it supports them.
+    coupling : (2, 6 (b − m), 6b) array
+        Scratch.
+
+    """
+    m, parents = points.size, nodes['parent'].tolist()
+    depth, meeting, trunk_of, bodies = [], [[] for _ in parents], {}, []
+    for parent in parents:
+        depth.append(1 if parent == WORLD else depth[parent] + 1)
+    alone = ((points['joints'][:, 0] == WORLD) & (points['whole'] == 0)
+             & (points['other']['node'] == WORLD))
+    for e in np.flatnonzero(alone & (points['frame']['node'] != WORLD)):
+        meeting[points['frame']['node'][e]].append(int(e))
+    for i in range(len(parents) - 1, -1, -1):
+        if len(meeting[i]) > 1 and trunk_pays(depth[i], len(meeting[i])):
+            trunk_of |= dict.fromkeys(meeting[i], i)
+            bodies.append(i)
+            meeting[i] = [('trunk', i)]
+        if parents[i] != WORLD:
+            meeting[parents[i]] += meeting[i]
+    bodies.reverse()
+    carried = poisoned(m + len(bodies), POINT)
+    carried[:m] = points
+    carried['trunk'] = WORLD
+    carried['joints'][m:], carried['whole'][m:] = WORLD, 0
+    carried['axes'][m:] = np.eye(3)
+    carried['other']['node'][m:] = WORLD
+    ways = np.zeros((len(parents), carried.size), np.int64)
+    ways[:, :m] = supports
+    for e in range(carried.size):
+        node = bodies[e - m] if e >= m else None
+        ahead = trunk_of.get(e if node is None else ('trunk', node))
+        if node is not None:
+            carried['frame']['node'][e] = node
+            while node != WORLD:
+                ways[node, e] = OWN
+                node = parents[node]
+        if ahead is not None:
+            carried['trunk'][e] = m + bodies.index(ahead)
+            while ahead != WORLD:
+                ways[ahead, e] = 0
+                ahead = parents[ahead]
+    carried['root'] = _roots(parents, carried, ways)
+    crossing = np.zeros((len(parents), carried.size + 1, 2), np.int64)
+    for i, way in enumerate(ways):
+        across = np.flatnonzero(way)
+        crossing[i, 0, 0] = across.size
+        crossing[i, 1:1 + across.size] = np.column_stack([across, way[across]])
+    return carried, crossing, poisoned((2, 6 * len(bodies), 6 * carried.size))
+
+
+def _roots(parents, carried, ways):
+    """Return the node without parent on the path of each, WORLD where there is not exactly one."""
+    first = [i for i, parent in enumerate(parents) if parent == WORLD]
+    roots = np.full(carried.size, WORLD)
+    for e in range(carried.size):
+        across = [i for i in first if ways[i, e]]
+        if carried['trunk'][e] != WORLD:
+            node = carried['frame']['node'][carried['trunk'][e]]
+            while parents[node] != WORLD:
+                node = parents[node]
+            across = [node]
+        if len(across) == 1:
+            roots[e] = across[0]
+    return roots
+
+
+@inlined
+def take_moments_about(p, Psi):
+    """Take the moments of wrenches, by column, about p, with which those of a trunk begin."""
+    for c in range(6):
+        x, y, z = Psi[0, c], Psi[1, c], Psi[2, c]
+        Psi[3, c] -= p[1] * z - p[2] * y
+        Psi[4, c] -= p[2] * x - p[0] * z
+        Psi[5, c] -= p[0] * y - p[1] * x
+
+
+@inlined
+def add_from_left(Psi, coupling, row, into, first, begin, end):
+    """Add ``Ψᵀ G`` to six rows, G being six rows of the coupling, at some columns."""
+    for r in range(6):
+        a, b, c, d, e, f = Psi[0, r], Psi[1, r], Psi[2, r], Psi[3, r], Psi[4, r], Psi[5, r]
+        for k in range(begin, end):
+            into[first + r, k] += (
+                a * coupling[row, k] + b * coupling[row + 1, k] + c * coupling[row + 2, k]
+                + d * coupling[row + 3, k] + e * coupling[row + 4, k] + f * coupling[row + 5, k])
+
+
+@inlined
+def add_from_right(Psi, coupling, row, column, into, first, begin):
+    """Add ``Gᵀ Ψ`` to a block of six rows and columns, G being one of the coupling."""
+    for r in range(6):
+        i = column + r
+        a, b, c = coupling[row, i], coupling[row + 1, i], coupling[row + 2, i]
+        d, e, f = coupling[row + 3, i], coupling[row + 4, i], coupling[row + 5, i]
+        for k in range(6):
+            into[first + r, begin + k] += (a * Psi[0, k] + b * Psi[1, k] + c * Psi[2, k]
+                                           + d * Psi[3, k] + e * Psi[4, k] + f * Psi[5, k])
+
+
+@inlined
+def apart(c, d):
+    """Return whether nothing moves both: their paths have different roots."""
+    return c.root != d.root and c.root >= 0 and d.root >= 0
+
+
+@called
+def couple_row(carried, passively, m, e, begin, end, coupling, into, first):
+    """
+    Add to the row of one, in its blocks with some others, what is carried on by trunks.
+
+    ``Λ⁻¹_ed = Y_ed + Ψ_eᵀ Λ⁻¹_td``, t the trunk that carries e on, Y the sum of propagation; or the
+    same with d carried on, if that is from further out. Rows of trunks may lack what nobody needs.
+    """
+    t, d = carried[e].trunk, begin
+    while d < end:
+        u = carried[d].trunk
+        if apart(carried[e], carried[d]) or max(t, u) < 0 or (e >= m and u > e):
+            d += 1
+        elif t < u:
+            add_from_right(carried[d].PsiP if passively else carried[d].Psi, coupling, 6 * (u - m),
+                           6 * e, into, first, 6 * d)
+            d += 1
+        else:
+            last = d + 1
+            while last < end and carried[last].trunk <= t and not apart(carried[e], carried[last]):
+                last += 1
+            add_from_left(carried[e].PsiP if passively else carried[e].Psi, coupling, 6 * (t - m),
+                          into, first, 6 * d, 6 * last)
+            d = last
+
+
+@called
+def join_trunks(carried, passively, mobility, coupling):
+    """
+    Add to the mobility of the points, on and below the diagonal, what they share by trunks.
+
+    From the root outwards: trunks with each other, with the points, and then points with each
+    other.
+    """
+    m = mobility.shape[0] // 6
+    for e in range(carried.size):
+        t = carried[e].trunk
+        if t >= 0:
+            take_moments_about(carried[t].p, carried[e].PsiP if passively else carried[e].Psi)
+    for c in range(m, carried.size):
+        row = 6 * (c - m)
+        for d in range(max(carried[c].trunk, m), c + 1):
+            couple_row(carried, passively, m, c, d, d + 1, coupling, coupling, row)
+            for r in range(6):
+                for k in range(6):
+                    coupling[6 * (d - m) + k, 6 * c + r] = coupling[row + r, 6 * d + k]
+        couple_row(carried, passively, m, c, 0, m, coupling, coupling, row)
+    for e in range(m):
+        couple_row(carried, passively, m, e, 0, e + 1, coupling, mobility, 6 * e)
+
+
+@inlined
+def feel_trunks(nodes, carried, m, K):
+    """Write what joints of trunks feel of what these carry on, from the root outwards."""
+    for k in range(carried.size):
+        e = k + m if k + m < carried.size else k + m - carried.size
+        t = carried[e].trunk
+        if t >= 0:
+            Psi, i = carried[e].Psi, carried[t].frame.node
+            while i >= 0:
+                for r in range(6):
+                    x = 0.0
+                    for c in range(6):
+                        x += Psi[c, r] * K[i, 6 * t + c]
+                    K[i, 6 * e + r] = x
+                i = nodes[i].parent

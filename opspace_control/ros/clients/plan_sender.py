@@ -1,0 +1,102 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node that sends a plan to a controller and hears how it goes."""
+
+import time
+import uuid
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.joint_trajectories import write_joint_trajectory
+from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
+
+OVER = ('succeeded', 'missed', 'refused', 'interrupted')
+_MATCHING = 0.5  # s, for the controller to know of us once we know of it
+_ANSWER = 3.0    # s, in which it tells of a plan that it has got, and goes on telling
+_TIMES = 3       # that a plan is sent that nothing is told of
+
+
+class PlanSender(Node):
+    """
+    The node ``opspace_execute``; its plan is sent when `look` finds the controller.
+
+    Parameters
+    ----------
+    trajectory : JointTrajectory
+    controller : str
+        Name of the controller's node.
+    patience : float
+        s, for the controller to be there.
+
+    Attributes
+    ----------
+    status : dict
+        What the controller has told last: ``state``, ``message``, and facts.
+
+    """
+
+    def __init__(self, trajectory, controller, patience):
+        super().__init__('opspace_execute')
+        self._controller = controller
+        self._message = write_joint_trajectory(trajectory, f'opspace execute {uuid.uuid4().hex}')
+        topic = f'{controller}/joint_trajectory'
+        self._publisher = self.create_publisher(JointTrajectory, topic, RELIABLE)
+        self._hold = self.create_client(Trigger, f'{controller}/hold')
+        self.create_subscription(DiagnosticStatus, f'{topic}/status', self._on_status, LATCHED)
+        self._end, self._due, self._sent = time.monotonic() + patience, None, 0
+        self._heard = None
+        self.status = {}
+
+    @property
+    def sent(self):
+        """Whether the controller may have the plan."""
+        return self._sent > 0
+
+    @property
+    def over(self):
+        """Whether the controller has told how the plan ended."""
+        return self.status.get('state') in OVER
+
+    def look(self):
+        """
+        Send the plan when it is time for that; to be called now and then.
+
+        Raises
+        ------
+        RosInterfaceError
+            Nobody listens, nobody answers, or the controller falls silent.
+
+        """
+        now = time.monotonic()
+        if self.status:
+            if now - self._heard > _ANSWER and not self.over:
+                raise RosInterfaceError(
+                    'The controller tells nothing of the plan any more.',
+                    cure='See where the robot is: the controller may have ended. Look at its log.')
+            return
+        if self._due is None and self._publisher.get_subscription_count():
+            self._due = now + _MATCHING
+        if self._due is None and now > self._end:
+            raise RosInterfaceError(
+                f'No controller listens to {self._publisher.topic_name}.',
+                cure='Start it, on this ROS_DOMAIN_ID, or give its name: --controller NAME.')
+        if self._due is not None and now >= self._due:
+            if self._sent == _TIMES:
+                raise RosInterfaceError('The controller does not tell what it does with the plan.',
+                                        cure='Look at its log.')
+            self._publisher.publish(self._message)
+            self._sent, self._due = self._sent + 1, now + _ANSWER
+
+    def hold(self):
+        """Let the robot hold where it is; return the future of the answer."""
+        return self._hold.call_async(Trigger.Request())
+
+    def _on_status(self, message):
+        if message.hardware_id == self._message.header.frame_id and not self.over:
+            self._heard = time.monotonic()
+            self.status = {value.key: value.value for value in message.values} | {
+                'message': message.message}

@@ -1,0 +1,215 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Hands the joints to the previous controllers when what commanded them has stopped."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.commands.activity import Activity
+from opspace_control.ros.commands.manager_services import ManagerServices, RefusedError
+from opspace_control.ros.commands.previous_controllers import PreviousControllers
+from opspace_control.ros.commands.questions import Questions
+from opspace_control.ros.commands.switching import commanded_joints, rivals, take_over
+from opspace_control.ros.middleware.conversions import listed
+
+# The hardware of a manager that refuses may be back at any time; a manager before March 2025 does
+# not tell when another client has switched.
+_RETRY = 1.0  # s
+
+
+class HandBack:
+    """
+    The client of a controller manager for a node that does not take the joints itself.
+
+    The process that took them may have been killed. So the previous controllers are those that the
+    manager has told of, which is asked whenever controllers have been switched. It is asked in a
+    thread of its own: no method waits for it, except `note` and `end`.
+
+    An attempt switches in one strict request, and only if every joint in question has a controller
+    then: until the manager confirms, and where it refuses, the effort controller stays active.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Whose namespace, context and logger are used.
+    manager : str
+        Name of the controller manager's node.
+    controller : str
+        Name of the forward controller that has the joints.
+    timeout : float
+        Longest time for each answer of the manager, s.
+
+    """
+
+    def __init__(self, node, manager, controller, timeout):
+        self._controller = controller
+        self._logger = node.get_logger()
+        self._questions = Questions(node, 'hand_back', timeout)
+        self._services = ManagerServices(self._questions, manager, controller)
+        self._activity = Activity(self._questions.node, manager)
+        self._previous = PreviousControllers(controller)
+        self._thread, self._job = ThreadPoolExecutor(1), None
+        self._news = self._wanted = self._ended = self._done = False
+        self._due = 0.0  # steady time of the next attempt
+        self._said = ''       # why the last attempt failed
+        self._failed = None   # the switch that failed half-way
+
+    @property
+    def previous(self):
+        """Names of the previous controllers, as far as is known."""
+        return list(self._previous.undo.activate)
+
+    @property
+    def done(self):
+        """Whether an attempt has ended with the forward controller inactive."""
+        return self._wanted and self._done
+
+    @property
+    def busy(self):
+        """Whether the manager is being asked."""
+        return self._job is not None and not self._job.done()
+
+    def note(self, meanwhile):
+        """
+        Ask the manager who commands the joints, wait for the answer, and return it.
+
+        Parameters
+        ----------
+        meanwhile : callable
+            Is called while the answer is awaited; what it raises ends the waiting.
+
+        Returns
+        -------
+        list of controller_manager_msgs/ControllerState
+
+        Raises
+        ------
+        RosInterfaceError
+            It does not answer.
+
+        """
+        controllers = self._services.controllers(meanwhile)
+        self._previous.note(controllers)
+        return controllers
+
+    def look(self, begins=False):
+        """
+        See to it that the previous controllers are known; to be called often.
+
+        Parameters
+        ----------
+        begins : bool
+            Whether a node begins to send commands: a manager before March 2025 tells of no switch,
+            but a controller commands before it has the joints.
+
+        """
+        self._news |= self._activity.news() or begins
+        if self._news and not self.busy and not self._wanted:  # an attempt asks as well
+            self._news = False
+            self._start(self._learn)
+
+    def attempt(self, joints, now):
+        """
+        Begin to hand the joints over, unless the last attempt has just been made.
+
+        Parameters
+        ----------
+        joints : collection of str
+            Those that must not be left without a controller.
+        now : float
+            Steady time, s.
+
+        """
+        if not self._wanted:
+            self._wanted, self._done = True, False
+            self._due = now
+        if not self.busy and not self._done and (self._news or now >= self._due):
+            self._news, self._due = False, now + _RETRY
+            self._start(self._try, set(joints))
+
+    def cancel(self):
+        """Hand nothing over: commands are back. What the manager has been asked it may do."""
+        self._wanted, self._said, self._failed = False, '', None
+
+    def end(self):
+        """Withdraw from the network."""
+        self._ended = True
+        self._thread.shutdown()
+        self._questions.end()
+
+    def _start(self, task, *arguments):
+        if self._job:
+            self._job.result()  # a defect must not pass unnoticed
+        self._job = self._thread.submit(task, *arguments)
+
+    def _heed(self):
+        if self._ended:
+            raise RosInterfaceError('The node was told to stop.')
+
+    def _learn(self):
+        try:
+            self.note(self._heed)
+        except RosInterfaceError as error:
+            if not self._ended:
+                self._logger.warning(f'{error} So the previous controllers may be others.')
+
+    def _try(self, joints):
+        try:
+            self._switch(joints)
+        except RosInterfaceError as error:
+            if str(error) != self._said and self._wanted:
+                self._said = str(error)
+                self._logger.error(f'The joints are not handed back: {error}')
+
+    def _switch(self, joints):
+        if not self._services.are_there:
+            raise RosInterfaceError('The controller manager has gone.')
+        controllers = self.note(self._heed)
+        ours = [each for each in controllers if each.name == self._controller]
+        if not any(each.state == 'active' for each in ours):
+            self._done = True
+            others = rivals(controllers, self._controller) if ours else ()
+            self._logger.error(
+                f'{self._controller} is not active any more: '
+                f'{listed(sorted(others)) or "no controller"} has its joints.')
+            return
+        switch = self._previous.hand_back(controllers)
+        for each in controllers:
+            if each.name in switch.activate:
+                each.state = 'active'
+        after = rivals(controllers, self._controller)
+        missing = sorted(joints - {interface.split('/')[-2] for interfaces in after.values()
+                                   for interface in interfaces})
+        if missing:
+            raise RosInterfaceError(
+                f'no previous controller of {listed(missing)} is known, or can be activated.',
+                controller=self._controller,
+                cure='Let another controller have the joints: ros2 control switch_controllers '
+                     f'--deactivate {self._controller} --activate '
+                     + (' or '.join(_candidates(controllers, joints)) or 'CONTROLLER'))
+        if not self._wanted or switch == self._failed:
+            return
+        names = listed(sorted(switch.activate or after))
+        self._logger.warning(f'The joints are handed over to {names}.')
+        try:
+            self._services.switch(switch, self._heed)
+        except RefusedError:
+            if self._switch_on_again():
+                self._failed = switch
+            raise
+        self._done = True
+        self._logger.warning(f'{names} has the joints; {self._controller} is inactive.')
+
+    def _switch_on_again(self):
+        """Return whether a switch has failed half-way: a manager deactivates first. Undo that."""
+        switch = take_over(self.note(self._heed), self._controller)
+        if not switch.activate or switch.deactivate:
+            return False
+        self._services.switch(switch, self._heed)
+        return True
+
+
+def _candidates(controllers, joints):
+    """Return the names of inactive controllers that command all of these joints."""
+    return [each.name for each in controllers if each.state == 'inactive' and joints <= {
+        joint.rpartition('/')[2] for joint in commanded_joints([each])}]

@@ -1,0 +1,124 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Plans that arrive on a topic: checked as a whole, then followed, and told of."""
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from trajectory_msgs.msg import JointTrajectory as Message
+
+from opspace_control.control.playback import TOLERANCES, Playback
+from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.joint_trajectories import read_joint_trajectory
+from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
+from opspace_control.ros.middleware.serialized import open_message
+
+TOPIC, STATUS = '~/joint_trajectory', '~/joint_trajectory/status'
+# What a message may have, bytes: to read and check it takes some 20 ms, in which there is no cycle.
+LARGEST = 500_000
+_PERIOD = 0.1  # s, of progress
+_LEVELS = {'refused': DiagnosticStatus.ERROR, 'interrupted': DiagnosticStatus.WARN,
+           'missed': DiagnosticStatus.WARN}
+
+
+class Plans:
+    """
+    ``~/joint_trajectory``: all goals follow it; ``~/joint_trajectory/status`` says how far.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    controller : OperationalSpaceController
+    cycle : ControlCycle
+        Knows where the robot is, and its time.
+    goals : Goals
+        That move.
+    is_active : callable
+        Returns whether the controller is commanding.
+
+    Attributes
+    ----------
+    tolerances : (float, float)
+        Of joints that slide, m, and that turn, rad: at the beginning and at the end.
+
+    """
+
+    def __init__(self, node, controller, cycle, goals, is_active):
+        self._node, self._controller, self._cycle = node, controller, cycle
+        self._goals, self._is_active = goals, is_active
+        self.tolerances = TOLERANCES
+        self._playback, self._message, self._tag, self._told = None, None, '', -np.inf
+        self._endpoints = Endpoints(node)
+        self._endpoints.listen(Message, TOPIC, self._on_plan, RELIABLE, raw=True)
+        self._status = node.create_publisher(DiagnosticStatus, STATUS, LATCHED)
+
+    def watch(self, now):
+        """Tell of progress now and then; to be called often, with a steady time in s."""
+        if self._playback and now - self._told >= _PERIOD:
+            self._told = now
+            time = self._goals.moving.played
+            self._tell('following' if time >= 0.0 else 'waiting', 'The robot follows the plan.')
+
+    def destroy(self):
+        """Stop listening, and tell nothing any more."""
+        self._endpoints.withdraw()
+        self._node.destroy_publisher(self._status)
+
+    def _on_plan(self, data):
+        tag = ''
+        try:
+            if len(data) > LARGEST:
+                raise RosInterfaceError(
+                    f'The plan is refused: it has {len(data)} bytes, and {LARGEST} are allowed.',
+                    cure='Send fewer points, with velocities and accelerations.')
+            message = open_message(data, Message)
+            tag = message.header.frame_id
+            if not self._playback or message != self._message:  # else it has been sent twice
+                self._begin(message)
+        except OpspaceError as error:
+            self._node.get_logger().warning(str(error))
+            self._tell('refused', str(error), tag)
+
+    def _begin(self, message):
+        if not (self._is_active() and self._cycle.known) or self._cycle.fault:
+            raise RosInterfaceError(
+                f'The plan is refused: the robot is not controlled. {self._cycle.fault}'.strip(),
+                cure='Activate the controller, and send the plan again.')
+        velocities = self._cycle.envelope.velocity_limits
+        playback = Playback(self._controller, read_joint_trajectory(message), self._cycle.state,
+                            tolerances=self.tolerances, velocity_limits=velocities)
+        start = self._goals.start_of(message.header.stamp, playback.duration)
+        self._goals.pace.forget()
+        self._goals.moving.play(playback, start, self._on_end)
+        self._playback, self._message, self._tag = playback, message, message.header.frame_id
+        self._told = -np.inf
+        self._node.get_logger().info(
+            f'A plan of {playback.duration:.3g} s is followed: '
+            f'{len(playback.trajectory.times)} points of {len(playback.trajectory.joints)} joints.')
+
+    def _on_end(self, reason):
+        """Tell how the plan has ended; at its end, how near the joints are to it."""
+        if reason:
+            self._tell('interrupted', f'The plan is interrupted: {reason}.')
+        else:
+            missed = self._playback.missed(self._cycle.state, self.tolerances)
+            self._tell('missed' if missed else 'succeeded', 'The plan is over. ' + (
+                f"'{missed[0]}' is {missed[1]:.3g} rad or m from its end." if missed
+                else 'The joints are where it ends.'))
+        self._node.get_logger().info(self._last)
+        self._playback = None
+
+    def _tell(self, state, text, tag=None):
+        self._last = text
+        values = {'state': state}
+        if self._playback and tag is None:
+            time = self._goals.moving.played
+            values |= {'duration [s]': f'{self._playback.duration:.3f}'}
+            if time is not None:
+                values['time [s]'] = f'{min(time, self._playback.duration):.3f}'
+            joint, distance = self._playback.furthest(self._cycle.state)
+            values |= {'furthest joint': joint, 'distance [rad or m]': f'{distance:.3g}'}
+        self._status.publish(DiagnosticStatus(
+            level=_LEVELS.get(state, DiagnosticStatus.OK), name='joint_trajectory', message=text,
+            hardware_id=self._tag if tag is None else tag,
+            values=[KeyValue(key=key, value=value) for key, value in values.items()]))

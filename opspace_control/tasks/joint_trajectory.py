@@ -1,0 +1,160 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints that move through given points in time, as trajectory_msgs/JointTrajectory tells it."""
+
+import numpy as np
+
+from opspace_control.errors import TaskError
+
+
+class JointTrajectory:
+    """
+    Positions of n joints at k times, and the motion between them.
+
+    Between two points each joint is a polynomial of time: straight if only positions are given,
+    cubic if velocities are given too, quintic if also accelerations are. Before the first point and
+    after the last it rests.
+
+    Parameters
+    ----------
+    joints : sequence of n str
+        Each once.
+    times : (k,) array
+        s from the start; increasing, none negative.
+    positions : (k, n) array
+        rad or m.
+    velocities, accelerations : (k, n) array, optional
+        rad/s or m/s, rad/s² or m/s²; accelerations need velocities.
+    efforts : (k, n) array, optional
+        Of the drives, N·m or N: what the motion takes, to be held against their limits.
+
+    Raises
+    ------
+    TaskError
+        For anything malformed, not finite or not in order; names the joint and the time.
+
+    """
+
+    def __init__(self, joints, times, positions, velocities=None, accelerations=None,
+                 efforts=None):
+        self.joints = tuple(joints)
+        if not self.joints or len(set(self.joints)) < len(self.joints):
+            raise TaskError(f'The trajectory moves the joints {self.joints}.',
+                            cure='Name one or more, each once.')
+        self.times = _increasing(times)
+        if accelerations is not None and velocities is None:
+            raise TaskError('The trajectory has accelerations without velocities.',
+                            cure='Give both.')
+        self.positions, self.velocities, self.accelerations, self.efforts = (
+            self._read(what, values) for what, values in (
+                ('position', positions), ('velocity', velocities),
+                ('acceleration', accelerations), ('effort', efforts)))
+        self._powers = _polynomials(
+            self.times, self.positions, self.velocities, self.accelerations)
+
+    @property
+    def duration(self):
+        """Time of the last point, s."""
+        return float(self.times[-1])
+
+    def begun_at(self, positions):
+        """Return the trajectory with these positions (n,), at rest at time zero, as first point."""
+        if self.times[0] == 0.0:
+            return self
+        parts = [None if part is None else np.vstack([first, part]) for first, part in (
+            (positions, self.positions), (np.zeros(len(self.joints)), self.velocities),
+            (np.zeros(len(self.joints)), self.accelerations))]
+        efforts = self.efforts
+        if efforts is not None:
+            efforts = np.vstack([efforts[0], efforts])
+        return JointTrajectory(self.joints, np.r_[0.0, self.times], *parts, efforts)
+
+    def sample(self, times):
+        """
+        Return where the joints are and how they move.
+
+        Parameters
+        ----------
+        times : float or (t,) array
+            s from the start.
+
+        Returns
+        -------
+        positions, velocities, accelerations : (n,) or (t, n) arrays
+            rad or m, and these by s and s².
+
+        """
+        times = np.asarray(times, dtype=float)
+        last = len(self.times) - 1
+        number = np.searchsorted(self.times, times, side='right') - 1
+        moves = (number >= 0) & (number < last)
+        number = np.minimum(np.maximum(number, 0), last)
+        powers = np.where(moves, times - self.times[number], 0.0)[..., None] ** _EXPONENTS
+        parts = np.zeros((*times.shape, 3, 6))
+        for order in range(3):
+            parts[..., order, order:] = _FACTORS[order, order:] * powers[..., :6 - order]
+        parts *= np.where(moves[..., None], _ALL, _PLACE)[..., None]
+        motion = parts @ self._powers[number]
+        return motion[..., 0, :], motion[..., 1, :], motion[..., 2, :]
+
+    def _read(self, what, values):
+        if values is None:
+            return None
+        try:
+            numbers = np.array(values, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        if numbers.shape != (len(self.times), len(self.joints)):
+            raise TaskError(f'The trajectory has not one {what} for each joint at every point.',
+                            cure=f'Give {len(self.times)} times {len(self.joints)} numbers.')
+        if not np.isfinite(numbers).all():
+            i, j = np.argwhere(~np.isfinite(numbers))[0]
+            raise TaskError(
+                f"The {what} of '{self.joints[j]}' at {self.times[i]:.3f} s is {numbers[i, j]}.",
+                joint=self.joints[j], time=float(self.times[i]), cure='Give finite numbers.')
+        return numbers
+
+
+# [order, k]: of t^(k - order) in the derivative of t^k.
+_FACTORS = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], float)
+_EXPONENTS = np.arange(6)
+_ALL, _PLACE = np.ones(3), np.array([1.0, 0.0, 0.0])  # of position, velocity, acceleration
+
+
+def _increasing(times):
+    try:
+        times = np.array(times, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        times = np.empty(0)
+    if not times.size:
+        raise TaskError('The trajectory has no points.', cure='Give one or more.')
+    after = np.r_[-1e-9, times[:-1]]
+    wrong = np.flatnonzero(~(np.isfinite(times) & (times > after) & (times >= 0.0)))
+    if wrong.size:
+        raise TaskError(f'Point {wrong[0]} of the trajectory has the time {times[wrong[0]]} s.',
+                        time=float(times[wrong[0]]),
+                        cure='Give increasing times, none negative.')
+    return times
+
+
+def _polynomials(times, q, v, a):
+    """Return the coefficients (k, 6, n) of time^0 ... time^5 from each point on; the last rests."""
+    h = np.diff(times)[:, None]
+    powers = np.zeros((len(q), 6, q.shape[1]))
+    powers[:, 0] = q
+    moving, way = powers[:-1], np.diff(q, axis=0)
+    if v is None:
+        moving[:, 1] = way / h
+        return powers
+    v0, v1 = h * v[:-1], h * v[1:]
+    moving[:, 1] = v0
+    if a is None:
+        moving[:, 2], moving[:, 3] = 3.0 * way - 2.0 * v0 - v1, v0 + v1 - 2.0 * way
+    else:
+        a0, a1 = h * h * a[:-1], h * h * a[1:]
+        moving[:, 2] = 0.5 * a0
+        moving[:, 3] = 10.0 * way - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1
+        moving[:, 4] = -15.0 * way + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1
+        moving[:, 5] = 6.0 * way - 3.0 * (v0 + v1) + 0.5 * (a1 - a0)
+    moving /= h[:, :, None] ** np.arange(6.0)[:, None]
+    return powers
