@@ -1,0 +1,71 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A Cholesky factor that gains and loses rows, for an active set that changes by one."""
+
+import math
+
+from opspace_control.compiled import called, inlined
+
+
+@inlined
+def solve_lower(factor, count, x):
+    """Replace x by ``L⁻¹ x``, L being the first ``count`` rows of the factor."""
+    for i in range(count):
+        t = x[i]
+        for k in range(i):
+            t -= factor[i, k] * x[k]
+        x[i] = t / factor[i, i]
+
+
+@inlined
+def solve_upper(factor, count, x):
+    """Replace x by ``L⁻ᵀ x``, L being the first ``count`` rows of the factor."""
+    for i in range(count - 1, -1, -1):
+        t = x[i]
+        for k in range(i + 1, count):
+            t -= factor[k, i] * x[k]
+        x[i] = t / factor[i, i]
+
+
+@inlined
+def append_row(factor, count, column, pivot):
+    """
+    Append a row to the factor of ``count`` rows.
+
+    Parameters
+    ----------
+    factor : (n, n) array
+        Lower triangular.
+    count : int
+        Rows so far.
+    column : (n,) array
+        ``L⁻¹ a``, a being the new row's entries beside the diagonal.
+    pivot : float
+        What is left of its diagonal entry, ``a_pp − |L⁻¹ a|²``, positive.
+
+    """
+    for k in range(count):
+        factor[count, k] = column[k]
+    factor[count, count] = math.sqrt(pivot)
+
+
+@called
+def delete_row(factor, count, row):
+    """
+    Delete a row of the factor of ``count`` rows.
+
+    The rows below move up; plane rotations of their columns make them triangular again (Golub and
+    Van Loan, Matrix Computations, 6.5.4).
+    """
+    for i in range(row, count - 1):
+        for k in range(i + 2):
+            factor[i, k] = factor[i + 1, k]
+    for k in range(row, count - 1):
+        a, b = factor[k, k], factor[k, k + 1]
+        r = math.hypot(a, b)
+        c, s = a / r, b / r
+        factor[k, k] = r
+        for i in range(k + 1, count - 1):
+            a, b = factor[i, k], factor[i, k + 1]
+            factor[i, k] = c * a + s * b
+            factor[i, k + 1] = c * b - s * a

@@ -1,0 +1,139 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Nearly singular directions of a level as soft rows.
+
+What the levels above leave of a level is its Schur complement in G. Where that is nearly singular
+the level's rows are turned to its eigenvectors, and row i becomes as soft as its eigenvalue λ asks
+for: ``δ = λ (1/φ(λ) − 1)``, so that its multiplier is ``φ / λ`` times what is asked, bounded and
+continuous, and nothing where λ is 0. Levels below see ``(G + diag δ)⁻¹`` of those above, so they
+get as much of the direction as this one gives up.
+"""
+
+import math
+
+from opspace_control.compiled import called
+from opspace_control.control.solver.active_set import eliminate_active, is_dependent
+from opspace_control.control.solver.cholesky import append_row, solve_lower
+from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
+from opspace_control.spatial.truncation import smooth_step
+
+
+@called
+def factorise_above(G, softness, bounds, first, factor, order):
+    """Factorise ``G_uu + Δ_u`` of the equality rows above a level; return its rank."""
+    count = 0
+    for r in range(first):
+        if bounds[0, r] < bounds[1, r]:
+            continue
+        column = factor[count]
+        pivot = eliminate_active(G, softness, factor, order, count, r, column)
+        if not is_dependent(G, softness, r, pivot):
+            append_row(factor, count, column, pivot)
+            order[count] = r
+            count += 1
+    return count
+
+
+@called
+def schur_complement(G, first, scale, factor, order, count, M):
+    """
+    Write the lower triangle of ``M = S (G_ll − G_lu (G_uu + Δ_u)⁻¹ G_ul) S`` of a level.
+
+    The factor's next rows are scratch.
+    """
+    for i in range(scale.size):
+        column = factor[count + i]
+        for k in range(count):
+            column[k] = G[first + i, order[k]]
+        solve_lower(factor, count, column)
+        for j in range(i + 1):
+            t = G[first + i, first + j]
+            for k in range(count):
+                t -= column[k] * factor[count + j, k]
+            M[i, j] = scale[i] * t * scale[j]
+
+
+@called
+def turn(vectors, scale, x, turned):
+    """Replace x by its parts along the scaled vectors, ``V S x``."""
+    for i in range(scale.size):
+        turned[i] = 0.0
+        for r in range(scale.size):
+            turned[i] += vectors[i, r] * scale[r] * x[r]
+    for i in range(scale.size):
+        x[i] = turned[i]
+
+
+@called
+def turn_rows(M, vectors, scale, first, G, bounds, free, turned):
+    """Turn the rows of a level to the eigenvectors of M, in G, in its bounds and in its values."""
+    n = scale.size
+    last = first + n
+    for k in range(n - 3, -1, -1):
+        for i in range(n):
+            reflect(M, k, vectors[i, :n])
+    for j in range(G.shape[0]):
+        turn(vectors, scale, G[first:last, j], turned)
+    for j in range(G.shape[0]):
+        turn(vectors, scale, G[j, first:last], turned)
+    turn(vectors, scale, free[first:last], turned)
+    turn(vectors, scale, bounds[0, first:last], turned)
+    for r in range(first, last):
+        bounds[1, r] = bounds[0, r]
+
+
+@called
+def truncate_level(
+        G, level, scale, threshold, softness, bounds, free, factor, order, scratch):
+    """
+    Make the directions of a level soft of which the levels above leave less than the threshold.
+
+    Parameters
+    ----------
+    G : (n, n) array
+        ``R A⁻¹ Rᵀ``, symmetric. Where a direction is below the threshold, the level's rows and
+        columns are turned: they belong to the eigenvectors of the scaled Schur complement then.
+    level : (2,) array of int
+        Its first row, and that of the next. Its rows are equality rows.
+    scale : (m,) array
+        Of the level's m rows, such that a row that is free to move has ``scale² G_rr`` of about 1.
+        Rows of scale 0 are not asked for.
+    threshold : float
+        Of the scaled eigenvalues, below which a direction is truncated.
+    softness : (n,) array
+        δ of the rows above; receives that of the level's rows.
+    bounds, free : (2, n), (n,) arrays
+        As in `solve_levels`; the level's entries are turned with its rows. Where nothing is kept
+        of a row it has no bounds.
+    factor, order, scratch : (n, n), (n,) of int, (2 m + 1, m) arrays
+        Scratch.
+
+    Returns
+    -------
+    float
+        The least eigenvalue of the scaled Schur complement.
+
+    """
+    first, n = level[0], scale.size
+    M, vectors, eigenvalues = scratch[:n], scratch[n:2 * n], scratch[2 * n]
+    off = factor[G.shape[0] - 1, :n]
+    count = factorise_above(G, softness, bounds, first, factor, order)
+    schur_complement(G, first, scale, factor, order, count, M)
+    tridiagonalise(M, eigenvalues, off)
+    diagonalise(eigenvalues, off, vectors)
+    least = math.inf
+    for i in range(n):
+        softness[first + i] = 0.0
+        least = min(least, eigenvalues[i])
+    if least >= threshold:
+        return least
+    turn_rows(M, vectors, scale, first, G, bounds, free, off)
+    for i in range(n):
+        eigenvalue = eigenvalues[i]
+        kept = smooth_step(eigenvalue / threshold)
+        if kept > 0.0:
+            softness[first + i] = eigenvalue * (1.0 / kept - 1.0)
+        else:
+            bounds[0, first + i], bounds[1, first + i] = -math.inf, math.inf
+    return least

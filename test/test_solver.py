@@ -1,0 +1,276 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The solver of prioritised problems against dense ones, on random and degenerate problems."""
+
+import numpy as np
+import pytest
+from numba import njit
+from prioritised import NotSolvedError, Problem, random_problem
+
+from opspace_control.control.solver.active_set import (
+    AT_LOWER,
+    AT_UPPER,
+    EQUALITY,
+    INACTIVE,
+    REDUNDANT,
+    REFUSED,
+)
+from opspace_control.control.solver.cholesky import append_row, delete_row, solve_lower
+from opspace_control.control.solver.truncation import truncate_level
+
+
+@njit
+def _append(factor, count, column, diagonal):
+    solve_lower(factor, count, column)
+    append_row(factor, count, column, diagonal - column[:count] @ column[:count])
+
+
+@njit
+def _delete(factor, count, row):
+    delete_row(factor, count, row)
+
+
+@njit
+def _truncate(*arguments):
+    return truncate_level(*arguments)
+
+
+def assert_optimal(problem, f, y, tolerance=1e-9):
+    """Assert the conditions of optimality: values within bounds, multipliers of active ones."""
+    size = 1.0 + np.abs(problem.mobility) @ np.abs(f)
+    assert y == pytest.approx((problem.mobility + np.diag(problem.lasting)) @ f,
+                              abs=tolerance * size.max())
+    assert np.all(y >= problem.lower - tolerance * size)
+    assert np.all(y <= problem.upper + tolerance * size)
+    free = problem.lower < problem.upper
+    assert np.all((f <= tolerance) | ~free | (np.abs(y - problem.lower) <= tolerance * size))
+    assert np.all((f >= -tolerance) | ~free | (np.abs(y - problem.upper) <= tolerance * size))
+
+
+def test_factor_gains_and_loses_rows():
+    random = np.random.default_rng(0)
+    half = random.standard_normal((9, 9))
+    matrix = half @ half.T
+    factor, order = np.full((9, 9), np.nan), []
+    for _ in range(300):
+        left = [r for r in range(9) if r not in order]
+        if left and (not order or random.random() < 0.55):
+            r = random.choice(left)
+            _append(factor, len(order), np.concatenate([matrix[r, order], np.zeros(9)]),
+                    matrix[r, r])
+            order.append(r)
+        else:
+            k = random.integers(len(order))
+            _delete(factor, len(order), k)
+            order.pop(k)
+        lower = np.tril(factor[:len(order), :len(order)])
+        assert lower @ lower.T == pytest.approx(matrix[np.ix_(order, order)], abs=1e-10)
+
+
+@pytest.mark.parametrize('soft', [False, True])
+def test_agrees_with_quadprog(soft):
+    random = np.random.default_rng(1)
+    solved = 0
+    for _ in range(1000):
+        problem = random_problem(random, soft=soft)
+        f, y, changes = problem.solve()
+        assert changes >= 0
+        assert_optimal(problem, f, y)
+        try:
+            x = problem.by_quadprog()
+        except ValueError:  # it takes redundant equality rows for contradictions
+            continue
+        assert problem.motion(f) == pytest.approx(x, abs=1e-6)
+        solved += 1
+    assert solved > 600
+
+
+@pytest.mark.parametrize('soft', [False, True])
+def test_warm_start_comes_to_the_same(soft):
+    random = np.random.default_rng(2)
+    for _ in range(500):
+        problem = random_problem(random, soft=soft)
+        f, y, _ = problem.solve()
+        g, z, _ = problem.solve(random.integers(-1, 2, len(f)))
+        assert_optimal(problem, g, z)
+        assert z == pytest.approx(y, abs=1e-7 * (1.0 + np.abs(y).max()))
+        active = np.zeros(len(f), dtype=int)
+        problem.solve(active)
+        assert problem.solve(active)[2] == 0
+
+
+def test_states_of_rows():
+    rows = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    infinite = np.inf
+    problem = Problem(rows, np.array([1.0, 2.0, 1.0, -infinite, 3.0]),
+                      np.array([1.0, 2.0, infinite, 5.0, infinite]), np.eye(2))
+    active = np.zeros(5, dtype=int)
+    f, y, _ = problem.solve(active)
+    assert active.tolist() == [EQUALITY, REDUNDANT, AT_LOWER, INACTIVE, REFUSED]
+    assert y == pytest.approx([1.0, 2.0, 1.0, 1.0, 1.0])
+    assert problem.motion(f) == pytest.approx([1.0, 1.0])
+    problem.upper[3], problem.lower[2] = 0.5, -infinite
+    problem.upper[2] = 0.75
+    problem.lower[3] = problem.upper[3] - 3.0
+    problem.lower[2] = -3.0
+    problem.solve(active)
+    assert active.tolist() == [EQUALITY, REDUNDANT, INACTIVE, INACTIVE, REFUSED]
+    problem.upper[3] = -0.5
+    f, y, _ = problem.solve(active)
+    assert active[3] == AT_UPPER
+    assert y[3] == pytest.approx(-0.5)
+
+
+def test_rows_of_infinite_softness_have_no_multiplier():
+    """An equality and a bound are as good as none, for one level and for several."""
+    rows = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0], [0.0, 1.0]])
+    problem = Problem(rows, np.array([1.0, 5.0, 4.0, 2.0]), np.array([1.0, 5.0, np.inf, 2.0]),
+                      np.eye(2), (0, 1, 3, 4), lasting=np.array([0.0, np.inf, np.inf, 0.0]))
+    for f, y, changes in (problem.solve(), problem.solve_levels()):
+        assert changes >= 0
+        assert f == pytest.approx([1.0, 0.0, 0.0, 2.0], abs=1e-5)
+        assert y == pytest.approx([1.0, 3.0, -1.0, 2.0], abs=1e-5)
+
+
+def test_bounds_that_cross_are_an_equality_of_their_level():
+    """What the level misses of it, here by its own softness, the levels below leave missed."""
+    rows = np.array([[1.0, 0.0], [0.0, 1.0]])
+    problem = Problem(rows, np.array([1.0 + 1e-12, 1.0]), np.ones(2), np.eye(2), (0, 1, 2),
+                      own=np.array([0.25, 0.0]))
+    _, y, _ = problem.solve_levels()
+    assert y == pytest.approx([0.8, 1.0], abs=1e-5)
+
+
+def test_nothing_cycles_at_degenerate_vertices():
+    """Many bounds meet in one point, copied and combined."""
+    random = np.random.default_rng(3)
+    for _ in range(200):
+        m = random.integers(2, 7)
+        rows = random.integers(-1, 2, (6 * m, m)).astype(float)
+        vertex = random.integers(-3, 4, m).astype(float)
+        upper = rows @ vertex
+        problem = Problem(rows, np.full(6 * m, -np.inf), upper - (upper > 0.0), np.eye(m))
+        problem = Problem(rows, problem.lower, upper, np.eye(m))
+        f, y, changes = problem.solve()
+        assert 0 <= changes < 6 * m
+        assert_optimal(problem, f, y)
+
+
+@pytest.mark.parametrize('own', [1e-6, 1e-3])
+def test_levels_agree_with_a_cascade(own):
+    random = np.random.default_rng(4)
+    compared = 0
+    for _ in range(150):
+        problem = random_problem(random, levels=random.integers(1, 5))
+        problem.own = own
+        f, y, changes = problem.solve_levels()
+        assert changes >= 0
+        assert y == pytest.approx(problem.mobility @ f, abs=1e-12 * (
+            1.0 + np.abs(problem.mobility) @ np.abs(f)).max())
+        try:
+            x = problem.by_proxqp()
+        except NotSolvedError:
+            continue
+        assert problem.motion(f) == pytest.approx(x, abs=1e-5 * (1.0 + np.abs(x).max()))
+        compared += 1
+    assert compared > 100
+
+
+def test_no_level_disturbs_one_above():
+    random = np.random.default_rng(5)
+    for _ in range(300):
+        problem = random_problem(random, levels=3)
+        _, y, _ = problem.solve_levels()
+        upper = problem.levels[1]
+        alone = Problem(problem.rows[:upper], problem.lower[:upper], problem.upper[:upper],
+                        problem.metric)
+        _, above, _ = alone.solve_levels()
+
+        def missed(values):
+            low, high = problem.lower[:upper], problem.upper[:upper]  # noqa: B023
+            return np.maximum(low - values, 0.0) - np.maximum(values - high, 0.0)
+
+        scale = np.sqrt(problem.mobility.diagonal()[:upper]) + 1e-9
+        assert missed(y[:upper]) / scale == pytest.approx(missed(above) / scale, abs=5e-3)
+
+
+class TestTruncation:
+    """Nearly singular directions are soft rows."""
+
+    THRESHOLD = 0.1
+
+    def truncate(self, gram, first, bounds, free, scale=None):
+        n, m = len(gram), len(gram) - first
+        softness = np.zeros(n)
+        turned = gram.copy()
+        scale = 1.0 / np.sqrt(gram.diagonal()[first:]) if scale is None else scale
+        least = _truncate(turned, np.array([first, n]), scale, self.THRESHOLD, softness, bounds,
+                          free, np.full((n, n), np.nan), np.zeros(n, dtype=int),
+                          np.full((2 * m + 1, m), np.nan))
+        return turned, softness, least
+
+    def test_regular_level_stays_as_it_is(self):
+        gram = np.eye(5) + 0.1
+        bounds, free = np.ones((2, 5)), np.zeros(5)
+        turned, softness, least = self.truncate(gram, 2, bounds, free)
+        assert np.array_equal(turned, gram)
+        assert not softness.any()
+        above = gram[2:, 2:] - gram[2:, :2] @ np.linalg.solve(gram[:2, :2], gram[:2, 2:])
+        assert least == pytest.approx(np.linalg.eigvalsh(above / 1.1)[0])
+
+    @pytest.mark.parametrize('m', [1, 2, 3, 6])
+    def test_multipliers_are_the_truncated_inverse(self, m):
+        """f = S φ(M) M⁻¹ S (a* − …) of the scaled Schur complement M, by eigenvalues."""
+        random = np.random.default_rng(m)
+        half = random.standard_normal((4 + m, 9))
+        half[-1] = 1e-3 * half[-1] + (half[-2] if m > 1 else half[0])
+        gram = half @ half.T
+        wanted, free = random.standard_normal((2, 4 + m))
+        bounds = np.array([wanted, wanted])
+        scale = 1.0 / np.sqrt(gram.diagonal()[4:])
+        above = gram[4:, 4:] - gram[4:, :4] @ np.linalg.solve(gram[:4, :4], gram[:4, 4:])
+        rest = (wanted - free)[4:] - gram[4:, :4] @ np.linalg.solve(
+            gram[:4, :4], (wanted - free)[:4])
+        values, vectors = np.linalg.eigh(scale[:, None] * above * scale)
+        t = np.clip(values / self.THRESHOLD, 0.0, 1.0)
+        gains = t * t * (3.0 - 2.0 * t) / values
+        expected = scale * (vectors @ (gains * (vectors.T @ (scale * rest))))
+        moved = half[4:].T @ expected
+
+        turned, softness, least = self.truncate(gram, 4, bounds, free)
+        assert least == pytest.approx(values[0], abs=1e-12)
+        kept = bounds[0] == bounds[1]
+        f = np.zeros(4 + m)
+        f[kept] = np.linalg.solve((turned + np.diag(softness))[np.ix_(kept, kept)],
+                                  (bounds[0] - free)[kept])
+        # The rows themselves are turned; their Gram matrix tells what they do to each other.
+        assert f @ turned @ f == pytest.approx(
+            self.energy(gram, 4, wanted - free, expected), rel=1e-6)
+        assert np.linalg.norm(moved) < 1e4
+
+    @staticmethod
+    def energy(gram, first, missing, expected):
+        """Return fᵀ G f with the upper level exact beside these multipliers of the lower one."""
+        above = np.linalg.solve(gram[:first, :first],
+                                missing[:first] - gram[:first, first:] @ expected)
+        f = np.concatenate([above, expected])
+        return f @ gram @ f
+
+    def test_conflicting_levels_stay_continuous(self):
+        """Two levels ask for opposite things along nearly one direction: no jump at φ = 1."""
+        motions = []
+        for angle in np.linspace(0.0, 0.6, 601):
+            rows = np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)]])
+            gram = rows @ rows.T
+            bounds, free = np.array([[1.0, -1.0], [1.0, -1.0]]), np.zeros(2)
+            turned, softness, _ = self.truncate(gram, 1, bounds, free)
+            kept = bounds[0] == bounds[1]
+            f = np.zeros(2)
+            f[kept] = np.linalg.solve((turned + np.diag(softness))[np.ix_(kept, kept)],
+                                      bounds[0][kept])
+            if turned[1, 1] != gram[1, 1] or turned[0, 1] != gram[0, 1]:  # turned round
+                f[1] *= np.sign(turned[0, 1] * gram[0, 1]) or 1.0
+            motions.append(rows.T @ f)
+        steps = np.linalg.norm(np.diff(motions, axis=0), axis=1)
+        assert steps.max() < 0.05 * np.ptp(motions, axis=0).max()
+        assert motions[0] == pytest.approx([1.0, 0.0])
