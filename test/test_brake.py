@@ -46,6 +46,95 @@ def test_carry_takes_energy_out_of_any_motion_and_holds_the_robot(controller, st
     assert damping @ state.v < 0.0
 
 
+class TestHold:
+    """About where it began, which is where the robot is at the first call."""
+
+    @staticmethod
+    def at(model, q):
+        return RobotState(model, q, np.zeros(model.nv))
+
+    def impedance(self, controller, q, start=None):
+        """Return what is commanded at q, beside the weight, of a hold that began elsewhere."""
+        brake, out = Brake(controller), np.empty(controller.model.nv)
+        for positions in (q if start is None else start, q):
+            brake.carry(self.at(controller.model, positions), out)
+        return out - controller.model.gravity(self.at(controller.model, q))
+
+    def test_a_robot_that_is_elsewhere_returns_like_a_critically_damped_one(self, controller):
+        rng = np.random.default_rng(1)
+        start = 0.3 * rng.normal(size=MODEL.nq)
+        away = rng.uniform(-0.02, 0.02, MODEL.nv)
+        expected = -0.25 * DAMPING_RATE ** 2 * MODEL.mass_matrix(
+            self.at(MODEL, start + away)) @ away
+        np.testing.assert_allclose(
+            self.impedance(controller, start + away, start), expected, atol=1e-9)
+
+    @pytest.mark.parametrize('interrupt', [
+        Brake.forget, lambda brake: brake.coast(RobotState(
+            MODEL, MODEL.neutral(), np.zeros(MODEL.nv)), 0.0, 1.0, np.empty(MODEL.nv))])
+    def test_it_begins_without_stiffness_each_time(self, controller, interrupt):
+        brake, out = Brake(controller), np.empty(MODEL.nv)
+        for position in (0.0, 0.05):
+            state = self.at(MODEL, np.full(MODEL.nq, position))
+            brake.carry(state, out)
+        assert abs(out - MODEL.gravity(state)).max() > 0.1
+        interrupt(brake)
+        brake.carry(state, out)
+        np.testing.assert_array_equal(out, MODEL.gravity(state))
+
+    def test_its_effort_is_bounded_however_far_the_robot_is_moved(self, controller):
+        brake, out = Brake(controller), np.empty(MODEL.nv)
+        for position in np.linspace(0.0, 20.0, 400):
+            state = self.at(MODEL, np.r_[0.0, position, np.zeros(MODEL.nq - 2)])
+            brake.carry(state, out)
+        impedance = abs(out - MODEL.gravity(state)) / MODEL.effort_limits
+        assert 0.99 < impedance.max() <= 1.0 + 1e-9
+
+    def test_a_reading_that_jumps_is_no_motion(self, controller):
+        zero, jumped = np.zeros(MODEL.nq), np.r_[0.3, np.zeros(MODEL.nq - 1)]
+        np.testing.assert_array_equal(self.impedance(controller, jumped, zero), 0.0)
+
+    def test_an_encoder_that_wraps_is_none(self):
+        model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'free_flyer.urdf')
+        k = int(np.flatnonzero(model.turns_freely)[0])
+        before, after = model.neutral(), model.neutral()
+        before[model.q_index[k]], after[model.q_index[k]] = 3.13, -3.13
+        controller = OperationalSpaceController(model)
+        there = before.copy()
+        there[model.q_index[k]] = 3.13 + 2.0 * (math.pi - 3.13)
+        np.testing.assert_allclose(self.impedance(controller, after, before),
+                                   self.impedance(controller, there, before), atol=1e-9)
+        assert self.impedance(controller, after, before).any()
+
+    def test_joints_without_a_drive_have_none_and_move_no_others(self, controller):
+        zero = np.zeros(MODEL.nq)
+        away = np.zeros(MODEL.nq)
+        away[[4, 6]] = 0.05
+        names = [MODEL.dof_names[k] for k in (4, 6)]
+        assert self.impedance(controller, away, zero).any()
+        controller.set_status(passive_joints=names[:1], locked_joints=names[1:])
+        out = np.empty(MODEL.nv)
+        brake = Brake(controller)
+        for q in (zero, away):
+            brake.carry(self.at(MODEL, q), out)
+        weight = MODEL.gravity(self.at(MODEL, away))
+        weight[[4, 6]] = 0.0
+        np.testing.assert_array_equal(out, weight)
+
+    def test_a_base_that_floats_pulls_at_nothing(self):
+        model = RobotModel.from_urdf_file(
+            share_directory() / 'urdf' / 'free_flyer_3d.urdf', floating_base=True,
+            passive_joints=['base'])
+        controller = OperationalSpaceController(model)
+        away = model.integrate(model.neutral(), np.r_[np.full(6, 0.05), np.zeros(model.nv - 6)], 1)
+        out, weight = np.empty(model.nv), np.empty(model.nv)
+        brake = Brake(controller)
+        for q in (model.neutral(), away):
+            brake.carry(self.at(model, q), out)
+        brake.weight(self.at(model, away), weight)
+        np.testing.assert_array_equal(out, weight)
+
+
 def test_coast_damps_what_is_left_of_a_motion(controller, state, out):
     brake = Brake(controller)
     brake.coast(state, 0.0, 1.0, out)

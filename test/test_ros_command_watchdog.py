@@ -52,6 +52,7 @@ class Bench:
 
     def __init__(self, network, **parameters):
         self.network = network
+        self.positions = START
         self.received = []  # (time, efforts), as the forward controller would
         network.node.create_subscription(
             Float64MultiArray, ros_nodes.COMMANDS,
@@ -68,7 +69,7 @@ class Bench:
 
     def state(self):
         """Send the state of a robot that moves."""
-        self.states.publish(joint_state(START, [VELOCITY[name] for name in START]))
+        self.states.publish(joint_state(self.positions, [VELOCITY[name] for name in START]))
 
     def rest(self):
         """Wait until zero is commanded and nothing more; return what was commanded."""
@@ -183,6 +184,24 @@ def test_carries_the_robot_as_long_as_it_is_seen(network, compensation, carried)
     bench.timer.cancel()
     bench.rest()
     bench.says('released')
+
+
+def test_holds_the_robot_about_where_it_was_when_the_last_command_was_missed(network):
+    """Each time anew: another controller may have moved it in between."""
+    moved = {name: START[name] + 0.05 for name in START}
+    there = RobotState(MODEL, [moved[name] for name in MODEL.dof_names], MOVING.v)
+    away = RobotState(MODEL, there.q, there.q - MOVING.q)
+    controller = OperationalSpaceController(MODEL)
+    begun = (controller.damping_torque(there) + MODEL.gravity(there))[INDEX]
+    held = begun + 2.5 * controller.damping_torque(away)[INDEX]  # k / d = 2.5 1/s
+    assert abs(held - begun).max() > 0.1
+    before = damping() + weight()
+    bench = seen(Bench(network, carry_time=1000.0))
+    network.expect(lambda: np.allclose(bench.received[-1][1], before, atol=1e-9))
+    bench.positions = moved
+    network.expect(lambda: np.allclose(bench.received[-1][1], held, atol=1e-9))
+    bench.command(1.0, 2.0, 3.0)
+    network.expect(lambda: np.allclose(bench.received[-1][1], begun, atol=1e-9))
 
 
 def test_carries_the_robot_for_so_long(network):

@@ -338,11 +338,14 @@ class TestPositionJumps:
 def test_too_fast(robot):
     """Damped and carried where it is, for as long as nobody calls ~/hold."""
     robot.send_goal('left', AHEAD)
+    robot.lock_step(0.1)
+    before, speed = robot.physics.positions, abs(robot.physics.velocities).max()
     limit = MODEL.velocity_limits[MODEL.dof_index(JOINT)]
     robot.lock_step(0.001, with_entry('velocity', 1.1 * limit))
     assert count(robot, f"velocity_limit: '{JOINT}' moves at") == 1
     assert 'damped and carried' in robot.process.said()
     assert comes_to_rest(robot)
+    assert abs(robot.physics.positions - before).max() < 0.02 * speed  # 0.1 s by damping alone
     assert count(robot, 'control goes on') == 0
     robot.hold()
     assert 'control goes on' in robot.recover()

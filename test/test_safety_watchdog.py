@@ -106,6 +106,8 @@ def test_controller_is_killed(network):
     robot.kill(robot.controller)
     network.expect(lambda: robot.commands and 'No command for' in robot.watchdog.said())
     network.expect(lambda: robot.states and robot.speed() < 0.01)
+    then = robot.time()
+    network.expect(lambda: robot.time() > then + 1.5)  # it returns to where the commands stopped
     positions, then = np.array(robot.states[-1].position), robot.time()
     network.expect(lambda: robot.time() > then + 0.5)
     np.testing.assert_allclose(robot.states[-1].position, positions, atol=0.01)

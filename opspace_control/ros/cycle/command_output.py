@@ -43,6 +43,7 @@ class CommandOutput:
 
     def restart(self, now):
         """Begin anew at the steady time ``now``, s: nothing has been commanded."""
+        self._brake.forget()
         self._last = now
 
     def begin(self):
@@ -54,6 +55,7 @@ class CommandOutput:
     def take_over(self, efforts, now):
         """Go on from efforts, in the order of the command, that somebody sent at ``now``, s."""
         self._intake.elapsed()
+        self._brake.forget()
         self._envelope.forget_efforts()
         self.torque[:] = 0.0
         self.torque[self._command.index] = efforts
@@ -72,14 +74,11 @@ class CommandOutput:
             EFFORT_NOT_FINITE: nothing is sent.
 
         """
-        if dt == 0.0 and self._intake.last_good == now > self._intake.clock.last_new + LONGEST_STEP:
-            dt = now - self._last
-        self._envelope.bound(self.torque, dt)
-        self._publish(self._command.write(self.torque))
-        self._last = now
+        self._brake.forget()
+        self._send(dt, now)
 
     def carry(self, now):
-        """Take the motion out of a robot whose state is known, and hold its weight."""
+        """Hold a robot whose state is known about where it was at the first of these calls."""
         self._brake.carry(self._intake.state, self.torque)
         self._send_anyway(now)
 
@@ -95,11 +94,18 @@ class CommandOutput:
         self.torque[:] = 0.0
         self._publish(self._command.write(self.torque))
 
+    def _send(self, dt, now):
+        if dt == 0.0 and self._intake.last_good == now > self._intake.clock.last_new + LONGEST_STEP:
+            dt = now - self._last
+        self._envelope.bound(self.torque, dt)
+        self._publish(self._command.write(self.torque))
+        self._last = now
+
     def _send_anyway(self, now):
         """Send the torque, or none if it is not finite, as the time since the last one allows."""
         dt = min(self._intake.elapsed() or now - self._last, LONGEST_STEP)
         try:
-            self.send(dt, now)
+            self._send(dt, now)
         except SafetyError:
             self.torque[:] = 0.0
-            self.send(dt, now)
+            self._send(dt, now)
