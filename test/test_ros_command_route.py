@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands that nobody hears, or that do not come out at the other end; time is the test's."""
 
+import time
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -132,6 +134,48 @@ def test_a_relay_that_ends_while_it_starts_does_not_start_any_more(guarded):
     guarded.network.expect(lambda: guarded.route.relay_starts)
     guarded.network.node.destroy_publisher(tell)
     guarded.network.expect(lambda: not guarded.route.relay_starts)
+
+
+class TestWatchdog:
+    """Whether what passes commands on is one, asked before any has arrived."""
+
+    @pytest.fixture
+    def ready(self, guarded):
+        tell = guarded.network.node.create_publisher(Bool, 'guard/ready', LATCHED)
+        tell.publish(Bool(data=True))
+        listen(guarded.network, 'guard/commands')
+        return guarded
+
+    @staticmethod
+    def is_watched(guarded):
+        def send():
+            guarded.route.publish(COMMAND)
+            guarded.network.spin(0.005)
+        return guarded.route.is_watched(send)
+
+    def test_that_is_slow(self, ready):
+        node, network = ready.network.node, ready.network
+        onward = node.create_publisher(Float64MultiArray, 'commands', RELIABLE)
+        begin = time.monotonic()
+
+        def pass_on(message):
+            if time.monotonic() - begin > 0.3:
+                onward.publish(message)
+        listen(network, 'guard/commands', pass_on)
+        ready.route.timeout = 10.0
+        begin = time.monotonic()
+        assert self.is_watched(ready)
+        assert time.monotonic() - begin > 0.3
+        assert ready.route.is_watched(network.fail)  # it is known
+
+    def test_that_passes_nothing_on(self, ready):
+        begin = time.monotonic()
+        assert not self.is_watched(ready)
+        assert ready.route.timeout < time.monotonic() - begin < ready.route.timeout + 2.0
+
+    def test_that_does_not_tell(self, guarded):
+        listen(guarded.network, 'guard/commands')
+        assert not guarded.route.is_watched(guarded.network.fail)
 
 
 @pytest.mark.parametrize(('timeout', 'every'), [(0.2, 1), (0.5, 1), (0.5, 10)])

@@ -29,6 +29,9 @@ from test_ros_controller_manager import (
     position_controller,
 )
 
+from opspace_control.ros.commands import manager_services
+from opspace_control.ros.commands.hand_back import HandBack
+
 INPUT = 'opspace_command_watchdog/commands'
 COMMAND = [1.0, 2.0, 3.0]
 PARAMETERS = {
@@ -196,6 +199,63 @@ def test_a_switch_that_fails_half_way_is_undone(stopped):
     assert list(first.activate_controllers) == ['position_controller']
     assert list(undo.activate_controllers) == ['effort_controller']
     assert stopped.manager.active == OURS
+
+
+def test_nor_does_one_that_is_not_answered_leave_the_joints_alone(stopped):
+    stopped.manager.failing, stopped.manager.mute = {'position_controller'}, True
+    with stopped.says('left them without a controller. So effort_controller is active again'):
+        stopped.take()
+        stopped.expect(lambda: len(stopped.manager.requests) == 1)
+        stopped.expect(lambda: 'effort_controller' not in stopped.manager.active)
+        stopped.manager.mute = False
+    stopped.carried()
+    stopped.network.spin(1.5)  # it is not tried again: the robot would sink each time
+    first, undo = stopped.manager.requests
+    assert list(first.activate_controllers) == ['position_controller']
+    assert list(undo.activate_controllers) == ['effort_controller']
+    assert stopped.manager.active == OURS
+
+
+def test_a_released_robot_is_not_handed_back_any_more(stopped):
+    """It is limp, and whoever stands beside it does not expect that it moves."""
+    stopped.manager.refusal = 'not now'
+    with stopped.says('not handed back any more: activate a controller by hand'):
+        stopped.take()
+        stopped.manager.silent = True
+    stopped.manager.refusal, stopped.manager.silent = '', False
+    count = len(stopped.manager.requests)
+    stopped.network.spin(1.5)
+    assert len(stopped.manager.requests) == count
+    assert stopped.manager.active == OURS
+
+
+def test_an_attempt_is_waited_for_that_has_to_wait_for_another_question(messages, monkeypatch):
+    """A node that ends waits for its own attempt, not for what the manager was asked before."""
+    from controller_manager_msgs import srv
+    for name in ('ListControllers', 'SwitchController'):  # not on the path when it was imported
+        monkeypatch.setattr(manager_services, name, getattr(srv, name))
+    with new_bench(messages) as bench:
+        manager = bench.manage(position_controller(), effort_controller())
+        hand_back = HandBack(bench.network.node, 'controller_manager', 'effort_controller', 2.0)
+        try:
+            hand_back.note(lambda: None)
+            manager['position_controller'].state = 'inactive'
+            manager['effort_controller'].state = 'active'
+            manager.note_claims()
+            manager.free.clear()
+            hand_back.look(begins=True)
+            hand_back.attempt(ORDER, 0.0)
+            assert not hand_back.tried
+            manager.free.set()
+            bench.network.spin(0.5)
+            assert not hand_back.tried  # the question is answered, the attempt not made
+            hand_back.attempt(ORDER, 0.0)
+            bench.expect(lambda: hand_back.tried)
+            assert hand_back.done
+            assert manager.active == {'position_controller'}
+        finally:
+            manager.free.set()
+            hand_back.end()
 
 
 def test_a_manager_that_hangs_is_waited_for(stopped):

@@ -231,9 +231,10 @@ class ControllerNode(LifecycleNode):
         self._active = False
         cycle, route = self._configuration.cycle, self._configuration.route
         self._configuration.interface.drop_plan('the controller is no longer active')
-        watched = route.is_watched and not heir
-        route.direct = True
         release = cycle.end(self._newest_state)
+        watched = (self._handover and not heir and cycle.known
+                   and route.is_watched(release.settle))
+        route.direct = True
         released = True
         if self._handover:
             released = self._handover.end(release, watched)

@@ -3,6 +3,7 @@
 """Whether commands get to where they are obeyed, and another way for them if they do not."""
 
 import math
+import time
 
 from rclpy.duration import Duration
 
@@ -14,6 +15,7 @@ _PATIENCE = 1.0  # s
 # Commands further apart than this do not go on: the robot is released, or was never known.
 _PAUSE = 0.2  # s
 _FLUSH = Duration(seconds=0.1)
+_LOOK = 0.002  # s, between two looks for the first command that arrives
 
 
 class CommandRoute:
@@ -81,11 +83,28 @@ class CommandRoute:
         """Whether a relay of the commands tells that it does not pass them on yet."""
         return self._relay is not None and self._relay.starts
 
-    @property
-    def is_watched(self):
-        """Whether commands come through a command watchdog, which carries a robot without them."""
-        return bool(self._relay and self._relay.is_watchdog and not self._lost and not self.direct
-                    and (self._comes_through or self._relay.passes_on()))
+    def is_watched(self, meanwhile):
+        """
+        Return whether commands come through a command watchdog, which holds a robot without them.
+
+        Where none has arrived yet it is waited for, as long as a command may be on its way.
+
+        Parameters
+        ----------
+        meanwhile : callable
+            Sends a command; is called while one is awaited.
+
+        """
+        if not self._relay or self._lost or self.direct:
+            return False
+        end = time.monotonic() + (self.timeout or _PAUSE)
+        while self._relay.is_watchdog and not self._comes_through:
+            self._comes_through = self._relay.passes_on()
+            if time.monotonic() > end:
+                break
+            meanwhile()
+            time.sleep(_LOOK)
+        return self._relay.is_watchdog and self._comes_through
 
     @property
     def listeners(self):

@@ -49,10 +49,11 @@ class HandBack:
         self._activity = Activity(self._questions.node, manager)
         self._previous = PreviousControllers(controller)
         self._thread, self._job = ThreadPoolExecutor(1), None
-        self._news = self._wanted = self._ended = self._done = False
+        self._news = self._wanted = self._ended = self._done = self._tried = False
         self._due = 0.0  # steady time of the next attempt
         self._said = ''       # why the last attempt failed
         self._failed = None   # the switch that failed half-way
+        self._open = None     # the switch that the manager has not answered
 
     @property
     def previous(self):
@@ -65,9 +66,9 @@ class HandBack:
         return self._wanted and self._done
 
     @property
-    def busy(self):
-        """Whether the manager is being asked."""
-        return self._job is not None and not self._job.done()
+    def tried(self):
+        """Whether an attempt has ended, well or not, since the first one was asked for."""
+        return self._tried and not self._busy
 
     def note(self, meanwhile):
         """
@@ -104,7 +105,7 @@ class HandBack:
 
         """
         self._news |= self._activity.news() or begins
-        if self._news and not self.busy and not self._wanted:  # an attempt asks as well
+        if self._news and not self._busy and not self._wanted:  # an attempt asks as well
             self._news = False
             self._start(self._learn)
 
@@ -123,19 +124,25 @@ class HandBack:
         if not self._wanted:
             self._wanted, self._done = True, False
             self._due = now
-        if not self.busy and not self._done and (self._news or now >= self._due):
-            self._news, self._due = False, now + _RETRY
+        if not self._busy and not self._done and (self._news or now >= self._due):
+            self._news, self._due, self._tried = False, now + _RETRY, True
             self._start(self._try, set(joints))
 
     def cancel(self):
         """Hand nothing over: commands are back. What the manager has been asked it may do."""
-        self._wanted, self._said, self._failed = False, '', None
+        self._wanted, self._tried, self._said = False, False, ''
+        self._failed = self._open = None
 
     def end(self):
         """Withdraw from the network."""
         self._ended = True
         self._thread.shutdown()
         self._questions.end()
+
+    @property
+    def _busy(self):
+        """Whether the manager is being asked."""
+        return self._job is not None and not self._job.done()
 
     def _start(self, task, *arguments):
         if self._job:
@@ -167,12 +174,17 @@ class HandBack:
         controllers = self.note(self._heed)
         ours = [each for each in controllers if each.name == self._controller]
         if not any(each.state == 'active' for each in ours):
+            if self._open and self._switch_on_again(self._open):
+                raise RosInterfaceError(
+                    'the switch, which the controller manager has not answered, left them without '
+                    f'a controller. So {self._controller} is active again.')
             self._done = True
             others = rivals(controllers, self._controller) if ours else ()
             self._logger.error(
                 f'{self._controller} is not active any more: '
                 f'{listed(sorted(others)) or "no controller"} has its joints.')
             return
+        self._open = None
         switch = self._previous.hand_back(controllers)
         for each in controllers:
             if each.name in switch.activate:
@@ -191,22 +203,29 @@ class HandBack:
             return
         names = listed(sorted(switch.activate or after))
         self._logger.warning(f'The joints are handed over to {names}.')
+        self._open = switch
         try:
             self._services.switch(switch, self._heed)
         except RefusedError:
-            if self._switch_on_again():
-                self._failed = switch
+            self._switch_on_again(switch)
             raise
+        self._open = None
         self._done = True
         self._logger.warning(f'{names} has the joints; {self._controller} is inactive.')
 
-    def _switch_on_again(self):
-        """Return whether a switch has failed half-way: a manager deactivates first. Undo that."""
-        switch = take_over(self.note(self._heed), self._controller)
-        if not switch.activate or switch.deactivate:
-            return False
-        self._services.switch(switch, self._heed)
-        return True
+    def _switch_on_again(self, switch):
+        """
+        Undo a switch that failed half-way: a manager deactivates first. Return whether it did.
+
+        Where another controller has the joints, or ours, it did not. It is not asked for again.
+        """
+        undo = take_over(self.note(self._heed), self._controller)
+        half_way = bool(undo.activate and not undo.deactivate)
+        if half_way:
+            self._failed = switch
+            self._services.switch(undo, self._heed)
+        self._open = None
+        return half_way
 
 
 def _candidates(controllers, joints):

@@ -166,7 +166,9 @@ class LostCommands:
         rested = now - self._release - self._parameters['release_time']
         self._loose = self._output.torque.any() or rested < _REST_TIME
         if not self._loose:
-            self._logger.warning('The robot is released: zero effort is commanded.')
+            self._logger.warning('The robot is released: zero effort is commanded.' + (
+                ' Its joints are not handed back any more: activate a controller by hand.'
+                if self._hands_back and not self._leaving else ''))
 
     def _reason(self, now):
         if self._leaving:
@@ -185,7 +187,7 @@ class LostCommands:
         self._hand_back.cancel()
         self._hand_back.attempt(self._driven_joints(), now)
         self._alarm = min(self._alarm, now - self._parameters['carry_time'])
-        while self._loose and self._hand_back.busy and now < end:
+        while self._loose and not self._hand_back.tried and now < end:
             self._brake(now)
             time.sleep(_PERIOD)
             now = clock()
