@@ -303,6 +303,13 @@ class TestPayload:
 
 
 class TestParameters:
+    @staticmethod
+    def turn(node, frame, rotation):
+        """Change the axes and wait until they have turned, or the next test would begin in it."""
+        assert node.change(left__axes_frame=frame, left__axes_rotation=rotation).successful
+        for _ in range(60):  # more than half a second, of steps that count in full
+            node.after(10)
+
     def test_axes_of_force_change_at_run_time(self, node):
         node.send('target_wrench', stamped(WRENCH))
         node.after(1)
@@ -322,16 +329,13 @@ class TestParameters:
         turn = [0.0, np.sin(0.4), 0.0, np.cos(0.4)]
         R = matrix_from_vector(np.array([0.0, 0.8, 0.0]))
         try:
-            assert node.change(left__axes_frame='', left__axes_rotation=turn).successful
-            for _ in range(60):  # more than half a second, of steps that count in full
-                node.after(10)
+            self.turn(node, '', turn)
             node.send('target_wrench', stamped([*(9.0 * R[:, 2]), 0, 0, 0], 'base_link'))
             controller, _ = controller_like_the_nodes(axes_frame=None, axes_rotation=R)
             controller.tasks['left'].force.set_target([0.0, 0.0, 9.0, 0.0, 0.0, 0.0])
             assert close(node.after(1), torque(controller, START))
         finally:
-            assert node.change(left__axes_frame='l_hand',
-                               left__axes_rotation=[0.0, 0.0, 0.0, 1.0]).successful
+            self.turn(node, 'l_hand', [0.0, 0.0, 0.0, 1.0])
 
     def test_the_mode_and_its_numbers_change_at_run_time(self, node):
         there = moved(scale=0.05)

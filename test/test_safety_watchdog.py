@@ -105,6 +105,7 @@ def test_controller_is_killed(network):
     before = robot.speed()
     robot.kill(robot.controller)
     network.expect(lambda: robot.commands and 'No command for' in robot.watchdog.said())
+    del robot.given[:]  # a busy machine may have delivered the last ones late
     network.expect(lambda: robot.states and robot.speed() < 0.01)
     then = robot.time()
     network.expect(lambda: robot.time() > then + 1.5)  # it returns to where the commands stopped
