@@ -292,6 +292,18 @@ def test_a_robot_that_rests_short_of_its_goal_says_by_what(node, expected):
     assert node.process.said().count(told) == 1  # once for each goal
 
 
+def test_a_robot_does_not_rest_because_a_simulation_pauses(node, expected):
+    goal = expected.tasks['left'].pose.copy()
+    goal[:3] += 0.06, 0.0, -0.07
+    node.send('target_pose', pose_message(goal))
+    expected.tasks['left'].set_target(goal)
+    node.network.expect(lambda: close(node.after(1), torque(expected, START)))
+    node.network.spin(1.6)  # no state, and no time
+    assert 'rests 92.2 mm' not in node.process.said()
+    node.network.expect(lambda: node.after(10) is not None
+                        and 'rests 92.2 mm' in node.process.said())
+
+
 def test_no_goal_can_move_before_the_first_state():
     with Bench.around(PARAMETERS) as bench:
         network = bench.network

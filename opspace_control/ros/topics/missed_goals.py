@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The log says why a robot that has come to rest is not at its goals."""
 
-import time
-
 import numpy as np
 
 from opspace_control.control.missed_goals import causes_at_rest, distance_to_goal
@@ -19,7 +17,7 @@ class MissedGoals:
     Tells, once for each goal, of tasks that the robot rests without having reached.
 
     A task rests when its goal stands and its distance to the goal changes by less than a tenth of
-    the tolerance within a second.
+    the tolerance within a second of the robot's time.
 
     Parameters
     ----------
@@ -55,7 +53,7 @@ class MissedGoals:
         if not self._is_active() or self._cycle.fault or not self._cycle.known:
             self._seen.clear()
             return
-        now = time.perf_counter()
+        now = 1e-9 * self._cycle.time  # a robot does not rest because a simulation pauses
         for task in self._controller.tasks.values():
             self._look_at(task, now)
 
