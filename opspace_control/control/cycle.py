@@ -150,11 +150,12 @@ def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     """
     Write the joint forces of all that is asked for: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
 
-    ``τ = hybrid(q̈_null) + J_Gᵀ f``, ``f = Λ (a* − a_null)``, without A or A⁻¹, in O(n + m³). The
-    motion q̈_null alone is what the outward pass goes through, passive joints doing what it induces
-    them to do; so a_null is what the points are seen to do, and f is added to the links before the
-    inward pass: no Jacobian is formed either. With all joints active and no constraint this is
-    ``τ = A q̈_null + b + g + Jᵀ f``.
+    ``τ = hybrid(q̈_null) + J_Gᵀ f``, ``f = Λ (a* − a_null)``, without A or A⁻¹, in O(n + m³); of m,
+    the k points that are seen from another link, groups of joints and centres of mass take O(n k²)
+    more. The motion q̈_null alone is what the outward pass goes through, passive joints doing what
+    it induces them to do; so a_null is what the points are seen to do, and f is added to the links
+    before the inward pass: no Jacobian is formed either. With all joints active and no constraint
+    this is ``τ = A q̈_null + b + g + Jᵀ f``.
 
     ``grasping`` is None where there are no grasps: their law is not even compiled then.
     """

@@ -66,8 +66,9 @@ def coriolis_matrices(model, state, frames=()):
     Return the matrices of Coriolis and centrifugal terms at a configuration, [K87] (4.8)-(4.12).
 
     Column by column from the recursions, which are quadratic in v: those of unit velocities are C
-    and H_2, those of sums of two, less these, B and H_1. So it takes O(n³), of which as many
-    numbers are made; one b at one v is `RobotModel.bias_force`, in O(n).
+    and H_2, those of sums of two, less these, B and H_1. That takes O(n³), as B has n² (n − 1) / 2
+    numbers. With m frames the products ``Jᵀ Λ H`` take O(m n³), and Λ takes O(m³). One b at one v
+    is `RobotModel.bias_force`, in O(n).
 
     Parameters
     ----------

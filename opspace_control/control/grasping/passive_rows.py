@@ -86,6 +86,14 @@ def report_change(grasps, grips, x, wrench):
 
 
 @inlined
+def place_grip(grasp, grip, arm):
+    """Write a grip's place from the middle of its grasp; return its first row, < 0 for none."""
+    for r in range(3):
+        arm[r] = grip.place[r] - grasp.middle[r]
+    return 6 * grip.constraint
+
+
+@inlined
 def spread_row(grasp, grips, held, c, total, u):
     """
     Write the internal forces u of a grasp along a row c: those of least norm for ``cᵀ u``.
@@ -98,21 +106,19 @@ def spread_row(grasp, grips, held, c, total, u):
     for r in range(3):
         force[r] = moment[r] = 0.0
     for k in range(grasp.first, grasp.end):
-        if grips[k].constraint < 0:
+        first = place_grip(grasp, grips[k], arm)
+        if first < 0:
             continue
-        first = 6 * grips[k].constraint
         for r in range(3):
-            arm[r] = grips[k].place[r] - grasp.middle[r]
             force[r] += c[first + r] / (grasp.end - grasp.first)
             moment[r] += square * c[first + 3 + r]
         add_cross(arm, c[first:first + 3], moment)
     rotate(grasp.inverse_leverage, moment, moment)
     for k in range(grasp.first, grasp.end):
-        if grips[k].constraint < 0:
+        first = place_grip(grasp, grips[k], arm)
+        if first < 0:
             continue
-        first = 6 * grips[k].constraint
         for r in range(3):
-            arm[r] = grips[k].place[r] - grasp.middle[r]
             u[first + r] = c[first + r] - force[r]
             u[first + 3 + r] = 0.0
             if held[first + 3 + r] > 0.0:

@@ -41,7 +41,7 @@ class Robot(NamedTuple):
     felt: np.ndarray  # (n,) bool: nodes whose inertia counts
     yields: np.ndarray  # (n,) bool: nodes that passive joints move
     points: np.ndarray  # (k / 6,) POINT; constraints' first
-    supports: np.ndarray  # (n, k / 6) bool: nodes that move a point
+    supports: np.ndarray  # (n, k / 6) int8: how nodes move a point, by bits; see `find_supports`
     carried: np.ndarray  # of `plan_propagation`, and the next two
     crossing: np.ndarray
     coupling: np.ndarray

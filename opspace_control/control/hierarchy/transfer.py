@@ -76,7 +76,7 @@ def hand_over(data, a_led):
             wanted[r] -= t * room[COUPLING, w, r]
     push_leading(data, leader)
     forward_response(data.robot.nodes, data.robot.states, leads[FORCES, :a_led.size],
-                  data.scratch.a_null, a_led)
+                     data.scratch.a_null, a_led)
 
 
 @rare

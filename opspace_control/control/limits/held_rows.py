@@ -92,8 +92,9 @@ def hold_joints(data, ends, a_null, tau_null):
             else:
                 project_unit_acceleration(nodes, limit.node, states, felt[count], torques[count])
                 if data.cycle.yields:
-                    project_passive_response(nodes, states, data.robot.yields, leads[FORCES, :dofs],
-                                    leads[GIVEN, :dofs], felt[count], torques[count])
+                    project_passive_response(
+                        nodes, states, data.robot.yields, leads[FORCES, :dofs],
+                        leads[GIVEN, :dofs], felt[count], torques[count])
                 vectors[WISH, count] = sign * effort_limits[k] - tau_null[k]
                 vectors[MEASURE, count] = effort_limits[k]
             count += 1
