@@ -16,7 +16,7 @@ from geometry_msgs.msg import PoseStamped
 from lifecycle_msgs.msg import Transition
 from ros_lockstep import STEP, LockStepRobot
 from ros_nodes import CONTROLLER, LATCHED
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from opspace_control import (
@@ -154,13 +154,14 @@ def wrong_plans():
 
 @pytest.mark.parametrize(('spoil', 'reason'), list(wrong_plans()))
 def test_a_wrong_plan_is_refused_and_moves_nothing(ready, spoil, reason):
-    message = spoil(write_joint_trajectory(ready.plan().joint_trajectory()))
+    message = spoil(write_joint_trajectory(ready.plan().joint_trajectory(), 'wrong'))
     before = ready.q
     count = len(ready.told)
     ready.plans.publish(message)
     ready.network.expect(lambda: len(ready.told) > count)
     told = ready.told[-1]
     assert told.level == DiagnosticStatus.ERROR
+    assert told.hardware_id == 'wrong'
     assert re.search(reason, told.message), told.message
     ready.run(0.05)
     assert abs(ready.q - before).max() < 1e-3
@@ -198,6 +199,17 @@ def test_a_goal_out_of_reach_does_not(ready):
     publisher = ready.network.publisher(PoseStamped, f'{CONTROLLER}/palm/target_pose')
     publisher.publish(message)
     ready.until(tag, 'succeeded')
+
+
+def test_what_the_plan_does_not_move_does_not_interrupt_it(ready):
+    """A task that is off leaves its axes to the posture, which follows; switched on it holds."""
+    tag = halfway(ready)
+    switch = f'{CONTROLLER}/palm/enable'
+    assert ready.network.call(SetBool, switch, data=False).success
+    ready.run(0.05)
+    assert ready.state(tag)['state'] == 'following'
+    assert ready.network.call(SetBool, switch, data=True).success
+    assert "'palm' is switched on" in ready.until(tag, 'interrupted')['message']
 
 
 def test_hold_interrupts_it(ready):

@@ -5,8 +5,8 @@
 
 The plan is a file of `opspace plan`. The controller looks at all of it before anything moves: its
 joints, where it begins, limits of positions, velocities and efforts; what it refuses it refuses
-with joint, time and cure. Another goal, ~/hold, a trip or Ctrl-C here ends it, and the robot holds.
-The exit code is 0 if the robot gets to its end.
+with joint, time and cure. Another pose, trajectory or goal of joints, ~/hold, a trip or Ctrl-C here
+ends it, and the robot holds. The exit code is 0 if the robot gets to its end.
 """
 
 import argparse

@@ -123,8 +123,11 @@ def _check_start(controller, trajectory, dofs, state, tolerances, refuse):
     """
     Check that the trajectory begins where the robot is, at its velocity, and ends at rest.
 
-    A difference in velocity takes a joint of the posture's law, critically damped, away by
-    ``Δv / (e ω)``, ω² = kp: that has to be within the tolerance, too.
+    A difference Δv in velocity moves a joint by ``x = Δv t exp(−ω t)``, as the posture's law
+    ``ẍ = −2 ω ẋ − ω² x`` of stiffness kp = ω² takes it back, critically damped: by ``Δv / (e ω)``
+    at most. That has to be within the tolerance of positions, ``|Δv| ≤ e ω tolerance``, rad/s or
+    m/s with ω in 1/s: the greater the stiffness, the sooner a difference is taken back, so the
+    greater it may be. A posture without stiffness takes back none.
     """
     model = controller.model
     tolerance = joint_tolerances(model, dofs, tolerances)

@@ -213,7 +213,7 @@ class Goals:
                 # In here a task that is still on its way out is off.
                 if request.data and not task.enabled:
                     self.pace.forget(task)
-                    self.moving.stop(task)
+                    self.moving.stop(task, f"'{task.name}' is switched on")
                     task.clear_target()
                 task.enabled = request.data
             response.success = True

@@ -4,6 +4,7 @@
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory as Message
 
 from opspace_control.control.playback import TOLERANCES, Playback
@@ -16,6 +17,7 @@ from opspace_control.ros.middleware.serialized import open_message
 TOPIC, STATUS = '~/joint_trajectory', '~/joint_trajectory/status'
 # What a message may have, bytes: to read and check it takes some 20 ms, in which there is no cycle.
 LARGEST = 500_000
+_HEADER = 1000  # bytes of a message that hold its header, and the tag of the plan in it
 _PERIOD = 0.1  # s, of progress
 _LEVELS = {'refused': DiagnosticStatus.ERROR, 'interrupted': DiagnosticStatus.WARN,
            'missed': DiagnosticStatus.WARN}
@@ -68,6 +70,7 @@ class Plans:
         tag = ''
         try:
             if len(data) > LARGEST:
+                tag = open_message(data[:_HEADER], Header).frame_id
                 raise RosInterfaceError(
                     f'The plan is refused: it has {len(data)} bytes, and {LARGEST} are allowed.',
                     cure='Send fewer points, with velocities and accelerations.')
