@@ -59,8 +59,8 @@ class CommandWatchdogNode(Node):
     The node ``opspace_command_watchdog``: takes ``~/commands``, as a forward controller does.
 
     It has no opinion of the commands but that they are numbers for all joints, and that the next
-    one is due. Its own know no goal: joint damping, and the weight of the robot until the previous
-    controllers have the joints, or for a while.
+    one is due. Its own know no goal: they hold the robot where it was when the commands stopped
+    (`Brake.carry`) until the previous controllers have the joints, or for a while.
     """
 
     def __init__(self, stop=None, **options):

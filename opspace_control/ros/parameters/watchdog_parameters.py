@@ -43,8 +43,8 @@ NODE = (
               'base, odometry of its time, it is released.',
               's', 0.002, 10.0, read_only=False),
     Parameter('carry_time', 'double', 5.0,
-              'For so long the weight of the robot is carried; then the joints are handed back, or '
-              'it is released. 0: not at all.',
+              'For so long the robot is held about where it was when the commands stopped; then '
+              'the joints are handed back, or it is released. 0: not at all.',
               's', 0.0, math.inf, read_only=False),
     Parameter('hand_back', 'bool', True,
               'With a controller manager: after carry_time, or at once without joint states, the '
