@@ -178,6 +178,33 @@ class TestCommandsByName:
                      lambda: list(states[-1].effort) == [0.0, 2.0, 0.0])
         assert 'ignored' not in network.processes['simulator'].said()
 
+    def test_of_positions_and_efforts_those_that_changed_last_are_obeyed(
+            self, network, states, commands):
+        """The hardware tells the last of both, whichever of them a controller has."""
+        def send(positions, efforts, done):
+            network.send(commands, JointState(name=list(JOINTS), position=positions,
+                                              effort=efforts), done)
+
+        def at(position):
+            return lambda: states[-1].position[0] == pytest.approx(position, abs=1e-3)
+        network.expect(commands.get_subscription_count)
+        for _ in range(20):
+            commands.publish(JointState(name=list(JOINTS), position=[0.0] * 3,
+                                        effort=[math.nan] * 3))
+            network.spin(0.01)
+        assert stamp(states[-1]) == 0.0
+        send([0.0, 0.0, 0.0], [1.0, 2.0, 3.0], lambda: list(states[-1].effort) == [1.0, 2.0, 3.0])
+        # A position controller gets the joints; the efforts are left behind.
+        send([0.1, 0.2, 0.3], [1.0, 2.0, 3.0], at(0.1))
+        reached = stamp(states[-1])
+        network.expect(lambda: stamp(states[-1]) > reached + 1.0)
+        assert states[-1].position == pytest.approx([0.1, 0.2, 0.3], abs=1e-3)
+        send([0.15, 0.2, 0.3], [1.0, 2.0, 3.0], at(0.15))
+        # An effort controller gets the last of them.
+        send([0.15, 0.2, 0.3], [1.0, 2.0, 4.0], lambda: states[-1].effort[2] == 4.0)
+        network.expect(lambda: states[-1].position[2] > 0.5)
+        assert states[-1].position[:2] == pytest.approx([0.15, 0.2], abs=0.02)
+
     def test_efforts_that_belong_to_no_name_are_told(self, network, states, commands):
         process = network.processes['simulator']
         network.send(commands, JointState(name=list(JOINTS), effort=[1.0]),

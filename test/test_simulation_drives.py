@@ -13,6 +13,7 @@ from opspace_control.errors import SimulationError
 from opspace_control.simulation import SimulatedRobot
 
 EFFORTS = np.linspace(-3.0, 3.0, 17)
+POSTURE = {'l_elbow': -0.9, 'r_elbow': -0.4, 'l_shoulder_pitch': 0.3, 'torso_pitch': 0.1}
 
 
 def moving_robot():
@@ -142,3 +143,68 @@ def test_a_welded_joint_may_be_named_too():
     robot.set_status(locked=['j1'], passive=['j1'])
     robot.step(10)
     assert robot.positions[0] == 0.0
+
+
+class TestPositions:
+    """Drives of DUAL_ARM that are given positions, while gravity pulls."""
+
+    @pytest.fixture
+    def held(self):
+        robot = SimulatedRobot(DUAL_ARM)
+        robot.reset(POSTURE)
+        self.everywhere = dict(zip(robot.joint_names, robot.positions, strict=True))
+        robot.set_position(self.everywhere)
+        robot.step(300)
+        return robot
+
+    def test_are_held_with_the_efforts_that_are_told(self, held):
+        np.testing.assert_allclose(held.positions, list(self.everywhere.values()), atol=1e-3)
+        assert abs(held.efforts).max() > 5.0
+        efforts = held.efforts
+        held.set_position({})
+        held.set_effort(efforts)
+        np.testing.assert_allclose(held.accelerations(), 0.0, atol=0.05)
+        np.testing.assert_array_equal(held.efforts, efforts)
+
+    def test_are_followed(self, held):
+        for k in range(500):
+            held.set_position({**self.everywhere, 'l_elbow': -0.9 + 0.001 * k})
+            held.step()
+        there = held.positions[index(held, 'l_elbow')]
+        assert there == pytest.approx(-0.9 + 0.499, abs=5e-3)
+
+    def test_are_those_of_the_joints_that_are_named(self, held):
+        held.set_effort({'l_elbow': 3.0})
+        assert held.efforts[index(held, 'l_elbow')] != 3.0
+        held.set_position({'r_elbow': -0.4})
+        held.set_effort({'l_elbow': 3.0})
+        assert held.efforts[index(held, 'l_elbow')] == 3.0
+        held.step(100)
+        assert held.positions[index(held, 'r_elbow')] == pytest.approx(-0.4, abs=5e-3)
+        assert abs(held.positions[index(held, 'l_elbow')] + 0.9) > 0.05
+
+    def test_are_nothing_to_a_dead_drive_and_a_brake(self, held):
+        held.set_status(passive=['l_elbow'], locked=['r_elbow'])
+        held.set_position({**self.everywhere, 'r_elbow': -0.8})
+        held.step(100)
+        assert held.efforts[index(held, 'l_elbow')] == 0.0
+        assert abs(held.positions[index(held, 'l_elbow')] + 0.9) > 0.05
+        assert held.positions[index(held, 'r_elbow')] == pytest.approx(-0.4, abs=5e-3)
+        held.set_status(passive=[], locked=[])
+        held.step(100)
+        assert held.positions[index(held, 'r_elbow')] == pytest.approx(-0.8, abs=5e-3)
+
+    def test_are_forgotten_by_a_reset(self, held):
+        held.reset(POSTURE)
+        free = SimulatedRobot(DUAL_ARM)
+        free.reset(POSTURE)
+        for each in (held, free):
+            each.step(100)
+        np.testing.assert_array_equal(held.positions, free.positions)
+
+    @pytest.mark.parametrize('wrong', [{'l_elbov': 0.0}, {'l_elbow': np.nan}])
+    def test_mistakes_change_nothing(self, held, wrong):
+        with pytest.raises(SimulationError, match='l_elbo'):
+            held.set_position(wrong)
+        held.step(50)
+        np.testing.assert_allclose(held.positions, list(self.everywhere.values()), atol=1e-3)

@@ -27,6 +27,7 @@ from opspace_control.ros.node_arguments import node_arguments
 from opspace_control.ros.parameters.joints import command_joints, joint_status
 from opspace_control.ros.parameters.node_parameters import NodeParameters
 from opspace_control.ros.parameters.simulator_parameters import INITIAL_POSITION, NODE
+from opspace_control.ros.simulated.named_commands import NamedCommands
 from opspace_control.ros.simulated.pace import LockStep, Patient, RealTime
 from opspace_control.ros.simulated.simulated_objects import SimulatedObjects, read_objects
 from opspace_control.ros.simulated.simulated_sensors import SimulatedSensors
@@ -44,7 +45,8 @@ class SimulatorNode(Node):
     """
     The node ``opspace_simulator``: a robot that publishes its state and takes effort commands.
 
-    Like a forward controller of ros2_control it keeps to the last command for ever.
+    Like a forward controller of ros2_control it keeps to the last command for ever. By JointStates
+    it obeys positions, too: see `NamedCommands`.
     """
 
     def __init__(self, **options):
@@ -79,6 +81,7 @@ class SimulatorNode(Node):
         self._order = {name: i for i, name in enumerate(self._robot.joint_names)}
         self._drives = np.array([self._order[name] for name in self._joints], dtype=np.intp)
         self._efforts = np.zeros(len(self._order))
+        self._named = NamedCommands(self._order)
         self._make_messages()
         self._make_interfaces()
         self._sensors = SimulatedSensors(self, self._robot, values)
@@ -169,6 +172,7 @@ class SimulatorNode(Node):
         self._objects.forget()
         self._apply_status()
         self._efforts[:] = 0.0
+        self._named.reset()
         self._next_clock = 0.0
 
     def step(self):
@@ -215,9 +219,9 @@ class SimulatorNode(Node):
 
     def _on_named_command(self, message):
         """
-        Take the efforts of a JointState, as ros2_control's topic-based hardware sends them.
+        Take a JointState, as ros2_control's topic-based hardware sends it.
 
-        Those of joints that nobody commands are NaN, or, before version 1 of it, zero.
+        Efforts of joints that nobody commands are NaN, or, before version 1 of it, zero.
         """
         efforts = np.array(message.effort)
         if efforts.size != len(message.name) or np.isinf(efforts).any():
@@ -226,10 +230,11 @@ class SimulatorNode(Node):
                 f'{len(message.name)} joints and {efforts.size} efforts came, '
                 f'{np.count_nonzero(np.isinf(efforts))} of them infinite')
             return
-        for name, effort in zip(message.name, efforts, strict=True):
-            if name in self._order and not np.isnan(effort):
-                self._efforts[self._order[name]] = effort
+        self._named.take(message)
+        self._efforts[:] = self._named.efforts
         self._waiting = self._waiting and not np.nan_to_num(efforts).any()
+        if not self._waiting:
+            self._robot.set_position(self._named.positions)
         self._obey()
 
     def _complain(self, reason):

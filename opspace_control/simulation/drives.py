@@ -31,7 +31,7 @@ def make_stiff(equality, timestep):
 
 class Drives:
     """
-    Ideal effort drives, one a degree of freedom, and brakes.
+    Ideal drives, one a degree of freedom, that obey efforts or positions, and brakes.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Drives:
     Attributes
     ----------
     effort : (n,) float
-        What the drives apply, N·m or N.
+        What the drives that obey efforts apply, zero for the others, N·m or N.
     free : (k,) int
         The degrees of freedom that are not welded.
     in_qpos, in_qvel : (k,) int
@@ -68,6 +68,8 @@ class Drives:
         self.in_qpos = np.array([model.joint(part).qposadr[0] for part in parts], int)
         self.in_qvel = np.array([model.joint(part).dofadr[0] for part in parts], int)
         self._brakes = np.array([model.equality(_BRAKE + part).id for part in parts], int)
+        self._braked = np.zeros(len(parts), bool)
+        self._position = np.full(len(dofs), np.nan)  # of drives that obey positions
         # Followers have none either where the drives overcome it.
         self._frictions = [] if friction else [
             (values, values.copy()) for values in (model.dof_damping, model.dof_frictionloss)]
@@ -75,8 +77,24 @@ class Drives:
     def reset(self):
         """Start without effort, every drive working and every brake off."""
         self.effort[:] = 0.0
+        self._position[:] = np.nan
+        self._braked[:] = False
         self._power(np.ones(len(self.effort), bool))
-        self._data.eq_active[self._brakes] = 0
+        self._hold()
+
+    @property
+    def applied(self):
+        """What all drives apply, (n,), N·m or N."""
+        applied = self.effort.copy()
+        servo = self._servo()
+        if servo.any():
+            data = self._data
+            forces = np.zeros(self._model.neq)
+            rows = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
+            # Each has one row or several; a joint's has one, with a Jacobian of 1.
+            np.add.at(forces, data.efc_id[rows], data.efc_force[rows])
+            applied[self.free[servo]] = forces[self._brakes[servo]]
+        return applied
 
     def set_effort(self, effort):
         """Command efforts, as `SimulatedRobot.set_effort`."""
@@ -84,20 +102,39 @@ class Drives:
         np.clip(effort, -self._limits, self._limits, out=self.effort)
         self._apply()
 
+    def set_position(self, position):
+        """Command positions, as `SimulatedRobot.set_position`."""
+        none = np.zeros(len(self.effort))
+        values = joint_values(dict(position), none, self._names, 'position')
+        self._position[:] = np.nan
+        for name in position:
+            self._position[self._names[name]] = values[self._names[name]]
+        self._hold()
+        self._apply()
+
+    def _servo(self):
+        """Return which of the free degrees of freedom a drive holds at its commanded position."""
+        return (np.isfinite(self._position) & self._powered)[self.free] & ~self._braked
+
+    def _hold(self):
+        """Let brakes and the drives that obey positions hold their joints."""
+        servo = self._servo()
+        self._model.eq_data[self._brakes[servo], 0] = self._position[self.free][servo]
+        self._data.eq_active[self._brakes] = servo | self._braked
+
     def set_status(self, passive=None, locked=None):
         """Say which drives are dead and which brakes on, as `SimulatedRobot.set_status`."""
         dead = None if passive is None else self._chosen(passive, 'passive')
         braked = None if locked is None else self._chosen(locked, 'locked')
         if braked is not None:
-            on = braked[self.free]
-            held = self._data.eq_active[self._brakes] == 1
             # Where the joint is now is where the brake holds it; one that is on keeps its place.
-            new = on & ~held
+            new = braked[self.free] & ~self._braked
             self._model.eq_data[self._brakes[new], 0] = self._data.qpos[self.in_qpos[new]]
-            self._data.eq_active[self._brakes] = on
+            self._braked = braked[self.free]
         if dead is not None:
             self._power(~dead)
-            self._apply()
+        self._hold()
+        self._apply()
 
     def _power(self, working):
         """Say which drives work, (n,) bool: they overcome the friction of their joints, if so."""
@@ -108,7 +145,7 @@ class Drives:
             values[dead] = all_values[dead]
 
     def _apply(self):
-        self.effort[~self._powered] = 0.0
+        self.effort[~self._powered | np.isfinite(self._position)] = 0.0
         self._data.qfrc_applied[self.in_qvel] = self.effort[self.free]
 
     def _chosen(self, names, argument):

@@ -76,7 +76,7 @@ class ObservableRobot:
     @property
     def efforts(self):
         """Efforts (n,) that the drives apply, after their clamp, N·m or N: a copy."""
-        return self._drives.effort.copy()
+        return self._drives.applied
 
     @property
     def base_pose(self):

@@ -18,7 +18,7 @@ from opspace_control.simulation.observable_robot import ObservableRobot
 
 class SimulatedRobot(ObservableRobot):
     """
-    A simulated robot with ideal effort drives.
+    A simulated robot with ideal drives, of efforts unless they are given positions.
 
     Joints have the friction and end stops of the URDF; efforts are clamped at its limits, as a
     drive does; velocity limits are not enforced. Followers (``mimic``) are coupled by a stiff
@@ -101,6 +101,25 @@ class SimulatedRobot(ObservableRobot):
 
         """
         self._drives.set_effort(effort)
+
+    def set_position(self, position):
+        """
+        Let drives take their joints to positions and hold them, with whatever effort that takes.
+
+        They are there within a few time steps, so lead them along a trajectory.
+
+        Parameters
+        ----------
+        position : dict of joint name to number
+            rad or m. The drives of all other joints obey efforts.
+
+        Raises
+        ------
+        SimulationError
+            An unknown joint or a number that is not finite; nothing has changed.
+
+        """
+        self._drives.set_position(position)
 
     def set_status(self, *, passive=None, locked=None):
         """
