@@ -130,6 +130,7 @@ class FakeControllerManager:
         self.gap = 0.0         # s without joint states, from the next switch on
         self._gap_end = 0.0
         self.mute = False      # switches without an answer
+        self.unanswered = 0    # how often it did
         self.untold = False    # no activity, as before March 2025
         self.joining = set()   # controllers that another client activates right after the switch
         self.velocity = 0.0    # of all joints of the mock hardware
@@ -219,6 +220,7 @@ class FakeControllerManager:
         else:
             response.ok, response.message = True, 'Successfully switched controllers!'
         if self.mute:
+            self.unanswered += 1
             raise UnansweredError
         return response
 
