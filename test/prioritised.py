@@ -10,7 +10,7 @@ import proxsuite
 import quadprog
 from numba import njit
 
-from opspace_control.control.solver.active_set import SCRATCH, solve_bounded
+from opspace_control.control.solver.active_set import ActiveSet, Program, solve_bounded
 from opspace_control.control.solver.levels import ATTAINABLE, LEVEL_SCRATCH, solve_levels
 
 
@@ -56,21 +56,27 @@ class Problem:
         """Return f, y and the changes of the active set, by the solver of one level."""
         n = len(self.rows)
         active = np.zeros(n, dtype=int) if active is None else active
-        f, y = np.full((2, n), np.nan)
+        f, y = f_y = np.full((2, n), np.nan)
         changes = _solve_bounded(
-            self.mobility, self.lasting, self.lower, self.upper, np.zeros(n), active,
-            np.full((n, n), np.nan), np.zeros(n, dtype=int), np.full((SCRATCH, n), np.nan), f, y)
+            Program(self.mobility, self.lasting, self.lower, self.upper, np.zeros(n)),
+            ActiveSet(active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
+                      *np.full((2, n), np.nan)), f_y)
         return f, y, changes
 
-    def solve_levels(self, active=None):
-        """Return f, y and the changes of all active sets, by the solver of several levels."""
+    def solve_levels(self, active=None, steps=1, forces=0.0):
+        """
+        Return f, y and the changes of all active sets, by the solver of several levels.
+
+        In so many steps, which begin with these multipliers.
+        """
         n = len(self.rows)
         if active is None:
             active = np.zeros((len(self.levels) - 1, n), dtype=int)
         f_y = np.full((2, n), np.nan)
+        f_y[0] = forces
         changes = _solve_levels(
-            self.mobility, np.array(self.levels),
-            np.array([self.lasting, np.broadcast_to(self.own, n)]),
+            self.mobility, (np.array(self.levels), np.full(len(self.levels) - 1, steps)),
+            np.array([self.lasting, self.own * self.mobility.diagonal()]),
             np.array([self.lower, self.upper]),
             np.zeros(n), active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y)

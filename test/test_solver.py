@@ -141,6 +141,35 @@ def test_bounds_that_cross_are_an_equality_of_their_level():
     assert y == pytest.approx([0.8, 1.0], abs=1e-5)
 
 
+@pytest.mark.parametrize('steps', [1, 2, 5])
+@pytest.mark.parametrize('forces', [0.0, 0.7])
+def test_steps_miss_what_they_are_to(steps, forces):
+    """Of directions with λ left a part ``(ε / (λ + ε))^K`` of what is missing before them."""
+    left, own = np.array([1.0, 1e-2, 1e-4]), 1e-3
+    wanted = np.array([1.0, -2.0, 0.5])
+    problem = Problem(np.eye(3), wanted, wanted, np.diag(1.0 / left), own=own / left)
+    _, y, _ = problem.solve_levels(steps=steps, forces=forces)
+    missed = (own / (left + own)) ** steps * (wanted - left * forces)
+    assert y == pytest.approx(wanted - missed, abs=1e-12)
+
+
+def test_steps_bring_what_can_be_had():
+    """Goals that some motion reaches are reached, however little bounds leave of them."""
+    random, reached = np.random.default_rng(6), 0
+    for _ in range(200):
+        problem = random_problem(random, levels=2)
+        x = 0.1 * random.standard_normal(problem.rows.shape[1])
+        first = problem.levels[1]
+        value = problem.rows @ x
+        problem.lower[:first], problem.upper[:first] = value[:first] - 0.05, value[:first] + 0.05
+        problem.lower[first:] = problem.upper[first:] = value[first:]
+        f, y, _ = problem.solve_levels(steps=20)
+        assert y[first:] == pytest.approx(value[first:], abs=1e-7)
+        assert np.all(np.abs(y[:first] - value[:first]) < 0.05 + 1e-7)
+        reached += np.abs(f[:first]).max() > 1e-3  # bounds are active
+    assert reached > 50
+
+
 def test_nothing_cycles_at_degenerate_vertices():
     """Many bounds meet in one point, copied and combined."""
     random = np.random.default_rng(3)
@@ -204,7 +233,7 @@ class TestTruncation:
         softness = np.zeros(n)
         turned = gram.copy()
         scale = 1.0 / np.sqrt(gram.diagonal()[first:]) if scale is None else scale
-        least = _truncate(turned, np.array([first, n]), scale, self.THRESHOLD, softness, bounds,
+        least = _truncate(turned, (0, first), scale, self.THRESHOLD, softness, bounds,
                           free, np.full((n, n), np.nan), np.zeros(n, dtype=int),
                           np.full((2 * m + 1, m), np.nan))
         return turned, softness, least

@@ -118,8 +118,8 @@ class WildGoals:
         for first, last in zip(problem.levels[2:], problem.levels[3:], strict=False):
             size = problem.mobility.diagonal()[first:last].reshape(-1, 3).mean(axis=1)
             m = last - first
-            _truncate(gram, np.array([first, last]), np.repeat(1.0 / np.sqrt(size), 3), THRESHOLD,
-                      softness, bounds, np.zeros(n), np.full((n, n), np.nan),
+            _truncate(gram, (problem.levels[2], first), np.repeat(1.0 / np.sqrt(size), 3),
+                      THRESHOLD, softness, bounds, np.zeros(n), np.full((n, n), np.nan),
                       np.zeros(n, dtype=int), np.full((2 * m + 1, m), np.nan))
         rows = problem.rows.copy()  # turned, by what the joints' own rows tell of them
         rows[2 * nv:] = gram[2 * nv:, nv:2 * nv] @ problem.metric

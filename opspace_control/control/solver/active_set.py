@@ -13,6 +13,9 @@ With ``G = R A⁻¹ Rᵀ`` the rows become ``y = R q̈_ref + (G + diag δ) f``, 
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.solver.cholesky import (
@@ -32,9 +35,25 @@ VIOLATED = 1e-12
 # of it: rounding leaves some 1e-15, and what levels attain is known to some 1e-10 of it.
 DEPENDENT = 1e-10
 
-# Rows of scratch that `solve_bounded` takes.
-SCRATCH = 2
-FORCES, COLUMN = 0, 1
+
+class Program(NamedTuple):
+    """A program of n rows, as in `solve_bounded`."""
+
+    G: np.ndarray  # (n, n)
+    softness: np.ndarray  # (n,) δ
+    lower: np.ndarray  # (n,) l
+    upper: np.ndarray  # (n,) u
+    free: np.ndarray  # (n,) R q̈_ref
+
+
+class ActiveSet(NamedTuple):
+    """The active rows of a program, and scratch."""
+
+    state: np.ndarray  # (n,) int: what became of each row
+    factor: np.ndarray  # (n, n): the Cholesky factor of ``G + diag δ`` of the active rows
+    order: np.ndarray  # (n,) int: these rows
+    forces: np.ndarray  # (n,): their multipliers
+    column: np.ndarray  # (n,): scratch
 
 
 @inlined
@@ -44,104 +63,105 @@ def is_bound(state):
 
 
 @inlined
-def bound_of(lower, upper, state, r):
+def bound_of(program, state, r):
     """Return the bound that an active row is at."""
-    return upper[r] if state == AT_UPPER else lower[r]
+    return program.upper[r] if state == AT_UPPER else program.lower[r]
 
 
 @inlined
-def eliminate_active(G, softness, factor, order, count, r, column):
+def eliminate_active(program, active, count, r, column):
     """Write ``L⁻¹ G_Wr`` and return what active rows leave of row r's diagonal entry."""
-    pivot = G[r, r] + softness[r]
+    pivot = program.G[r, r] + program.softness[r]
     for k in range(count):
-        column[k] = G[r, order[k]]
-    solve_lower(factor, count, column)
+        column[k] = program.G[r, active.order[k]]
+    solve_lower(active.factor, count, column)
     for k in range(count):
         pivot -= column[k] * column[k]
     return pivot
 
 
 @inlined
-def is_dependent(G, softness, r, pivot):
+def is_dependent(program, r, pivot):
     """Return whether active rows leave nothing but rounding of row r."""
-    return not pivot > DEPENDENT * (G[r, r] + softness[r])
+    return not pivot > DEPENDENT * (program.G[r, r] + program.softness[r])
 
 
 @inlined
-def drop(factor, order, count, k):
+def drop(active, count, k):
     """Take the k-th row off the active ones."""
-    delete_row(factor, count, k)
+    delete_row(active.factor, count, k)
     for i in range(k, count - 1):
-        order[i] = order[i + 1]
+        active.order[i] = active.order[i + 1]
 
 
 @called
-def start_active(G, softness, lower, upper, rows, active, factor, order, column):
+def start_active(program, rows, active):
     """Factorise the equality rows, then the bounds that were active before; return their number."""
-    count = 0
+    state, count = active.state, 0
     for bounds in (False, True):
         for r in range(rows):
-            if bounds != (lower[r] < upper[r]):
+            if bounds != (program.lower[r] < program.upper[r]):
                 continue
-            if bounds and not (is_bound(active[r]) and math.isfinite(
-                    bound_of(lower, upper, active[r], r))):
-                active[r] = INACTIVE
+            if bounds and not (is_bound(state[r]) and math.isfinite(
+                    bound_of(program, state[r], r))):
+                state[r] = INACTIVE
                 continue
-            pivot = eliminate_active(G, softness, factor, order, count, r, column)
-            if is_dependent(G, softness, r, pivot):
-                active[r] = INACTIVE if bounds else REDUNDANT
+            pivot = eliminate_active(program, active, count, r, active.column)
+            if is_dependent(program, r, pivot):
+                state[r] = INACTIVE if bounds else REDUNDANT
                 continue
-            append_row(factor, count, column, pivot)
+            append_row(active.factor, count, active.column, pivot)
             if not bounds:
-                active[r] = EQUALITY
-            order[count] = r
+                state[r] = EQUALITY
+            active.order[count] = r
             count += 1
     return count
 
 
 @called
-def solve_active(lower, upper, free, active, factor, order, count, forces):
+def solve_active(program, active, count):
     """Write the multipliers that put all active rows at their bounds."""
     for k in range(count):
-        r = order[k]
-        forces[k] = bound_of(lower, upper, active[r], r) - free[r]
-    solve_lower(factor, count, forces)
-    solve_upper(factor, count, forces)
+        r = active.order[k]
+        active.forces[k] = bound_of(program, active.state[r], r) - program.free[r]
+    solve_lower(active.factor, count, active.forces)
+    solve_upper(active.factor, count, active.forces)
 
 
 @called
-def restore_signs(lower, upper, free, active, factor, order, count, forces):
+def restore_signs(program, active, count):
     """
     Deactivate bounds, the most wrong first, until all multipliers have their signs.
 
     Returns the number of rows that stay active, and writes their multipliers.
     """
     while True:
-        solve_active(lower, upper, free, active, factor, order, count, forces)
+        solve_active(program, active, count)
         worst, found = 0.0, -1
         for k in range(count):
-            state = active[order[k]]
-            if is_bound(state) and state * forces[k] > worst:
-                worst, found = state * forces[k], k
+            state = active.state[active.order[k]]
+            if is_bound(state) and state * active.forces[k] > worst:
+                worst, found = state * active.forces[k], k
         if found < 0:
             return count
-        active[order[found]] = INACTIVE
-        drop(factor, order, count, found)
+        active.state[active.order[found]] = INACTIVE
+        drop(active, count, found)
         count -= 1
 
 
 @called
-def most_violated(G, softness, lower, upper, free, rows, active, order, count, forces, y):
+def most_violated(program, rows, active, count, y):
     """Write the values y of all rows and return the most violated inactive one, or -1."""
+    G, softness, lower, upper, free = program
     worst, found = 0.0, -1
     for r in range(rows):
         value, size = free[r], abs(free[r])
         for k in range(count):
-            t = G[r, order[k]] * forces[k]
+            t = G[r, active.order[k]] * active.forces[k]
             value += t
             size += abs(t)
         y[r] = value
-        if active[r] != INACTIVE:
+        if active.state[r] != INACTIVE:
             continue
         bound = upper[r] if value > upper[r] else lower[r]
         violation = abs(value - bound) if value > upper[r] or value < lower[r] else 0.0
@@ -155,11 +175,12 @@ def most_violated(G, softness, lower, upper, free, rows, active, order, count, f
 
 
 @inlined
-def first_to_leave(active, order, count, forces, column, sign):
+def first_to_leave(active, count, sign):
     """Return the step at which a bound's multiplier comes to zero first, and its place, or -1."""
+    forces, column = active.forces, active.column
     step, found = math.inf, -1
     for k in range(count):
-        state = active[order[k]]
+        state = active.state[active.order[k]]
         # A step takes ``sign * column`` off the forces; bounds keep ``state * force <= 0``.
         if is_bound(state) and state * sign * column[k] < 0.0:
             t = max(-state * forces[k], 0.0) / (-state * sign * column[k])
@@ -169,36 +190,37 @@ def first_to_leave(active, order, count, forces, column, sign):
 
 
 @called
-def activate(G, softness, lower, upper, y, active, factor, order, count, forces, column, p):
+def activate(program, y, active, count, p):
     """
     Bring row p to the bound that it violates, and make it active.
 
     Bounds whose multipliers would change sign on the way are deactivated. Returns the number of
     active rows and of those deactivated; the first is negative if no step brings the row there.
     """
-    state = AT_UPPER if y[p] > upper[p] else AT_LOWER
+    forces, column = active.forces, active.column
+    state = AT_UPPER if y[p] > program.upper[p] else AT_LOWER
     sign = -float(state)  # of the row's own multiplier
-    missing, changes = abs(y[p] - bound_of(lower, upper, state, p)), 0
+    missing, changes = abs(y[p] - bound_of(program, state, p)), 0
     while True:
-        pivot = eliminate_active(G, softness, factor, order, count, p, column)
-        dependent = is_dependent(G, softness, p, pivot)
+        pivot = eliminate_active(program, active, count, p, column)
+        dependent = is_dependent(program, p, pivot)
         full = math.inf if dependent else missing / pivot
         if not dependent:
-            append_row(factor, count, column, pivot)  # does not count yet
-        solve_upper(factor, count, column)
-        step, leaves = first_to_leave(active, order, count, forces, column, sign)
+            append_row(active.factor, count, column, pivot)  # does not count yet
+        solve_upper(active.factor, count, column)
+        step, leaves = first_to_leave(active, count, sign)
         if math.isinf(full) and leaves < 0:
             return -count - 1, changes
         if full <= step:
-            active[p] = state
-            order[count] = p
+            active.state[p] = state
+            active.order[count] = p
             return count + 1, changes
         for k in range(count):
             forces[k] -= step * sign * column[k]
         if not dependent:
             missing -= step * pivot
-        active[order[leaves]] = INACTIVE
-        drop(factor, order, count, leaves)
+        active.state[active.order[leaves]] = INACTIVE
+        drop(active, count, leaves)
         for k in range(leaves, count - 1):
             forces[k] = forces[k + 1]
         count -= 1
@@ -206,41 +228,38 @@ def activate(G, softness, lower, upper, y, active, factor, order, count, forces,
 
 
 @called
-def solve_bounded_rows(
-        G, softness, lower, upper, free, rows, active, factor, order, scratch, f, y):
+def improve_active(program, rows, active, count, f_y):
     """
-    Solve the program of the first ``rows`` rows; see `solve_bounded`.
+    Solve the program of the first ``rows`` rows from ``count`` active ones on; see `solve_bounded`.
 
-    Those after them have no multiplier, and y of them is not written.
+    Those after them have no multiplier, and y of them is not written. Returns the number of active
+    rows, and by how many they changed.
     """
-    forces, column = scratch[FORCES], scratch[COLUMN]
-    count = start_active(
-        G, softness, lower, upper, rows, active, factor, order, column)
+    f, y = f_y[0], f_y[1]
     most, changes = 10 * rows + 10, 0
     while True:
         before = count
-        count = restore_signs(lower, upper, free, active, factor, order, count, forces)
+        count = restore_signs(program, active, count)
         changes += before - count
-        p = most_violated(G, softness, lower, upper, free, rows, active, order, count, forces, y)
+        p = most_violated(program, rows, active, count, y)
         if p < 0 or changes >= most:
             break
-        count, dropped = activate(
-            G, softness, lower, upper, y, active, factor, order, count, forces, column, p)
+        count, dropped = activate(program, y, active, count, p)
         changes += dropped + 1
         if count < 0:
             count = -count - 1
-            active[p] = REFUSED
+            active.state[p] = REFUSED
     for r in range(f.size):
         f[r] = 0.0
-    for k in range(count):
-        f[order[k]] = forces[k]
     for k in range(count):  # the others may be infinitely soft
-        y[order[k]] += softness[order[k]] * forces[k]
-    return -changes - 1 if p >= 0 else changes
+        r = active.order[k]
+        f[r] = active.forces[k]
+        y[r] += program.softness[r] * f[r]
+    return count, -changes - 1 if p >= 0 else changes
 
 
 @called
-def solve_bounded(G, softness, lower, upper, free, active, factor, order, scratch, f, y):
+def solve_bounded(program, active, f_y):
     """
     Solve ``y = y_free + (G + diag δ) f``, ``l ≤ y ≤ u``; f is 0 where y is at no bound.
 
@@ -248,20 +267,15 @@ def solve_bounded(G, softness, lower, upper, free, active, factor, order, scratc
 
     Parameters
     ----------
-    G : (n, n) array
-        ``R A⁻¹ Rᵀ``, symmetric and positive semidefinite.
-    softness : (n,) array
-        δ, not negative, in the units of G's diagonal; 0 is hard, a row of inf has no multiplier.
-    lower, upper, free : (n,) arrays
-        Bounds, ±inf where there are none, equal for equality rows (a lower one above its upper one
-        is what both are); and ``R q̈_ref``.
-    active : (n,) array of int
-        In: the bounds to begin with, AT_UPPER or AT_LOWER, all else is none. Out: what became of
-        each row.
-    factor, order, scratch : (n, n), (n,) of int, (SCRATCH, n) arrays
-        Scratch.
-    f, y : (n,) arrays
-        Receive the multipliers and the values.
+    program : Program
+        ``G = R A⁻¹ Rᵀ``, symmetric and positive semidefinite. δ is not negative, in the units of
+        G's diagonal; 0 is hard, a row of inf has no multiplier. Bounds are ±inf where there are
+        none, equal for equality rows (a lower one above its upper one is what both are).
+    active : ActiveSet
+        ``state`` in: the bounds to begin with, AT_UPPER or AT_LOWER, all else is none; out: what
+        became of each row. The rest is scratch.
+    f_y : (2, n) array
+        Receives the multipliers and the values.
 
     Returns
     -------
@@ -270,5 +284,6 @@ def solve_bounded(G, softness, lower, upper, free, active, factor, order, scratc
         minus that number minus 1: all rows but some are within their bounds then.
 
     """
-    return solve_bounded_rows(G, softness, lower, upper, free, f.size, active, factor, order,
-                              scratch, f, y)
+    rows = program.free.size
+    count = start_active(program, rows, active)
+    return improve_active(program, rows, active, count, f_y)[1]

@@ -4,7 +4,11 @@
 Levels of rows in strict order of priority: lexicographic least squares with bounds.
 
 Each level is solved with the rows of all levels above: what these attain, they keep. What a level
-cannot have it misses in the least-squares sense, weighted by its rows' diagonal entries.
+cannot have it misses in the least-squares sense, ``min Σ s_r² / ε_r``.
+
+A level is solved by proximal steps (Rockafellar, SIAM J. Control Optim. 14, 1976; without bounds
+iterated Tikhonov regularisation): its softness ε counts from the multipliers of the step before. So
+after K steps a direction of which λ is left is missed by ``(ε / (λ + ε))^K`` of what was missing.
 """
 
 from opspace_control.compiled import called, inlined
@@ -12,8 +16,10 @@ from opspace_control.control.solver.active_set import (
     AT_LOWER,
     AT_UPPER,
     EQUALITY,
-    SCRATCH,
-    solve_bounded_rows,
+    ActiveSet,
+    Program,
+    improve_active,
+    start_active,
 )
 
 # The least softness of a level's rows while the level itself is solved, in parts of their diagonal
@@ -22,24 +28,24 @@ from opspace_control.control.solver.active_set import (
 # random problems, a fifth of them with dependent rows, lower levels change what upper ones miss by
 # at most 2e-3 of it with 1e-6, 5e-2 with 1e-7 and 0.23 with 1e-8 (at the median 3e-9, 2e-8, 2e-8).
 ATTAINABLE = 1e-6
+# A level whose rows are missed by less than this part of their terms needs no further step.
+_MET = 1e-11
 
-# Rows of scratch that `solve_levels` takes: two bounds and the softness of a level's solution.
-LEVEL_SCRATCH = 3 + SCRATCH
+# Rows of scratch that `solve_levels` takes: two bounds, the softness, the multipliers of a step,
+# and two of an `ActiveSet`.
+LEVEL_SCRATCH = 6
 
 # Rows of ``softness``: what stays when levels below are solved, and what does not.
 LASTING, OWN = 0, 1
 
 
 @inlined
-def settle(lower, upper, active, own, f, r):
-    """Move the bound that row r is at to where the row came to: by what its own softness misses."""
-    if active[r] == EQUALITY:
-        lower[r] -= own * f[r]
-        upper[r] = lower[r]
-    elif active[r] == AT_UPPER:
-        upper[r] -= own * f[r]
-    elif active[r] == AT_LOWER:
-        lower[r] -= own * f[r]
+def settle(lower, upper, active, r, value):
+    """Move the bound that row r is at to the value that it attains."""
+    if active[r] in (EQUALITY, AT_LOWER):
+        lower[r] = value
+    if active[r] in (EQUALITY, AT_UPPER):
+        upper[r] = value
 
 
 @called
@@ -52,11 +58,12 @@ def solve_levels(
     ----------
     G : (n, n) array
         ``R A⁻¹ Rᵀ``, symmetric and positive semidefinite.
-    levels : (l + 1,) array of int
-        First row of each level, the highest first, and the end of the last, n.
+    levels : tuple of (l + 1,) and (l,) arrays of int
+        First row of each level, the highest first, and the end of the last, n; and the proximal
+        steps that each is solved by, one or more.
     softness : (2, n) array
-        LASTING: δ of `truncate_level`, as in `solve_bounded`. OWN: ε, in parts of G's diagonal, by
-        which rows of one level share what not all of them can have; at least ATTAINABLE.
+        LASTING: δ of `truncate_level`, as in `solve_bounded`. OWN: ε, in the
+        same units; at least ATTAINABLE of G's diagonal.
     bounds : (2, n) array
         As in `solve_bounded`.
     free : (n,) array
@@ -66,7 +73,8 @@ def solve_levels(
     factor, order, scratch : (n, n), (n,) of int, (LEVEL_SCRATCH, n) arrays
         Scratch.
     f_y : (2, n) array
-        Receives the multipliers f and the values y.
+        In: multipliers to begin with, such as those without bounds, which a level keeps as far as
+        bounds leave nothing to be chosen. Receives the multipliers f and the values y.
 
     Returns
     -------
@@ -75,23 +83,36 @@ def solve_levels(
         no end.
 
     """
+    first_rows, steps = levels
     lower, upper, soft, f, y = scratch[0], scratch[1], scratch[2], f_y[0], f_y[1]
-    rest = scratch[3:]
+    before, program = scratch[3], Program(G, soft, lower, upper, free)
     total, ended = 0, True
     for r in range(free.size):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
-    for level in range(levels.size - 1):
-        first, last = levels[level], levels[level + 1]
+        before[r] = f[r]
+    for level in range(first_rows.size - 1):
+        first, last = first_rows[level], first_rows[level + 1]
         for r in range(first, last):
-            soft[r] += max(softness[OWN, r], ATTAINABLE) * G[r, r]
-        changes = solve_bounded_rows(
-            G, soft, lower, upper, free, last, active[level], factor, order, rest, f, y)
-        ended = ended and changes >= 0
-        total += changes if changes >= 0 else -changes - 1
-        for r in range(first, last):
-            if f[r] != 0.0:
+            soft[r] += max(softness[OWN, r], ATTAINABLE * G[r, r])
+            own = soft[r] - softness[LASTING, r]
+            lower[r], upper[r] = bounds[0, r] + own * before[r], bounds[1, r] + own * before[r]
+        current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
+        count = start_active(program, last, current)
+        for _ in range(steps[level] if first < last else 1):
+            count, changes = improve_active(program, last, current, count, f_y)
+            ended = ended and changes >= 0
+            total += changes if changes >= 0 else -changes - 1
+            met = True
+            for r in range(first, last):
                 own = soft[r] - softness[LASTING, r]
-                settle(lower, upper, active[level], own, f, r)
-                y[r] -= own * f[r]
+                met = met and own * abs(f[r] - before[r]) <= _MET * G[r, r] * abs(f[r])
+                before[r] = f[r]
+                lower[r], upper[r] = bounds[0, r] + own * f[r], bounds[1, r] + own * f[r]
+            if met:
+                break
+        for r in range(first, last):
+            lower[r], upper[r] = bounds[0, r], bounds[1, r]
+            y[r] -= (soft[r] - softness[LASTING, r]) * f[r]
+            settle(lower, upper, active[level], r, y[r])
             soft[r] = softness[LASTING, r]
     return total if ended else -total - 1

@@ -13,24 +13,29 @@ get as much of the direction as this one gives up.
 import math
 
 from opspace_control.compiled import called
-from opspace_control.control.solver.active_set import eliminate_active, is_dependent
+from opspace_control.control.solver.active_set import (
+    ActiveSet,
+    Program,
+    eliminate_active,
+    is_dependent,
+)
 from opspace_control.control.solver.cholesky import append_row, solve_lower
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 from opspace_control.spatial.truncation import smooth_step
 
 
 @called
-def factorise_above(G, softness, bounds, first, factor, order):
+def factorise_above(program, active, level):
     """Factorise ``G_uu + Δ_u`` of the equality rows above a level; return its rank."""
     count = 0
-    for r in range(first):
-        if bounds[0, r] < bounds[1, r]:
+    for r in range(level[0], level[1]):
+        if program.lower[r] < program.upper[r]:
             continue
-        column = factor[count]
-        pivot = eliminate_active(G, softness, factor, order, count, r, column)
-        if not is_dependent(G, softness, r, pivot):
-            append_row(factor, count, column, pivot)
-            order[count] = r
+        column = active.factor[count]
+        pivot = eliminate_active(program, active, count, r, column)
+        if not is_dependent(program, r, pivot):
+            append_row(active.factor, count, column, pivot)
+            active.order[count] = r
             count += 1
     return count
 
@@ -94,8 +99,9 @@ def truncate_level(
     G : (n, n) array
         ``R A⁻¹ Rᵀ``, symmetric. Where a direction is below the threshold, the level's rows and
         columns are turned: they belong to the eigenvectors of the scaled Schur complement then.
-    level : (2,) array of int
-        Its first row, and that of the next. Its rows are equality rows.
+    level : tuple of two int
+        The first row of the levels above that count, and the first one of this level. All of them
+        are equality rows; rows before them, such as bounds, do not decide what is truncated.
     scale : (m,) array
         Of the level's m rows, such that a row that is free to move has ``scale² G_rr`` of about 1.
         Rows of scale 0 are not asked for.
@@ -115,10 +121,12 @@ def truncate_level(
         The least eigenvalue of the scaled Schur complement.
 
     """
-    first, n = level[0], scale.size
-    M, vectors, eigenvalues = scratch[:n], scratch[n:2 * n], scratch[2 * n]
+    first, n = level[1], scale.size
+    M, vectors, eigenvalues = scratch[:n, :n], scratch[n:2 * n, :n], scratch[2 * n, :n]
     off = factor[G.shape[0] - 1, :n]
-    count = factorise_above(G, softness, bounds, first, factor, order)
+    count = factorise_above(
+        Program(G, softness, bounds[0], bounds[1], free),
+        ActiveSet(order, factor, order, eigenvalues, eigenvalues), level)
     schur_complement(G, first, scale, factor, order, count, M)
     tridiagonalise(M, eigenvalues, off)
     diagonalise(eigenvalues, off, vectors)
