@@ -20,6 +20,7 @@ from std_msgs.msg import Float64MultiArray
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.commands.rivals import Rivals
+from opspace_control.ros.middleware.graph import UNKNOWN
 
 TOPIC, END = '/guard/commands', '/effort_controller/commands'
 PUBLISHED = 'is published by another node as well: '
@@ -132,6 +133,22 @@ class TestGraph:
         network.expect(lambda: network.node.count_publishers(topic) > count)
         network.spin(0.1)  # the name of the node comes by another way
         return publisher
+
+    def test_a_name_that_follows_its_publisher_is_waited_for(
+            self, network, own, rivals, other, monkeypatch):
+        """A node of this one's name would have to end: nobody leaves before names are known."""
+        rivals.begin(0.0)
+        rivals.check(0.0)
+        self.publish(network, other, END)
+        known = rivals._names
+        monkeypatch.setattr(rivals, '_names', lambda: [UNKNOWN])
+        rivals.check(1.0)
+        rivals.check(1.9)
+        with pytest.raises(RosInterfaceError, match=UNKNOWN):
+            rivals.check(2.1)
+        monkeypatch.setattr(rivals, '_names', known)
+        with pytest.raises(RosInterfaceError, match=f'{PUBLISHED}/other'):
+            rivals.check(1.9)
 
     @pytest.mark.parametrize('topic', [TOPIC, END])
     def test_publisher_is_a_rival(self, network, rivals, other, topic):

@@ -102,6 +102,8 @@ class Rivals:
             return
         self._seen = min(self._seen, now)
         grace = _GRACE_OF_NEWCOMER if self._seen - self._begun < _NEW else _GRACE
+        if UNKNOWN in names:  # names follow publishers; a node of this one's name ends it
+            grace = max(grace, _ANSWER_TIME)
         if now - self._seen > grace:
             raise self._refusal(names)
 
