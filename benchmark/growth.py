@@ -70,8 +70,8 @@ def _hybrid_arguments(joints, passive):
     state = RobotState(model, np.full(model.nq, 0.5), np.full(model.nv, 0.1))
     nodes = moment_nodes(model)
     return (nodes, yielding_nodes(nodes), state.q, state.v, make_points(model, ())[0],
-            np.empty((0, 6)), np.zeros(model.nv), np.array([0.0, 0.0, -9.81]),
-            poisoned(nodes.size, NODE_STATE), np.zeros(model.nv), poisoned(model.nv))
+            np.empty((0, 6)), np.array([0.0, 0.0, -9.81]), poisoned(nodes.size, NODE_STATE),
+            np.zeros(model.nv), np.zeros(model.nv))
 
 
 def plot(figures, file):

@@ -208,7 +208,7 @@ def dense_chain(model, urdf, state, frames, closures, passive_torque=0.0):
             o = next(second)
             J_2, a_2 = _at(jacobians[o], biases[o], place - oracle.poses[o][:3, 3], state.v)
             J, a = J - J_2, a - a_2
-        turn = np.kron(np.eye(2), (pose[:3, :3] @ closure.rotation).T)[closure.held]
+        turn = np.kron(np.eye(2), (pose[:3, :3] @ closure.rotation).T)[closure.constrained]
         J_c.append(turn @ J)
         bias_c.append(turn @ a)
     t = 6 * m

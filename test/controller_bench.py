@@ -99,7 +99,7 @@ class Bench:
     def recover(self):
         """Send good states until the node controls again."""
         self.network.send(self.states, joint_state(START),
-                          lambda: 'control goes on' in self.process.said())
+                          lambda: 'control resumes' in self.process.said())
 
     def log(self, text):
         """Wait until the node has said something."""

@@ -151,7 +151,7 @@ class Robot:
     def recover(self, change=None):
         """Wait in lock-step until the node controls again; return what it said of it."""
         def said():
-            return [line for line in self.process.said().splitlines() if 'control goes on' in line]
+            return [line for line in self.process.said().splitlines() if 'control resumes' in line]
         before = len(said())
         for _ in range(100):
             self.lock_step(0.02, change)

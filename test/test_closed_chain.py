@@ -138,7 +138,7 @@ def test_recursion_against_dense_algebra(name):
     phi = dense.projected - dense.projected_passive
     assert chain.constraint_rank == found.rank
     assert chain.rank == found.controlled
-    held = np.concatenate([closure.held for closure in found.closures])
+    held = np.concatenate([closure.constrained for closure in found.closures])
     assert difference(chain.constraint_jacobian[held], dense.J_c) < TOLERANCE
     assert difference(chain.constraint_bias[held], dense.bias_c) < TOLERANCE
     assert difference(chain.inverse_inertia, dense.J @ phi @ dense.J.T, rows, rows) < TOLERANCE
@@ -194,7 +194,7 @@ def test_accelerations_and_what_the_closures_bear(name):
     expected, force = dense.accelerations(tau)
     joints, _ = units_of(dense)
     assert difference(v_dot, expected, joints) < TOLERANCE
-    held = np.concatenate([closure.held for closure in found.closures])
+    held = np.concatenate([closure.constrained for closure in found.closures])
     got = wrenches.ravel()[held]
     # Where rows say the same only what they do together is defined.
     assert difference(dense.J_c.T @ got, dense.J_c.T @ force, 1 / joints) < TOLERANCE

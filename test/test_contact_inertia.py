@@ -129,7 +129,7 @@ class TestErrors:
 
     @pytest.mark.parametrize(('frames', 'contact', 'inertia', 'what'), [
         ((), Closure(FEET[0]), 1e7, 'No frame'),
-        (HANDS, Closure(*FEET), 1e7, 'not by the ground'),
+        (HANDS, Closure(*FEET), 1e7, 'not the ground'),
         (HANDS, Closure('left_soul_link'), 1e7, r"'left_sole_link'"),
         (HANDS, Closure(FEET[0]), 0.0, 'inertia'),
         (HANDS, Closure(FEET[0]), np.nan, 'inertia')])

@@ -56,14 +56,14 @@ class TestEfforts:
         for k in range(1, 60):
             expected = min(0.02 * k, 1.0) * LIMITS
             np.testing.assert_allclose(bounded(envelope, 2.0 * LIMITS), expected, rtol=1e-12)
-            assert k == 50 or envelope.held_back == (MODEL.nv if k < 50 else 0)
+            assert k == 50 or envelope.rate_limited == (MODEL.nv if k < 50 else 0)
         np.testing.assert_allclose(bounded(envelope, -2.0 * LIMITS), 0.98 * LIMITS, rtol=1e-12)
 
     def test_small_changes_are_exact(self, envelope):
         bounded(envelope, np.zeros(MODEL.nv))
         efforts = np.random.default_rng(0).uniform(-0.02, 0.02, MODEL.nv) * LIMITS
         np.testing.assert_array_equal(bounded(envelope, efforts), efforts)
-        assert envelope.held_back == 0
+        assert envelope.rate_limited == 0
 
     def test_a_late_cycle_is_no_excuse_and_no_time_no_change(self, envelope):
         bounded(envelope, np.zeros(MODEL.nv))

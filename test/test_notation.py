@@ -77,16 +77,16 @@ def test_every_paper_cited_is_in_the_references():
 # Words that say by a picture what has a name in the field, and how many identifiers have them.
 # The numbers may fall, never rise; a word at zero stays here.
 OLD_WORDS = {
-    'advised': 2, 'alone': 6, 'asked': 3, 'bear': 10, 'bears': 0, 'believe': 0, 'believed': 0,
-    'borne': 3, 'coast': 1, 'eased': 1, 'ends': 9, 'exchange': 1, 'feel': 6, 'feelings': 1,
-    'feels': 1, 'felt': 3, 'firmness': 1, 'fold': 0, 'growth': 2, 'handed': 0, 'heir': 1,
-    'heirs': 0, 'held': 16, 'insist': 1, 'insistence': 2, 'intake': 4, 'journey': 2, 'keeper': 2,
-    'keepers': 1, 'laden': 2, 'leader': 2, 'leading': 3, 'leads': 5, 'led': 4, 'miss': 2,
-    'missed': 7, 'nobody': 0, 'nudge': 2, 'patience': 2, 'planes': 2, 'poisoned': 1, 'pull': 5,
-    'pulls': 2, 'push': 6, 'pushes': 4, 'relief': 2, 'remember': 1, 'room': 2, 'ruled': 1,
-    'soften': 1, 'somebody': 0, 'spend': 0, 'squeeze': 7, 'stands': 2, 'stood': 1, 'travel': 2,
-    'travellers': 1, 'travelling': 2, 'travels': 0, 'unspent': 0, 'ways': 4, 'whoever': 0,
-    'workspace': 1, 'yielded': 2, 'yielding': 3, 'yields': 1}
+    'advised': 2, 'alone': 3, 'asked': 3, 'bear': 5, 'bears': 0, 'believe': 0, 'believed': 0,
+    'borne': 3, 'coast': 1, 'eased': 1, 'ends': 7, 'exchange': 1, 'feel': 0, 'feelings': 0, 'feels':
+    0, 'felt': 3, 'firmness': 1, 'fold': 0, 'growth': 2, 'handed': 0, 'heir': 0, 'heirs': 0, 'held':
+    10, 'insist': 1, 'insistence': 2, 'intake': 0, 'journey': 0, 'keeper': 2, 'keepers': 1, 'laden':
+    2, 'leader': 2, 'leading': 3, 'leads': 5, 'led': 4, 'miss': 2, 'missed': 4, 'nobody': 0,
+    'nudge': 2, 'patience': 2, 'planes': 1, 'poisoned': 1, 'pull': 5, 'pulls': 1, 'push': 4,
+    'pushes': 1, 'relief': 2, 'remember': 1, 'room': 2, 'ruled': 1, 'soften': 1, 'somebody': 0,
+    'spend': 0, 'squeeze': 7, 'stands': 1, 'stood': 1, 'travel': 2, 'travellers': 1, 'travelling':
+    2, 'travels': 0, 'unspent': 0, 'ways': 3, 'whoever': 0, 'workspace': 1, 'yielded': 2,
+    'yielding': 2, 'yields': 1}
 
 
 def identifiers():

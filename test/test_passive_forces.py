@@ -93,7 +93,7 @@ def test_a_floating_base_has_springs_in_its_translation_alone():
     forces = PassiveForces(model, stiffness=7.0)
     np.testing.assert_allclose(forces.torque(state)[:6], [*-7.0 * state.q[:3], 0.0, 0.0, 0.0],
                                rtol=1e-15)
-    with pytest.raises(ModelError, match="'base/rx' turns by a quaternion"):
+    with pytest.raises(ModelError, match="'base/rx' is a quaternion"):
         PassiveForces(model, stiffness={'base': 7.0})
 
 

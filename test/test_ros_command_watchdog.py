@@ -32,7 +32,7 @@ ORDER = ['wrist', 'shoulder', 'elbow']
 START = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
 VELOCITY = {'shoulder': 0.5, 'elbow': -0.4, 'wrist': 0.3}
 PARAMETERS = {'robot_description': ROBOT, 'command_joints': ORDER, 'deadline': 0.1,
-              'carry_time': 0.0, 'release_time': 0.3, 'effort_rate': 1e6}
+              'hold_time': 0.0, 'release_time': 0.3, 'effort_rate': 1e6}
 INPUT = 'opspace_command_watchdog/commands'
 
 
@@ -175,10 +175,10 @@ def test_damps_then_zeroes_when_commands_stop_and_recovers(moving):
 @pytest.mark.parametrize(('compensation', 'carried'), [(True, 1.0), (False, 0.0)])
 def test_carries_the_robot_as_long_as_it_is_seen(network, compensation, carried):
     expected = damping() + carried * weight()
-    bench = seen(Bench(network, carry_time=1000.0, gravity_compensation=compensation))
+    bench = seen(Bench(network, hold_time=1000.0, gravity_compensation=compensation))
     assert abs(weight()).max() > 5.0
     network.expect(lambda: np.allclose(bench.received[-1][1], expected, atol=1e-9))
-    bench.says('damped and carried')
+    bench.says('held in position')
     network.spin(1.0)
     np.testing.assert_allclose(bench.received[-1][1], expected, atol=1e-9)
     bench.timer.cancel()
@@ -196,7 +196,7 @@ def test_holds_the_robot_about_where_it_was_when_the_last_command_was_missed(net
     held = begun + 2.5 * controller.damping_torque(away)[INDEX]  # k / d = 2.5 1/s
     assert abs(held - begun).max() > 0.1
     before = damping() + weight()
-    bench = seen(Bench(network, carry_time=1000.0))
+    bench = seen(Bench(network, hold_time=1000.0))
     network.expect(lambda: np.allclose(bench.received[-1][1], before, atol=1e-9))
     bench.positions = moved
     network.expect(lambda: np.allclose(bench.received[-1][1], held, atol=1e-9))
@@ -207,7 +207,7 @@ def test_holds_the_robot_about_where_it_was_when_the_last_command_was_missed(net
 def test_carries_the_robot_for_so_long(network):
     """For half a second; a machine that stalls may take longer, and is given another chance."""
     expected = damping() + weight()  # which takes longer than the deadline on a busy machine
-    bench = seen(Bench(network, carry_time=0.5))
+    bench = seen(Bench(network, hold_time=0.5))
 
     def carried():
         del bench.received[:]
@@ -222,13 +222,14 @@ def test_carries_the_robot_for_so_long(network):
         seconds.append(carried())
     assert 0.45 < seconds[-1] < 0.55
     said = bench.process.said()
-    assert 'damped and carried; after 0.5 s it is released' in said
-    assert said.index('is released now, after carry_time') < said.rindex('zero effort is commanded')
+    assert 'held in position; after 0.5 s it is released' in said
+    released = said.index('is released now, after hold_time')
+    assert released < said.rindex('zero effort is commanded')
 
 
 def test_goes_on_carrying_when_states_come_back_in_time(network):
     expected = damping() + weight()
-    bench = seen(Bench(network, carry_time=1000.0, release_time=2.0))
+    bench = seen(Bench(network, hold_time=1000.0, release_time=2.0))
     for _ in range(3):
         network.expect(lambda: np.allclose(bench.received[-1][1], expected, atol=1e-9))
         bench.timer.cancel()
@@ -238,7 +239,7 @@ def test_goes_on_carrying_when_states_come_back_in_time(network):
 
 
 def test_its_own_efforts_change_no_faster_than_they_may(network):
-    bench = seen(Bench(network, carry_time=0.2, effort_rate=20.0))
+    bench = seen(Bench(network, hold_time=0.2, effort_rate=20.0))
     limits = MODEL.effort_limits[INDEX]
     steps = abs(np.diff(bench.rest(), axis=0)[1:]) / limits
     assert steps.max() <= 20.0 * LONGEST_STEP * (1.0 + 1e-9)
@@ -247,7 +248,7 @@ def test_its_own_efforts_change_no_faster_than_they_may(network):
 
 def test_a_dead_drive_gets_no_effort(network):
     """Others are damped by the inertia that they feel; it may fail, and be repaired, at work."""
-    bench = seen(Bench(network, carry_time=1000.0, passive_joints=['wrist']))
+    bench = seen(Bench(network, hold_time=1000.0, passive_joints=['wrist']))
     others = [0.0, *(damping(passive_joints=['wrist']) + weight())[1:]]
     network.expect(lambda: np.allclose(bench.received[-1][1], others, atol=1e-9))
     bench.set('passive_joints', [''])
@@ -271,7 +272,7 @@ def test_a_floating_base_is_carried_as_it_lies_and_released_without_odometry(net
     received = network.listen(Float64MultiArray, ros_nodes.COMMANDS, QoSProfile(depth=1000))
     process = network.start('command_watchdog', {
         'robot_description': text, 'floating_base': True, 'command_joints': joints,
-        'carry_time': 1000.0, 'deadline': 0.2, 'effort_rate': 1e6})
+        'hold_time': 1000.0, 'deadline': 0.2, 'effort_rate': 1e6})
     commands = network.publisher(Float64MultiArray, INPUT)
     states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
     odom = network.publisher(Odometry, 'odom', ros_nodes.LATCHED)
@@ -352,7 +353,7 @@ class Simulated(Bench):
 
 
 def test_no_command_is_missed_while_a_simulation_pauses(network):
-    bench = Simulated(network, carry_time=1.0)
+    bench = Simulated(network, hold_time=1.0)
     bench.command(4.0, 5.0, 6.0)
     bench.carried()
     # It is not carried for too long, nor unseen.
@@ -368,11 +369,11 @@ def test_no_command_is_missed_while_a_simulation_pauses(network):
     assert bench.alarms() == 1
     bench.timer.reset()
     network.expect(lambda: bench.alarms() == 2)
-    network.expect(lambda: 'is released now, after carry_time' in bench.process.said())
+    network.expect(lambda: 'is released now, after hold_time' in bench.process.said())
 
 
 def test_a_clock_that_stops_alone_does_not_stop_it(network):
-    bench = Simulated(network, carry_time=1000.0)
+    bench = Simulated(network, hold_time=1000.0)
     bench.command(4.0, 5.0, 6.0)
     bench.carried()
     bench.command(1.0, 2.0, 3.0)
@@ -382,7 +383,7 @@ def test_a_clock_that_stops_alone_does_not_stop_it(network):
 
 
 def test_a_simulation_that_pauses_does_not_keep_it_from_ending(network):
-    bench = Simulated(network, carry_time=1000.0)
+    bench = Simulated(network, hold_time=1000.0)
     bench.command(1.0, 2.0, 3.0)
     bench.carried()
     bench.timer.cancel()

@@ -253,7 +253,7 @@ class TestHandover:
 
     def test_another_may_take_the_joints_from_us_for_good(self, active):
         """What we go on commanding would be obeyed at once when he is done."""
-        with active.says('is not active any more'):
+        with active.says('is no longer active'):
             active.manager['effort_controller'].state = 'inactive'
             active.manager['position_controller'].state = 'active'
         active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
@@ -261,7 +261,7 @@ class TestHandover:
         assert len(active.manager.requests) == 1
 
     def test_a_fault_of_our_forward_controller_gives_the_joints_back(self, active):
-        with active.says('is not active any more'):
+        with active.says('is no longer active'):
             active.manager.erring = {'effort_controller'}
         active.expect(lambda: active.manager.active == ALONE)
 
@@ -328,7 +328,7 @@ class TestHandover:
         assert active.state() == State.PRIMARY_STATE_ACTIVE
 
     def test_a_manager_that_comes_back_without_us_ends_control(self, active):
-        with active.says('is not active any more'):
+        with active.says('is no longer active'):
             active.manager.stalled = True
             active.network.spin(0.5)
             active.manager['effort_controller'].state = 'inactive'
@@ -336,7 +336,7 @@ class TestHandover:
         active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
 
     def test_a_stop_of_the_states_alone_does_not(self, active):
-        with active.says('control goes on'):
+        with active.says('control resumes'):
             active.manager.stalled = True
             active.network.spin(0.5)
             active.manager.stalled = False
@@ -478,7 +478,7 @@ def test_death_of_the_manager(bench):
         manager.kill()
         manager.wait()
         assert bench.deactivate()
-        bench.log('not handed back')
+        bench.log('not returned')
         bench.expect(lambda: not any(heard[-1].data))
         assert not bench.activate()
         assert bench.state() == State.PRIMARY_STATE_INACTIVE
@@ -583,7 +583,7 @@ class TestScenes:
         bench.network.start('command_watchdog', {'controller_manager': 'controller_manager'})
         bench.expect(lambda: bench.network.node.count_publishers('opspace_command_watchdog/ready'))
         bench.start(command_topic='opspace_command_watchdog/commands')
-        bench.log('it tells that it is not ready')
+        bench.log('it is not ready')
         assert manager.active == ALONE
         bench.network.publisher(String, 'robot_description', ros_nodes.LATCHED).publish(
             String(data=ROBOT))

@@ -138,7 +138,7 @@ def test_directions_that_are_lost_are_named_and_the_robot_rests(network, hinged)
             break
     summary, values = told()
     assert values['passive joints'] == 'hinge'
-    lost = values['lost or nearly lost directions']
+    lost = values['singular or nearly singular directions']
     assert 'hand x' in lost
     assert 'hand y' in lost
-    assert f'Directions of the tasks are lost: {lost}.' in summary
+    assert f'Directions of the tasks are singular: {lost}.' in summary

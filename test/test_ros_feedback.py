@@ -192,8 +192,8 @@ class TestDiagnostics:
         assert status.hardware_id == 'dual_arm'
         facts = {item.key: item.value for item in status.values}
         assert facts['fault'] == 'none'
-        assert facts['tasks that act'] == 'left, right'
-        assert facts['lost or nearly lost directions'] == 'none'
+        assert facts['active tasks'] == 'left, right'
+        assert facts['singular or nearly singular directions'] == 'none'
         assert float(facts['condition number']) > 1.0
         assert 0.0 < float(facts['least eigenvalue']) < 2.0
         periods = [float(facts[f'period {which} [ms]']) for which in ('min', 'mean', 'p99', 'max')]
@@ -226,12 +226,12 @@ class TestDiagnostics:
     def test_lost_directions(self, node, heard):
         """Straight elbows cannot pull the hands in."""
         straight = dict(START) | {'l_elbow': 0.0, 'r_elbow': 0.0}
-        lost = 'lost or nearly lost directions'
+        lost = 'singular or nearly singular directions'
         status = self.told(node, heard, lambda values: values.get(lost, 'none') != 'none',
                            lambda: node.after(1, straight))
         facts = {item.key: item.value for item in status.values}
         assert 'left' in facts[lost]
-        assert 'directions given up' in facts
+        assert 'truncated directions' in facts
 
     def test_no_states(self, node, heard):
         node.after(1)

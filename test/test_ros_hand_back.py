@@ -36,8 +36,8 @@ INPUT = 'opspace_command_watchdog/commands'
 COMMAND = [1.0, 2.0, 3.0]
 PARAMETERS = {
     'robot_description': ROBOT, 'controller_manager': 'controller_manager',
-    'controller_manager_timeout': 2.0, 'deadline': 0.2, 'carry_time': 0.3, 'release_time': 0.1,
-    'effort_rate': 1e6}
+    'controller_manager_timeout': 2.0, 'deadline': 0.2, 'hold_time': 0.3,
+    'release_time': 0.1, 'effort_rate': 1e6}
 BROADCASTER = {'joint_state_broadcaster'}
 
 
@@ -75,9 +75,9 @@ class Stopped(Bench):
         self.network.expect(condition)
 
     def carried(self):
-        """Wait until the robot is carried, longer than carry_time."""
+        """Wait until the robot is carried, longer than hold_time."""
         self.expect(self.is_carried)
-        self.network.spin(2.0 * PARAMETERS['carry_time'])
+        self.network.spin(2.0 * PARAMETERS['hold_time'])
         assert self.is_carried()
         assert 'effort_controller' in self.manager.active
 
@@ -161,8 +161,8 @@ def test_the_joints_go_back_to_what_was_active_before(stopped):
 
 
 def test_it_says_so_before(stopped):
-    with stopped.says("damped and carried; after 0.3 s 'position_controller' gets the joints"), (
-            stopped.says("The joints are handed over to 'position_controller'")):
+    with stopped.says("held in position; after 0.3 s 'position_controller' gets the joints"), (
+            stopped.says("Switching the joints to 'position_controller'")):
         stopped.take()
     stopped.expect(lambda: stopped.manager.active == ALONE)
     assert 'released' not in stopped.process.said()
@@ -181,7 +181,7 @@ def test_what_was_active_last_counts(stopped, untold):
 
 def test_a_refused_switch_is_tried_again_while_the_robot_is_carried(stopped):
     stopped.manager.refusal = 'prepare command mode switch was rejected'
-    with stopped.says('not handed back: The controller manager refuses to switch: prepare command'):
+    with stopped.says('not returned: The controller manager refuses to switch: prepare command'):
         stopped.take()
     stopped.carried()
     stopped.manager.refusal = ''
@@ -289,7 +289,7 @@ def test_another_client_that_takes_the_joints_has_them(stopped):
     stopped.manager.refusal = 'not now'
     stopped.take()
     stopped.carried()
-    with stopped.says("effort_controller is not active any more: 'velocity_controller' has its"):
+    with stopped.says("effort_controller is no longer active: 'velocity_controller' has its"):
         stopped.ours.state, stopped.manager['velocity_controller'].state = 'inactive', 'active'
     stopped.network.spin(0.3)
     count = len(stopped.ours.received)
@@ -306,7 +306,7 @@ def test_a_forward_controller_that_is_unloaded_has_the_joints_no_more(stopped):
     stopped.manager.controllers = {
         name: each for name, each in controllers.items() if each is not stopped.ours}
     try:
-        stopped.log('effort_controller is not active any more: no controller has its joints')
+        stopped.log('effort_controller is no longer active: no controller has its joints')
         stopped.network.spin(0.5)
         assert stopped.process.exit_code() is None
     finally:
@@ -340,7 +340,7 @@ def test_no_joint_is_left_without_a_controller(stopped):
 
 def test_without_joint_states_at_once(stopped):
     """A robot that is not seen cannot be carried; a controller may hold it all the same."""
-    with stopped.parameter('carry_time', 1000.0, PARAMETERS['carry_time']):
+    with stopped.parameter('hold_time', 1000.0, PARAMETERS['hold_time']):
         stopped.take()
         stopped.expect(stopped.is_carried)
         stopped.manager.silent = True
@@ -349,7 +349,7 @@ def test_without_joint_states_at_once(stopped):
 
 def test_a_robot_that_is_rather_dropped_than_carried(stopped):
     """Its joints are handed back all the same, at once."""
-    with stopped.parameter('carry_time', 0.0, PARAMETERS['carry_time']):
+    with stopped.parameter('hold_time', 0.0, PARAMETERS['hold_time']):
         with stopped.says("damped, then released, unless 'position_controller' can have the"):
             stopped.take()
         stopped.expect(lambda: stopped.manager.active == ALONE)
@@ -362,8 +362,9 @@ def test_switched_off_it_releases_the_robot_and_says_so_before(stopped):
     with stopped.parameter('hand_back', False, True), stopped.says('zero effort is commanded'):
         stopped.take()
     said = stopped.process.said()[before:]
-    assert 'damped and carried; after 0.3 s it is released' in said
-    assert said.index('is released now, after carry_time') < said.index('zero effort is commanded')
+    assert 'held in position; after 0.3 s it is released' in said
+    released = said.index('is released now, after hold_time')
+    assert released < said.index('zero effort is commanded')
     assert stopped.manager.active == OURS
     assert not stopped.manager.requests
 
@@ -373,20 +374,20 @@ def test_without_previous_controllers_it_holds_until_one_takes_the_joints(bench)
     bench.watch(effort_controller(state='active'), Controller(
         'position_controller', 'some/PositionController', INTERFACES['position']), Controller(
         'wrist_controller', 'some/PositionController', ('wrist/position',)))
-    with bench.says('carried until a controller takes the joints'), bench.says(
+    with bench.says('compensation until a controller takes the joints'), bench.says(
             "no previous controller of 'elbow', 'shoulder', 'wrist' is known"), bench.says(
             '--deactivate effort_controller --activate position_controller'):
         bench.send()
     bench.carried()
     assert not bench.manager.requests  # none is activated that was not active before
     bench.ours.state, bench.manager['position_controller'].state = 'inactive', 'active'
-    bench.log('effort_controller is not active any more')
+    bench.log('effort_controller is no longer active')
     assert 'released' not in bench.process.said()
 
 
 @pytest.mark.parametrize('refusal', ['', 'not now'])
 def test_it_hands_back_when_it_ends(bench, refusal):
-    bench.watch(position_controller(), effort_controller(), carry_time=1000.0)
+    bench.watch(position_controller(), effort_controller(), hold_time=1000.0)
     bench.manager.refusal = refusal
     bench.take()
     bench.expect(bench.is_carried)
@@ -401,7 +402,7 @@ def test_it_hands_back_when_it_ends(bench, refusal):
 
 def test_it_carries_the_robot_until_the_manager_answers_when_it_ends(bench):
     """By new joint states: those of before are too old after the deadline."""
-    bench.watch(position_controller(), effort_controller(), carry_time=1000.0)
+    bench.watch(position_controller(), effort_controller(), hold_time=1000.0)
     bench.take()
     bench.expect(bench.is_carried)
     bench.manager.free.clear()

@@ -67,11 +67,11 @@ def test_rates_that_do_not_go_together_have_a_reason():
 def test_diagnostics_name_joints_and_what_is_missed():
     diagnostics = pytest.importorskip('opspace_control.ros.topics.diagnostics')
     held = HeldJoint('elbow', 'position', 1), HeldJoint('wrist', 'effort', -1)
-    assert diagnostics.held_in_words(held) == 'elbow (upper position), wrist (lower effort)'
-    assert diagnostics.held_in_words(()) == 'none'
+    assert diagnostics.limits_in_words(held) == 'elbow (upper position), wrist (lower effort)'
+    assert diagnostics.limits_in_words(()) == 'none'
     missed = {'hand': np.array([1.0, 0.0, -0.25, 0.0, 0.0, 0.0])}
-    assert diagnostics.missed_in_words(missed) == 'hand [1 0 -0.25 0 0 0]'
-    assert diagnostics.missed_in_words({}) == 'none'
+    assert diagnostics.residuals_in_words(missed) == 'hand [1 0 -0.25 0 0 0]'
+    assert diagnostics.residuals_in_words({}) == 'none'
 
 
 def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
@@ -89,19 +89,19 @@ def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
     assert made.held_joints
     assert made.least_eigenvalue == 0.0
     assert not made.given_up
-    told = {'joints held at a limit': diagnostics.held_in_words(made.held_joints)}
-    facts = {'released': 3, 'cycles': 5}
-    assert diagnostics.lost_in_words(made, facts, told) == (
+    told = {'joints at a limit': diagnostics.limits_in_words(made.held_joints)}
+    facts = {'singular': 3, 'cycles': 5}
+    assert diagnostics.singular_in_words(made, facts, told) == (
         'Joints at their limits leave the tasks fewer directions: '
-        + diagnostics.held_in_words(made.held_joints) + '.')
-    lost = told | {'lost or nearly lost directions': 'hand x'}
-    assert diagnostics.lost_in_words(made, facts, lost) == (
-        'Directions of the tasks are lost: hand x.')
+        + diagnostics.limits_in_words(made.held_joints) + '.')
+    lost = told | {'singular or nearly singular directions': 'hand x'}
+    assert diagnostics.singular_in_words(made, facts, lost) == (
+        'Directions of the tasks are singular: hand x.')
     made.hold()
     bent = RobotState(made.model, [0.3, 0.5, -0.2, -1.2, 0.4, 0.8, 0.1], np.zeros(7))
     made.compute_torque(bent)
-    assert diagnostics.lost_in_words(made, facts, {}) == (
-        'Directions of the tasks were lost in 3 of 5 cycles; the last one lost none.')
+    assert diagnostics.singular_in_words(made, facts, {}) == (
+        '3 of 5 cycles had singular directions of the tasks; the last one had none.')
     free = SimpleNamespace(least_eigenvalue=0.0, held_joints=())
-    assert diagnostics.lost_in_words(free, facts, {}) == (
-        'Directions of the tasks were lost in 3 of 5 cycles.')
+    assert diagnostics.singular_in_words(free, facts, {}) == (
+        '3 of 5 cycles had singular directions of the tasks.')

@@ -57,7 +57,7 @@ def torque(controller, positions, velocity=0.2):
 
 @pytest.mark.parametrize(('name', 'cure'), [
     ('posture.joints.l_elbo.kp', "Did you mean 'posture.joints.l_elbow.kp'"),
-    ('passive_forces.r_elbow.damping', 'Passive joints alone have such parameters.'),
+    ('passive_forces.r_elbow.damping', 'Only passive joints have such parameters.'),
     ('rigth.force.kp', "If 'rigth' is one, name it in tasks")])
 def test_unknown_parameter_of_a_block(name, cure):
     """A joint is not one that lists of tasks would name."""

@@ -124,7 +124,7 @@ def test_what_is_told_of_tasks_goes_on_beside_it(sent):
     markers = bench.network.listen(MarkerArray, f'{CONTROLLER}/markers')
     bench.network.send(bench.states, joint_state(START), lambda: health and markers)
     values = {item.key: item.value for item in health[-1].status[0].values}
-    assert values['tasks that act'] == 'left, arm'
+    assert values['active tasks'] == 'left, arm'
     assert float(values['condition number']) > 1.0
     assert {marker.ns for marker in markers[-1].markers} == {'left'}
     assert 'arm (r_elbow torso_yaw r_shoulder_pitch)' in bench.process.said()

@@ -178,7 +178,7 @@ ROBOT = {'robot_description': re.sub('<!--.*?-->', '', ros_nodes.robot_text('dua
     ('simulator', ROBOT | {
         'objects': ['cube'], 'grasps': ['box'], 'box.effectors': ['l_hand', 'cube'],
         'initial_positions.l_elbow': -0.5}),
-    ('command_watchdog', {'carry_time': math.inf}),
+    ('command_watchdog', {'hold_time': math.inf}),
     ('goal_markers', {})], ids=lambda value: value if isinstance(value, str) else '')
 def test_what_is_dumped_can_be_loaded(tmp_path, verb, given):
     """At the start, and into the running node, by the services that `ros2 param` calls."""

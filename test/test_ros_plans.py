@@ -268,7 +268,7 @@ def test_opspace_execute(ready, tmp_path):
     """The verb sends the file, tells how it goes, and its exit code says how it went."""
     path = tmp_path / 'plan.csv'
     ready.plan().save(path)
-    for code, said in ((0, 'The joints are where it ends'),
+    for code, said in ((0, 'The joints are at its end'),
                        (1, r"' is .* rad or m away .*, at 0.000 s. Bring")):
         process = ready.network.start('execute', {'use_sim_time': False}, ['--', str(path)])
         while process.exit_code() is None:

@@ -100,8 +100,8 @@ def test_grips_follow_the_controller_that_is_named(network):
 
 @pytest.mark.parametrize(('parameters', 'complaint'), [
     ({'lift.effectors': ['left', 'rihgt']}, "'right'"),
-    ({'lift.effectors': ['']}, 'to grasp with'),
-    ({'pair.effectors': ['left']}, 'no link grasps'),
+    ({'lift.effectors': ['']}, 'no link or object'),
+    ({'pair.effectors': ['left']}, 'no effectors'),
     ({'lift.object': 'bxo'}, "'box'"),
     ({'box.size': [0.1, 0.1]}, '3 values'),
     ({'box.mass': -1.0}, 'box.mass'),

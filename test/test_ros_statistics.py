@@ -46,7 +46,7 @@ def test_starts_over_but_knows_the_last_cycle(statistics):
     now = run(statistics, [0.001] * 5)
     statistics.take()
     assert statistics.take() == {
-        'cycles': 0, 'limited': 0, 'released': 0, 'least_eigenvalue': np.inf}
+        'cycles': 0, 'limited': 0, 'singular': 0, 'least_eigenvalue': np.inf}
     assert statistics.age(now + 2.0) == pytest.approx(2.0)
     statistics.count(now + 0.25, 0)
     assert statistics.take()['max'] == pytest.approx(0.25)
@@ -87,7 +87,7 @@ def test_what_cycles_found(statistics, controller):
         controller.limited_joints, controller.least_eigenvalue = limited, least
         statistics.count(0.0, 0)
     facts = statistics.take()
-    assert (facts['limited'], facts['released'], facts['least_eigenvalue']) == (2, 1, 0.0)
+    assert (facts['limited'], facts['singular'], facts['least_eigenvalue']) == (2, 1, 0.0)
 
 
 def test_restart_forgets(statistics):

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from opspace_control.ros.parameters.controller_parameters import NODE
-from opspace_control.safety.trips import TRIPS, Ends
+from opspace_control.safety.trips import TRIPS, Recovery
 
 HERE = Path(__file__).parent
 PAGE = (HERE.parent / 'doc' / 'safety.md').read_text()
@@ -40,9 +40,10 @@ def test_every_row_has_all_columns_and_a_test():
 def test_every_trip_is_told_as_it_is():
     for trip in TRIPS:
         row, = [line for line in PAGE.splitlines() if line.startswith(f'| `{trip.name}` |')]
-        assert ('damped, then released' if trip.blind else 'damped and carried') in row
-        assert ('`~/hold`' in row) == (trip.ends != Ends.BY_ITSELF)
-        assert ('by itself' in row) == (trip.ends != Ends.BY_HAND)
+        assert ('damped, then released' if trip.blind
+                else 'held in position') in row
+        assert ('`~/hold`' in row) == (trip.recovery != Recovery.AUTOMATIC)
+        assert ('by itself' in row) == (trip.recovery != Recovery.ACKNOWLEDGED)
 
 
 def test_every_parameter_of_the_envelope_is_told():

@@ -137,7 +137,7 @@ def test_storm_of_parameters(robot):
 
 
 def test_effort_that_is_not_finite(robot):
-    """Damped and carried until ~/hold is called; what made it so is given up then."""
+    """Damped with gravity compensation until ~/hold is called; what made it so is given up then."""
     publisher = robot.network.publisher(AccelStamped, f'{CONTROLLER}/left/target_accel')
     message = AccelStamped()
     message.accel.linear.x = 1e308
@@ -150,7 +150,7 @@ def test_effort_that_is_not_finite(robot):
     else:
         robot.network.fail()
     robot.lock_step(0.5)
-    assert 'control goes on' not in robot.process.said()
+    assert 'control resumes' not in robot.process.said()
     robot.hold()
     robot.recover()
     robot.lock_step(0.5)

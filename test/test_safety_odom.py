@@ -54,9 +54,9 @@ class TestOdometryStops:
         robot.run(0.3, lambda message, k: None)
         assert robot.said('odom_timeout: The odometry is 0.101 s behind')
         robot.run(0.05)
-        robot.network.expect(lambda: robot.said('odom_timeout is over: control goes on'))
+        robot.network.expect(lambda: robot.said('odom_timeout is over: control resumes'))
         robot.run(2.0)
-        if robot.said('control goes on with its goals'):
+        if robot.said('control resumes with its goals'):
             assert robot.off('l_hand', goal) < 5e-3
 
     def test_and_the_robot_rests(self, robot):

@@ -105,7 +105,7 @@ def test_simulator_is_killed_and_started_anew():
             network.expect(lambda: commands and not any(commands[-1].data))
             before = missed()
             simulator = start(1.5)
-            assert 'control goes on with the present pose as goal' in controller.said()[told:]
+            assert 'control resumes with the present pose as goal' in controller.said()[told:]
             check_commands([command.data for command in commands])
             if missed() == before:
                 break  # a machine that stalls, and has it released once more, gets another chance

@@ -141,7 +141,7 @@ class TestStateCannotBeUsed:
         robot.lock_step(0.005, change)
         assert count(robot, 'state_invalid: ') == 1
         assert complaint in robot.process.said()
-        assert 'control goes on with its goals' in robot.recover()
+        assert 'control resumes with its goals' in robot.recover()
         robot.arrive('left', goal)
         assert robot.fastest < 0.5
         assert robot.live(30.0, change, until=lambda: robot.resting)
@@ -194,7 +194,7 @@ class TestTime:
             return message
 
         robot.lock_step(0.001, yesterday)
-        assert 'control goes on with its goals' in robot.recover()
+        assert 'control resumes with its goals' in robot.recover()
         assert count(robot, 'time_backwards: The time of the joint states went back') == 1
         robot.arrive('left', goal)
         assert robot.fastest < 0.5
@@ -263,7 +263,7 @@ class TestTime:
 
     @pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])
     def test_of_the_stamps_stops(self, robot):
-        """States go on, and tell where the robot is: it is damped and carried, not released."""
+        """States go on, and tell where the robot is: it has gravity compensation."""
         goal = robot.send_goal('left', AHEAD)
         stamp = robot.state().header.stamp
 
@@ -279,7 +279,7 @@ class TestTime:
         assert abs(robot.hands() - before).max() < 0.001
         assert not robot.resting
         assert count(robot, 'time_stopped: ') == 1 and 'state_timeout' not in robot.process.said()
-        assert 'control goes on with its goals' in robot.recover()
+        assert 'control resumes with its goals' in robot.recover()
         robot.arrive('left', goal)
 
 
@@ -295,7 +295,7 @@ class TestPositionJumps:
         goal = robot.send_goal('left', AHEAD)
         robot.lock_step(0.003, jumped)
         assert count(robot, f"position_jump: '{JOINT}' jumped to") == 1
-        assert 'control goes on with its goals' in robot.recover()
+        assert 'control resumes with its goals' in robot.recover()
         robot.arrive('left', goal)
         assert robot.fastest < 0.5
 
@@ -309,7 +309,7 @@ class TestPositionJumps:
 
         robot.lock_step(0.003, lambda message: jumped(tomorrow(message)))
         assert count(robot, f"position_jump: '{JOINT}' jumped to") == 1
-        assert 'control goes on with its goals' in robot.recover(tomorrow)
+        assert 'control resumes with its goals' in robot.recover(tomorrow)
         robot.lock_step(1.0, tomorrow)
         assert np.linalg.norm(robot.hand('left')[:3] - goal) < 0.01
         assert robot.fastest < 0.5
@@ -319,7 +319,7 @@ class TestPositionJumps:
         assert robot.live(30.0, jumped, until=lambda: robot.resting)
         robot.live(3.0 * RELEASE, jumped)
         assert robot.resting
-        assert count(robot, 'control goes on') == 0
+        assert count(robot, 'control resumes') == 0
         robot.hold()
         assert 'with the present pose as goal' in robot.recover(jumped)
         robot.lock_step(0.1, jumped)
@@ -329,26 +329,26 @@ class TestPositionJumps:
         """Nor is a reading believed by itself that was wrong until the robot was released."""
         assert robot.live(30.0, jumped, until=lambda: robot.resting)
         robot.live(0.1, lambda message: message)
-        assert count(robot, 'control goes on') == 0
+        assert count(robot, 'control resumes') == 0
         robot.hold()
         robot.recover()
         assert comes_to_rest(robot)
 
 
 def test_too_fast(robot):
-    """Damped and carried where it is, for as long as nobody calls ~/hold."""
+    """Held in position where it is, for as long as nobody calls ~/hold."""
     robot.send_goal('left', AHEAD)
     robot.lock_step(0.1)
     before, speed = robot.physics.positions, abs(robot.physics.velocities).max()
     limit = MODEL.velocity_limits[MODEL.dof_index(JOINT)]
     robot.lock_step(0.001, with_entry('velocity', 1.1 * limit))
     assert count(robot, f"velocity_limit: '{JOINT}' moves at") == 1
-    assert 'damped and carried' in robot.process.said()
+    assert 'held in position' in robot.process.said()
     assert comes_to_rest(robot)
     assert abs(robot.physics.positions - before).max() < 0.02 * speed  # 0.1 s by damping alone
-    assert count(robot, 'control goes on') == 0
+    assert count(robot, 'control resumes') == 0
     robot.hold()
-    assert 'control goes on' in robot.recover()
+    assert 'control resumes' in robot.recover()
     assert comes_to_rest(robot)
 
 
@@ -371,9 +371,9 @@ def test_passive_joint_swings(robot):
     robot.lock_step(0.001, swinging(2.1))
     assert count(robot, "passive_velocity: Passive joint 'r_wrist_roll' swings at 14.70") == 1
     assert 'nothing drives it' in robot.process.said()
-    assert 'damped and carried' in robot.process.said()
+    assert 'held in position' in robot.process.said()
     robot.hold()
-    assert 'control goes on' in robot.recover()
+    assert 'control resumes' in robot.recover()
 
 
 def test_feedback_goes_on(robot):

@@ -59,7 +59,7 @@ class Moving:
         network.start('simulator', {'robot_description': ROBOT, 'pace': pace} | {
             f'initial_positions.{name}': value for name, value in START.items()})
         self.watchdog = network.start('command_watchdog', {
-            'robot_description': ROBOT, 'deadline': deadline, 'carry_time': 1000.0})
+            'robot_description': ROBOT, 'deadline': deadline, 'hold_time': 1000.0})
         self.controller = network.start('controller', {
             'robot_description': ROBOT, 'command_topic': INPUT, 'posture.kp': 4.0,
             'safety.state_timeout': state_timeout})
@@ -115,7 +115,7 @@ def test_controller_is_killed(network):
     # Here the states stop with the commands, so at first it may be damped without being carried.
     assert (np.abs([state.velocity for state in robot.states]) < 2.0 * before).all()
     network.call(SetParameters, '/opspace_command_watchdog/set_parameters', parameters=[
-        Parameter('carry_time', value=0.0).to_parameter_msg()])
+        Parameter('hold_time', value=0.0).to_parameter_msg()])
     robot.rests()
     efforts = np.array([command.data for command in robot.commands])
     assert not robot.given
@@ -131,7 +131,7 @@ def test_controller_is_killed_under_a_controller_manager(messages):
         manager = bench.manage(broadcaster(), position_controller(), effort_controller())
         watchdog = network.start('command_watchdog', {
             'robot_description': ROBOT, 'controller_manager': 'controller_manager',
-            'deadline': DEADLINE, 'carry_time': 0.5})
+            'deadline': DEADLINE, 'hold_time': 0.5})
         bench.log_of(watchdog, f'from /{INPUT}')
         bench.start(command_topic=INPUT)
         bench.log_active()
@@ -168,7 +168,7 @@ def test_watchdog_is_killed(network):
     """The controller notices, goes past it, damps the robot, releases it and is inactive."""
     robot = Moving(network)
     robot.kill(robot.watchdog)
-    network.expect(lambda: f'Commands to /{INPUT} do not arrive at' in robot.controller.said())
+    network.expect(lambda: f'Commands to /{INPUT} no longer arrive at' in robot.controller.said())
     network.expect(lambda: robot.commands)
     robot.rests()
     efforts = np.array([command.data for command in robot.commands])
@@ -206,8 +206,9 @@ def test_nobody_listens_any_more(network):
     bench.command(joint_state(CROUCHED))
     network.spin(0.2)  # it looks for listeners every 10 ms
     network.node.destroy_subscription(bench.subscription)
-    network.send(bench.states, joint_state(CROUCHED),
-                 lambda: 'Nobody listens to /effort_controller/commands' in bench.process.said())
+    network.send(
+        bench.states, joint_state(CROUCHED),
+        lambda: '/effort_controller/commands has lost its subscriber' in bench.process.said())
     network.expect(lambda: bench.lifecycle_state() == State.PRIMARY_STATE_INACTIVE)
 
 

@@ -111,7 +111,7 @@ def test_before_the_first_reading_it_is_silent(sensor):
     for _ in range(5):
         bench.cycle()
     assert not sensor.fresh and sensor.age == np.inf
-    with pytest.raises(TaskError, match="sensor 'wrist' has been silent"):
+    with pytest.raises(TaskError, match="sensor 'wrist' has no recent reading"):
         sensor.zero()
 
 

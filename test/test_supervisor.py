@@ -13,7 +13,7 @@ from opspace_control.safety.trips import (
     TIME_BACKWARDS,
     TRIPS,
     VELOCITY_LIMIT,
-    Ends,
+    Recovery,
 )
 
 RELEASE = 0.3
@@ -32,7 +32,7 @@ def good_states(supervisor, now, count=GOOD_STATES):
 def test_every_trip_has_a_name_and_a_cure():
     assert len({trip.name for trip in TRIPS}) == len(TRIPS)
     assert all(trip.cure.endswith(('.', '?')) for trip in TRIPS)
-    assert all('~/hold' in trip.cure for trip in TRIPS if trip.ends != Ends.BY_ITSELF)
+    assert all('~/hold' in trip.cure for trip in TRIPS if trip.recovery != Recovery.AUTOMATIC)
 
 
 def test_without_a_fault_every_state_will_do(supervisor):
@@ -122,7 +122,7 @@ def test_the_stricter_of_two_faults_counts_and_each_is_told_once(supervisor):
 
 
 def test_a_robot_that_falls_while_it_is_released_need_not_be_acknowledged(supervisor):
-    """It is seen, so it is damped and carried; when it is slow again control goes on."""
+    """It is seen, so it has gravity compensation; when it is slow again control resumes."""
     supervisor.on_fault(STATE_TIMEOUT, '', 1.0)
     for k in range(GOOD_STATES):
         assert supervisor.blind

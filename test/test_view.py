@@ -150,10 +150,10 @@ def test_change_by_somebody_else_is_followed(stage, viewer):
 
 def test_task_is_switched(stage, viewer):
     viewer.set_until(viewer.control('acts', 1), False,
-                     lambda: re.search('tasks that act</td><td>left_hand<', viewer.text()))
+                     lambda: re.search('active tasks</td><td>left_hand<', viewer.text()))
     viewer.expect(lambda: not viewer.nodes['/robot/goal of right_hand']['visible'])
     viewer.set(viewer.control('acts', 1), True)
-    viewer.expect(lambda: re.search('tasks that act</td><td>left_hand, right_hand<',
+    viewer.expect(lambda: re.search('active tasks</td><td>left_hand, right_hand<',
                                     viewer.text()))
     viewer.expect(lambda: viewer.nodes['/robot/goal of right_hand']['visible'])
 

@@ -96,8 +96,8 @@ class PlannedRobot:
     def _close(self):
         """Take out of the state what integration has opened closed chains by."""
         chain = self._chain(self.state)
-        q = self.model.integrate(self.state.q, chain.back(self._opening()), 1.0)
-        v = self.state.v + chain.back(chain.rates)
+        q = self.model.integrate(self.state.q, chain.correction(self._opening()), 1.0)
+        v = self.state.v + chain.correction(chain.rates)
         self.state.update(q, v)
 
     def _chain(self, state):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The recursive dynamics of branching robots: a compiled recursion per file, and their wrappers."""
+"""Recursive dynamics of branching robots: one compiled recursion per file, and their wrappers."""
 
 from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.dynamics.closed_chain import (

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Articulated-body inertias, [CK00] (20)-(21): what bodies weigh once joints have given way."""
+"""Articulated-body inertias, [CK00] (20)-(21), by an inward recursion."""
 
 from opspace_control.compiled import inlined
 from opspace_control.model.nodes import LOCKED
@@ -35,7 +35,7 @@ def body_inertia(m, c, Ic, out):
 
 @inlined
 def joint_inertia(inertia, S, U):
-    """Write ``U = I S`` and return ``D = Sᵀ U``, what a joint feels of the inertia I (6, 6)."""
+    """Write ``U = I S`` and return ``D = Sᵀ U``, the inertia I (6, 6) projected on the joint."""
     for r in range(6):
         U[r] = (inertia[r, 0] * S[0] + inertia[r, 1] * S[1] + inertia[r, 2] * S[2]
                 + inertia[r, 3] * S[3] + inertia[r, 4] * S[4] + inertia[r, 5] * S[5])
@@ -43,9 +43,9 @@ def joint_inertia(inertia, S, U):
 
 
 @inlined
-def hand_on(inertia, U, inverse_D, outer):
+def propagate_inertia(inertia, U, inverse_D, outer):
     """
-    Add what a joint leaves of the inertia I beyond it to its parent's, ``I − U Uᵀ / D``.
+    Add the articulated inertia seen through a joint, ``I − U Uᵀ / D``, to the parent's.
 
     This is the ``L I Lᵀ`` of [CK00] (20)-(21); with U zero the joint is rigid.
     """
@@ -65,11 +65,10 @@ def set_inertia(nodes, i, states):
 @inlined
 def eliminate_node(nodes, i, states):
     """
-    Project joint i out of its articulated inertia and hand the rest to the parent.
+    Project joint i out of its articulated inertia and add the rest to the parent's.
 
-    ``U = IA S``, ``D = Sᵀ U``, ``IA_parent += IA − U Uᵀ / D``. The inertia of the joint's motor is
-    felt by the joint alone: it adds to D. A locked joint is no freedom: its whole inertia is handed
-    on.
+    ``U = IA S``, ``D = Sᵀ U``, ``IA_parent += IA − U Uᵀ / D``. The inertia of the joint's motor
+    adds to D only. A locked joint adds its whole inertia to the parent's.
     """
     node, s = nodes[i], states[i]
     U = s.U
@@ -81,4 +80,4 @@ def eliminate_node(nodes, i, states):
         s.D = joint_inertia(s.IA, s.S, U) + node.armature
         inverse_D = 1.0 / s.D
     if node.parent >= 0:
-        hand_on(s.IA, U, inverse_D, states[node.parent].IA)
+        propagate_inertia(s.IA, U, inverse_D, states[node.parent].IA)

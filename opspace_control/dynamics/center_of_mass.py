@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The centre of mass of a robot, or of a part of it: where it is, how it moves, what moves it."""
+"""The centre of mass of a robot or of a subtree: position, velocity, acceleration, Jacobian."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from opspace_control.dynamics.workspace import COUNTS, find_supports, make_cente
 
 @inlined
 def weigh_center(points, e, supports, nodes):
-    """Write the mass of the bodies that count to centre of mass e."""
+    """Write the total mass of the bodies of centre of mass e."""
     mass = 0.0
     for i in range(nodes.size):
         if supports[i, e] & COUNTS:
@@ -23,9 +23,9 @@ def weigh_center(points, e, supports, nodes):
 @called
 def move_center(points, e, supports, nodes, states):
     """
-    Write place, velocity and acceleration of centre of mass e, whose axes are those of the world.
+    Write position, velocity and acceleration of centre of mass e, in world axes.
 
-    Bodies are placed and moved; the unit forces that they are to carry become zero.
+    Poses and velocities of the bodies are known. The propagated unit forces are set to zero.
     """
     point = points[e]
     p, v, a = point.p, point.v, point.a
@@ -72,7 +72,7 @@ def add_force(c, x, y, z, f):
 
 @called
 def spread_force(points, e, supports, nodes, wrench, yields, states):
-    """Add a force at a centre of mass to those of all its bodies, by their parts of the mass."""
+    """Add a force at a centre of mass to those of its bodies, in proportion to their masses."""
     for i in range(nodes.size):
         if supports[i, e] & COUNTS == 0:
             continue
@@ -85,7 +85,7 @@ def spread_force(points, e, supports, nodes, wrench, yields, states):
 
 def center_of_mass(model, state, frame=None):
     """
-    Return where the centre of mass is, and its Jacobian, ``J = Σ m_i J_i / Σ m_i``.
+    Return the position of the centre of mass and its Jacobian, ``J = Σ m_i J_i / Σ m_i``.
 
     Parameters
     ----------
@@ -94,8 +94,7 @@ def center_of_mass(model, state, frame=None):
     state : RobotState
         Made for this model.
     frame : str, optional
-        Link with which the part begins; the whole robot if not given. What never moves counts for
-        nothing.
+        Root link of the subtree; the whole robot if not given. Bodies that never move do not count.
 
     Returns
     -------

@@ -1,11 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Trees that are closed by grasps and contacts: their operational space and their accelerations.
+Operational space and forward dynamics of trees that are closed by grasps and contacts.
 
-A closed chain is the tree and the constraint ``J_c v̇ + J̇_c v = 0``. Its points' unit wrenches are
-carried inwards together with those of the tasks, so everything here is in O(nm + m³), without A or
-A⁻¹; what [RKR95] (13)-(22) does by minimal coordinates q_c, elimination does for any of them.
+A closed chain is the tree and the constraint ``J_c v̇ + J̇_c v = 0``. One inward recursion propagates
+the unit wrenches of the closures and of the tasks, in O(nm + m³), without A or A⁻¹. [RKR95]
+(13)-(22) does the same in minimal coordinates q_c; elimination needs no choice of coordinates.
 """
 
 from dataclasses import dataclass
@@ -30,28 +30,28 @@ class ClosedChain(OperationalSpace):
     """
     Operational space of a closed chain, ``Λ a + μ + ρ = J̄ᵀ τ``, [RKR95] (17)-(22).
 
-    The fields of `OperationalSpace` under the constraints; τ are the joint forces of the active
-    joints, the internal ones of the grasp among them. ``jacobian`` and ``bias_acceleration`` are
-    those of the tree; so is ``generalized_jacobian``, which exerts forces at the points up to
-    internal ones, where no joint is passive.
+    The fields of `OperationalSpace` under the constraints. τ are the joint forces of the active
+    joints, including those of internal grasp forces. ``jacobian`` and ``bias_acceleration`` are
+    those of the tree. Without passive joints ``generalized_jacobian`` is that of the tree, too: it
+    exerts forces at the points up to internal forces.
     """
 
     closures: tuple
     """The k closures, in order."""
     constraint_jacobian: np.ndarray
-    """J_c, (6k, nv), axes of each closure; rows that are not held are zero."""
+    """J_c, (6k, nv), axes of each closure; rows that are not constrained are zero."""
     constraint_bias: np.ndarray
     """J̇_c v, (6k,), m/s² and rad/s²."""
     constraint_rank: int
-    """How many freedoms the closures take: less than their rows where some say the same."""
+    """Rank of the constraint rows: less than their number where rows are redundant."""
 
 
 def closed_chain(model, state, frames, closures):
     """
-    Return the operational-space dynamics of the named frames while the closures hold.
+    Return the operational-space dynamics of the named frames under the closures.
 
-    ``Λ⁻¹ = L_tt − L_tc L_cc⁺ L_ct`` with ``L = J A⁻¹ Jᵀ`` over tasks t and closures c; where joints
-    are passive the same over the passive joints alone, Q, is taken off: what these give way.
+    ``Λ⁻¹ = L_tt − L_tc L_cc⁺ L_ct`` with ``L = J A⁻¹ Jᵀ`` over tasks t and closures c. With passive
+    joints the same expression of Q is subtracted, Q being L over the passive joints only.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def closed_chain(model, state, frames, closures):
     state : RobotState
         Made for this model.
     frames : sequence of str
-        m frame names, at least one; one name alone will do.
+        m frame names, at least one, or one name.
     closures : sequence of Closure
-        k of them. That they hold at this state, and that v respects them, is not checked.
+        k of them. Whether q and v satisfy them is not checked.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def closed_chain(model, state, frames, closures):
     forces = X.T @ np.column_stack([model.bias_force(state), model.gravity(state)])
     J_G = stack.jacobian[:t, model.active]
     if model.passive.any():
-        X_passive, Q, _ = stack.responses(_passive_alone(model.nodes))
+        X_passive, Q, _ = stack.responses(_active_locked(model.nodes))
         X_passive, Q, H_passive, _ = stack.eliminated(X_passive, Q, mobility, t)
         X, Lambda_inverse = X - X_passive, Lambda_inverse - Q
         J_G = stack.rows @ point_columns(model, state, stack.points, model.active)
@@ -115,7 +115,7 @@ def closed_chain(model, state, frames, closures):
 
 def closed_chain_dynamics(model, state, torque, closures):
     """
-    Return how the joints accelerate, and what the closures bear.
+    Return the joint accelerations and the constraint wrenches.
 
     ``v̇ = v̇_tree + A⁻¹ J_cᵀ λ``, ``λ = −L_cc⁺ (J_c v̇_tree + J̇_c v)``.
 
@@ -128,15 +128,15 @@ def closed_chain_dynamics(model, state, torque, closures):
     torque : (nv,) array
         Joint forces τ, N m or N; of passive joints too, those of locked ones are ignored.
     closures : sequence of Closure
-        k of them. That they hold at this state, and that v respects them, is not checked.
+        k of them. Whether q and v satisfy them is not checked.
 
     Returns
     -------
     acceleration : (nv,) array
         v̇, rad/s² or m/s²; zero at locked joints.
     wrenches : (k, 6) array
-        λ, what each closure does to its first link, N and N m, at its place and in its axes. Where
-        closures say the same, the smallest that will do.
+        λ on the first link of each closure, N and N m, at its place and in its axes. For redundant
+        closures the solution of least norm.
 
     Raises
     ------
@@ -155,36 +155,36 @@ def closed_chain_dynamics(model, state, torque, closures):
 
 class ChainResponse:
     """
-    How a robot with these nodes, payloads and status in them, answers to k closures at one state.
+    The constraint response of k closures at one state, for given nodes with payloads and status.
 
     Attributes
     ----------
     rates : (6k,) array
-        J_c v, how fast the closures open, m/s and rad/s.
+        J_c v, the constraint velocity, m/s and rad/s.
 
     """
 
     def __init__(self, model, state, nodes, closures):
         self._stack = _Stack(model, state, (), tuple(closures), nodes)
         X, L, mobility = self._stack.responses(nodes)
-        self._back = -X @ self._stack.inverted(L, mobility)[0]
+        self._correction = -X @ self._stack.inverted(L, mobility)[0]
         self.rates = self._stack.jacobian @ state.v
 
     def accelerated(self, free):
         """Return v̇ of the chain, (nv,), from that of the tree, as `closed_chain_dynamics` does."""
-        return free + self.back(self._stack.jacobian @ free + self._stack.bias)
+        return free + self.correction(self._stack.jacobian @ free + self._stack.bias)
 
-    def back(self, opening):
-        """Return ``−A⁻¹ J_cᵀ L_cc⁺ x`` (nv,): the least motion that undoes an opening x (6k,)."""
-        return self._back @ opening
+    def correction(self, residual):
+        """Return ``−A⁻¹ J_cᵀ L_cc⁺ x`` (nv,), the least motion that removes a residual x (6k,)."""
+        return self._correction @ residual
 
 
 class _Stack:
     """
-    The rows of tasks, then closures, and how they follow from those of single points.
+    The rows of tasks, then of closures, as linear combinations of the rows of points.
 
-    A closure with two links has a point on each; its rows are the difference of their motions, both
-    at the place that belongs to the first link, and in the closure's axes.
+    A closure of two links has a point on each link. Its rows are the difference of the two motions
+    at the place on the first link, in the closure's axes.
     """
 
     def __init__(self, model, state, frames, closures, nodes=None):
@@ -205,11 +205,11 @@ class _Stack:
         self.parts = [(e, e, np.eye(6)) for e in range(m)]  # (number in the stack, point, axes)
         for e, closure in enumerate(closures, m):
             turn = np.kron(np.eye(2), (self.points['R'][e] @ closure.rotation).T)
-            turn *= closure.held[:, None]
+            turn *= closure.constrained[:, None]
             self.parts.append((e, e, turn))
             if closure.other is not None:
                 o = next(second)
-                self._put(self.points[o], self.points['p'][e])
+                self._move_to(self.points[o], self.points['p'][e])
                 self.parts.append((e, o, -turn))
         self._move()
         self.rows = np.zeros((6 * (m + k), 6 * len(self.points)))
@@ -221,8 +221,8 @@ class _Stack:
         self.bias = self.rows @ self.points['a'].ravel()
 
     @staticmethod
-    def _put(point, place):
-        """Take a placed point along its link to another place, (3,) m in world axes."""
+    def _move_to(point, place):
+        """Move a placed point on its link to another place, (3,) m in world axes."""
         frame = point['frame']
         frame['position'] += frame['rotation'] @ (point['R'].T @ (place - point['p']))
 
@@ -232,7 +232,7 @@ class _Stack:
 
     def responses(self, nodes):
         """
-        Return what unit wrenches do over the nodes that are not locked.
+        Return the accelerations under unit wrenches, of the nodes that are not locked.
 
         Returns
         -------
@@ -241,8 +241,8 @@ class _Stack:
         L : (rows, rows) array
             ``J A⁻¹ Jᵀ``.
         mobility : (rows,) array
-            Its diagonal, had each closure's links nothing in common: what a freedom is measured by.
-            Two links that hardly move against each other leave nothing but rounding in L.
+            The diagonal of L if the two links of a closure were independent: the scale of the rank
+            decision. Two links that hardly move relative to each other leave only rounding in L.
 
         """
         moving = self.nodes.copy()
@@ -260,7 +260,7 @@ class _Stack:
 
     def eliminated(self, X, L, mobility, t):
         """
-        Return the first t rows' quantities under the constraint of the others.
+        Return the quantities of the first t rows, with the other rows as constraints.
 
         Returns
         -------
@@ -279,8 +279,8 @@ class _Stack:
         return X[:, :t] - X[:, t:] @ H.T, L[:t, :t] - H @ L[t:, :t], H, rank
 
 
-def _passive_alone(nodes):
-    """Return the nodes with every active joint held."""
+def _active_locked(nodes):
+    """Return the nodes with every active joint locked."""
     nodes = nodes.copy()
     nodes['status'][nodes['status'] == ACTIVE] = LOCKED
     return nodes

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a tree is closed: links held by other links, or by the ground."""
+"""Closures: constraints between two links, or between a link and the ground."""
 
 from dataclasses import dataclass, field
 
@@ -16,22 +16,22 @@ POINT = 'x y z'
 @dataclass(frozen=True, eq=False)
 class Closure:
     """
-    A place where a link cannot move relative to another link, or to the ground.
+    A place where a link is constrained relative to another link, or to the ground.
 
     Parameters
     ----------
     frame : str
-        The link that is held.
+        The constrained link.
     other : str, optional
-        The link that holds it, as where one hand grasps what the other one has in its grip; the
-        ground if not given.
+        The link that it is constrained to, such as the other hand of a grasp; the ground if not
+        given.
     position : (3,) array_like
         The place, in the frame of the first link, m.
     rotation : (3, 3) array_like
         Axes of the place in that frame, by column.
     axes : str
-        Which of ``x y z rx ry rz``, along and about these axes, are held: `RIGID` by default,
-        `POINT` where the link may turn, others as friction and shape have it.
+        The constrained directions among ``x y z rx ry rz``, along and about these axes: `RIGID` by
+        default, `POINT` for a link that may rotate, others depending on friction and shape.
 
     Raises
     ------
@@ -49,18 +49,18 @@ class Closure:
     def __post_init__(self):
         names = self.axes.split() if isinstance(self.axes, str) else ()
         if not names or len(set(names)) != len(names) or not set(names) <= set(_ROWS):
-            raise ModelError(f"A closure of '{self.frame}' cannot hold the axes {self.axes!r}.",
+            raise ModelError(f"A closure of '{self.frame}' has unknown axes {self.axes!r}.",
                              cure=f'Name one or more of {RIGID}, each once.', value=self.axes)
         position, rotation = np.array(self.position, float), np.array(self.rotation, float)
         if (position.shape != (3,) or rotation.shape != (3, 3) or not np.isfinite(position).all()
                 or not abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6):
-            raise ModelError(f"The place where '{self.frame}' is held is not usable.",
+            raise ModelError(f"The place of the closure of '{self.frame}' is not usable.",
                              cure='Give a position (3,) and a rotation matrix (3, 3).',
                              value=(self.position, self.rotation))
         object.__setattr__(self, 'position', position)
         object.__setattr__(self, 'rotation', rotation)
 
     @property
-    def held(self):
-        """Which of the six rows are held, (6,) bool."""
+    def constrained(self):
+        """Which of the six rows are constrained, (6,) bool."""
         return np.isin(_ROWS, self.axes.split())

@@ -5,7 +5,7 @@
 import numpy as np
 
 from opspace_control.compiled import kernel
-from opspace_control.dynamics.operational_space_inertia import inverse_inertia
+from opspace_control.dynamics.operational_space_inertia import inverse_inertia, place_inertia
 from opspace_control.dynamics.trunks import plan_propagation
 from opspace_control.dynamics.workspace import POINT, poisoned
 from opspace_control.model.nodes import LOCKED
@@ -14,11 +14,10 @@ from opspace_control.model.nodes import LOCKED
 @kernel
 def response_columns(nodes, states, K, X, A):
     """
-    Write ``X = A⁻¹ Jᵀ``: how all joints accelerate under unit wrenches at the points.
+    Write ``X = A⁻¹ Jᵀ``, the accelerations of all joints under unit wrenches at the points.
 
-    One outward recursion over what `sum_mobility` left, all nodes being felt: the joint
-    accelerates by ``(K − Uᵀ A_parent) / D``, and carries its body along. ``A`` (n, 6, 6m) is
-    scratch for the bodies' accelerations.
+    One outward recursion over the results of `sum_mobility` for all nodes: the joint accelerates
+    by ``(K − Uᵀ A_parent) / D``. ``A`` (n, 6, 6m) is scratch for the bodies' accelerations.
     """
     columns = X.shape[1]
     for i in range(nodes.size):
@@ -40,7 +39,7 @@ def response_columns(nodes, states, K, X, A):
                 X[node.v_index, k] = x
 
 
-def point_responses(nodes, q, points, supports, states, contacts=None, held=None):
+def point_responses(nodes, q, points, supports, states, contacts=None, contact_inertia=None):
     """
     Return ``J A⁻¹ Jᵀ`` (6m, 6m) and ``A⁻¹ Jᵀ`` (nv, 6m) over all joints that are not locked.
 
@@ -52,17 +51,17 @@ def point_responses(nodes, q, points, supports, states, contacts=None, held=None
         As `make_points` returns them.
     states : (n,) array of NODE_STATE
         Scratch.
-    contacts, held : (k,) array of POINT, (k, 6) array, optional
+    contacts, contact_inertia : (k,) array of POINT, (k, 6) array, optional
         Places to which inertia is added, and how much along each of their axes, kg or kg m².
 
     """
     n, columns = nodes.size, 6 * points.size
     carried, crossing, coupling = plan_propagation(nodes, points, supports)
     contacts = np.empty(0, POINT) if contacts is None else contacts
-    held = np.empty((0, 6)) if held is None else held
+    contact_inertia = np.empty((0, 6)) if contact_inertia is None else contact_inertia
     K, L = poisoned((n, 6 * carried.size)), poisoned((columns, columns))
-    inverse_inertia(nodes, q, np.ones(n, bool), carried, crossing, coupling, contacts, held,
-                    states, K, L)
+    place_inertia(nodes, q, carried[:points.size], contacts, contact_inertia, states)
+    inverse_inertia(nodes, states, np.ones(n, bool), carried, crossing, coupling, K, L)
     X = poisoned((nodes['v_index'].max(initial=-1) + 1, columns))
     response_columns(nodes, states, K, X, poisoned((n, 6, columns)))
     return L, X

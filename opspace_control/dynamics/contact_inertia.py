@@ -1,11 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Ground contact by a large inertia, the approximation of [WPO15]: no elimination, no rank.
+Ground contact approximated by a large inertia, [WPO15]: no elimination, no rank decision.
 
-What a contact holds is given so much inertia that nothing can accelerate it, and the recursions of
-the open chain do the rest at their own cost. First order in ``1/I_c`` until rounding wins; the
-exact way, which also takes links that hold each other, is `closed_chain`.
+A large inertia is added along the constrained directions, and the recursions of the open chain are
+used at their own cost. The error is of first order in ``1/I_c`` until rounding dominates. The exact
+method, which also takes constraints between links, is `closed_chain`.
 """
 
 import numpy as np
@@ -20,33 +20,33 @@ from opspace_control.dynamics.preparation import names, placed, prepared
 from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.errors import ModelError
 
-# Of each row that a contact holds, kg or kg m²: half of the digits go to either error.
+# Of each constrained row, kg or kg m²: truncation and rounding then cost half of the digits each.
 CONTACT_INERTIA = 1e7
 
 
 def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTIA):
     """
-    Return the operational-space dynamics of the named frames while links stand on the ground.
+    Return the operational-space dynamics of the named frames with links in contact with the ground.
 
     Parameters
     ----------
     model : RobotModel
-        The robot; its passive joints count as free and driven, as in [WPO15] a floating base does.
+        The robot; its passive joints are treated as driven, as [WPO15] treats a floating base.
     state : RobotState
         Made for this model.
     frames : sequence of str
-        m frame names, at least one; one name alone will do.
+        m frame names, at least one, or one name.
     contacts : sequence of Closure
         With the ground: none has another link.
     contact_inertia : float
-        I_c of each row that is held, kg or kg m².
+        I_c of each constrained row, kg or kg m².
 
     Returns
     -------
     OperationalSpace
-        Λ⁻¹ is good to some ``1/contact_inertia``. Where contacts take directions from a frame Λ is
-        what little they leave them, and goes to infinity. ``rank`` counts the other directions:
-        those that move more of the robot than of the contacts' inertia, by kinetic energy.
+        Λ⁻¹ has a relative error of about ``1/contact_inertia``. Λ grows with ``contact_inertia`` in
+        directions that the contacts constrain. ``rank`` counts the other directions: those whose
+        kinetic energy is more in the robot than in the contact inertia.
 
     Raises
     ------
@@ -59,16 +59,16 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     frames = names(frames)
     _check(model, frames, contacts, contact_inertia)
     nodes, states, points, supports = placed(model, state, frames)
-    held_points, _ = make_points(model, [contact.frame for contact in contacts])
-    for frame, contact in zip(held_points['frame'], contacts, strict=True):
+    contact_points, _ = make_points(model, [contact.frame for contact in contacts])
+    for frame, contact in zip(contact_points['frame'], contacts, strict=True):
         frame['position'] += frame['rotation'] @ contact.position
         frame['rotation'] = frame['rotation'] @ contact.rotation
-    held = contact_inertia * np.array([contact.held for contact in contacts],
-                                      float).reshape(-1, 6)
-    L, X = point_responses(nodes, state.q, points, supports, states, held_points, held)
+    I_c = contact_inertia * np.array([contact.constrained for contact in contacts],
+                                     float).reshape(-1, 6)
+    L, X = point_responses(nodes, state.q, points, supports, states, contact_points, I_c)
     inertia, rank = invert_inverse_inertia(L, 1.0 / model.nodes['mass'].sum())
     J_bar = X @ inertia
-    J_c, bias_c = _contact_rows(model, state, contacts, held_points)
+    J_c, bias_c = _contact_rows(model, state, contacts, contact_points)
     jacobian, bias = model.jacobian(state, frames), model.bias_acceleration(state, frames)
     free = ~model.locked
     return OperationalSpace(
@@ -79,11 +79,11 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
         inverse_inertia=L,
         inertia=inertia,
         dynamically_consistent_inverse=J_bar,
-        # The contacts' own bias keeps their inertia from being led astray by v.
-        coriolis=J_bar.T @ (model.bias_force(state) + J_c.T @ (held.ravel() * bias_c))
+        # The contact inertia has a Coriolis term of its own.
+        coriolis=J_bar.T @ (model.bias_force(state) + J_c.T @ (I_c.ravel() * bias_c))
         - inertia @ bias,
         gravity=J_bar.T @ model.gravity(state),
-        rank=rank - _directions_held(np.sqrt(held.ravel())[:, None] * (J_c @ X), inertia),
+        rank=rank - _constrained_directions(np.sqrt(I_c.ravel())[:, None] * (J_c @ X), inertia),
         active=free,
     )
 
@@ -102,13 +102,13 @@ def _contact_rows(model, state, contacts, points):
     return J, bias
 
 
-def _directions_held(response, inertia):
+def _constrained_directions(response, inertia):
     """
-    Return how many directions of the frames the contacts take.
+    Return the number of directions of the frames that the contacts constrain.
 
     ``Λ⁻¹ = Xᵀ A X + Xᵀ J_cᵀ I_c J_c X``: a unit impulse at the frames gives energy to the robot and
-    to the contacts' inertia. The eigenvalues of the latter's part of Λ⁻¹, relative to Λ⁻¹, are 1
-    where a direction is held and 0 where it is not, both up to the robot's inertia over I_c.
+    to the contact inertia. The eigenvalues of the second part, relative to Λ⁻¹, are 1 for a
+    constrained direction and 0 for a free one, both up to the ratio of the robot's inertia to I_c.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def _check(model, frames, contacts, contact_inertia):
                          cure=f"Name one or more links, such as '{model.frame_names[-1]}'.")
     for contact in contacts:
         if contact.other is not None:
-            raise ModelError(f"'{contact.frame}' is held by '{contact.other}', not by the ground.",
-                             cure='Use closed_chain for links that hold each other.',
+            raise ModelError(f"The contact of '{contact.frame}' is with '{contact.other}', not the "
+                             'ground.', cure='Use closed_chain for constraints between links.',
                              name=contact.other)
     if not 0.0 < contact_inertia < np.inf:
         raise ModelError(f'A contact inertia of {contact_inertia} cannot be used.',

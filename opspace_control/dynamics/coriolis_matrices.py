@@ -65,19 +65,18 @@ def coriolis_matrices(model, state, frames=()):
     """
     Return the matrices of Coriolis and centrifugal terms at a configuration, [K87] (4.8)-(4.12).
 
-    Column by column from the recursions, which are quadratic in v: those of unit velocities are C
-    and H_2, those of sums of two, less these, B and H_1. That takes O(n³), as B has n² (n − 1) / 2
-    numbers. With m frames the products ``Jᵀ Λ H`` take O(m n³), and Λ takes O(m³). One b at one v
-    is `RobotModel.bias_force`, in O(n).
+    The recursions are quadratic in v: unit velocities give the columns of C and H_2, sums of two
+    minus these the columns of B and H_1. This takes O(n³), as many as there are elements;
+    `RobotModel.bias_force` computes b at one v in O(n).
 
     Parameters
     ----------
     model : RobotModel
         The robot.
     state : RobotState
-        Made for this model; its velocity does not count.
+        Made for this model; its velocity is ignored.
     frames : sequence of str
-        m frame names, one name alone will do; none: B̃ and C̃ are B and C.
+        m frame names, or one name; without frames B̃ and C̃ are B and C.
 
     Returns
     -------
@@ -88,8 +87,8 @@ def coriolis_matrices(model, state, frames=()):
     StateError
         If the state is another model's.
     ModelError
-        For an unknown frame; for frames of a robot with passive joints, whose accelerations forces
-        of the form ``Jᵀ F`` do not decouple.
+        For an unknown frame; for frames of a robot with passive joints, because forces ``Jᵀ F`` do
+        not decouple their accelerations.
 
     """
     check_state(model, state)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of force propagation, [CK00] 4.3: unit wrenches at points are carried across joints."""
+"""The steps of force propagation, [CK00] 4.3: unit wrenches at points move inwards over joints."""
 
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.workspace import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
@@ -33,7 +33,7 @@ def is_group(point):
 
 @inlined
 def start_propagation(carried, e, passively):
-    """Write the unit wrenches at point e, and their reactions on the other link; none of joints."""
+    """Write the unit wrenches at point e and their reactions on the other link; zero for groups."""
     point = carried[e]
     Psi = point.PsiP if passively else point.Psi
     if is_group(point):
@@ -47,7 +47,7 @@ def start_propagation(carried, e, passively):
 
 @inlined
 def carry_across(Psi, S, U, inverse_D, K):
-    """Carry unit wrenches across a joint that gives way: ``K = Ψᵀ S``, ``Ψ ← Ψ − U Kᵀ / D``."""
+    """Propagate unit wrenches over a joint: ``K = Ψᵀ S``, ``Ψ ← Ψ − U Kᵀ / D``."""
     S0, S1, S2, S3, S4, S5 = S[0], S[1], S[2], S[3], S[4], S[5]
     U0, U1, U2, U3, U4, U5 = U[0], U[1], U[2], U[3], U[4], U[5]
     for r in range(6):
@@ -65,7 +65,7 @@ def carry_across(Psi, S, U, inverse_D, K):
 
 @inlined
 def carry_torques(joints, i, Psi, S, U, inverse_D, K):
-    """Carry the unit torques of a group of joints across joint i, which is one of them."""
+    """Propagate the unit torques of a group of joints over joint i, a member of the group."""
     for r in range(6):
         K[r] = 1.0 if joints[r] == i else 0.0
         for k in range(6):
@@ -89,7 +89,7 @@ def spread_forces(share, axes, c, F):
 
 @called
 def carry_forces(F, S, U, inverse_D, K):
-    """Let a joint give way to the unit forces F (6, 3) at a centre of mass: ``F − U Kᵀ / D``."""
+    """Propagate unit forces F (6, 3) at a centre of mass over a joint: ``F ← F − U Kᵀ / D``."""
     for k in range(3):
         t = 0.0
         for r in range(6):
@@ -102,9 +102,9 @@ def carry_forces(F, S, U, inverse_D, K):
 @called
 def cross_center(i, passively, support, nodes, states, point):
     """
-    Carry the unit forces at a centre of mass, which act on all its bodies, across joint i.
+    Propagate the unit forces at a centre of mass, which act on all its bodies, over joint i.
 
-    Branches come together: what is carried is kept with the nodes, not with the point.
+    Forces of several branches add up at a node, so they are stored with nodes, not with the point.
     """
     node, s = nodes[i], states[i]
     F = s.FP if passively else s.F
@@ -122,15 +122,16 @@ def cross_center(i, passively, support, nodes, states, point):
 
 
 @inlined
-def cross(i, support, joints, Psi, Psi_other, S, U, inverse_D, K, K_other, alone):
+def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
     """
-    Carry the unit wrenches on both links of a point across a joint that supports them.
+    Propagate the unit wrenches on both links of a point over joint i, which supports them.
 
-    What the joint yields to those on the point's own link adds to ``alone``, if it is seen from
-    another.
+    ``point.K`` is their projection on the joint. For a point seen from another link (SEEN) the
+    mobility of its own link is summed in ``point.alone``.
     """
+    K = point.K
     if support & UNIT:
-        carry_torques(joints, i, Psi, S, U, inverse_D, K)
+        carry_torques(point.joints, i, Psi, S, U, inverse_D, K)
     elif support & OWN:
         carry_across(Psi, S, U, inverse_D, K)
     else:
@@ -138,15 +139,15 @@ def cross(i, support, joints, Psi, Psi_other, S, U, inverse_D, K, K_other, alone
             K[r] = 0.0
     if support & SEEN:
         for r in range(6):
-            alone[r // 3] += K[r] * K[r] * inverse_D / 3.0
+            point.alone[r // 3] += K[r] * K[r] * inverse_D / 3.0
     if support & OTHER:
-        carry_across(Psi_other, S, U, inverse_D, K_other)
+        carry_across(Psi_other, S, U, inverse_D, point.K_other)
         for r in range(6):
-            K[r] += K_other[r]
+            K[r] += point.K_other[r]
 
 
 @inlined
-def add_yield(K, other, inverse_D, first, column, mobility):
+def add_block(K, other, inverse_D, first, column, mobility):
     """Add ``K_e K_fᵀ / D`` to a block of six rows and columns."""
     for r in range(6):
         w = K[r] * inverse_D
@@ -157,15 +158,15 @@ def add_yield(K, other, inverse_D, first, column, mobility):
 @inlined
 def cross_node(nodes, i, passively, crossing, states, carried, mobility, coupling):
     """
-    Carry unit wrenches across joint i and add what that joint yields to them.
+    Propagate unit wrenches over joint i and add the joint's contribution to Λ⁻¹.
 
     ``K = Ψᵀ S``, ``Λ⁻¹_ef += K_e K_fᵀ / D``, ``Ψ ← Ψ − U Kᵀ / D``, for the points and trunks that
-    are carried across it: the force propagation of [CK00] 4.3 with its outward half folded into the
-    sum. Only the blocks on and below the diagonal are written: rows of points to ``mobility``,
-    those of trunks to ``coupling``.
+    the joint supports: the force propagation of [CK00] 4.3, whose outward half becomes the sum.
+    Only blocks on and below the diagonal are written: rows of points to ``mobility``, those of
+    trunks to ``coupling``.
 
-    Passively, passive joints alone give way: ``Q = J_p A_pp⁻¹ J_pᵀ`` is the sum, and ``Λ⁻¹ − Q``
-    what the active joints can do. Needs `yield_node` of node i before.
+    ``passively`` the sum is ``Q = J_p A_pp⁻¹ J_pᵀ`` over the passive joints, and ``Λ⁻¹ − Q`` is
+    the mobility by the active joints. It needs `yield_node` of node i before.
     """
     s, status = states[i], nodes[i].status
     moves = status == PASSIVE if passively else status != LOCKED
@@ -178,25 +179,23 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
         if support & CENTER:
             cross_center(i, passively, support, nodes, states, point)
         elif moves and passively:
-            cross(i, support, point.joints, point.PsiP, point.PsiP_other, s.S, s.UP, inverse_D,
-                  point.K, point.K_other, point.K_other)
+            cross(i, support & ~SEEN, point, point.PsiP, point.PsiP_other, s.S, s.UP, inverse_D)
         elif moves:
-            cross(i, support, point.joints, point.Psi, point.Psi_other, s.S, s.U, inverse_D,
-                  point.K, point.K_other, point.alone)
+            cross(i, support, point, point.Psi, point.Psi_other, s.S, s.U, inverse_D)
         if not moves:
             continue
         trunk = 6 * e - mobility.shape[0]
         for j in range(1, k + 1):
             d = crossing[i, j, 0]
             if trunk < 0:
-                add_yield(point.K, carried[d].K, inverse_D, 6 * e, 6 * d, mobility)
+                add_block(point.K, carried[d].K, inverse_D, 6 * e, 6 * d, mobility)
             else:
-                add_yield(point.K, carried[d].K, inverse_D, trunk, 6 * d, coupling)
+                add_block(point.K, carried[d].K, inverse_D, trunk, 6 * d, coupling)
 
 
 @inlined
-def keep_feelings(nodes, i, crossing, carried, K):
-    """Write what joint i feels of the unit wrenches that have just been carried there."""
+def store_projection(nodes, i, crossing, carried, K):
+    """Write the projection of the propagated unit wrenches on joint i."""
     for k in range(1, crossing[i, 0, 0] + 1):
         e = crossing[i, k, 0]
         for r in range(6):

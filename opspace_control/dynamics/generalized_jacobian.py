@@ -1,11 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How passive joints and frames answer the active joints: J_G, J_D and S, column by column, [JR94] 6.
+The matrices J_G, J_D and S of robots with passive joints, column by column, [JR94] 6.
 
-The velocities are put to zero, the inertias of (4.8) are found once, and each column is what one
-more run of (5.2) answers to a unit acceleration of one active joint, or to a unit force of one
-passive joint: FIG. 7.
+At zero velocity the inertias of (4.8) are computed once. Each column is then the result of (5.2)
+for a unit acceleration of one active joint, or for a unit force of one passive joint: FIG. 7.
 """
 
 from typing import NamedTuple
@@ -13,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import inlined, kernel
-from opspace_control.dynamics.articulated_body import body_inertia, hand_on
+from opspace_control.dynamics.articulated_body import body_inertia, propagate_inertia
 from opspace_control.dynamics.hybrid_dynamics import free_joint
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
-from opspace_control.dynamics.preparation import prepared
+from opspace_control.dynamics.preparation import names, prepared
 from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.vectors import dot
@@ -25,9 +24,9 @@ from opspace_control.spatial.vectors import dot
 @inlined
 def excite(nodes, k, states):
     """
-    Run (5.2a) of [JR94], inward, on the unit input of node k alone.
+    Inward recursion (5.2a) of [JR94] for the unit input of node k.
 
-    Only the nodes from k to the root feel it: there ``z`` and ``u`` are not zero.
+    ``z`` and ``u`` are zero except at nodes from k to the root.
     """
     for i in range(nodes.size):
         states[i].u = 0.0
@@ -56,10 +55,10 @@ def excite(nodes, k, states):
 @inlined
 def respond(nodes, k, states, answer):
     """
-    Run (5.2b) of [JR94], outward, on what `excite` has left.
+    Outward recursion (5.2b) of [JR94] after `excite`.
 
-    ``answer`` (n,) is the force of the active joints and the acceleration of the passive ones, the
-    unknown side of (4.4); ``B`` of each node the acceleration of its body.
+    ``answer`` (n,) receives forces of active joints and accelerations of passive ones, the unknown
+    side of (4.4); ``B`` of each node the acceleration of its body.
     """
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
@@ -81,7 +80,7 @@ def respond(nodes, k, states, answer):
 @kernel
 def fill_columns(nodes, q, states, points, inputs, answer, hybrid, generalized):
     """
-    Write the columns of some dofs' unit inputs.
+    Write the columns of the unit inputs of some dofs.
 
     Parameters
     ----------
@@ -90,11 +89,11 @@ def fill_columns(nodes, q, states, points, inputs, answer, hybrid, generalized):
     points : (m,) array of POINT
         Frames whose accelerations are wanted.
     inputs : (k,) array of int
-        Nodes of the dofs, neither locked nor following.
+        Nodes of the dofs, neither locked nor mimic.
     answer : (n,) array
         Scratch.
     hybrid : (nv, k) array
-        Result: forces of active joints, accelerations of passive ones; else what a brake bears.
+        Result: forces of active joints, accelerations of passive ones, forces of brakes.
     generalized : (6m, k) array
         Result: accelerations of the points.
 
@@ -107,7 +106,7 @@ def fill_columns(nodes, q, states, points, inputs, answer, hybrid, generalized):
     for i in range(n - 1, -1, -1):
         inverse_DP = free_joint(nodes, i, states)
         if nodes[i].parent >= 0:
-            hand_on(states[i].IP, states[i].UP, inverse_DP, states[nodes[i].parent].IP)
+            propagate_inertia(states[i].IP, states[i].UP, inverse_DP, states[nodes[i].parent].IP)
     for e in range(points.size):
         place_point(points, e, nodes, states)
     for column in range(inputs.size):
@@ -132,18 +131,18 @@ def fill_columns(nodes, q, states, points, inputs, answer, hybrid, generalized):
 
 class HybridInertia(NamedTuple):
     """
-    The matrix of [JR94] (4.4), which has accelerations and forces on either side, in parts.
+    The blocks of the matrix of [JR94] (4.4), with accelerations and forces on either side.
 
     ``T_a = S_aa β̇_a + S_ap T_p + ...``, ``β̇_p = −S_apᵀ β̇_a + S_pp T_p + ...``: n_a active dofs,
     n_p passive ones, both in the order of ``dof_names``; locked joints do not move.
     """
 
     S_aa: np.ndarray
-    """(n_a, n_a): the inertia that the active joints feel, M_U of (6.7)."""
+    """(n_a, n_a): the inertia of the active joints with passive joints free, M_U of (6.7)."""
     S_ap: np.ndarray
     """(n_a, n_p): −J_Dᵀ, without unit, or a length or its inverse."""
     S_pp: np.ndarray
-    """(n_p, n_p): the inverse inertia of the passive arm, all other joints held."""
+    """(n_p, n_p): the inverse inertia of the passive joints, all other joints locked."""
 
 
 def hybrid_inertia(model, state):
@@ -176,7 +175,7 @@ def hybrid_inertia(model, state):
 
 def generalized_jacobian(model, state, frames):
     """
-    Return J_G of [JR94] (6.8): how active joints accelerate frames, passive joints giving way.
+    Return J_G of [JR94] (6.8), accelerations of frames by active joints, with passive joints free.
 
     ``J_G = J_a − J_p A_pp⁻¹ A_pa``; ``J_Gᵀ f`` are the joint forces that exert f at the frames.
     Without passive joints these are the columns of J.
@@ -188,7 +187,7 @@ def generalized_jacobian(model, state, frames):
     state : RobotState
         Made for this model.
     frames : sequence of str
-        m frame names; one name alone will do.
+        m frame names, or one name.
 
     Returns
     -------
@@ -204,8 +203,7 @@ def generalized_jacobian(model, state, frames):
         For an unknown frame.
 
     """
-    frames = (frames,) if isinstance(frames, str) else tuple(frames)
-    return point_columns(model, state, make_points(model, frames)[0], model.active)
+    return point_columns(model, state, make_points(model, names(frames))[0], model.active)
 
 
 def disturbance_jacobian(model, state):
@@ -238,15 +236,15 @@ def disturbance_jacobian(model, state):
 
 def point_columns(model, state, points, dofs):
     """
-    Return how points (m,) of POINT accelerate with the unit inputs of the dofs of a mask (nv,).
+    Return accelerations (6m, k) of points (m,) of POINT by unit inputs of k dofs, a mask (nv,).
 
-    For the mask ``model.active`` this is J_G, (6m, n_a), of any points of the links.
+    For the mask ``model.active`` this is J_G of these points.
     """
     return _columns(model, state, points, dofs)[1]
 
 
 def _columns(model, state, points, dofs):
-    """Return what `fill_columns` writes for the unit inputs of the dofs of this mask, (nv,)."""
+    """Return ``hybrid`` and ``generalized`` of `fill_columns` for the dofs of a mask, (nv,)."""
     nodes, states = prepared(model, state)
     driven = np.flatnonzero((nodes['status'] != LOCKED) & (nodes['v_index'] >= 0))
     inputs = driven[dofs[nodes['v_index'][driven]]]

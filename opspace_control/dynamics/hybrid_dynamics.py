@@ -1,13 +1,13 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Hybrid dynamics in O(n): some joints' accelerations are known and some joints' forces, [JR94] 5.
+Hybrid dynamics in O(n), [JR94] 5: accelerations of active joints, forces of passive ones are known.
 
-Where no node is passive this is recursive Newton-Euler, where all are it is the articulated-body
-algorithm; what the passive nodes need is done for the nodes that yield and for no other.
-The equations of [JR94] count links from the tip and gather while they eliminate; here forces stay
-with their links until one last inward recursion, so that wrenches of tasks and contacts, which are
-known only after the accelerations are, can join them.
+Without passive nodes this is recursive Newton-Euler, with all nodes passive the articulated-body
+algorithm. The passive elimination visits the nodes of passive subtrees only.
+[JR94] counts links from the tip and gathers forces while it eliminates. Here forces stay with their
+links until one last inward recursion, because wrenches of tasks and contacts are known only after
+the accelerations.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import inlined, kernel
-from opspace_control.dynamics.articulated_body import body_inertia, hand_on, joint_inertia
+from opspace_control.dynamics.articulated_body import (
+    body_inertia,
+    joint_inertia,
+    propagate_inertia,
+)
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
 from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
@@ -27,10 +31,10 @@ from opspace_control.spatial.vectors import add_wrench, dot
 
 def yielding_nodes(nodes):
     """
-    Return which bodies move when passive joints give way, (n,) bool.
+    Return the nodes of passive subtrees, (n,) bool: passive nodes and all nodes further out.
 
-    They are those of the passive nodes and of all nodes further out: the only ones for which
-    `start_yielding`, `yield_node` and `induce_node` have anything to do.
+    Only their bodies move in a passive-joint response: `start_yielding`, `yield_node` and
+    `induce_node` visit no others.
 
     Parameters
     ----------
@@ -47,7 +51,7 @@ def yielding_nodes(nodes):
 
 @inlined
 def start_yielding(nodes, i, states):
-    """Write the body's own inertia to IP and zero to z, to which `yield_node` adds from beyond."""
+    """Write the body's own inertia to IP and zero to z; `yield_node` of children adds to both."""
     s = states[i]
     body_inertia(nodes[i].mass, s.c, s.Ic, s.IP)
     for r in range(6):
@@ -57,7 +61,7 @@ def start_yielding(nodes, i, states):
 @inlined
 def free_joint(nodes, i, states):
     """
-    Write UP and DP of joint i if it is passive, [JR94] (4.8), and return 1 / DP; else 0 for both.
+    Write UP and DP of a passive joint, [JR94] (4.8), return 1 / DP; of others UP = 0, return 0.
 
     ``UP = IP S``, ``DP = Sᵀ UP``; the paper's G_p is UP / DP.
     """
@@ -73,11 +77,10 @@ def free_joint(nodes, i, states):
 @inlined
 def yield_node(nodes, i, yields, passive_torque, a, states):
     """
-    Inward step of [JR94] (4.8), (5.2a): let joint i give way if it is passive, for node i yields.
+    Inward step of [JR94] (4.8), (5.2a) for node i of a passive subtree: eliminate it if passive.
 
-    ``IP`` becomes the inertia of all that node i carries with the passive joints further out free
-    and all others rigid, ``z`` the force that moves it as the outward recursion said, those joints
-    having given way.
+    ``IP`` becomes the articulated-body inertia of the subtree of node i, its passive joints free
+    and all others rigid; ``z`` the corresponding bias force of the motion of the outward recursion.
     """
     node, s = nodes[i], states[i]
     torque = 0.0
@@ -87,18 +90,18 @@ def yield_node(nodes, i, yields, passive_torque, a, states):
     if node.status == PASSIVE:
         torque = passive_torque[node.v_index] - node.armature * a[node.v_index]
     if node.parent >= 0 and yields[node.parent]:
-        hand_on(s.IP, s.UP, inverse_DP, states[node.parent].IP)
+        propagate_inertia(s.IP, s.UP, inverse_DP, states[node.parent].IP)
     give_way(nodes, i, yields, torque, states)
 
 
 @inlined
 def give_way(nodes, i, yields, torque, states):
     """
-    Inward step: let joint i give way to the force ``z`` if it is passive, for node i yields.
+    Inward step of the force ``z`` for node i of a passive subtree.
 
-    ``u = τ_p − Sᵀ z`` is left to accelerate it; ``z + UP u / DP`` goes on to the parent. By itself
-    it is for wrenches that come later, with z made of them alone and a torque of zero: followed by
-    `induce_node` and `gather_torques` it makes ``J_Gᵀ f`` of them, [JR94] (6.8).
+    ``u = τ_p − Sᵀ z`` accelerates a passive joint; ``z + UP u / DP`` adds to the parent's force.
+    Called alone it serves wrenches that are known later: with z from them and zero torque,
+    `induce_node` and `gather_torques` then give ``J_Gᵀ f``, [JR94] (6.8).
     """
     node, s = nodes[i], states[i]
     gain = 0.0
@@ -114,10 +117,10 @@ def give_way(nodes, i, yields, torque, states):
 @inlined
 def induce_node(nodes, i, yields, states, a):
     """
-    Outward step of [JR94] (5.2b) for a node that yields: what joint i is induced to do if passive.
+    Outward step of [JR94] (5.2b) for node i of a passive subtree: write its induced acceleration.
 
-    ``B`` is the induced acceleration of body i, on top of the one that it was given. It is added to
-    ``A``, and the force it takes to ``f``; the joint's own part is added to ``a``.
+    ``B`` is the induced acceleration of body i in addition to the known one. It is added to ``A``,
+    its inertial force to ``f``, and a passive joint's own part to ``a``.
     """
     node, s = nodes[i], states[i]
     A, B = s.A, s.B
@@ -137,11 +140,10 @@ def induce_node(nodes, i, yields, states, a):
 @inlined
 def gather_torques(nodes, passive_torque, a, states, tau):
     """
-    Inward recursion over all nodes: write the joint forces of the links' forces ``f``.
+    Inward recursion over all nodes: write the joint forces that balance the links' forces ``f``.
 
-    Each joint takes its force's component along S, and what its acceleration ``a`` takes of its
-    motor, and hands the force to its parent. At a passive
-    joint, which has given way, that is ``passive_torque`` but for rounding.
+    ``τ = Sᵀ f`` plus the motor's inertia times ``a``; f then adds to the parent's. At a passive
+    joint the result is ``passive_torque`` up to rounding, which is written instead.
     """
     for i in range(nodes.size - 1, -1, -1):
         node, s = nodes[i], states[i]
@@ -158,13 +160,11 @@ def gather_torques(nodes, passive_torque, a, states, tau):
 
 @kernel
 def solve_hybrid(
-        nodes, yields, q, v, points, exerted, passive_torque, gravity,  # robot, state, forces
+        nodes, yields, q, v, points, exerted, gravity,  # robot, state, forces
         states,  # scratch
         a, tau):
     """
     Write the unknown half of the accelerations and of the joint forces, [JR94] (4.4), in O(n).
-
-    Passive joints of known force accelerate as they must, all others accelerate as told.
 
     Parameters
     ----------
@@ -174,22 +174,20 @@ def solve_hybrid(
         The state.
     points, exerted : (k,) array of POINT, (k, 6) array
         Where the robot exerts wrenches, and the wrenches ``[f; n]``, N and N m, world axes.
-    passive_torque : (nv,) array
-        τ_p; read at passive joints.
     gravity : (3,) array
         m/s².
     states : (n,) array of NODE_STATE
         Scratch.
     a : (nv,) array
-        Accelerations: given at active joints, zero at locked ones; at passive ones any, to which
-        the induced ones are added.
+        In: the accelerations of active joints, zero at locked ones, any at passive ones, to which
+        the induced accelerations are added.
     tau : (nv,) array
-        Result: the force of the active joints, ``passive_torque`` at the passive ones, what the
-        brake must bear at locked ones.
+        In: τ_p at passive joints. Out: the forces of all other joints, too; at locked ones that of
+        the brake.
 
     """
     n = nodes.size
-    # Pass 1: the motion that is known, and the forces that it would take.
+    # Pass 1: the known motion and its inertial forces.
     for i in range(n):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
@@ -201,25 +199,25 @@ def solve_hybrid(
         place_point(points, e, nodes, states)
         if points[e].frame.node >= 0:
             add_wrench(points[e].p, exerted[e], states[points[e].frame.node].f)
-    # Pass 2: the inertia and the force that passive joints feel.
+    # Pass 2: articulated inertias and bias forces of passive subtrees.
     for i in range(n - 1, -1, -1):
         if yields[i]:
-            yield_node(nodes, i, yields, passive_torque, a, states)
-    # Pass 3: the motion that they are induced to make.
+            yield_node(nodes, i, yields, tau, a, states)
+    # Pass 3: the induced motion.
     for i in range(n):
         if yields[i]:
             induce_node(nodes, i, yields, states, a)
-    # Pass 4: the joint forces of it all.
-    gather_torques(nodes, passive_torque, a, states, tau)
+    # Pass 4: the joint forces of the whole motion.
+    gather_torques(nodes, tau, a, states, tau)
 
 
 class HybridMotion(NamedTuple):
-    """Accelerations and forces of all joints, known and unknown, (nv,) each."""
+    """Accelerations and forces of all joints, (nv,) each."""
 
     acceleration: np.ndarray
     """rad/s² or m/s²: as given at active joints, induced at passive ones, zero at locked ones."""
     torque: np.ndarray
-    """N m or N: of the motors at active joints, as given at passive ones, of the brakes."""
+    """N m or N: of the motor at active joints, as given at passive ones, of the brake at locked."""
 
 
 def hybrid_dynamics(model, state, acceleration, torque=None, external=None, gravity=None):
@@ -228,7 +226,7 @@ def hybrid_dynamics(model, state, acceleration, torque=None, external=None, grav
 
     ``A q̈ + b + g = τ + Jᵀ f``, [JR94] (4.2), with q̈ known at the active joints, zero at the locked
     ones, and τ known at the passive ones; in O(n). Without passive joints it is inverse dynamics,
-    with no others forward dynamics.
+    with all joints passive it is forward dynamics.
 
     Parameters
     ----------
@@ -268,18 +266,18 @@ def hybrid_dynamics(model, state, acceleration, torque=None, external=None, grav
 
 def hybrid_motion(model, nodes, state, a, torque, external=(), gravity=GRAVITY):
     """
-    Return the motion of a robot whose nodes, and their status, are these.
+    Return the `HybridMotion` of given nodes, with their status.
 
-    ``a`` where they are known, else zero; ``torque`` where the nodes are passive;
-    ``external`` are pairs of a frame name and the wrench (6,) on it.
+    ``a`` is read at active joints and is zero at others, ``torque`` is read at passive joints;
+    ``external`` has pairs of a frame name and the wrench (6,) on it.
     """
     points, _ = make_points(model, [frame for frame, _ in external])
     exerted = -np.array([wrench for _, wrench in external]).reshape(-1, 6)
-    a, tau = a.copy(), poisoned(model.nv)
-    # Gravity as an array that can be written, as in the control cycle: no second kind of array
-    # to compile for.
-    solve_hybrid(nodes, yielding_nodes(nodes), state.q, state.v, points, exerted, torque,
-                 gravity.copy(), poisoned(nodes.size, NODE_STATE), a, tau)
+    a, tau = a.copy(), torque.copy()
+    # A writable copy of gravity, as in the control cycle: a read-only array is another type, for
+    # which the kernel would be compiled again.
+    solve_hybrid(nodes, yielding_nodes(nodes), state.q, state.v, points, exerted, gravity.copy(),
+                 poisoned(nodes.size, NODE_STATE), a, tau)
     return HybridMotion(a, tau)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The forces that a motion needs, by Newton and Euler, [CK00] Table 2."""
+"""Inverse dynamics of a body by Newton and Euler, [CK00] Table 2."""
 
 from opspace_control.compiled import inlined
 
@@ -8,10 +8,10 @@ from opspace_control.compiled import inlined
 @inlined
 def load_node(nodes, i, gravity, states):
     """
-    Write the net force that moves body i as it moves, its weight taken off, [CK00] Table 2.
+    Write the net force of the motion of body i, minus its weight, [CK00] Table 2.
 
-    Newton and Euler about the centre of mass, then moved to the root link's origin. Gravity enters
-    as a force, so the accelerations stay those an operational point really has.
+    Newton and Euler about the centre of mass, moved to the root link's origin. Gravity is a force
+    here, so accelerations are those of the bodies.
     """
     m = nodes[i].mass
     s = states[i]
@@ -43,7 +43,7 @@ def load_node(nodes, i, gravity, states):
 
 @inlined
 def add_inertial_force(m, c, Ic, B, f):
-    """Add the force that accelerates a body by ``B`` beyond its motion: its inertia times B."""
+    """Add the inertia of a body times an additional spatial acceleration B to a force (6,)."""
     if m == 0.0:
         return
     a0, a1, a2 = B[3], B[4], B[5]

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Outward recursions: where the bodies and the points are and how they move, [CK00] (15)-(18)."""
+"""Outward recursions of poses, velocities, accelerations of bodies and points, [CK00] (15)-(18)."""
 
 import math
 
@@ -69,8 +69,7 @@ def move_node(nodes, i, v, a, states):
     Write the spatial velocity and acceleration of body i, [CK00] (17)-(19).
 
     ``V = V_parent + S v`` and ``A = A_parent + S a + (V_carrier × S) v``. The carrier of an axis is
-    its parent, but the rotations of a floating joint are carried by its translation, not by one
-    another.
+    the parent; for the rotations of a floating joint it is the last translation.
     """
     node, s = nodes[i], states[i]
     S, V, A = s.S, s.V, s.A
@@ -95,7 +94,7 @@ def move_node(nodes, i, v, a, states):
 
 @inlined
 def place_frame(frame, states, R, p):
-    """Write the pose of a frame: its axes, and its origin seen from the root link's."""
+    """Write the pose of a frame: its axes, and its origin relative to the root link's."""
     if frame.node < 0:
         for r in range(3):
             p[r] = frame.position[r]
@@ -150,10 +149,10 @@ def move_point(points, e, states):
 @inlined
 def move_relatively(points, e, states):
     """
-    Write how operational point e moves as seen from the other link, in world axes.
+    Write the motion of operational point e relative to the other link, in world axes.
 
-    Minus the motion of the other body at the same place; the pose of the other frame is written,
-    too. What turning axes add to the acceleration is not in it.
+    That of the point minus that of the other body at the same place, without the effect of rotating
+    axes on the acceleration. The pose of the other frame is written, too.
     """
     point = points[e]
     place_frame(point.other, states, point.other_R, point.other_p)
@@ -166,10 +165,10 @@ def move_relatively(points, e, states):
 @inlined
 def move_in_other(points, e, states):
     """
-    Write how operational point e moves in the frame of the other link, which turns: ``R ẋ, R ẍ``.
+    Write velocity and acceleration of point e in the rotating frame of the other link.
 
-    In world axes. ``R ẍ`` is the relative acceleration without that of Coriolis, ``2 ω × R ẋ``; of
-    the rotation, without ``ω × R ω_rel``.
+    ``R ẋ`` and ``R ẍ`` in world axes: the relative acceleration without that of Coriolis,
+    ``2 ω × R ẋ``; for the rotation, without ``ω × R ω_rel``.
     """
     move_relatively(points, e, states)
     point = points[e]
@@ -209,7 +208,7 @@ def fill_jacobian(nodes, states, points, supports, jacobian):
     """
     Write the stacked Jacobian, [CK00] (24)-(25), of placed bodies and points.
 
-    Column k of point e is S_k taken to the point, where node k supports it, else zero.
+    Column k of point e is S_k moved to the point if node k supports it, else zero.
     """
     jacobian.fill(0.0)
     for i in range(nodes.size):

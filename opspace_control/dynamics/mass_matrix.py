@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint-space inertia by composite rigid bodies: for users, never in a control cycle."""
+"""Joint-space inertia by composite rigid bodies; not used in a control cycle."""
 
 from opspace_control.compiled import kernel
 from opspace_control.dynamics.articulated_body import set_inertia

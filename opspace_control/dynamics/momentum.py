@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Spatial momentum of the whole robot, the integral of motion of free-flyers, [JR94] (4.7)."""
+"""Spatial momentum of the whole robot, which a free-flyer conserves, [JR94] (4.7)."""
 
 import numpy as np
 
@@ -37,8 +37,8 @@ def momentum(model, state, point=(0.0, 0.0, 0.0)):
     """
     Return the spatial momentum of all moving links about a fixed point, [JR94] (4.7).
 
-    A free-flyer keeps it, without gravity and with no force on the base. The patent's [M_pa, M_pp]
-    β is the momentum about the base; as that moves, its angular part is not kept.
+    A free-flyer conserves it without gravity and without a force on the base. [M_pa, M_pp] β of the
+    patent is the momentum about the moving base, whose angular part is not conserved.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The operational-space dynamics of a robot at a state, as one object for users and tests."""
+"""The operational-space dynamics of a robot at a state."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ from opspace_control.dynamics.preparation import names, placed
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import ACTIVE, LOCKED
 
-# A direction is lost when the inverse inertia along it, divided by that of its point on average
-# (so without units), is below this.
+# A direction is singular if the inverse inertia along it, divided by the mean of its point (so
+# without units), is below this.
 RANK_TOLERANCE = 1e-10
 
 
@@ -22,9 +22,8 @@ class OperationalSpace:
     """
     Operational-space dynamics of m points, ``Λ a + μ + ρ = F``, [K87] (3.10), [CK00] (5).
 
-    F is exerted by the active joints, through ``J_Gᵀ F``; passive joints move as they must. Where
-    all joints are active, J_G is J, and Λ, J̄, N, μ, ρ are those of [CK00]; the forms that hold
-    also for a robot with passive joints, without forces in them, stand first.
+    The active joints exert F by ``J_Gᵀ F``. If all joints are active, J_G is J, and Λ, J̄, N, μ, ρ
+    are those of [CK00]. Field descriptions give the form for passive joints without forces first.
 
     World axes; per point three linear rows, then three angular ones.
     """
@@ -32,22 +31,22 @@ class OperationalSpace:
     frames: tuple
     """The m frame names, in order."""
     jacobian: np.ndarray
-    """J, (6m, nv), [CK00] (4): velocities, of all joints, passive ones included."""
+    """J, (6m, nv), [CK00] (4), with columns of passive joints, too."""
     bias_acceleration: np.ndarray
-    """J̇ v, (6m,), m/s² and rad/s², [CK00] (26): no joint accelerating, passive ones neither."""
+    """J̇ v, (6m,), m/s² and rad/s², [CK00] (26)."""
     generalized_jacobian: np.ndarray
     """J_G = J_a − J_p A_pp⁻¹ A_pa, (6m, n_a), [JR94] (6.8): a column for each active dof."""
     inverse_inertia: np.ndarray
     """
     Λ⁻¹ = J_G S_aa⁻¹ J_Gᵀ = J A⁻¹ Jᵀ − J_p A_pp⁻¹ J_pᵀ, (6m, 6m), 1/kg, 1/(kg m), 1/(kg m²),
-    [CK00] (6), (30): what active joints' forces at the points do to the points.
+    [CK00] (6), (30).
     """
     inertia: np.ndarray
-    """Λ, (6m, 6m), kg, kg m, kg m²; the pseudo-inverse of Λ⁻¹ where directions are lost."""
+    """Λ, (6m, 6m), kg, kg m, kg m²; the pseudo-inverse of Λ⁻¹ at singularities."""
     dynamically_consistent_inverse: np.ndarray
     """
     J̄ = A⁻¹ E_a J_Gᵀ Λ, (nv, 6m), [CK00] (8), E_a the columns of the identity of active joints:
-    the accelerations of all joints, induced ones included, that accelerate the points by unity.
+    accelerations of all joints for unit accelerations of the points.
     """
     coriolis: np.ndarray
     """μ = Λ (J A⁻¹ b − J̇ v), (6m,), N and N m, [CK00] (7): J̄ᵀ b − Λ J̇ v if all are active."""
@@ -55,8 +54,8 @@ class OperationalSpace:
     """ρ = Λ J A⁻¹ g, (6m,), N and N m, [CK00] (7): J̄ᵀ g if all are active."""
     rank: int
     """
-    How many of the 6m directions the active joints can accelerate independently: less than 6m in a
-    singular posture, for a frame with few joints before it, or for two frames on one link.
+    Rank of Λ⁻¹: less than 6m in a singular posture, for a frame with few joints before it, or for
+    two frames on one link.
     """
     active: np.ndarray
     """(nv,) bool: the joints of J_G's columns."""
@@ -79,9 +78,8 @@ def operational_space(model, state, frames):
     Return the operational-space dynamics of the named frames.
 
     Λ⁻¹ comes from the recursion of [CK00] 4.3 in O(n + m²) and J̄ from that of [WPO15] in O(nm),
-    without A or A⁻¹; Λ takes O(m³).
-    Locked joints take no part. Passive joints take theirs off again: what all free joints yield,
-    less what the passive ones yield with the others held.
+    without A or A⁻¹; Λ takes O(m³). Locked joints are rigid. With passive joints Λ⁻¹ is that of all
+    free joints minus that of the passive ones with all others locked.
 
     Parameters
     ----------
@@ -90,7 +88,7 @@ def operational_space(model, state, frames):
     state : RobotState
         Made for this model.
     frames : sequence of str
-        m frame names, at least one; one name alone will do.
+        m frame names, at least one, or one name.
 
     Returns
     -------
@@ -112,8 +110,7 @@ def operational_space(model, state, frames):
     reachable, responses = L, X
     if model.passive.any():
         status = model.nodes['status']
-        held = np.where(status == ACTIVE, LOCKED, status)
-        Q, X_p = free_responses(model, state, frames, held)
+        Q, X_p = free_responses(model, state, frames, np.where(status == ACTIVE, LOCKED, status))
         reachable, responses = L - Q, X - X_p
     inertia, rank = invert_inverse_inertia(reachable, 1.0 / model.nodes['mass'].sum(),
                                            reference=L.diagonal())
@@ -157,11 +154,11 @@ def free_responses(model, state, frames, status=None):
 
 def row_scales(diagonal, least_mobility):
     """
-    Return the scaling (6m,) that takes masses and units out of Λ⁻¹, one number per point and kind.
+    Return the scaling (6m,) that makes Λ⁻¹ dimensionless, one number per point and kind of row.
 
-    It is ``1 / sqrt`` of the mean of the point's three diagonal entries (6m,) of the kind, 0 where
-    nothing moves. A point that hardly anything moves, such as one on the axes of all its joints, is
-    measured by ``least_mobility``, 1/kg: else rounding would count.
+    It is ``1 / sqrt`` of the mean of the point's three diagonal entries of that kind, 0 for a mean
+    of zero. The mean of linear rows is at least ``least_mobility``, 1/kg: for a point on the axes
+    of all its joints it would be rounding.
     """
     mobility = diagonal.reshape(-1, 2, 3).mean(axis=2)
     mobility[:, 0] = np.maximum(mobility[:, 0], least_mobility)
@@ -170,29 +167,28 @@ def row_scales(diagonal, least_mobility):
 
 def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE, reference=None):
     """
-    Return Λ and the rank of Λ⁻¹; the pseudo-inverse where directions are lost.
+    Return Λ and the rank of Λ⁻¹; at singularities the pseudo-inverse.
 
-    Masses and units are scaled out first, by `row_scales`, so neither units nor a turned base frame
-    decide what is lost.
+    The rank is that of Λ⁻¹ scaled by `row_scales`: it depends on neither units nor base axes.
 
     Parameters
     ----------
     inverse : (6m, 6m) array
         Λ⁻¹, symmetric positive semi-definite.
     least_mobility : float
-        Linear mobility that any point of interest exceeds by far, 1/kg.
+        Linear mobility far below that of any point of interest, 1/kg.
     tolerance : float
-        Smallest eigenvalue of the scaled matrix that counts as a freedom.
+        Smallest eigenvalue of the scaled matrix that is not singular.
     reference : (6m,) array, optional
-        By what to measure the points instead: the diagonal of Λ⁻¹ before something took freedoms
-        from them, for what is left then may be nothing but rounding.
+        Diagonal to scale by instead of that of Λ⁻¹: that without constraints, because a constrained
+        diagonal may be only rounding.
 
     Returns
     -------
     inertia : (6m, 6m) array
         Λ.
     rank : int
-        How many directions are left.
+        Number of directions that are not singular.
 
     """
     scale = row_scales(inverse.diagonal() if reference is None else reference, least_mobility)

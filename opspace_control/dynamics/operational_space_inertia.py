@@ -3,20 +3,21 @@
 """
 Inverse operational-space inertia by force propagation, [CK00] Table 1, in O(n + m²).
 
-The unit wrenches of a point are carried towards the root as far as the first body where points
-meet; from there those on that body are carried on instead, once for all of them: `trunks`.
+The recursion propagates the unit wrenches of a point towards the root as far as the first body that
+several points have in common. From there it propagates the unit wrenches on that body, once for
+all of these points: `trunks`.
 """
 
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.force_propagation import (
     cross_node,
-    keep_feelings,
     start_propagation,
+    store_projection,
     unit_wrenches,
 )
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
-from opspace_control.dynamics.trunks import feel_trunks, join_trunks
+from opspace_control.dynamics.trunks import join_trunks, project_trunks
 
 
 @inlined
@@ -33,7 +34,7 @@ def start_all(carried, m, states, passively):
 
 @inlined
 def clear(m, mobility, coupling):
-    """Write zero to what is summed: on and below the diagonal."""
+    """Set the sums to zero, on and below the diagonal."""
     for r in range(6 * m):
         for c in range(r + 1):
             mobility[r, c] = 0.0
@@ -45,26 +46,26 @@ def clear(m, mobility, coupling):
 @called
 def sum_mobility(nodes, states, felt, carried, crossing, coupling, passively, L, Q, K):
     """
-    Inward recursion over placed bodies and points: what wrenches at the points do there.
+    Inward recursion over placed bodies and points: write Λ⁻¹ of the points.
 
     Parameters
     ----------
     nodes, states : (n,) arrays of NODE, NODE_STATE
-        The robot; where its bodies are, and their inertias, IA.
+        The robot; the poses of its bodies and their inertias, IA.
     felt : (n,) array of bool
         Whether a node is to be eliminated: `felt_nodes`.
     carried, crossing : arrays
-        The points, and how they are carried: `plan_propagation`.
+        The points and trunks, and the order of propagation: `plan_propagation`.
     coupling : (2, 6 (b − m), 6b) array
         Scratch, b the size of ``carried``.
     passively : bool
         Whether Q is wanted.
     L, Q : (6m, 6m) arrays
-        Results, on and below the diagonal: ``J A⁻¹ Jᵀ``, and with the passive joints alone giving
-        way ``J_p A_pp⁻¹ J_pᵀ``.
+        Results, on and below the diagonal: ``J A⁻¹ Jᵀ`` over all joints that are not locked, and
+        ``J_p A_pp⁻¹ J_pᵀ`` over the passive joints.
     K : (n, 6b or more) array or None
-        Result in the first 6m columns: what each joint feels of the points' unit wrenches. Where it
-        feels nothing nothing is written.
+        Result in the first 6m columns: the points' unit wrenches projected on each joint. Entries
+        of joints that do not support a point are not written.
 
     """
     m = L.shape[0] // 6
@@ -78,7 +79,7 @@ def sum_mobility(nodes, states, felt, carried, crossing, coupling, passively, L,
         eliminate_node(nodes, i, states)
         cross_node(nodes, i, False, crossing, states, carried, L, coupling[0])
         if K is not None:
-            keep_feelings(nodes, i, crossing, carried, K)
+            store_projection(nodes, i, crossing, carried, K)
         if passively:
             cross_node(nodes, i, True, crossing, states, carried, Q, coupling[1])
     if carried.size > m:
@@ -86,16 +87,16 @@ def sum_mobility(nodes, states, felt, carried, crossing, coupling, passively, L,
         if passively:
             join_trunks(carried, True, Q, coupling[1])
         if K is not None:
-            feel_trunks(nodes, carried, m, K)
+            project_trunks(nodes, carried, m, K)
 
 
 @inlined
-def add_contact_inertia(contacts, e, held, nodes, states):
+def add_contact_inertia(contacts, e, inertia, states):
     """
     Add the inertia of contact e to that of its body: ``IA += Σ_r I_c,r w_r w_rᵀ``.
 
     ``w_r`` is the unit wrench along row r of the contact, in its axes, about the root link's
-    origin; ``held`` (6,) has the ``I_c`` of each row. It has no weight: gravity does not see it.
+    origin; ``inertia`` (6,) is ``I_c``, kg or kg m². It has no weight.
     """
     contact = contacts[e]
     for r in range(3):
@@ -107,33 +108,37 @@ def add_contact_inertia(contacts, e, held, nodes, states):
     for row in range(6):
         for r in range(6):
             for c in range(6):
-                IA[r, c] += held[row] * W[r, row] * W[c, row]
+                IA[r, c] += inertia[row] * W[r, row] * W[c, row]
 
 
 @kernel
-def inverse_inertia(nodes, q, felt, carried, crossing, coupling, contacts, held, states, K,
-                    Lambda_inverse):
+def place_inertia(nodes, q, points, contacts, contact_inertia, states):
     """
-    Write Λ⁻¹ of [CK00] (30), both halves, and what each joint feels of the unit wrenches.
+    Write poses of bodies and points, and the bodies' inertias, at q.
 
-    Parameters are those of `sum_mobility`; where ``K`` is wanted, for J̄, every node is to be felt.
-    ``held`` (k, 6) is inertia to be added at places, `add_contact_inertia`, which is [WPO15] (43);
-    those on what never moves are left out.
+    ``contact_inertia`` (k, 6) is added at contacts on moving links, [WPO15] (43).
     """
-    m = Lambda_inverse.shape[0] // 6
     for i in range(nodes.size):
         place_node(nodes, i, q, states)
-        if felt[i]:
-            weigh_node(nodes, i, states)
-            set_inertia(nodes, i, states)
+        weigh_node(nodes, i, states)
+        set_inertia(nodes, i, states)
     for e in range(contacts.size):
         place_point(contacts, e, nodes, states)
         if contacts[e].frame.node >= 0:
-            add_contact_inertia(contacts, e, held[e], nodes, states)
-    for e in range(m):
-        place_point(carried, e, nodes, states)
-    if K is not None:
-        K[:] = 0.0
+            add_contact_inertia(contacts, e, contact_inertia[e], states)
+    for e in range(points.size):
+        place_point(points, e, nodes, states)
+
+
+@kernel
+def inverse_inertia(nodes, states, felt, carried, crossing, coupling, K, Lambda_inverse):
+    """
+    Write Λ⁻¹ of [CK00] (30), both halves, and the unit wrenches projected on each joint, K.
+
+    Parameters are those of `sum_mobility`; `place_inertia` comes before.
+    """
+    m = Lambda_inverse.shape[0] // 6
+    K[:] = 0.0
     sum_mobility(nodes, states, felt, carried, crossing, coupling, False, Lambda_inverse,
                  Lambda_inverse, K)
     for e in range(m):

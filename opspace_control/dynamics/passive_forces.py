@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The known forces of passive joints: friction, springs, what somebody applies, [JR94] 4."""
+"""The known forces of passive joints: friction, springs and applied forces, [JR94] 4."""
 
 import math
 
@@ -11,19 +11,19 @@ from opspace_control.dynamics.preparation import check_state
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import PASSIVE
 
-# What is known of the force of one degree of freedom, should its joint be passive.
+# The known force of one degree of freedom, used while its joint is passive.
 PASSIVE_DOF = np.dtype([
     ('given', np.float64),          # applied from outside, N·m or N
     ('damping', np.float64),        # viscous friction, N·m·s/rad or N·s/m
     ('friction', np.float64),       # Coulomb friction, N·m or N
-    ('slip_velocity', np.float64),  # at which three quarters of it are there, rad/s or m/s
+    ('slip_velocity', np.float64),  # at which it has three quarters of its value, rad/s or m/s
     ('stiffness', np.float64),      # of a spring, N·m/rad or N/m
-    ('rest', np.float64),           # where the spring is at rest, rad or m
+    ('rest', np.float64),           # rest position of the spring, rad or m
 ], align=True)
 
-# Slow beside any motion one cares for, yet no step in the torque of a joint that stands still.
+# Slow compared with useful motion, and without a step in the torque of a joint at rest.
 SLIP_VELOCITY = 0.01
-# The least value of quantities that are not simply zero or more.
+# Lower bounds of quantities other than 0.
 _LOWEST = {'rest': -np.inf, 'slip_velocity': np.finfo(float).tiny}
 
 
@@ -33,8 +33,8 @@ def passive_forces(nodes, dofs, q, v, torque):
     Write the forces τ_p of the passive joints of [JR94] (4.2), zero for all other joints.
 
     ``τ_p = given − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Coulomb
-    friction is made continuous at rest: a joint that it should hold creeps instead, slower than
-    the slip velocity.
+    friction is continuous at rest: a joint under less than the friction creeps, slower than the
+    slip velocity.
     """
     for k in range(torque.size):
         torque[k] = 0.0
@@ -59,11 +59,11 @@ def passive_torque(nodes, dofs, q, v, torque):
 
 class PassiveForces:
     """
-    What is known of the forces of passive joints, [JR94] 4.1; with no argument they are zero.
+    The known forces of passive joints, [JR94] 4.1; zero by default.
 
-    ``τ_p = given − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Every
-    value can be set for any joint; it counts while that joint is passive. One number stands for all
-    dofs, an array (nv,) is in the order of ``dof_names``, a dict names joints or dofs.
+    ``τ_p = given − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Any joint
+    can have values; they are used while it is passive. One number is for all dofs, an array (nv,)
+    is in the order of ``dof_names``, a dict names joints or dofs.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ class PassiveForces:
     friction : float, (nv,) array, or dict of str to float
         Coulomb friction, N·m or N.
     stiffness : float, (nv,) array, or dict of str to float
-        Of springs, N·m/rad or N/m; joints that turn by a quaternion have none.
+        Of springs, N·m/rad or N/m; rotations of a quaternion have none.
     rest : float, (nv,) array, or dict of str to float
-        Where springs are at rest, rad or m.
+        Rest positions of springs, rad or m.
     slip_velocity : float, (nv,) array, or dict of str to float
-        Speed at which about three quarters of the Coulomb friction are there, rad/s or m/s.
+        Speed at which Coulomb friction has about three quarters of its value, rad/s or m/s.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class PassiveForces:
 
     @property
     def dofs(self):
-        """The record of each dof, (nv,) of PASSIVE_DOF: live memory for compiled code."""
+        """The records of the dofs, (nv,) of PASSIVE_DOF: a view for compiled code."""
         return self._dofs
 
     @property
@@ -113,7 +113,7 @@ class PassiveForces:
 
     def set_given(self, forces):
         """
-        Set the forces applied from outside; what a dict leaves out stays.
+        Set the forces applied from outside; joints that a dict does not name keep theirs.
 
         Parameters
         ----------
@@ -123,14 +123,14 @@ class PassiveForces:
         Raises
         ------
         ModelError
-            As for the constructor; then nothing has changed.
+            As for the constructor; then nothing changes.
 
         """
         self._set('given', forces, lowest=-np.inf)
 
     def set(self, *, damping=None, friction=None, stiffness=None, rest=None, slip_velocity=None):
         """
-        Change the forces; what is not given and what a dict leaves out stays.
+        Change the forces; quantities that are not given, and joints not in a dict, keep theirs.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class PassiveForces:
         Raises
         ------
         ModelError
-            As for the constructor; then nothing has changed.
+            As for the constructor; then nothing changes.
 
         """
         before = self._dofs.copy()
@@ -152,8 +152,8 @@ class PassiveForces:
                     self._set(quantity, values, _LOWEST.get(quantity, 0.0))
             for k in np.flatnonzero((self._dofs['stiffness'] > 0.0) & (self._model.q_index < 0)):
                 raise ModelError(
-                    f"'{self._model.dof_names[k]}' turns by a quaternion: it has no spring.",
-                    cure='Set the force of such a joint as given.',
+                    f"'{self._model.dof_names[k]}' is a quaternion's rotation: it has no spring.",
+                    cure='Set the force of such a joint with set_given.',
                     joint=self._model.dof_names[k])
         except ModelError:
             self._dofs[:] = before

@@ -1,11 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Sweeps over the tree, O(n) each: how passive joints respond to forces while all others stay.
+Passive-joint response by sweeps over the tree, O(n) each.
 
-The forces of the active joints for a wrench f of the tasks are those for which all joints move as
-all of them would under it, less what the passive ones would do alone, with the constraint forces of
-both: ``A⁻¹ h = A⁻¹ (Jᵀ f + J_cᵀ f_L) − A_pp⁻¹ (J_pᵀ f + J_cpᵀ f_Q)``.
+The active joint forces h for a task wrench f are those whose acceleration is the response of all
+joints minus that of the passive joints only, each with its constraint forces:
+``A⁻¹ h = A⁻¹ (Jᵀ f + J_cᵀ f_L) − A_pp⁻¹ (J_pᵀ f + J_cpᵀ f_Q)``.
 """
 
 from opspace_control.compiled import rare
@@ -19,9 +19,9 @@ from opspace_control.spatial.vectors import dot
 @rare
 def passive_response(nodes, states, yields, joint_force, response):
     """
-    Write minus the acceleration of passive joints, (nv,), under forces while the others stay.
+    Write minus the acceleration of passive joints under forces, (nv,), all others locked.
 
-    The forces are those of `apply_wrenches`; at links ``z`` becomes what that motion takes.
+    The forces are those of `apply_wrenches`; ``z`` becomes the links' inertial force of the motion.
     """
     for i in range(nodes.size - 1, -1, -1):
         node = nodes[i]
@@ -48,7 +48,7 @@ def add_passive_response(nodes, states, yields, joint_force, response, tau):
     """
     Add the joint forces of the `passive_response` to tau (nv,).
 
-    The forces are those of `apply_wrenches`; they are zero afterwards, at joints and at links.
+    The forces are those of `apply_wrenches`; they are set to zero, at joints and at links.
     """
     passive_response(nodes, states, yields, joint_force, response)
     for k in range(joint_force.size):
@@ -59,9 +59,9 @@ def add_passive_response(nodes, states, yields, joint_force, response, tau):
 @rare
 def project_passive_response(nodes, states, yields, joint_force, response, projection, torque):
     """
-    Add the `passive_response` to a row's joint forces, (nv,): none is left at passive joints.
+    Add the `passive_response` to a row's joint forces, (nv,): they become zero at passive joints.
 
-    ``projection``, (n,), is that of the forces on the joints, and changes accordingly.
+    ``projection``, (n,), the forces projected on the joints, is updated.
     """
     for i in range(nodes.size):
         k = nodes[i].v_index

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a function of a robot begins with: arguments checked, memory made, points placed."""
+"""Preparation of a function of a robot: argument checks, allocation, placed points."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ GRAVITY.setflags(write=False)
 
 
 def names(frames):
-    """Return the tuple of frame names that a sequence of them, or one name alone, stands for."""
+    """Return a tuple of frame names, from one name or a sequence of names."""
     return (frames,) if isinstance(frames, str) else tuple(frames)
 
 
@@ -26,7 +26,7 @@ def check_state(model, state, error=StateError):
 
 
 def joint_vector(model, values, name):
-    """Return nv finite numbers as a new array, or raise a StateError that says ``name``."""
+    """Return nv finite numbers as a new array, or raise a StateError about ``name``."""
     cure = f'Give {model.nv} numbers, in the order of dof_names.'
     try:
         vector = np.array(values, dtype=float)
@@ -43,13 +43,13 @@ def joint_vector(model, values, name):
 
 
 def prepared(model, state):
-    """Return the nodes of a model and memory for what is known of them, the state checked."""
+    """Return the nodes of a model and NaN-filled data for them; check the state."""
     check_state(model, state)
     return moment_nodes(model), poisoned(model.nodes.size, NODE_STATE)
 
 
 def placed(model, state, frames):
-    """Return nodes, what is known of them, points and supports, all placed at a state."""
+    """Return nodes, their data, points and supports, with all poses at a state."""
     nodes, states = prepared(model, state)
     points, supports = make_points(model, names(frames))
     kinematics.place(nodes, state.q, states, points)

@@ -1,12 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Sweeps over the tree, O(n) each: what wrenches at links and joint forces do to the joints.
+Responses of joints to wrenches at links and to joint forces, by sweeps over the tree, O(n) each.
 
-The forward response is ``A⁻¹ (h + Jᵀ f)``. Its inward half leaves the projection of the forces on
+The forward response is ``A⁻¹ (h + Jᵀ f)``. Its inward half gives the projection of the forces on
 each joint, the residual force of [JR94] and of the articulated-body algorithm: for two sets of
-forces h and k with projections u and w, ``hᵀ A⁻¹ k = Σ u_i w_i / D_i``. Projections are of nodes,
-(n,), and need the articulated inertias of all of them.
+forces h and k with projections u and w, ``hᵀ A⁻¹ k = Σ u_i w_i / D_i``. Projections are by node,
+(n,), and need the articulated inertias of all nodes.
 """
 
 from opspace_control.compiled import called, inlined, rare
@@ -21,7 +21,7 @@ from opspace_control.spatial.vectors import add_wrench, dot
 
 @inlined
 def base_wrench(point, force, first, wrench):
-    """Write six entries of the stack's forces as a wrench in base axes."""
+    """Write six of the stacked forces, along a point's axes, as a wrench in base axes."""
     axes = point.axes
     for part in range(0, 6, 3):
         x, y, z = force[first + part], force[first + part + 1], force[first + part + 2]
@@ -32,7 +32,7 @@ def base_wrench(point, force, first, wrench):
 
 @inlined
 def apply_at_center(nodes, states, supports, e, mass, wrench):
-    """Apply a force at a centre of mass to all its bodies, ``z``, by their parts of the mass."""
+    """Add a force at a centre of mass to ``z`` of its bodies, in proportion to their masses."""
     for i in range(nodes.size):
         if supports[i, e] & COUNTS:
             share = nodes[i].mass / mass
@@ -42,7 +42,7 @@ def apply_at_center(nodes, states, supports, e, mass, wrench):
 
 @called
 def apply_wrenches(nodes, states, points, supports, forces, joint_force, wrench):
-    """Apply forces of points' rows, (k,), to their links, ``z``, and to joints, (nv,)."""
+    """Write stacked forces of points, (k,), as wrenches at links, ``z``, and joint forces (nv,)."""
     for k in range(joint_force.size):
         joint_force[k] = 0.0
     for i in range(nodes.size):
@@ -70,9 +70,9 @@ def apply_wrenches(nodes, states, points, supports, forces, joint_force, wrench)
 @called
 def forward_response(nodes, states, joint_force, a_null, a):
     """
-    Write accelerations, (nv,): ``a_null`` and the forward response to forces at links and joints.
+    Write ``a_null`` plus the forward response to forces at links and joints, (nv,).
 
-    The forces are those of `apply_wrenches`; those at links are zero afterwards.
+    The forces are those of `apply_wrenches`; those at links are set to zero.
     """
     for k in range(a.size):
         a[k] = a_null[k]
@@ -138,8 +138,7 @@ def project_unit_acceleration(nodes, node, states, projection, torque):
     """
     Project the torques that accelerate one joint by 1 on all joints, (n,).
 
-    ``torque`` (nv,) receives them, the joint's column of A: the joints beyond it are carried along,
-    all others stay.
+    ``torque`` (nv,) receives these torques, the joint's column of A.
     """
     projection[:] = 0.0
     torque[:] = 0.0
@@ -169,7 +168,7 @@ def project_unit_acceleration(nodes, node, states, projection, torque):
 
 @rare
 def project_forces(nodes, states, joint_force, tau):
-    """Add the joint forces that balance those of `apply_wrenches`, ``h + Jᵀ f``, to tau (nv,)."""
+    """Add ``h + Jᵀ f`` of the forces of `apply_wrenches` to tau (nv,)."""
     for i in range(nodes.size - 1, -1, -1):
         node, s = nodes[i], states[i]
         if node.v_index >= 0:
@@ -182,7 +181,7 @@ def project_forces(nodes, states, joint_force, tau):
 
 @rare
 def motion_torques(nodes, states, a, joint_force, tau):
-    """Write the joint forces, (nv,), of accelerations a and the links' forces ``f``, which stay."""
+    """Write the joint forces, (nv,), of accelerations a and the links' forces ``f``."""
     for i in range(nodes.size):
         node = nodes[i]
         if node.v_index >= 0:

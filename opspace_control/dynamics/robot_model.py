@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The public robot: a kinematic tree with its dynamics."""
+"""The robot model: a kinematic tree with its dynamics."""
 
 import numpy as np
 
@@ -25,11 +25,11 @@ class RobotModel(KinematicTree):
 
     ``A v̇ + b + g = τ``. Joint vectors are in the order of ``dof_names``; a floating base comes
     first, its velocity ``[v; ω]`` that of the root link's origin in world axes. Joint damping and
-    friction of the URDF are data (``damping``, ``friction``), not part of these terms. Everything
-    returned is new.
+    friction of the URDF are data (``damping``, ``friction``), not part of these terms. Returned
+    arrays are new.
 
-    All functions take a RobotState and raise StateError when it was made for another model. Where
-    they take frames, one name alone will do.
+    All functions take a RobotState and raise a StateError if it was made for another model.
+    ``frames`` may be one name or a sequence of names.
     """
 
     def forward_kinematics(self, state, frames=None):
@@ -186,7 +186,7 @@ class RobotModel(KinematicTree):
         Returns
         -------
         (nv,) array
-            τ, N m or N; at locked joints what the brake must bear.
+            τ, N m or N; at locked joints the torque of the brake.
 
         Raises
         ------

@@ -1,11 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Trunks: from where points meet the unit wrenches on one body are carried on instead of theirs.
+Trunks: paths to the root that several points share, with one set of unit wrenches for all of them.
 
-``Λ⁻¹_ef = Ψ_eᵀ Ω Ψ_f`` for points e and f that meet on a body, Ω being what all joints from there
-to the root yield to wrenches on it, Ω_ii of [CK00] Table 1: a product for each pair of points, once
-and not for each joint.
+``Λ⁻¹_ef = Ψ_eᵀ Ω Ψ_f`` for points e and f whose paths meet on a body. Ω is the inverse inertia of
+that body over all joints from there to the root, Ω_ii of [CK00] Table 1. This is one product for
+each pair of points instead of one for each pair and joint.
 """
 
 import numpy as np
@@ -17,10 +17,10 @@ from opspace_control.model.nodes import WORLD
 
 def trunk_pays(joints, points):
     """
-    Return whether a trunk of so many joints takes fewer products than so many points carried on.
+    Return whether a trunk takes fewer products than propagating the points over its joints.
 
-    A joint takes 72 of each point and 36 of each pair, one with itself included; a trunk takes 108
-    of each joint, then 216 of each point and of each pair.
+    A joint takes 72 products per point and 36 per pair, that of a point with itself included. A
+    trunk takes 108 per joint, and 216 per point and per pair.
     """
     pairs = points * (points + 1) // 2
     return joints * (72 * points + 36 * pairs) > joints * 108 + 216 * (points + pairs)
@@ -28,11 +28,11 @@ def trunk_pays(joints, points):
 
 def plan_propagation(nodes, points, supports):
     """
-    Return how the unit wrenches of points are carried to the root, for `sum_mobility`.
+    Return the order in which unit wrenches of points are propagated to the root.
 
-    Where points meet on a body and it pays, `trunk_pays`, a trunk begins: six unit wrenches on that
-    body, moments about its origin. What is seen from another link, groups of joints and centres of
-    mass are carried to the root by themselves.
+    A trunk begins where the paths of points meet on a body and it pays, `trunk_pays`: six unit
+    wrenches on that body, moments about its origin. Points seen from another link, groups of joints
+    and centres of mass are propagated to the root without trunks.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def plan_propagation(nodes, points, supports):
     Returns
     -------
     carried : (b,) array of POINT
-        The points first, a copy, then the trunks, those nearer the root before those further out.
+        A copy of the points, then the trunks, from the root outwards.
     crossing : (n, b + 1, 2) array of int
-        For each node how many of them are carried across its joint, and then which, in ascending
-        order, and how it supports them.
+        For each node the number of points and trunks that it supports; then their indices in
+        ascending order, each with its support bits.
     coupling : (2, 6 (b − m), 6b) array
         Scratch.
 
@@ -56,9 +56,9 @@ def plan_propagation(nodes, points, supports):
     depth, meeting, trunk_of, bodies = [], [[] for _ in parents], {}, []
     for parent in parents:
         depth.append(1 if parent == WORLD else depth[parent] + 1)
-    alone = ((points['joints'][:, 0] == WORLD) & (points['whole'] == 0)
-             & (points['other']['node'] == WORLD))
-    for e in np.flatnonzero(alone & (points['frame']['node'] != WORLD)):
+    on_one_link = ((points['joints'][:, 0] == WORLD) & (points['whole'] == 0)
+                   & (points['other']['node'] == WORLD))
+    for e in np.flatnonzero(on_one_link & (points['frame']['node'] != WORLD)):
         meeting[points['frame']['node'][e]].append(int(e))
     for i in range(len(parents) - 1, -1, -1):
         if len(meeting[i]) > 1 and trunk_pays(depth[i], len(meeting[i])):
@@ -74,36 +74,36 @@ def plan_propagation(nodes, points, supports):
     carried['joints'][m:], carried['whole'][m:] = WORLD, 0
     carried['axes'][m:] = np.eye(3)
     carried['other']['node'][m:] = WORLD
-    ways = np.zeros((len(parents), carried.size), np.int64)
-    ways[:, :m] = supports
+    support = np.zeros((len(parents), carried.size), np.int64)
+    support[:, :m] = supports
     for e in range(carried.size):
         node = bodies[e - m] if e >= m else None
         ahead = trunk_of.get(e if node is None else ('trunk', node))
         if node is not None:
             carried['frame']['node'][e] = node
             while node != WORLD:
-                ways[node, e] = OWN
+                support[node, e] = OWN
                 node = parents[node]
         if ahead is not None:
             carried['trunk'][e] = m + bodies.index(ahead)
             while ahead != WORLD:
-                ways[ahead, e] = 0
+                support[ahead, e] = 0
                 ahead = parents[ahead]
-    carried['root'] = _roots(parents, carried, ways)
+    carried['root'] = _roots(parents, carried, support)
     crossing = np.zeros((len(parents), carried.size + 1, 2), np.int64)
-    for i, way in enumerate(ways):
-        across = np.flatnonzero(way)
+    for i, row in enumerate(support):
+        across = np.flatnonzero(row)
         crossing[i, 0, 0] = across.size
-        crossing[i, 1:1 + across.size] = np.column_stack([across, way[across]])
+        crossing[i, 1:1 + across.size] = np.column_stack([across, row[across]])
     return carried, crossing, poisoned((2, 6 * len(bodies), 6 * carried.size))
 
 
-def _roots(parents, carried, ways):
-    """Return the node without parent on the path of each, WORLD where there is not exactly one."""
+def _roots(parents, carried, support):
+    """Return for each the root node of its path; WORLD for none or several."""
     first = [i for i, parent in enumerate(parents) if parent == WORLD]
     roots = np.full(carried.size, WORLD)
     for e in range(carried.size):
-        across = [i for i in first if ways[i, e]]
+        across = [i for i in first if support[i, e]]
         if carried['trunk'][e] != WORLD:
             node = carried['frame']['node'][carried['trunk'][e]]
             while parents[node] != WORLD:
@@ -116,7 +116,7 @@ def _roots(parents, carried, ways):
 
 @inlined
 def take_moments_about(p, Psi):
-    """Take the moments of wrenches, by column, about p, with which those of a trunk begin."""
+    """Move the moments of wrenches, by column, from the root link's origin to p."""
     for c in range(6):
         x, y, z = Psi[0, c], Psi[1, c], Psi[2, c]
         Psi[3, c] -= p[1] * z - p[2] * y
@@ -126,7 +126,7 @@ def take_moments_about(p, Psi):
 
 @inlined
 def add_from_left(Psi, coupling, row, into, first, begin, end):
-    """Add ``Ψᵀ G`` to six rows, G being six rows of the coupling, at some columns."""
+    """Add ``Ψᵀ G`` to six rows, columns begin to end; G are six rows of the coupling."""
     for r in range(6):
         a, b, c, d, e, f = Psi[0, r], Psi[1, r], Psi[2, r], Psi[3, r], Psi[4, r], Psi[5, r]
         for k in range(begin, end):
@@ -137,7 +137,7 @@ def add_from_left(Psi, coupling, row, into, first, begin, end):
 
 @inlined
 def add_from_right(Psi, coupling, row, column, into, first, begin):
-    """Add ``Gᵀ Ψ`` to a block of six rows and columns, G being one of the coupling."""
+    """Add ``Gᵀ Ψ`` to a block of six rows and columns; G is such a block of the coupling."""
     for r in range(6):
         i = column + r
         a, b, c = coupling[row, i], coupling[row + 1, i], coupling[row + 2, i]
@@ -149,17 +149,17 @@ def add_from_right(Psi, coupling, row, column, into, first, begin):
 
 @inlined
 def apart(c, d):
-    """Return whether nothing moves both: their paths have different roots."""
+    """Return whether no joint moves both: their paths have different roots."""
     return c.root != d.root and c.root >= 0 and d.root >= 0
 
 
 @called
 def couple_row(carried, passively, m, e, begin, end, coupling, into, first):
     """
-    Add to the row of one, in its blocks with some others, what is carried on by trunks.
+    Add the contributions of trunks to the row of e, in its blocks with begin to end.
 
-    ``Λ⁻¹_ed = Y_ed + Ψ_eᵀ Λ⁻¹_td``, t the trunk that carries e on, Y the sum of propagation; or the
-    same with d carried on, if that is from further out. Rows of trunks may lack what nobody needs.
+    ``Λ⁻¹_ed = Y_ed + Ψ_eᵀ Λ⁻¹_td``, t being the trunk of e and Y the sum of propagation; or so with
+    the trunk of d, if that is further out. Rows of trunks have only the blocks that are used.
     """
     t, d = carried[e].trunk, begin
     while d < end:
@@ -182,10 +182,9 @@ def couple_row(carried, passively, m, e, begin, end, coupling, into, first):
 @called
 def join_trunks(carried, passively, mobility, coupling):
     """
-    Add to the mobility of the points, on and below the diagonal, what they share by trunks.
+    Add the contributions of trunks to the mobility of the points, on and below the diagonal.
 
-    From the root outwards: trunks with each other, with the points, and then points with each
-    other.
+    From the root outwards: pairs of trunks, trunks and points, then pairs of points.
     """
     m = mobility.shape[0] // 6
     for e in range(carried.size):
@@ -205,8 +204,8 @@ def join_trunks(carried, passively, mobility, coupling):
 
 
 @inlined
-def feel_trunks(nodes, carried, m, K):
-    """Write what joints of trunks feel of what these carry on, from the root outwards."""
+def project_trunks(nodes, carried, m, K):
+    """Write the projections of the points' unit wrenches on joints of trunks, from the root out."""
     for k in range(carried.size):
         e = k + m if k + m < carried.size else k + m - carried.size
         t = carried[e].trunk

@@ -1,9 +1,9 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The virtual linkage: what grasps do to an object, and what they do to each other through it.
+The virtual linkage: resultant and internal forces of the grasps of one object.
 
-Williams and Khatib 1993: actuated members of a linkage between the grasp points carry the internal
+Williams and Khatib 1993: actuated members of a linkage between the grasp points model the internal
 forces, spherical joints at the points the internal moments; [RKR95] (23).
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from opspace_control.errors import ModelError
 
-# Grasps closer than this part of the greatest distance have no line between them.
+# Grasps closer than this fraction of the greatest distance count as coincident.
 _COINCIDENT = 1e-6
-# Principal moments of the points below this part of the greatest are those of a line.
+# Principal moments of the points below this fraction of the greatest are those of a line.
 _COLLINEAR = 1e-9
 
 
@@ -24,24 +24,23 @@ class VirtualLinkage:
     The statics of N grasps of one object, all in the object's frame.
 
     The wrenches ``h_i = [f_i; m_i]`` that effectors exert on the object at their grasp points have
-    a resultant F, about the object's origin, and 6 N − 6 internal parts that accelerate nothing:
+    a resultant F, about the object's origin, and 6 N − 6 internal components without resultant:
 
-    - the tension of each member, positive where the grasps pull away from each other, so that a
-      squeeze is negative: of the line between two grasps, the triangle of three, and of three
-      members more for each further grasp;
-    - the moment at each grasp, balanced by forces of all of them.
+    - the tension of each member, negative for a compressed member: of the line between two grasps,
+      the triangle of three, and three more members for each further grasp;
+    - the moment at each grasp, balanced by forces of all grasps.
 
-    Of the resultant each grasp gets the share of the smallest forces; where grasps are on one line,
-    which forces cannot turn, its moment about the line is shared alike. Where all grasps are in
-    one plane, from four on, members carry less than there is: what they cannot is kept at zero.
+    The resultant is distributed with least forces. For collinear grasps forces have no moment about
+    the line; that moment is distributed equally. For four or more grasps in one plane the members
+    do not span all internal forces; the others are kept at zero.
 
     Parameters
     ----------
     points : (N, 3) array_like
         Two or more grasp points in the object's frame, m.
     turning : (N,) array_like of bool, optional
-        Which grasps can exert moments; all if not given. A fingertip cannot: where none can, and
-        all are on one line, nothing turns the object about it.
+        Which grasps can exert moments; all if not given. A fingertip cannot. If none can and all
+        are collinear, the object has no moment about the line.
 
     Attributes
     ----------
@@ -72,7 +71,7 @@ class VirtualLinkage:
         for (i, j), length in zip(self.members, lengths, strict=True):
             if not length > _COINCIDENT * lengths.max():
                 raise ModelError(f'Grasps {i} and {j} are at one place.', value=points[i],
-                                 cure='Let one effector hold what is held at one place.')
+                                 cure='Give one effector for each place.')
         E = np.zeros((len(points), 3, len(self.members)))
         for k, (i, j) in enumerate(self.members):
             E[i, :, k], E[j, :, k] = -lines[k] / lengths[k], lines[k] / lengths[k]
@@ -86,11 +85,11 @@ class VirtualLinkage:
         turned = vectors[:, eigenvalues > _COLLINEAR * square]
         self._turn = np.linalg.pinv(leverage, rcond=_COLLINEAR, hermitian=True)
         self._about_line = np.zeros((3, 3)) if turned.shape[1] == 3 else (
-            np.eye(3) - turned @ turned.T)  # what forces cannot turn
+            np.eye(3) - turned @ turned.T)  # the axis about which forces have no moment
 
     def resultant(self, wrenches):
         """
-        Return what the grasps do to the object together, (6,), N and N m, about its origin.
+        Return the resultant of the grasps' wrenches, (6,), N and N m, about the object's origin.
 
         Parameters
         ----------
@@ -104,7 +103,7 @@ class VirtualLinkage:
 
     def internal(self, wrenches):
         """
-        Return what the grasps do to each other.
+        Return the internal forces of the grasps: tensions of members and moments.
 
         Parameters
         ----------
@@ -127,7 +126,7 @@ class VirtualLinkage:
 
     def wrenches(self, resultant=0.0, tensions=0.0, moments=0.0):
         """
-        Return the wrenches that have this resultant and these internal parts.
+        Return the wrenches of a resultant and of internal forces.
 
         Parameters
         ----------
@@ -159,16 +158,16 @@ class VirtualLinkage:
 
     def internal_basis(self, tensions=True, moments=True):
         """
-        Return internal wrenches, orthonormal, of which all others are made, (k, N, 6).
+        Return an orthonormal basis of internal wrenches, (k, N, 6).
 
-        Moments count by the distance of the grasps from their middle, so that all are forces, N.
+        Moments are scaled by the distance of the grasps from their middle, so that all are in N.
 
         Parameters
         ----------
         tensions : bool
-            Whether tensions are among them: all but the one of all members alike, the squeeze.
+            Whether to include tensions, except the equal tension of all members: the grasp force.
         moments : bool
-            Whether moments are.
+            Whether to include moments.
 
         """
         N, k = len(self.points), len(self.members)
@@ -185,12 +184,12 @@ class VirtualLinkage:
 
     @property
     def middle(self):
-        """Of the grasp points, (3,), m."""
+        """Mean of the grasp points, (3,), m."""
         return self._center.copy()
 
     @property
     def line(self):
-        """Direction (3,) of the line about which nothing turns the object; zeros if none."""
+        """Direction (3,) of the line about which the grasps have no moment; zeros if none."""
         if self.turning.any() or not self._about_line.any():
             return np.zeros(3)
         return np.linalg.eigh(self._about_line)[1][:, -1]
@@ -203,9 +202,9 @@ class VirtualLinkage:
     @property
     def inverse_leverage(self):
         """
-        Inverse of ``Σ |u|² − u uᵀ + ℓ² n``, (3, 3), 1/m²: n grasps also exert moments.
+        Inverse of ``Σ |u|² − u uᵀ + ℓ² n``, (3, 3), 1/m², n grasps exerting moments.
 
-        ℓ is the `length`. The pseudo-inverse where no grasp exerts one.
+        ℓ is the `length`. The pseudo-inverse if no grasp exerts moments.
         """
         moments = self.length ** 2 * self.turning.sum() * np.eye(3)
         leverage = (self._arms ** 2).sum() * np.eye(3) - self._arms.T @ self._arms
@@ -240,6 +239,6 @@ class VirtualLinkage:
 
 
 def members(grasps):
-    """Return the pairs of grasps that members connect: 3 (N − 2) of them, one for two grasps."""
+    """Return the pairs of grasps that members connect: 3 (N − 2), or one for two grasps."""
     triangle = itertools.combinations(range(min(grasps, 3)), 2)
     return (*triangle, *((other, i) for i in range(3, grasps) for other in (0, i - 2, i - 1)))

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes carry: mass and first moment of all beyond them, what holds it, how that changes."""
+"""Gravity torques of joints, and their rates, from mass and first moment of each subtree."""
 
 import math
 
@@ -11,7 +11,7 @@ from opspace_control.spatial.vectors import add_cross_motion
 
 @inlined
 def branch_end(nodes, node):
-    """Return the number after that of the last node that a node carries, or of itself."""
+    """Return the index after the last node of a node's subtree."""
     end = node + 1
     while end < nodes.size and nodes[end].parent >= node:
         end += 1
@@ -21,9 +21,9 @@ def branch_end(nodes, node):
 @inlined
 def lift(node, states, carried, gravity, moment):
     """
-    Write how fast the moment of the weight beyond a node changes as its joint moves, N·m/rad.
+    Write the rate of the moment of a subtree's weight by the motion of its joint, N·m/rad, (3,).
 
-    ``t = (M S_v + S_ω × h) × g``, M and h being mass and first moment of all that the node carries.
+    ``t = (M S_v + S_ω × h) × g``, M and h being mass and first moment of the node's subtree.
     """
     S, m = states[node].S, carried[node, 0]
     x = m * S[0] + S[4] * carried[node, 3] - S[5] * carried[node, 2]
@@ -36,7 +36,7 @@ def lift(node, states, carried, gravity, moment):
 
 @inlined
 def hold_weight(S, mass, h, gravity):
-    """Return the effort along S that holds a mass of first moment h: ``−S · [M g; h × g]``."""
+    """Return the gravity torque along S of a mass with first moment h: ``−S · [M g; h × g]``."""
     total = 0.0
     for r in range(3):
         x, y = (r + 1) % 3, (r + 2) % 3
@@ -46,13 +46,13 @@ def hold_weight(S, mass, h, gravity):
 
 @inlined
 def load_of(node, states, carried, gravity):
-    """Return the effort that holds what a node carries, N·m or N."""
+    """Return the gravity torque of a node's joint, N·m or N."""
     return hold_weight(states[node].S, carried[node, 0], carried[node, 1:4], gravity)
 
 
 @called
 def gather_weights(nodes, states, carried):
-    """Write mass and first moment about the root link's origin of all that each node carries."""
+    """Write mass and first moment, about the root link's origin, of each node's subtree, (n, 4)."""
     for i in range(nodes.size):
         m = nodes[i].mass
         carried[i, 0] = m
@@ -68,28 +68,28 @@ def gather_weights(nodes, states, carried):
 @called
 def bend_load(nodes, states, node, carried, gravity, scratch):
     """
-    Return how the growth of a load changes in a steady motion, ``q̇ᵀ ∇²|g_k| q̇``, N·m/s² or N/s².
+    Return the second rate of a gravity torque in a steady motion, ``q̇ᵀ ∇²|g_k| q̇``, N·m/s² or N/s².
 
-    With `hold_weight` bilinear in S and ``(M, h)`` that is ``(S̈, h) + 2 (Ṡ, ḣ) + (S, ḧ)``. The
+    `hold_weight` is bilinear in S and ``(M, h)``, so it is ``(S̈, h) + 2 (Ṡ, ḣ) + (S, ḧ)``. The
     motion is that of `move_node`, without acceleration of any joint; ``scratch`` is (6, 6) or more.
     """
-    turning, bending, v, a = scratch[0], scratch[1], scratch[2], scratch[3]
-    moving, pulling, S = scratch[4], scratch[5], states[node].S
+    S, S_dot, S_ddot, v, a = states[node].S, scratch[0], scratch[1], scratch[2], scratch[3]
+    h_dot, h_ddot = scratch[4], scratch[5]
     for r in range(6):
-        turning[r] = bending[r] = moving[r] = pulling[r] = 0.0
+        S_dot[r] = S_ddot[r] = h_dot[r] = h_ddot[r] = 0.0
     carrier = nodes[node].carrier
     if carrier >= 0:
         V = states[carrier].V
-        add_cross_motion(V, S, 1.0, turning)
-        add_cross_motion(V, turning, 1.0, bending)
-        add_cross_motion(states[carrier].A, S, 1.0, bending)
+        add_cross_motion(V, S, 1.0, S_dot)
+        add_cross_motion(V, S_dot, 1.0, S_ddot)
+        add_cross_motion(states[carrier].A, S, 1.0, S_ddot)
     for i in range(node, branch_end(nodes, node)):
         move_with(i, states, states[i].c, v, a)
         for r in range(3):
-            moving[r] += nodes[i].mass * v[r]
-            pulling[r] += nodes[i].mass * a[r]
+            h_dot[r] += nodes[i].mass * v[r]
+            h_ddot[r] += nodes[i].mass * a[r]
     mass, h = carried[node, 0], carried[node, 1:4]
     side = math.copysign(1.0, hold_weight(S, mass, h, gravity))
-    return side * (hold_weight(bending, mass, h, gravity)
-                   + 2.0 * hold_weight(turning, 0.0, moving, gravity)
-                   + hold_weight(S, 0.0, pulling, gravity))
+    return side * (hold_weight(S_ddot, mass, h, gravity)
+                   + 2.0 * hold_weight(S_dot, 0.0, h_dot, gravity)
+                   + hold_weight(S, 0.0, h_ddot, gravity))

@@ -1,51 +1,51 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The scratch memory of the recursions: one record a node and one a point, made once."""
+"""The data of the recursions: one record per node and one per point, allocated once."""
 
 import numpy as np
 
 from opspace_control.model.nodes import FRAME, WORLD
 
-# What the recursions know of a node at one state, in the textbook's letters.
-# Every vector is in world axes, every moment about the root link's origin.
+# The data of a node at one state, in the textbook's letters.
+# Vectors are in world axes, moments about the root link's origin.
 NODE_STATE = np.dtype([
     ('R', np.float64, (3, 3)),    # axes of the body
     ('p', np.float64, (3,)),      # origin of the body, m
     ('S', np.float64, (6,)),      # motion subspace, [CK00] 3.1
     ('V', np.float64, (6,)),      # spatial velocity, [CK00] (17)
-    ('A', np.float64, (6,)),      # spatial acceleration, gravity kept out of it, [CK00] (18)
-    ('f', np.float64, (6,)),      # force of the body; gathered, through the joint, [CK00] Table 2
+    ('A', np.float64, (6,)),      # spatial acceleration, without gravity, [CK00] (18)
+    ('f', np.float64, (6,)),      # force of the body; after gathering that of the joint, Table 2
     ('c', np.float64, (3,)),      # centre of mass, m
     ('Ic', np.float64, (3, 3)),   # rotational inertia about it, kg m²
     ('IA', np.float64, (6, 6)),   # articulated-body inertia, [CK00] (20); composite in the CRBA
     ('U', np.float64, (6,)),      # IA S
     ('D', np.float64),            # Sᵀ IA S, [CK00] (21)
-    ('u', np.float64),            # passive joint force left to accelerate the joint, N m or N
-    ('IP', np.float64, (6, 6)),   # articulated-body inertia, the passive joints alone giving way,
-                                  # [JR94] (4.8)
+    ('u', np.float64),            # force that accelerates a passive joint, N m or N
+    ('IP', np.float64, (6, 6)),   # articulated-body inertia, passive joints free and all others
+                                  # locked, [JR94] (4.8)
     ('UP', np.float64, (6,)),     # IP S at a passive node, else zero
     ('DP', np.float64),           # Sᵀ IP S, [JR94] (4.8)
-    ('z', np.float64, (6,)),      # force through the joint, passive ones giving way, [JR94] (5.2a)
-    ('B', np.float64, (6,)),      # spatial acceleration by induced motion, on top of the known one
-    ('F', np.float64, (6, 3)),    # unit forces at a centre of mass, by column: what is carried
-                                  # through the joint of those on all the bodies that count
-    ('FP', np.float64, (6, 3)),   # the same, the passive joints alone giving way
+    ('z', np.float64, (6,)),      # force through the joint in passive elimination, [JR94] (5.2a)
+    ('B', np.float64, (6,)),      # induced spatial acceleration, in addition to the known one
+    ('F', np.float64, (6, 3)),    # unit forces at a centre of mass, by column, propagated through
+                                  # the joint
+    ('FP', np.float64, (6, 3)),   # the same, passive joints free and all others locked
 ], align=True)
 
-# An operational point: a frame, and what the recursions know of it at one state. Or a group of up
-# to six joints: then its rows are these joints' motions, and its unit wrenches their unit torques.
-# Or the centre of mass of several bodies: a unit force there acts on each by its part of the mass.
+# An operational point: a frame and its data at one state. Or a group of up to six joints: its rows
+# are then the motions of these joints, its unit wrenches their unit torques. Or the centre of mass
+# of several bodies: a unit force there acts on each body in proportion to its mass.
 POINT = np.dtype([
-    ('record', np.int64),         # of what it belongs to, in the array of its kind
-    ('trunk', np.int64),          # that carries its unit wrenches on, WORLD for none
+    ('record', np.int64),         # index of its task or constraint in the array of that kind
+    ('trunk', np.int64),          # that continues its path to the root, WORLD for none
     ('root', np.int64),           # node without parent on its path, WORLD for none or several
     ('joints', np.int64, (6,)),   # nodes of the group, WORLD for none; all WORLD for a frame
-    ('whole', np.int64),          # 1 for a centre of mass: of the body of ``frame`` and all beyond,
-                                  # or of the whole robot for WORLD
+    ('whole', np.int64),          # 1 for a centre of mass: of the subtree of ``frame``'s body, or
+                                  # of the whole robot for WORLD
     ('mass', np.float64),         # of these bodies, kg
     ('frame', FRAME),
-    ('other', FRAME),             # where it is seen from: motion relative to this frame's link, too
-                                  # at the point; WORLD for motion as such
+    ('other', FRAME),             # reference frame of its motion, relative to that frame's link at
+                                  # the point; WORLD for absolute motion
     ('axes', np.float64, (2, 3, 3)),  # along which its linear and angular rows are, by column
     ('R', np.float64, (3, 3)),    # axes of the frame, in world axes
     ('p', np.float64, (3,)),      # its origin, from the root link's origin, m
@@ -55,31 +55,31 @@ POINT = np.dtype([
     ('other_p', np.float64, (3,)),
     ('other_v', np.float64, (6,)),    # of the other link, where the point is
     ('other_a', np.float64, (6,)),
-    ('Psi', np.float64, (6, 6)),  # unit wrenches at the point, carried towards the root, by column
+    ('Psi', np.float64, (6, 6)),  # unit wrenches at the point, propagated inwards, by column
     ('Psi_other', np.float64, (6, 6)),  # their reactions on the other link, likewise
-    ('PsiP', np.float64, (6, 6)),       # as these two, the passive joints alone giving way
+    ('PsiP', np.float64, (6, 6)),       # as these two, passive joints free and all others locked
     ('PsiP_other', np.float64, (6, 6)),
-    ('alone', np.float64, (2,)),  # of a point that is seen from another link: the mobility of its
-                                  # own, linear and angular, 1/kg and 1/(kg m²)
+    ('alone', np.float64, (2,)),  # of a point with another link: the mobility of its own link,
+                                  # linear and angular, 1/kg and 1/(kg m²)
     ('K', np.float64, (6,)),      # Ψᵀ S at the node last passed
     ('K_other', np.float64, (6,)),
 ], align=True)
 
 
 def poisoned(shape, dtype=np.float64):
-    """Return an array whose every float is NaN, so that what a recursion forgot to write shows."""
+    """Return an array of NaN, so that an element that a recursion fails to write is detected."""
     array = np.zeros(shape, dtype)
     array.reshape(-1).view(np.float64)[:] = np.nan
     return array
 
 
-# How a node supports a point: it moves the point's own link, the other one, or both.
-OWN = 1
-OTHER = 2
-UNIT = 4  # it is one of the point's own joints
-SEEN = 8  # it moves the own link of a point that is seen from another link
-CENTER = 16  # it moves a centre of mass, to which its body may count
-COUNTS = 32  # it does
+# Bits of the support of a point by a node.
+OWN = 1  # the node moves the point's own link
+OTHER = 2  # it moves the other link
+UNIT = 4  # it is a joint of the point's group
+SEEN = 8  # it moves the own link of a point that has another link
+CENTER = 16  # it moves a centre of mass
+COUNTS = 32  # its body is a part of that centre of mass
 
 
 def make_points(tree, frames, others=None):
@@ -93,15 +93,15 @@ def make_points(tree, frames, others=None):
     frames : sequence of str
         m frame names; the same name may come twice.
     others : sequence of str or None, optional
-        For each the frame that it is seen from, None for the base (a floating base: the world).
+        The reference frame of each, None for the base (a floating base: the world).
 
     Returns
     -------
     points : (m,) array of POINT
     supports : (n, m) array of int
-        Not zero where the node's joint moves the point: node i is on the path from its own link to
-        the root (bit OWN, and SEEN if it is seen from another link), or on that from the other link
-        (bit OTHER), or is one of its joints (bit UNIT).
+        Not zero where the node's joint moves the point: OWN on the path from its own link to the
+        root (with SEEN if it has another link), OTHER on that from the other link, UNIT for the
+        joints of its group.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def make_points(tree, frames, others=None):
 
 
 def find_supports(nodes, points):
-    """Return which nodes support which points, (n, m) of int, as `make_points` does."""
+    """Return the ``supports`` of `make_points`, (n, m) of int."""
     supports = np.zeros((nodes.size, points.size), dtype=np.int8)
     for link, bit in (('frame', OWN), ('other', OTHER)):
         for e, node in enumerate(points[link]['node']):
@@ -157,7 +157,7 @@ def find_supports(nodes, points):
 
 
 def make_center_point(tree, frame=None):
-    """Return the POINT record, in an array of one, of a `whole` or subtree's centre of mass."""
+    """Return the POINT record, in an array of one, of a robot's or a subtree's centre of mass."""
     points, _ = make_points(tree, [frame or tree.root_link])
     points['whole'] = 1
     if frame is None:
@@ -194,10 +194,10 @@ def make_joint_points(nodes, dofs):
 
 def group_by_branch(nodes, dofs):
     """
-    Return lists of up to six indices into ``dofs``, together all of them.
+    Return a partition of the indices into ``dofs``, in lists of up to six.
 
-    The joints of each list are on one path from the root: unit torques of joints on different
-    branches cannot be carried to the root together.
+    The joints of each list are on one path from the root: one set of columns cannot hold the unit
+    torques of joints on different branches.
     """
     node_of = {k: i for i, k in enumerate(nodes['v_index'].tolist())}
     groups, tips = [], []
@@ -220,10 +220,10 @@ def group_by_branch(nodes, dofs):
 
 def moment_nodes(tree):
     """
-    Return the tree's nodes with the position of a floating base taken out.
+    Return a copy of the tree's nodes without the position of a floating base.
 
-    Moments are taken about the root link's origin, wherever in the world that is: a robot 10 km
-    from the world's origin keeps its precision.
+    Moments are taken about the root link's origin, so a robot 10 km from the world's origin has the
+    same precision.
     """
     nodes = tree.nodes.copy()
     if tree.floating_base:
@@ -232,7 +232,7 @@ def moment_nodes(tree):
 
 
 def felt_nodes(nodes, supports):
-    """Return which nodes' inertias are felt at a point: those on its path, and all they carry."""
+    """Return whose inertia a point needs, (n,) bool: nodes on its path and all further out."""
     felt = supports.any(axis=1)
     for i, parent in enumerate(nodes['parent']):
         if parent != WORLD and felt[parent]:
@@ -241,7 +241,7 @@ def felt_nodes(nodes, supports):
 
 
 def reach(nodes):
-    """Return how far from the root a mass can be, in m, as if all the links were in line."""
+    """Return an upper bound of the distance of a mass from the root, m: all links in one line."""
     lengths = np.linalg.norm(nodes['position'], axis=1)
     for i, parent in enumerate(nodes['parent']):
         if parent != WORLD:

@@ -1,12 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The command watchdog: no command outlives the controller that gave it.
+The command watchdog: it commands the robot when the controller stops sending commands.
 
-Forward controllers of ros2_control obey their last command for ever. This node stands in front of
-one and passes commands on; when they stop, it takes the motion out of the robot and carries it for
-a while. Then the previous controllers get the joints back; where it knows no controller manager,
-it releases the robot.
+Forward controllers of ros2_control keep their last command forever. This node relays commands to
+one. When commands stop, it damps the robot with gravity compensation for ``hold_time``.
+Then the previous controllers get the joints; without a controller manager it releases the robot.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ from opspace_control.ros.commands.lost_commands import LostCommands
 from opspace_control.ros.cycle.command_output import CommandOutput
 from opspace_control.ros.cycle.odometry import BaseOdometry
 from opspace_control.ros.cycle.running_time import RunningTime
-from opspace_control.ros.cycle.state_intake import StateIntake
+from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.description import RobotDescription
 from opspace_control.ros.middleware.efforts import COMMAND_TYPES, EffortCommand, EffortReader
@@ -47,10 +46,10 @@ from opspace_control.ros.warm_up import warm_up
 from opspace_control.safety.envelope import Envelope
 
 _ABOUT = """\
-Run the watchdog node, opspace_command_watchdog: it passes effort commands on to a forward
-controller, and brakes the robot when they stop, until Ctrl-C."""
+Run the watchdog node, opspace_command_watchdog: it relays effort commands to a forward controller,
+and brakes the robot when they stop, until Ctrl-C."""
 
-_PERIOD = 0.002  # s, between two looks, and between two commands of its own
+_PERIOD = 0.002  # s, of supervision, and of its own commands
 _COMPLAIN_EVERY = 1.0  # s
 
 
@@ -58,9 +57,8 @@ class CommandWatchdogNode(Node):
     """
     The node ``opspace_command_watchdog``: takes ``~/commands``, as a forward controller does.
 
-    It has no opinion of the commands but that they are numbers for all joints, and that the next
-    one is due. Its own know no goal: they hold the robot where it was when the commands stopped
-    (`Brake.carry`) until the previous controllers have the joints, or for a while.
+    It checks that commands are finite numbers for all joints, and that the next one is in time. Its
+    own commands are joint damping and gravity compensation.
     """
 
     def __init__(self, stop=None, **options):
@@ -77,7 +75,7 @@ class CommandWatchdogNode(Node):
             'controller_manager', 'effort_controller', 'controller_manager_timeout')]
         self._manager = connect(self, *manager)
         self._hand_back = self._manager and HandBack(self, *manager)
-        # Before anything that takes long: a controller waits for a watchdog that starts.
+        # Before anything slow: a controller waits for a starting watchdog.
         self._readiness = self.create_publisher(Bool, ready_topic('~/commands'), LATCHED)
         self._tell(ready=False)
         self._kind = COMMAND_TYPES[self.parameters['command_type']]
@@ -89,7 +87,7 @@ class CommandWatchdogNode(Node):
             self, self.parameters['robot_description'], self.start)
 
     def start(self):
-        """Begin to pass commands on, as soon as all is there that it takes."""
+        """Begin to relay commands, as soon as robot and controller manager are known."""
         if self._description.text:
             when_there(self, self._manager, self._begin)
 
@@ -105,12 +103,12 @@ class CommandWatchdogNode(Node):
         self._odometry = BaseOdometry(
             model, self.parameters['odom_frame'], self.parameters['frame_prefix'],
             ) if model.floating_base else None
-        self._intake = StateIntake(model, self._envelope, self._odometry)
-        output = CommandOutput(
-            controller, self._envelope, self._intake, EffortCommand(model, joints, self._kind),
-            self._onward.publish)
-        self._lost = LostCommands(self.parameters, self._intake, output, self._hand_back, joints,
-                                  self._commands.topic_name, self.get_logger())
+        self._state_input = StateInput(model, self._envelope, self._odometry)
+        command = EffortCommand(model, joints, self._kind)
+        output = CommandOutput(controller, self._envelope, self._state_input, command,
+                               self._onward.publish)
+        self._lost = LostCommands(self.parameters, self._state_input, output, self._hand_back,
+                                  joints, self._commands.topic_name, self.get_logger())
         if self._hand_back:
             self._hand_back.note(self._heed_stop)
         self._controller, self._joints = controller, joints
@@ -141,11 +139,11 @@ class CommandWatchdogNode(Node):
 
     def _on_command(self, data):
         if not self._controller:
-            return  # it tells that it is not ready
+            return  # it has published that it is not ready
         try:
             efforts = self._efforts.read(data)
         except RosInterfaceError as error:
-            # It does not count: the next good one is still due.
+            # An invalid command does not reset the deadline.
             self.get_logger().error(f'A command is ignored: {error}',
                                     throttle_duration_sec=_COMPLAIN_EVERY)
             return
@@ -153,10 +151,10 @@ class CommandWatchdogNode(Node):
         self._lost.note(efforts, self._now())
 
     def _on_joint_state(self, data, now):
-        opened = self._intake.open(data)
+        opened = self._state_input.open(data)
         if opened is not None:
-            with contextlib.suppress(SafetyError):  # the last good one will do, for a while
-                self._intake.take(opened, now)
+            with contextlib.suppress(SafetyError):  # the last good state is used for a while
+                self._state_input.take(opened, now)
 
     def _tell(self, ready):
         self._ready = ready
@@ -168,15 +166,15 @@ class CommandWatchdogNode(Node):
         self._lost.look(self._now())
 
     def _now(self):
-        """Return the present time, s; it stands still while a simulation pauses."""
+        """Return the present time, s, which stops while a simulation pauses."""
         return self._time.step(time.perf_counter(), simulated_time(self),
-                               self._intake.clock.stamp, self.parameters['deadline'])
+                               self._state_input.clock.stamp, self.parameters['deadline'])
 
     def _steady_now(self):
         """
-        Go on from that time without /clock, which no executor reads when this node ends.
+        Return the present time without /clock, and read joint states and odometry.
 
-        Nor does one read joint states and odometry, so they are taken here.
+        For the end of the node, when no executor reads topics.
         """
         now = self._time.step(time.perf_counter(), None, 0, 0.0)
         with self._states.handle:
@@ -188,7 +186,7 @@ class CommandWatchdogNode(Node):
         return now
 
     def leave(self):
-        """Do not leave the robot under the last command."""
+        """Release the robot, or return its joints, before the process ends."""
         if self._controller:
             self._lost.leave(self._steady_now)
         if self._manager:
@@ -197,7 +195,7 @@ class CommandWatchdogNode(Node):
 
 
 def make_node(stop):
-    """Return the node, started if it has all that it takes."""
+    """Return the node, started if the robot is known."""
     node = CommandWatchdogNode(stop)
     node.start()
     return node

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller node has from its configuration to its cleanup."""
+"""The configuration of a controller node: its parts from configuration to cleanup."""
 
 import contextlib
 from collections import ChainMap
@@ -39,9 +39,9 @@ STATUS_PARAMETERS = frozenset({'passive_joints', 'locked_joints'})
 
 class Configuration:
     """
-    A controller with all its code compiled, and all through which it hears, speaks and commands.
+    A compiled controller with its topics, services, control cycle and command route.
 
-    If it cannot be made, nothing of it stays behind.
+    The constructor withdraws all of it if it fails.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Configuration:
     description : str
         URDF text.
     order : sequence of str
-        Joints in the order of the command; if empty, the parameter or the URDF says which.
+        Joints in the order of the command; if empty, from the parameter or the URDF.
     is_active : callable
         Returns whether the node is commanding.
 
@@ -66,7 +66,7 @@ class Configuration:
     Raises
     ------
     OpspaceError
-        Something does not fit; says what and the cure.
+        The description and the parameters do not fit; with the cure.
 
     """
 
@@ -94,7 +94,7 @@ class Configuration:
         unlimited = [name for name in joints if np.isinf(
             self._controller.effort_limits[model.dof_index(name)])]
         if unlimited:
-            self._logger.warning(f'Nothing bounds the effort of {", ".join(unlimited)}: give '
+            self._logger.warning(f'The effort of {", ".join(unlimited)} has no limit: give '
                                  '<limit effort="..."> in the URDF.')
         warm_up(self._controller, self._logger)
         kind = COMMAND_TYPES[parameters['command_type']]
@@ -129,17 +129,17 @@ class Configuration:
                       if f'{task}.axes_frame' in names], self._controller.model, values)
 
     def apply_soon(self, names):
-        """Take over the present values of these parameters when the control cycle has time."""
+        """Apply the present values of these parameters when the control cycle has time."""
         self._changed.update(names)
         self.cycle.soon(self._apply_changes)
 
     def apply(self, names):
-        """Take over the present values of these parameters."""
+        """Apply the present values of these parameters."""
         values = self._parameters
         with self.cycle.ramps.smoothly():
             apply_gains(self._controller, values, names)
         if all(name.startswith(self._gains) for name in names):
-            return  # the rest would take its time from the cycle
+            return  # the rest would delay the cycle
         if not STATUS_PARAMETERS.isdisjoint(names):
             self._controller.set_status(*self._status(values))
             values.declare(robot_joint_table(self._controller.model, self._controller.passive))
@@ -171,5 +171,5 @@ class Configuration:
 
 
 def _moved_by(task):
-    """Return what a task moves."""
+    """Return the joints or the link of a task, as text."""
     return ' '.join(task.joints) if isinstance(task, JointTask) else task.frame

@@ -37,11 +37,11 @@ Run the controller node, opspace_controller: efforts for the joints of a robot, 
 joint state, until Ctrl-C."""
 
 _WATCH_PERIOD = 0.01  # s
-_REST_TIME = 0.05  # s, of zero effort, for who keeps to the last command
+_REST_TIME = 0.05  # s, of zero effort: a forward controller keeps its last command
 
 
 def _transition(step):
-    """Make a lifecycle callback out of a step that raises: rclpy would swallow what it says."""
+    """Make a lifecycle callback of a step that raises, and log its error, which rclpy does not."""
     @functools.wraps(step)
     def callback(self, _state):
         try:
@@ -60,14 +60,14 @@ class ControllerNode(LifecycleNode):
     """
     The managed node ``opspace_controller``.
 
-    Configured, it has a controller with all its code compiled; active, it runs one cycle on each
-    joint state. With ``autostart`` it takes both steps by itself as soon as the robot is known.
-    Where there is a controller manager, being active includes having been given the joints.
+    In state inactive its controller is compiled; in state active it runs one cycle on each joint
+    state. With ``autostart`` it makes both transitions as soon as the robot is known. With a
+    controller manager, activation includes the switch of the joints.
 
     Parameters
     ----------
     stop : Stop, optional
-        Ends what waits for others.
+        Ends waits.
     **options
         Of a LifecycleNode.
 
@@ -92,17 +92,17 @@ class ControllerNode(LifecycleNode):
             self, self.parameters['robot_description'], self.start)
 
     def start(self):
-        """Configure and activate, if that is wanted and all that it takes is there."""
+        """Configure and activate with ``autostart``, as soon as robot and manager are there."""
         if not (self.parameters['autostart'] and self._description.text):
             return
         when_there(self, self._manager, self._begin)
 
     def _begin(self):
         if not is_unconfigured(self):
-            return  # somebody has been quicker, and goes on by himself
+            return  # a client has made the transition
         if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
             self._end(RosInterfaceError('The controller cannot start.',
-                                        cure='The reason is in the log.'))
+                                        cure='See the log for the reason.'))
         elif (self.trigger_activate() != TransitionCallbackReturn.SUCCESS
               and not self._end_beside_namesakes()):
             self.get_logger().error('The controller stays inactive, until: ros2 lifecycle set '
@@ -129,12 +129,12 @@ class ControllerNode(LifecycleNode):
 
     @_transition
     def on_activate(self):
-        """Begin to command: every goal is the present pose until another arrives."""
+        """Begin to command: every goal is the present pose until a goal arrives."""
         made = self._configuration
         self._rivals.refuse()
         made.interface.hold()
         made.cycle.reset()
-        # What start-up left behind would be searched for garbage in the middle of control.
+        # Garbage collection must not scan the objects of the start during control.
         gc.collect()
         gc.freeze()
         if made.odometry:
@@ -161,23 +161,23 @@ class ControllerNode(LifecycleNode):
 
     @_transition
     def on_cleanup(self):
-        """Give up the controller."""
+        """Destroy the controller."""
         self._give_up()
 
     @_transition
     def on_shutdown(self):
-        """Leave the robot at rest, and give up the controller."""
+        """Release the robot and destroy the controller."""
         self._release()
         self._give_up()
 
     @_transition
     def on_error(self):
-        """Do the same; the node may be configured again."""
+        """Release the robot and destroy the controller; the node may be configured again."""
         self._release()
         self._give_up()
 
     def leave(self):
-        """Leave the robot at rest, whatever happened."""
+        """Release the robot before the process ends."""
         self._release()
         if self._manager:
             self._manager.destroy()
@@ -189,15 +189,15 @@ class ControllerNode(LifecycleNode):
         interface.watch()
         if fault := route.fault(time.perf_counter()):
             self.get_logger().error(
-                f'{fault} The robot is damped, then released. Start anew what takes the commands, '
-                f'then: ros2 lifecycle set {self.get_fully_qualified_name()} activate')
+                f'{fault} The robot is damped, then released. Restart the node that takes the '
+                f'commands, then: ros2 lifecycle set {self.get_fully_qualified_name()} activate')
             self.trigger_deactivate()
             return
         if not route.heard:
-            # Whoever begins to listen must not begin with goals of long ago.
+            # A new subscriber must not start with old goals.
             interface.hold()
         # The controller manager may have been restarted without our forward controller, may have
-        # switched it off, or may have made another active that commands the same joints.
+        # deactivated it, or may have activated another one of the same joints.
         doubtful, cycle.doubtful = cycle.doubtful, False
         if self._handover and not self._handover.is_ours(doubtful):
             self.trigger_deactivate()
@@ -206,12 +206,12 @@ class ControllerNode(LifecycleNode):
             self._rivals.check(time.perf_counter())
         except RosInterfaceError as error:
             self.get_logger().error(f'{error} This controller leaves the joints to it.')
-            self._release(heir=True)
+            self._release(taken_over=True)
             self.trigger_deactivate()
             self._end_beside_namesakes()
 
     def _end_beside_namesakes(self):
-        """End, and return True, if another node has the name: transitions would reach either."""
+        """End, and return True, if another node has the same name: transitions may reach either."""
         try:
             self._rivals.refuse_namesakes()
         except RosInterfaceError as error:
@@ -224,22 +224,22 @@ class ControllerNode(LifecycleNode):
             raise error
         self._stop.fail(error)
 
-    def _release(self, heir=False):
-        """Release the robot; ``heir`` tells that another node commands it already."""
+    def _release(self, taken_over=False):
+        """Release the robot; ``taken_over`` if another node commands it already."""
         if not self._active:
             return
         self._active = False
         cycle, route = self._configuration.cycle, self._configuration.route
         self._configuration.interface.drop_plan('the controller is no longer active')
         release = cycle.end(self._newest_state)
-        watched = (self._handover and not heir and cycle.known
+        watched = (self._handover and not taken_over and cycle.known
                    and route.is_watched(release.settle))
         route.direct = True
         released = True
         if self._handover:
             released = self._handover.end(release, watched)
         else:
-            release.let_go(heir, rest_time=_REST_TIME)
+            release.fade_out(taken_over, rest_time=_REST_TIME)
         route.close()
         self._endpoints.withdraw()
         if self._configuration.odometry:
@@ -254,9 +254,9 @@ class ControllerNode(LifecycleNode):
 
     def _newest_state(self):
         """
-        Return a joint state, serialized, or None.
+        Return a new joint state, serialized, or None.
 
-        Taken outside the executor, which does not run while the robot is damped.
+        Read outside the executor, which waits while the robot is released.
         """
         with self._states.handle:
             taken = self._states.handle.take_message(JointState, True)
@@ -288,7 +288,7 @@ class ControllerNode(LifecycleNode):
 
 
 def make_node(stop):
-    """Return the node, started if it is to start by itself."""
+    """Return the node, started with ``autostart``."""
     node = ControllerNode(stop)
     node.start()
     return node

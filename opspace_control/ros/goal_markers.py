@@ -1,10 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Goals of a controller as markers that RViz lets one drag, in a node of its own.
+A node that shows the goals of a controller as interactive markers in RViz.
 
-Goals go where everybody's go, to the controller's topics. A marker that is let go is, a second
-later, where the controller has its goal: one that it has refused comes back.
+Dragged markers are sent as goals to the controller's topics. A second after the drag the marker
+moves to the controller's goal, so a refused goal is visible.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class GoalMarkersNode(Node):
         self.create_timer(_PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def leave(self):
-        """Take the markers away."""
+        """Remove the markers."""
         self._markers.clear()
 
     def _on_timer(self):
@@ -76,7 +76,7 @@ class GoalMarkersNode(Node):
         self._remote = offer and Remote(self, self._controller, offer)
 
     def _news(self, now):
-        """Yield the poses of markers that are not where the controller has its goals."""
+        """Yield the poses of markers that differ from the controller's goals."""
         for task in self._offer.movable:
             goal = self._remote.goal(task)
             if goal is None or now - self._touched.get(task, -np.inf) < _TIMEOUT:
@@ -103,7 +103,7 @@ class GoalMarkersNode(Node):
             return
         p, o = pose.position, pose.orientation
         self._remote.send_goal(task, frame, (p.x, p.y, p.z), (o.x, o.y, o.z, o.w))
-        # Whatever becomes of it, the other displays are to be told.
+        # Update the other displays, also if the goal is refused.
         self._shown.pop(task, None)
 
 

@@ -9,7 +9,7 @@ from opspace_control.ros.middleware.arguments import parse
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 
 _EPILOG = """\
-ROS 2 arguments follow --ros-args, and count more than the files:
+ROS 2 arguments follow --ros-args, and override the files:
   -p NAME:=VALUE  --params-file FILE  -r __ns:=/left  -r joint_states:=/robot/joint_states
 `opspace parameters` prints the parameters of all nodes, and `opspace parameters --robot dual_arm`
 a parameter file to copy."""
@@ -17,28 +17,28 @@ a parameter file to copy."""
 
 def node_arguments(verb, description, arguments):
     """
-    Parse the arguments of a verb that starts a node for a robot.
+    Parse the arguments of a verb that starts a node of a robot.
 
     Parameters
     ----------
     verb : str
         Of the `opspace` command.
     description : str
-        What the node does, for ``--help``.
+        Of the node, for ``--help``.
     arguments : list of str
         After the verb: a URDF or xacro file and a parameter file, both optional, and ROS arguments.
 
     Returns
     -------
     list of str
-        For `middleware.arguments.initialize`: the files as ROS arguments, then what was given.
+        For `middleware.arguments.initialize`: the files as ROS arguments, then the given ones.
 
     Raises
     ------
     OpspaceError
-        A file cannot be read, or is not what it should be; or as `middleware.arguments.parse`.
+        A file cannot be read, or has the wrong content; or as `middleware.arguments.parse`.
     SystemExit
-        The arguments ask for help, or do not fit.
+        For ``--help``, or wrong arguments.
 
     """
     parser = argparse.ArgumentParser(

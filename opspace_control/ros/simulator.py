@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator node: the topics of a robot under ros2_control, MuJoCo inside."""
+"""The simulator node: a robot in MuJoCo with the topics of a robot under ros2_control."""
 
 import array
 import gc
@@ -45,8 +45,8 @@ class SimulatorNode(Node):
     """
     The node ``opspace_simulator``: a robot that publishes its state and takes effort commands.
 
-    Like a forward controller of ros2_control it keeps to the last command for ever. By JointStates
-    it obeys positions, too: see `NamedCommands`.
+    Like a forward controller of ros2_control it keeps the last command forever. By JointStates it
+    takes positions, too: see `NamedCommands`.
     """
 
     def __init__(self, **options):
@@ -67,8 +67,8 @@ class SimulatorNode(Node):
         self._tree = tree = KinematicTree.from_urdf(
             self._description.text, floating_base=values['floating_base'])
         self._joints = command_joints(tree, values['command_joints'])
-        held = self._status(values)[1]
-        self._fixed = {name for name in held if name not in values['locked_joints']}
+        locked = self._status(values)[1]
+        self._fixed = {name for name in locked if name not in values['locked_joints']}
         self._robot = SimulatedRobot(
             self._description.text, floating_base=values['floating_base'],
             timestep=values['timestep'], gravity=values['gravity'],
@@ -94,7 +94,7 @@ class SimulatorNode(Node):
         gc.freeze()
 
     def _status(self, values):
-        """Return the joints whose drive is dead and those that are held, as parameters have it."""
+        """Return the passive and the locked joints of the parameters."""
         return joint_status(self._tree, self._joints, values['passive_joints'],
                             values['locked_joints'])
 
@@ -102,7 +102,7 @@ class SimulatorNode(Node):
         for name in self._status(values)[0]:
             if name in self._fixed:
                 raise RosInterfaceError(
-                    f"passive_joints: '{name}' is fixed for good.", joint=name,
+                    f"passive_joints: '{name}' is fixed.", joint=name,
                     cure='Name it in command_joints, or in passive_joints from the start.')
 
     def _on_change(self, names):
@@ -115,7 +115,7 @@ class SimulatorNode(Node):
         self._robot.set_status(passive=set(passive) - base, locked=set(locked) - base)
 
     def _initial_positions(self):
-        """Return where the joints start, by name; by default where a new simulated robot is."""
+        """Return the initial positions of joints by name; by default those of SimulatedRobot."""
         joints = dict(zip(self._robot.joint_names, self._robot.positions.tolist(), strict=True))
         self.parameters.declare([
             replace(INITIAL_POSITION.named(f'initial_positions.{joint}'), default=position)
@@ -159,12 +159,12 @@ class SimulatorNode(Node):
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     @property
-    def held(self):
-        """Whether the robot is not to move: before the first command, or paused."""
+    def stopped(self):
+        """Whether the robot does not move: before the first command, or paused."""
         return self._waiting or self._paused
 
     def reset(self):
-        """Put the robot back where it started, at time zero, at rest."""
+        """Reset the robot to its initial state, at time zero."""
         values = self.parameters
         self._robot.reset(self._initial, **({
             'base_pose': values['initial_base_pose'], 'base_twist': values['initial_base_twist']}
@@ -180,7 +180,7 @@ class SimulatorNode(Node):
         try:
             self._robot.step()
         except OpspaceError as error:
-            self.get_logger().error(f'{error} The simulation starts anew.')
+            self.get_logger().error(f'{error} The simulation restarts.')
             self.reset()
         self.publish()
 
@@ -193,7 +193,7 @@ class SimulatorNode(Node):
         stamp = self._state.header.stamp
         nanoseconds = round(robot.time * 1e9)
         stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)
-        # Before the joint states: who waits for these has all of the state then.
+        # Before the joint states, so that a state is complete when they arrive.
         self._sensors.publish(stamp)
         self._objects.publish(stamp)
         self._states.publish(self._state)
@@ -221,7 +221,7 @@ class SimulatorNode(Node):
         """
         Take a JointState, as ros2_control's topic-based hardware sends it.
 
-        Efforts of joints that nobody commands are NaN, or, before version 1 of it, zero.
+        Efforts of joints without a controller are NaN, or, before version 1 of it, zero.
         """
         efforts = np.array(message.effort)
         if efforts.size != len(message.name) or np.isinf(efforts).any():
@@ -238,9 +238,9 @@ class SimulatorNode(Node):
         self._obey()
 
     def _complain(self, reason):
-        """Say why a command is ignored, and which node it is from, once a second."""
+        """Log why a command is ignored, and which node it is from, once a second."""
         now = time.monotonic()
-        if now < self._next_complaint:  # the names of nodes take a tenth of a millisecond
+        if now < self._next_complaint:  # the names of nodes take 0.1 ms
             return
         self._next_complaint = now + _COMPLAIN_EVERY
         names = [name for name, _ in publishers(self, self._commands.topic_name)]
@@ -249,7 +249,7 @@ class SimulatorNode(Node):
 
     def _obey(self):
         self._robot.set_effort(self._efforts)
-        if not self.held:
+        if not self.stopped:
             self._pace.on_command()
 
     def _on_reset(self, _request, response):
@@ -272,7 +272,7 @@ class SimulatorNode(Node):
         return response
 
     def leave(self):
-        """Nothing has to be left at rest."""
+        """Do nothing: a simulated robot needs no release."""
 
 
 def main(arguments=None):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Everything is compiled before anything moves."""
+"""Compilation of all code of the control cycle before the robot moves."""
 
 import threading
 import time
@@ -11,20 +11,20 @@ from opspace_control.model import RobotState
 from opspace_control.spatial.rotation_vectors import vector_from_matrix
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 
-# Loading what was compiled before takes less.
+# Loading compiled code takes less than this.
 _LOADING = 1.0  # s
 
 
 def warm_up(controller, logger):
     """
-    Compile, or load, everything that a cycle, a goal or feedback calls; say what takes long.
+    Compile or load all code of a cycle, of goals and of feedback; log a long compilation.
 
     Parameters
     ----------
     controller : OperationalSpaceController
-        The one to be used: what is compiled depends on the kinds of its arguments.
+        The one that is used afterwards: the code depends on the types of its arguments.
     logger : rclpy logger
-        Hears what takes long.
+        For the time that it takes.
 
     """
     start = time.perf_counter()
@@ -38,7 +38,7 @@ def warm_up(controller, logger):
         state = RobotState(model, model.neutral(), [0.0] * model.nv)
         controller.damping_torque(state)
         model.jacobian(state, [model.root_link])
-        model.bias_acceleration(state, [model.root_link])  # of what a plan moves
+        model.bias_acceleration(state, [model.root_link])  # for plans
         PassiveForces.from_urdf(model).torque(state)
         R = model.forward_kinematics(state)[model.root_link][:3, :3]
         vector_from_matrix(matrix_from_quaternion(quaternion_from_matrix(R)))

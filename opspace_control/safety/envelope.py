@@ -78,19 +78,19 @@ def bound_efforts(guards, dt, tau):
     for k in range(tau.size):
         if not math.isfinite(tau[k]):
             return -1
-    held_back = 0
+    rate_limited = 0
     for k in range(tau.size):
         guard = guards[k]
         effort = min(max(tau[k], -guard.effort_limit), guard.effort_limit)
         step = guard.effort_rate * dt
         if effort - guard.effort > step:
             effort = guard.effort + step
-            held_back += 1
+            rate_limited += 1
         elif guard.effort - effort > step:
             effort = guard.effort - step
-            held_back += 1
+            rate_limited += 1
         tau[k] = guard.effort = effort
-    return held_back
+    return rate_limited
 
 
 class Envelope:
@@ -106,7 +106,7 @@ class Envelope:
 
     Attributes
     ----------
-    held_back : int
+    rate_limited : int
         How many joints the rate limit held back at the last cycle.
 
     """
@@ -161,7 +161,7 @@ class Envelope:
     def forget_efforts(self):
         """Do not hold the next efforts back: they need not be near the last ones."""
         self._guards['effort'] = math.nan
-        self.held_back = 0
+        self.rate_limited = 0
 
     def forget_state(self):
         """Compare the next state with none: the robot may have been moved meanwhile."""
@@ -207,13 +207,13 @@ class Envelope:
             EFFORT_NOT_FINITE: nothing is bounded, nothing may be sent.
 
         """
-        held_back = self._bound(self._guards, min(dt, LONGEST_STEP), tau)
-        if held_back < 0:
+        rate_limited = self._bound(self._guards, min(dt, LONGEST_STEP), tau)
+        if rate_limited < 0:
             k = int(np.flatnonzero(~np.isfinite(tau))[0])
             joint = self._model.dof_names[k]
             raise SafetyError(EFFORT_NOT_FINITE, f"The effort of '{joint}' became {tau[k]}.",
                              joint=joint, value=float(tau[k]))
-        self.held_back = held_back
+        self.rate_limited = rate_limited
 
     def _jump(self, k, state):
         guard, joint = self._guards[k], self._model.dof_names[k]

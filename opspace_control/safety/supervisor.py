@@ -1,17 +1,16 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the robot may be controlled, and for how long nothing has been known of it."""
+"""The state machine of trips: whether the robot may be controlled, and since when it is unseen."""
 
-from opspace_control.safety.trips import Ends
+from opspace_control.safety.trips import Recovery
 
-# So many states in a row make sight good again, or end a trip: a publisher that is right every
-# now and then is not.
+# Number of good states in a row that end a trip or a blind time: single good states do not.
 GOOD_STATES = 10
 
 
 class Supervisor:
     """
-    The trip that is on, from the first fault until control may go on.
+    The active trip, from the first fault until control may resume.
 
     Times are those of a steady clock, in s.
 
@@ -20,9 +19,9 @@ class Supervisor:
     trip : Trip or None
         The reason not to control.
     reason : str
-        What was seen, in a sentence; stays until the next trip.
+        Description of the fault, a sentence; stays until the next trip.
     release_time : float
-        For so long a robot of which nothing is known is damped, s; then it is released.
+        Time in which a robot of unknown state is damped before it is released, s.
 
     """
 
@@ -31,18 +30,18 @@ class Supervisor:
         self.restart()
 
     def restart(self):
-        """Forget all trips."""
+        """Reset all trips."""
         self.trip, self.reason = None, ''
         self._blind_since = None
-        self._seen = self._good = 0  # states in a row: usable ones, and such that nothing is wrong
+        self._seen = self._good = 0  # states in a row: usable ones, and ones without a fault
         self._told = set()
         self._acknowledged = self._released = False
 
     def on_fault(self, trip, reason, now):
         """
-        Take note of a fault; return whether it is to be told: once for each kind.
+        Record a fault; return whether to report it: once for each kind.
 
-        What a robot does that is not controlled, such as falling fast, is no new trip.
+        Faults of an uncontrolled robot, such as a fast fall, are no new trip.
         """
         self._good = 0
         if trip.blind:
@@ -51,7 +50,7 @@ class Supervisor:
                 self._blind_since = now
         else:
             self._see(now)
-        if self.trip is None or (trip.blind and trip.ends > self.trip.ends):
+        if self.trip is None or (trip.blind and trip.recovery > self.trip.recovery):
             self.trip, self.reason = trip, reason
             self._acknowledged = False
         news = (trip.blind or trip is self.trip) and trip.name not in self._told
@@ -60,34 +59,34 @@ class Supervisor:
         return news
 
     def on_good_state(self, now):
-        """Take note of a good state; return whether control may go on with it."""
+        """Record a good state; return whether control may resume with it."""
         if self.trip is None:
             return True
         self._see(now)
         self._good += 1
         if self._good < GOOD_STATES:
             return False
-        return self.ends_by_itself
+        return self.may_resume
 
     @property
-    def ends_by_itself(self):
-        """Whether good states end the trip: it is acknowledged, or needs not be."""
-        return self._acknowledged or self.trip.ends == Ends.BY_ITSELF or (
-            self.trip.ends == Ends.IF_PROMPT and not self._released)
+    def may_resume(self):
+        """Whether good states end the trip: it is acknowledged, or its recovery is automatic."""
+        return self._acknowledged or self.trip.recovery == Recovery.AUTOMATIC or (
+            self.trip.recovery == Recovery.BEFORE_RELEASE and not self._released)
 
     def resume(self):
-        """End the trip; return whether the robot had been released meanwhile."""
+        """End the trip; return whether the robot was released during it."""
         released = self._released
         self.restart()
         return released
 
     def acknowledge(self):
-        """Let the trip that is on end as soon as the states are good."""
+        """Let the active trip end as soon as the states are good."""
         self._acknowledged = self.trip is not None
 
     @property
     def blind(self):
-        """Whether there is no state to go by."""
+        """Whether the state is unknown."""
         return self._blind_since is not None
 
     def released(self, now):
@@ -95,11 +94,11 @@ class Supervisor:
         return self._released or (self.blind and now - self._blind_since >= self.release_time)
 
     def damping_left(self, now):
-        """Return how much of the damping of a robot not seen is left, from 1 down to 0."""
+        """Return the damping scale of a robot of unknown state, from 1 down to 0."""
         return self.fading(now - self._blind_since) if self.blind else 1.0
 
     def fading(self, elapsed):
-        """Return what is left of something that fades within the release time, from 1 to 0."""
+        """Return a linear ramp from 1 to 0 within the release time."""
         return max(0.0, 1.0 - elapsed / self.release_time) if self.release_time > 0.0 else 0.0
 
     def _see(self, now):

@@ -1,17 +1,17 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Why a robot is no longer controlled: every reason has a name, a cure and a way back."""
+"""Trips: the reasons to stop controlling a robot, each with a name, a cure and a recovery."""
 
 from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Ends(IntEnum):
-    """How a trip ends, once the states are good again; the stricter the greater."""
+class Recovery(IntEnum):
+    """Condition under which a trip ends once the states are good; a stricter one is greater."""
 
-    BY_ITSELF = 0
-    IF_PROMPT = 1  # by itself, but not after the robot has been released
-    BY_HAND = 2    # when somebody acknowledges it
+    AUTOMATIC = 0
+    BEFORE_RELEASE = 1  # automatic, but acknowledged once the robot is released
+    ACKNOWLEDGED = 2    # the user acknowledges it
 
 
 @dataclass(frozen=True)
@@ -24,45 +24,45 @@ class Trip:
     name : str
         In logs, diagnostics and tests.
     cure : str
-        What to do about it.
-    ends : Ends
+        What the user should do.
+    recovery : Recovery
     blind : bool
-        Whether it leaves no state to go by: then the robot is damped from what is known and
-        released, else damped and carried.
+        Whether the state is unknown: then the robot is damped by the last known state and
+        released, else held in position.
 
     """
 
     name: str
     cure: str
-    ends: Ends = Ends.BY_ITSELF
+    recovery: Recovery = Recovery.AUTOMATIC
     blind: bool = True
 
 
 STATE_TIMEOUT = Trip(
-    'state_timeout', 'Look at what publishes joint_states: is it alive, does its time go on?')
+    'state_timeout', 'Check the publisher of joint_states: is it alive, does its time advance?')
 STATE_INVALID = Trip(
-    'state_invalid', 'Correct what publishes joint_states.')
+    'state_invalid', 'Correct the publisher of joint_states.')
 TIME_STOPPED = Trip(
-    'time_stopped', 'Look at what publishes /clock, or gives joint_states their stamps.',
+    'time_stopped', 'Check the publisher of /clock, or the stamps of joint_states.',
     blind=False)
 TIME_BACKWARDS = Trip(
-    'time_backwards', 'A restarted simulation does this, and two publishers of joint_states do.')
+    'time_backwards', 'Causes are a restarted simulation, or two publishers of joint_states.')
 ODOM_TIMEOUT = Trip(
-    'odom_timeout', 'Look at what publishes odom: is it alive, by the same clock as joint_states?')
+    'odom_timeout', 'Check the publisher of odom: is it alive, by the same clock as joint_states?')
 ODOM_INVALID = Trip(
-    'odom_invalid', 'Correct what publishes odom.')
+    'odom_invalid', 'Correct the publisher of odom.')
 POSITION_JUMP = Trip(
     'position_jump', 'Check encoder and driver; call ~/hold if the new position is right.',
-    Ends.IF_PROMPT)
+    Recovery.BEFORE_RELEASE)
 VELOCITY_LIMIT = Trip(
     'velocity_limit', 'Check masses, gains and goals; then call ~/hold.',
-    Ends.BY_HAND, blind=False)
+    Recovery.ACKNOWLEDGED, blind=False)
 PASSIVE_VELOCITY = Trip(
-    'passive_velocity', 'Let tasks move links that it does not carry, or lock it; then call '
-    '~/hold.', Ends.BY_HAND, blind=False)
+    'passive_velocity', 'Use tasks of links that are not beyond this joint, or lock it; then call '
+    '~/hold.', Recovery.ACKNOWLEDGED, blind=False)
 EFFORT_NOT_FINITE = Trip(
     'effort_not_finite', 'Check gains and goals; then call ~/hold.',
-    Ends.BY_HAND, blind=False)
+    Recovery.ACKNOWLEDGED, blind=False)
 
 TRIPS = (STATE_TIMEOUT, STATE_INVALID, TIME_STOPPED, TIME_BACKWARDS, ODOM_TIMEOUT, ODOM_INVALID,
          POSITION_JUMP, VELOCITY_LIMIT, PASSIVE_VELOCITY, EFFORT_NOT_FINITE)

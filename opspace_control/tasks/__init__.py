@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the robot is asked to do: one file per kind of task, its compiled law beside it."""
+"""Tasks: one file per kind of task, and one for its compiled law."""
 
 from opspace_control.tasks.center_of_mass import CenterOfMassTask
 from opspace_control.tasks.force import ForceTask

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The data of a controller's tasks and sensors, brought together for its cycle."""
+"""The data of a controller's tasks and sensors, in one array each for the control cycle."""
 
 import numpy as np
 
@@ -11,23 +11,23 @@ from opspace_control.tasks.sensor import bind_sensors
 
 def bind_tasks(tasks, model):
     """
-    Move the data of tasks, none of them in use, into one array, for a controller.
+    Move the data of a controller's tasks into one array.
 
     Parameters
     ----------
     tasks : sequence of OperationalTask
-        m of them.
+        m tasks, none of them in use.
     model : KinematicTree
-        Has the frames of their axes.
+        Contains the frames of their axes.
 
     Returns
     -------
     records : (m,) array of POSE_TASK
-        What `demand_pose` reads and writes; each task works on its record from now on.
+        Input and output of `demand_pose`; each task uses its record from now on.
     sensors : list of ForceSensor
-        Of all tasks, each once.
+        The sensors of all tasks, each once.
     sensor_records : array of SENSOR
-        What `measure_wrench` reads and writes.
+        Input and output of `measure_wrench`.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def bind_tasks(tasks, model):
 
 
 def gather_travellers(tasks):
-    """Return a set that has those of a controller's tasks whose goals travel, at any time."""
+    """Return the set of a controller's tasks whose targets move; the tasks keep it up to date."""
     travelling = set()
     for task in tasks:
         if isinstance(task, PoseTask):
@@ -57,7 +57,7 @@ def gather_travellers(tasks):
 
 
 def gradual_fields(records):
-    """Return by name the numbers of bound tasks that should change gradually, as in `Ramps`."""
+    """Return by name the numbers of bound tasks that change gradually, for `Ramps`."""
     force, spring = records['force'], records['spring']
     return {'kp': records['kp'], 'kd': records['kd'], 'activation': records['activation'],
             'motion': records['motion'], 'impedance': records['impedance'],

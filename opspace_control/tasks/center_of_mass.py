@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The centre-of-mass task: that of the robot, or of a part of it, goes to a goal."""
+"""The centre-of-mass task: the centre of mass of the robot or of a subtree goes to a goal."""
 
 import numpy as np
 
@@ -9,18 +9,18 @@ from opspace_control.tasks.pose import PositionTask
 
 class CenterOfMassTask(PositionTask):
     """
-    Take the centre of mass to a goal; all bodies that count take part by their mass.
+    Move the centre of mass to a goal; each body contributes in proportion to its mass.
 
-    A robot on its feet stays upright by it. A floating base without any contact keeps its centre of
-    mass whatever the joints do: then there is nothing that the task could do, and it lets go.
+    A standing robot uses it for balance. Without contact the joints of a floating base cannot move
+    the centre of mass: the task is then singular and its rows are truncated.
 
     A controller has one such task at most.
 
     Parameters
     ----------
     frame : str, optional
-        Link with which the part begins whose centre of mass it is: it counts with all that it
-        carries. The whole robot if not given; what never moves counts for nothing.
+        Root link of the subtree whose centre of mass it is; the whole robot if not given. Bodies
+        that never move do not count.
     name : str, optional
         'center_of_mass' if not given.
     **options

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The force task: a frame presses as it is told, and is free otherwise."""
+"""The force task: a frame exerts a given force along some axes and is free along the others."""
 
 from opspace_control.tasks.targets import AXES
 from opspace_control.tasks.task import OperationalTask
@@ -8,9 +8,9 @@ from opspace_control.tasks.task import OperationalTask
 
 class ForceTask(OperationalTask):
     """
-    Press with a frame along some axes; the others stay free for other tasks, or the posture.
+    Exert force with a frame along some axes; the others stay free for other tasks and the posture.
 
-    Where one frame is to move along some axes and to press along others, give a `PoseTask` its
+    For a frame that moves along some axes and exerts force along others, give a `PoseTask` its
     ``force_axes`` instead.
 
     Parameters
@@ -29,5 +29,5 @@ class ForceTask(OperationalTask):
         super().__init__(frame, axes=(), force_axes=force_axes, **specification)
 
     def set_target(self, wrench=None):
-        """Set what the robot is to apply, (6,), N and N·m: `ForceControl.set_target`."""
+        """Set the wrench that the robot applies, (6,), N and N·m: `ForceControl.set_target`."""
         self.force.set_target(wrench)

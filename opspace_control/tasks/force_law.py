@@ -3,8 +3,9 @@
 """
 The compiled force law of a task, [K87] V, and the transition between free motion and contact.
 
-Along the axes of Ω̃ a task commands ``Λ a_s* + F_a``, (5.5): ``a_s*`` damps, ``F_a`` presses. Free
-of contact F_a would accelerate the other axes too, so there the task approaches with a velocity.
+Along the axes of Ω̃ a task commands ``Λ a_s* + F_a``, (5.5): ``a_s*`` is damping, ``F_a`` the force.
+Without contact F_a would accelerate the other axes, too; the task then approaches contact with a
+given velocity.
 """
 
 import math
@@ -24,36 +25,36 @@ FORCE = np.dtype([
     ('damping', np.float64, (6,)),    # k_vf of a_s*, 1/s
     ('highest', np.float64, (2,)),    # N and N m, of each axis
     ('approach', np.float64, (2,)),   # m/s and rad/s; both 0: force acts at once, always
-    ('threshold', np.float64, (2,)),  # N and N m: from here on it is contact
+    ('threshold', np.float64, (2,)),  # of contact, N and N m
     ('impact_time', np.float64),      # of pure damping, (5.7), s
     ('sensor', np.int64),             # index, -1 for none
     ('wanted', np.float64, (2,)),     # sizes of the target, N and N m
     ('measured', np.float64, (6,)),   # N and N m, at the last cycle
-    ('trust', np.float64),            # in it, from 0 (none: open loop) to 1
+    ('trust', np.float64),            # weight of it, from 0 (open loop) to 1
     ('integral', np.float64, (6,)),   # N and N m
-    ('contact', np.float64),          # 0: none; up to 1: impact; from 1 to 2: force comes in
-    ('rising', np.bool_),             # whether contact is being established, or is
-    ('held_up', np.float64),          # for so long the approach has been, s
-    ('leaving', np.bool_),            # whether what is wanted fades
+    ('contact', np.float64),          # 0: none; up to 1: impact; from 1 to 2: force increases
+    ('rising', np.bool_),             # whether ``contact`` increases
+    ('blocked_time', np.float64),     # for which the approach has been blocked, s
+    ('leaving', np.bool_),            # whether the target fades
 ], align=True)
 
-# An approach slower than half of what is wanted, for as many times 1 / k_vf, has met something ...
-_PATIENCE = 8.0
-# ... and, where nothing is felt, lost it when it has been faster for as many times longer.
+# An approach below half of its velocity for this many times 1 / k_vf is in contact ...
+_DWELL = 8.0
+# ... and, without a sensor, has lost it after being faster for this many times longer.
 _LONGER = 4.0
 
-# In which a target that fades loses all but a third, s, and what is left of it is nothing, N.
+# Time constant of a fading target, s, and the size, N, below which it becomes zero.
 _FADING_TIME = 0.1
 _NOTHING = 1e-2
 
 
 @inlined
-def feel_wrench(task, point, sensors):
+def measure_applied_wrench(task, point, sensors):
     """
-    Write the wrench that the robot applies at the task's point, and how far it can be trusted.
+    Write the wrench that the robot applies at the task's point, and the trust in it.
 
-    The sensor has what acts on the robot at its own origin: ``n + (p_s − p) × f`` is its moment
-    about the point.
+    The sensor measures the wrench on the robot at its own origin; its moment about the point is
+    ``n + (p_s − p) × f``.
     """
     force = task.force
     if force.sensor < 0:
@@ -73,7 +74,7 @@ def feel_wrench(task, point, sensors):
 
 @inlined
 def size_wanted(force, dt):
-    """Write the sizes of the force and of the moment that are wanted; let them fade, if told to."""
+    """Write the norms of the target force and moment; a target that is leaving fades."""
     if force.leaving:
         left = math.exp(-dt / _FADING_TIME)
         if max(force.wanted[0], force.wanted[1]) < _NOTHING:
@@ -88,13 +89,13 @@ def size_wanted(force, dt):
 
 
 @inlined
-def feels_contact(force):
+def measures_contact(force):
     """
-    Return whether the task feels what it is to press.
+    Return whether the measured force shows contact.
 
-    It does where the force in the direction wanted exceeds the threshold, or half of what is wanted
-    if that is less; half of that is enough to stay in touch. Where nothing is wanted the whole
-    force counts.
+    The force along the target exceeds the threshold, or half of the target if that is less; an
+    existing contact persists above half of that. With a target of zero the norm of the force
+    counts.
     """
     if force.trust < 0.5:
         return False
@@ -117,15 +118,15 @@ def feels_contact(force):
 
 
 @inlined
-def is_held_up(task, dt):
+def approach_is_blocked(task, dt):
     """
-    Return whether the approach is held up: contact for a task that feels none.
+    Return whether the approach is blocked, which counts as contact.
 
-    So it is found without a sensor, and by one that an approach alone does not press hard enough.
+    This detects contact without a sensor, or with forces of the approach below the threshold.
     """
     force = task.force
     if force.wanted[0] == 0.0 and force.wanted[1] == 0.0:
-        force.held_up = 0.0
+        force.blocked_time = 0.0
         return False
     slow, least_damping = True, math.inf
     for part in range(2):
@@ -136,32 +137,32 @@ def is_held_up(task, dt):
                 speed -= force.axes[r] * task.rate[r] * force.target[r]
         if speed > 0.5 * force.approach[part] * force.wanted[part]:
             slow = False
-    patience = _PATIENCE / least_damping
+    dwell = _DWELL / least_damping
     if slow:
-        force.held_up = min(force.held_up + dt, patience)
+        force.blocked_time = min(force.blocked_time + dt, dwell)
     elif force.rising and force.trust < 0.5:
-        force.held_up = max(force.held_up - dt / _LONGER, 0.0)
-        return force.held_up > 0.0
+        force.blocked_time = max(force.blocked_time - dt / _LONGER, 0.0)
+        return force.blocked_time > 0.0
     else:
-        force.held_up = 0.0
-    return force.held_up >= patience or (force.rising and force.trust < 0.5)
+        force.blocked_time = 0.0
+    return force.blocked_time >= dwell or (force.rising and force.trust < 0.5)
 
 
 @inlined
 def follow_contact(task, dt):
     """
-    Bring the stage of contact up to date; return how far force is engaged, from 0 to 1.
+    Update the stage of contact; return the share of the force that is applied, from 0 to 1.
 
-    At a touch the impact is damped for ``impact_time``, (5.7), then within the same time the force
-    comes in: a rebound does not stop this. Where contact is lost later it goes the same way back.
-    Where nothing is wanted there is nothing to approach, and forces are yielded to at once.
+    After a touch the impact is damped for ``impact_time``, (5.7); then the force increases within
+    the same time, also during a rebound. After a loss of contact the stages reverse. With a target
+    of zero there is no approach and the share is 1: the frame complies at once.
     """
     force = task.force
     if force.approach[0] == 0.0 and force.approach[1] == 0.0:
         force.contact, force.rising = 2.0, True
         return 1.0
-    held_up = is_held_up(task, dt)
-    touching = feels_contact(force) or held_up
+    blocked = approach_is_blocked(task, dt)
+    touching = measures_contact(force) or blocked
     if touching or force.contact <= 0.0 or force.contact >= 2.0:
         force.rising = touching
     step = dt / force.impact_time
@@ -176,10 +177,10 @@ def follow_contact(task, dt):
 @inlined
 def press_axis(force, r, engaged, limited, dt):
     """
-    Return F_a of axis r: ``f_d + kp (f_d − f) + ki ∫ (f_d − f) dt``, held to the highest allowed.
+    Return F_a of axis r: ``f_d + kp (f_d − f) + ki ∫ (f_d − f) dt``, clipped to its bound.
 
-    The integral stops where it would only press on against that bound, or against the effort
-    limits of joints, and is forgotten where there is no contact.
+    The integral stops at that bound and at effort limits of joints (anti-windup), and decays
+    without contact.
     """
     highest = force.highest[r // 3]
     error = force.target[r] - force.measured[r]
@@ -198,11 +199,11 @@ def demand_force(task, point, sensors, dt, limited):
     """
     Add a_s* to the acceleration demanded along the force axes, and write F_a: [K87] (5.5)-(5.7).
 
-    ``a_s* = k_vf (v_d + v_approach − v)``. v_d is the feed-forward twist, the velocity of a surface
-    that moves; v_approach points where force is wanted, and is zero from the first touch on.
+    ``a_s* = k_vf (v_d + v_approach − v)``. v_d is the feed-forward twist, the velocity of a moving
+    surface; v_approach has the direction of the target force and is zero from the first touch on.
     """
     force = task.force
-    feel_wrench(task, point, sensors)
+    measure_applied_wrench(task, point, sensors)
     size_wanted(force, dt)
     engaged = follow_contact(task, dt)
     approaching = 0.0 if force.rising or force.leaving else max(1.0 - force.contact, 0.0)
@@ -222,9 +223,9 @@ def demand_force(task, point, sensors, dt, limited):
 
 @inlined
 def forget_force(task):
-    """Begin anew when force is controlled next."""
+    """Reset the state of force control."""
     force = task.force
-    force.contact = force.held_up = 0.0
+    force.contact = force.blocked_time = 0.0
     force.rising = False
     for r in range(6):
         task.press[r] = force.integral[r] = 0.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Gains and other numbers of a task, checked: nothing gets through that a law cannot use."""
+"""Checks of gains and other numbers of a task."""
 
 from numbers import Real
 
@@ -18,9 +18,9 @@ def stiffness_gain(kp, shape, owner):
     kp : float or array
         1/s², [K87] (4.3): the decoupled end-effector is a unit mass.
     shape : tuple of int
-        Of the result; one number is for all.
+        Of the result; one number is for all axes.
     owner : str
-        Whose gain it is, for the error.
+        Owner of the gain, for the error.
 
     """
     return _gain(kp, shape, 'kp', owner, lowest=0.0)
@@ -37,9 +37,9 @@ def damping_gain(kd, kp, shape, owner):
     kp : array
         1/s².
     shape : tuple of int
-        Of the result; one number is for all.
+        Of the result; one number is for all axes.
     owner : str
-        Whose gain it is, for the error.
+        Owner of the gain, for the error.
 
     """
     kd = _gain(kd, shape, 'kd', owner, lowest=-np.inf)
@@ -55,7 +55,7 @@ def axis_numbers(value, name, owner):
     value : float or (6,) array
         One number is for all axes.
     name, owner : str
-        What it is and whose, for the error.
+        Name and owner of the number, for the error.
 
     """
     return _gain(value, (6,), name, owner, lowest=0.0)
@@ -68,13 +68,13 @@ def one_number(value, name, owner, *, positive=False, finite=True):
     Parameters
     ----------
     value : float
-        Of whatever unit.
+        Of any unit.
     name, owner : str
-        What it is and whose, for the error.
+        Name and owner of the number, for the error.
     positive : bool
-        Whether zero is refused, too.
+        Whether zero is refused.
     finite : bool
-        Whether infinity is.
+        Whether infinity is refused.
 
     """
     usable = isinstance(value, (Real, np.number)) and not isinstance(value, bool)

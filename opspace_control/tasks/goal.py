@@ -1,41 +1,42 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What tasks with a goal have in common: where it is, and how it gets there."""
+"""The base class of tasks with a goal pose, which may be a moving target."""
 
 import numpy as np
 
 from opspace_control.errors import TaskError
 from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
 from opspace_control.spatial.rotations import quaternion_from_matrix
-from opspace_control.tasks.jerk_limited import Destination, JerkLimits, Journey
+from opspace_control.tasks.jerk_limited import Destination, JerkLimits, TrajectoryGenerator
 from opspace_control.tasks.targets import ANGULAR, AXES, LINEAR, read_pose, read_six
 from opspace_control.tasks.task import OperationalTask
 
 
 class GoalTask(OperationalTask):
     """
-    An operational task with a goal, which travels there if it is told how.
+    An operational task with a goal pose, with or without online trajectory generation.
 
     Parameters
     ----------
     frame : str
         Link whose frame is the operational point.
     trajectory : JerkLimits, optional
-        How the goal travels to where it is sent; if not given it is there at once.
+        Limits of the online trajectory from the present target to a goal; without them the target
+        is the goal at once.
     **specification
         Of an `OperationalTask`.
 
     Attributes
     ----------
     goal_limits : GoalLimits or None
-        Refuses goals of `set_target`, as the controller node does; None, the default: any goal.
+        Bounds of goals of `set_target`, as in the controller node; None, the default: any goal.
 
     """
 
     goal_limits = None
 
     def __init__(self, frame, *, trajectory=None, **specification):
-        self._journey, self._travelling = None, set()
+        self._generator, self._travelling = None, set()
         super().__init__(frame, **specification)
         self.trajectory = trajectory
 
@@ -43,7 +44,7 @@ class GoalTask(OperationalTask):
         """
         Set the goal, in the base frame (the world's for a floating base).
 
-        With a ``trajectory`` the goal travels there; without one it is there at once.
+        With ``trajectory`` limits the target moves there; without them it is there at once.
 
         Parameters
         ----------
@@ -58,7 +59,7 @@ class GoalTask(OperationalTask):
         ------
         TaskError
             If anything is malformed or not finite, or ``goal_limits`` refuses the goal; then the
-            goal has not changed.
+            goal does not change.
 
         """
         position, R = read_pose(pose, self._owner, self.possible_axes)
@@ -67,12 +68,12 @@ class GoalTask(OperationalTask):
         if self.goal_limits:
             self.goal_limits.check_position(self, position)
         self.move_target(position, R, twist, acceleration)
-        if not self._journey and self._knows('p', 'R'):
+        if not self._generator and self._knows('p', 'R'):
             self._record['error'] = self._error_from(position, R)
 
     def move_target(self, position, R, twist, acceleration):
-        """Set a goal, (3,), (3, 3), (6,), (6,), that needs no check, as at every cycle."""
-        if self._journey:
+        """Set a goal, (3,), (3, 3), (6,), (6,), without checks, as at every cycle."""
+        if self._generator:
             self._send(position, R, twist, acceleration)
             return
         record = self._record
@@ -80,24 +81,24 @@ class GoalTask(OperationalTask):
         record['target_twist'], record['target_acceleration'] = twist, acceleration
 
     def clear_target(self):
-        """Make the pose seen at the next cycle the goal, and let what is pressed with fade."""
+        """Make the pose of the next cycle the goal, and let the target force fade."""
         super().clear_target()
-        if self._journey:
-            self._journey.forget()
+        if self._generator:
+            self._generator.clear()
 
     def travel(self, dt):
-        """Let the goal travel on by dt, s; a controller does so before each of its cycles."""
-        if not (self._journey and self._journey.advance(self._record, dt)):
+        """Move the target on by dt, s; a controller does so before each of its cycles."""
+        if not (self._generator and self._generator.advance(self._record, dt)):
             self._travelling.discard(self)
 
     def travel_with(self, travelling):
-        """Be in this set, a controller's, while the goal travels."""
+        """Use this set, a controller's; the task is in it while its target moves."""
         travelling |= self._travelling
         self._travelling = travelling
 
     def set_feed_forward(self, twist=None, acceleration=None):
         """
-        Change how the goal moves, not where it is.
+        Change the velocity and the acceleration of the goal, not its pose.
 
         Parameters
         ----------
@@ -109,12 +110,12 @@ class GoalTask(OperationalTask):
         Raises
         ------
         TaskError
-            If anything is malformed or not finite; then nothing has changed.
+            If anything is malformed or not finite; then nothing changes.
 
         """
         twist = self._read_six(twist, 'target twist')
         acceleration = self._read_six(acceleration, 'target acceleration')
-        if self._journey and (self._journey.destination or self._knows('target_p', 'target_R')):
+        if self._generator and (self._generator.destination or self._knows('target_p', 'target_R')):
             self._send(*self._destination, twist, acceleration)
             return
         self._record['target_twist'], self._record['target_acceleration'] = twist, acceleration
@@ -122,14 +123,14 @@ class GoalTask(OperationalTask):
     @property
     def target(self):
         """Goal, (7,) ``[x y z qx qy qz qw]``, or None before the first cycle without one."""
-        if self._journey and self._journey.destination:
+        if self._generator and self._generator.destination:
             position, R = self._destination
             return np.concatenate([position, quaternion_from_matrix(R)])
         return self._pose('target_p', 'target_R')
 
     @property
     def moving_target(self):
-        """Where the goal is on its way to `target`, (7,), or None; it is there without a way."""
+        """Present target on the trajectory to `target`, (7,), or None; else equal to `target`."""
         return self._pose('target_p', 'target_R')
 
     @property
@@ -141,7 +142,7 @@ class GoalTask(OperationalTask):
         """
         if not (self._knows('p', 'R') and self._knows('target_p', 'target_R')):
             return None
-        if self._journey and self._journey.destination:
+        if self._generator and self._generator.destination:
             return self._error_from(*self._destination)
         return self._record['error'].copy()
 
@@ -155,19 +156,19 @@ class GoalTask(OperationalTask):
         error = self.error
         if error is None:
             return None
-        along = np.einsum('kij,ki->kj', self._ways, error.reshape(2, 3)).reshape(6)
+        along = np.einsum('kij,ki->kj', self._error_axes, error.reshape(2, 3)).reshape(6)
         return np.where([axis in self.axes for axis in AXES], along, 0.0)
 
     @property
     def trajectory(self):
-        """The JerkLimits by which goals travel, or None: they are where they are sent at once."""
-        return self._journey.limits if self._journey else None
+        """The JerkLimits of the online trajectory to a goal; None without one."""
+        return self._generator.limits if self._generator else None
 
     @trajectory.setter
     def trajectory(self, limits):
-        before = self._journey and self._journey.destination
+        before = self._generator and self._generator.destination
         if limits is None:
-            self._journey = None
+            self._generator = None
             if before:
                 self.set_target((before.position, quaternion_from_matrix(before.R)),
                                 before.twist, before.acceleration)
@@ -175,39 +176,38 @@ class GoalTask(OperationalTask):
         if not isinstance(limits, JerkLimits):
             raise TaskError(f'{self._owner}: trajectory = {limits!r} is not allowed.',
                             cure='Give JerkLimits, or None.', parameter='trajectory', value=limits)
-        if self._journey:
-            self._journey.limits = limits
-            self._journey.replan()
+        if self._generator:
+            self._generator.limits = limits
+            self._generator.replan()
         else:
-            self._journey = Journey(limits, self._controlled_parts())
+            self._generator = TrajectoryGenerator(limits, self._controlled_parts())
 
-    def _hold_axes(self, axes):
-        """Let the goal be where the frame is, along these axes."""
-        if self._journey:
-            self._journey.parts = self._controlled_parts()
+    def _reset_goal(self, axes):
+        """Set the goal to the present pose along these axes."""
+        if self._generator:
+            self._generator.parts = self._controlled_parts()
         record = self._record
         if not (any(axes) and self._knows('p', 'R') and self._knows('target_p', 'target_R')):
             return
-        there = self._journey and self._journey.destination
+        there = self._generator and self._generator.destination
         if there:
-            error = self._held(axes, self._error_from(*self._destination))
-            self._send(*self._beyond(error), there.twist, there.acceleration)
-        record['error'] = self._held(axes, record['error'])
-        record['target_p'], record['target_R'] = self._beyond(record['error'])
+            error = self._without(axes, self._error_from(*self._destination))
+            self._send(*self._goal_at(error), there.twist, there.acceleration)
+        record['error'] = self._without(axes, record['error'])
+        record['target_p'], record['target_R'] = self._goal_at(record['error'])
 
-    def _held(self, axes, error):
-        """Return an error (6,) without what is along these axes."""
-        ways, held = self._ways, np.array(axes).reshape(2, 3)
-        return np.concatenate([way @ np.where(off, 0.0, way.T @ part) for way, off, part in zip(
-            ways, held, error.reshape(2, 3), strict=True)])
+    def _without(self, axes, error):
+        """Return an error (6,) without its components along these axes."""
+        return np.concatenate([S @ np.where(off, 0.0, S.T @ part) for S, off, part in zip(
+            self._error_axes, np.array(axes).reshape(2, 3), error.reshape(2, 3), strict=True)])
 
     @property
-    def _ways(self):
-        """The task's axes, by column, in the frame in which its error is, (2, 3, 3)."""
+    def _error_axes(self):
+        """The task's axes, by column, in the frame of its error, (2, 3, 3)."""
         return self._record['axes']
 
-    def _beyond(self, error):
-        """Return the position and the rotation that are away from the frame by an error (6,)."""
+    def _goal_at(self, error):
+        """Return position and rotation of the goal from which the frame has this error (6,)."""
         record = self._record
         return record['p'] + error[:3], matrix_from_vector(error[3:]) @ record['R']
 
@@ -220,13 +220,13 @@ class GoalTask(OperationalTask):
         return np.concatenate([position - record['p'], vector_from_matrix(R @ record['R'].T)])
 
     def _send(self, *goal):
-        self._journey.send(Destination(*goal))
+        self._generator.set_destination(Destination(*goal))
         self._travelling.add(self)
 
     @property
     def _destination(self):
-        """Position and rotation to which the goal is sent, or where it is."""
-        there = self._journey.destination
+        """Position and rotation of the destination, or of the present target."""
+        there = self._generator.destination
         return ((there.position, there.R) if there
                 else (self._record['target_p'].copy(), self._record['target_R'].copy()))
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a task yields where it is pushed: the stiffness of its spring, and how that is damped."""
+"""The impedance of a task: stiffness and damping ratio."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ class Impedance:
     """
     A spring between a task's frame and its goal, and a damper; the inertia is the robot's own.
 
-    ``F = K e − D ẋ``: pushed with a force f along an axis the frame yields by f / K, and comes back
-    with the damping ratio that is asked for, in every posture.
+    ``F = K e − D ẋ``: a force f along an axis displaces the frame by f / K. The damping ratio does
+    not depend on the posture.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Impedance:
 
     def set(self, stiffness=None, damping_ratio=None):
         """
-        Change the spring or its damping; what is not given stays.
+        Change stiffness or damping ratio; those not given stay.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Impedance:
         Raises
         ------
         TaskError
-            If a number is refused; then nothing has changed.
+            If a number is refused; then nothing changes.
 
         """
         K = (self.stiffness if stiffness is None
@@ -80,7 +80,7 @@ class Impedance:
         return self._in_use
 
     def _belong_to(self, owner, record):
-        """Become part of a task: the name of errors from now on, and where the numbers are."""
+        """Become part of a task: set the owner that errors name, and the record."""
         self._owner, self._record, self._in_use = owner, record, True
 
 

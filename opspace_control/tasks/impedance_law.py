@@ -1,11 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The compiled impedance law of a task: a spring and a damper, the robot's own inertia left as it is.
+The compiled impedance law of a task: a spring and a damper with the robot's own inertia.
 
-``F = K e − D ẋ``. The damping ratio ζ is made true for the inertia that the point shows at present:
-``D = 2 ζ K^½ (K^½ Λ⁻¹ K^½)^−½ K^½``, so that ``Λ ẍ + D ẋ + K x = 0`` falls into modes that all have
-it, whatever the robot's posture couples.
+``F = K e − D ẋ``, ``D = 2 ζ K^½ (K^½ Λ⁻¹ K^½)^−½ K^½`` with the present Λ: all modes of
+``Λ ẍ + D ẋ + K x = 0`` have the damping ratio ζ, in every posture.
 """
 
 import math
@@ -27,7 +26,7 @@ SPRING = np.dtype([
     ('stretch', np.float64, (6,)),    # from the point to the far end, m and rad
 ], align=True)
 
-# Modes this much slower than the fastest cannot be moved at all, but for rounding; (1/s²)/(1/s²).
+# Modes this much slower than the fastest are rounding of singular directions; (1/s²)/(1/s²).
 _LOST = 1e-13
 
 
@@ -39,12 +38,12 @@ def speed_of(twist, first):
 
 
 @inlined
-def lead_spring(task, dt, R_error):
+def stretch_spring(task, dt, R_error):
     """
-    Move the far end of the spring towards the goal, and write how far the spring is stretched.
+    Move the far end of the spring towards the goal, and write the stretch of the spring.
 
-    It moves at V_max of [K87] (4.5), on top of the goal's own speed: a far goal pulls no harder
-    than a near one, and yet pushing the robot away never slackens the spring.
+    It moves at V_max of [K87] (4.5) plus the speed of the goal: the force of a far goal is that of
+    a near one, and displacing the robot never slackens the spring.
     """
     spring = task.spring
     p, R, stretch = spring.p, spring.R, spring.stretch
@@ -85,8 +84,8 @@ def damp_modes(spring, L, first, x, small):
     """
     Replace ``K^½ v`` in ``x`` (6,) by ``2 ζ M^−½ K^½ v``, ``M = K^½ Λ⁻¹ K^½``, by the modes of M.
 
-    Their ω² are the eigenvalues of M. A direction that is lost has no mode: what moves along it is
-    nothing, and so is its damping. ``small[2, 3]`` has the diagonal of K^½.
+    The ω² of the modes are the eigenvalues of M. A singular direction has neither motion nor
+    damping. ``small[2, 3]`` is the diagonal of K^½.
     """
     matrix, vectors = small[0], small[1]
     squares, along, root = small[2, 0], small[2, 1], small[2, 3]
@@ -118,7 +117,7 @@ def damp_modes(spring, L, first, x, small):
 @inlined
 def impede(task, L, first, small):
     """
-    Write the wrench of the spring and the damper, and along which axes it may move the point.
+    Write the wrench of spring and damper, and the axes along which it may move the point.
 
     Parameters
     ----------

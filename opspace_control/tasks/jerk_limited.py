@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A goal that travels to where it is sent within limits of velocity, acceleration and jerk."""
+"""Online trajectory generation for goals, with limits of velocity, acceleration and jerk."""
 
 import math
 from dataclasses import dataclass, fields, replace
@@ -17,24 +17,24 @@ from opspace_control.spatial.rotation_vectors import (
 )
 from opspace_control.tasks.gains import one_number
 
-# Shorter ways than this, m and rad, and slower motions, have no direction.
+# Shorter displacements than this, m and rad, and slower motions, have no direction.
 _NOTHING = 1e-9
-# Of the limit of velocity: what directions beside the way may have of it. The rest is the way's, so
-# that together they are within the limit.
+# Range of the share of the velocity limit across the path. The direction of the path has the rest,
+# so that the length of the velocity is within the limit.
 _LEAST, _MOST_BESIDE = 0.1, 0.5
-# The same of acceleration and jerk.
+# Shares of the limits of acceleration and jerk along and across the path.
 _ALONG, _BESIDE = math.sqrt(0.5), 0.5
 
 
 @dataclass(frozen=True)
 class JerkLimits:
     """
-    How a goal travels to where it is sent: as fast as this allows, and never with a jump.
+    Limits of the time-optimal, continuous trajectory of a target to its goal.
 
-    From rest it goes straight, translation and rotation arriving together. It may be sent elsewhere
-    at any time: position, velocity and acceleration go on from what they are. The limits are those
-    of the vectors' lengths; only while a sideways motion is braked that was already as fast as
-    allowed may the velocity pass its limit, by less than a quarter.
+    From rest the path is straight, and translation and rotation end together. A new goal may come
+    at any time: position, velocity and acceleration are continuous. The limits are those of the
+    vectors' lengths. The velocity exceeds its limit, by less than a quarter, only while a sideways
+    motion at the limit is braked.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class JerkLimits:
     Raises
     ------
     TaskError
-        For a limit that is no positive number, and finite but for velocities, or if the library
-        ruckig, which finds the motions, is not installed.
+        For a limit that is not a positive number (finite for all but velocities), or if the library
+        ruckig is not installed.
 
     """
 
@@ -67,13 +67,13 @@ class JerkLimits:
         _ruckig()
 
     def changed(self, **limits):
-        """Return these limits with some of them changed; raises as the constructor."""
+        """Return a copy with some limits changed; raises as the constructor."""
         return replace(self, **limits)
 
 
 @dataclass(frozen=True, eq=False)
 class Destination:
-    """Where a goal is sent: (3,) m, (3, 3), and how that place moves: (6,) each."""
+    """A goal: position (3,), m, rotation (3, 3), and its twist and acceleration, (6,) each."""
 
     position: np.ndarray
     R: np.ndarray
@@ -81,15 +81,15 @@ class Destination:
     acceleration: np.ndarray
 
 
-class Journey:
+class TrajectoryGenerator:
     """
-    The motion of a task's goal to its destination, by the library ruckig.
+    The trajectory of a task's target to its destination, by the library ruckig.
 
     Parameters
     ----------
     limits : JerkLimits
     parts : pair of bool
-        Whether translation and rotation are controlled; what is not has no way to go.
+        Whether translation and rotation are controlled; the others do not move.
 
     """
 
@@ -97,27 +97,27 @@ class Journey:
         ruckig = _ruckig()
         self.limits, self.parts, self.destination = limits, parts, None
         self._planner, self._course = ruckig.Ruckig(6), ruckig.Trajectory(6)
-        self._asked = ruckig.InputParameter(6)
-        self._asked.synchronization = ruckig.Synchronization.Time
-        self._time = None  # s since the plan was made, None: there is none
+        self._input = ruckig.InputParameter(6)
+        self._input.synchronization = ruckig.Synchronization.Time
+        self._time = None  # s since the plan was made, None without a plan
 
-    def send(self, destination):
-        """Go to a `Destination` from wherever the goal is then."""
+    def set_destination(self, destination):
+        """Set the `Destination`; the trajectory starts at the next `advance`."""
         self.destination, self._time = destination, None
 
     def replan(self):
-        """Go on within other limits."""
+        """Plan again at the next `advance`, such as within other limits."""
         self._time = None
 
-    def forget(self):
-        """Have no destination."""
+    def clear(self):
+        """Remove the destination."""
         self.destination = None
 
     def advance(self, record, dt):
         """
-        Move the goal of a POSE_TASK record on by dt, s; return whether there is a way left.
+        Move the target of a POSE_TASK record on by dt, s; return whether the motion continues.
 
-        A task that does not know yet where it is waits for that.
+        Without a known pose the target waits.
         """
         if self.destination is None:
             return False
@@ -128,7 +128,7 @@ class Journey:
         self._time += dt
         there, t = self.destination, self._time
         if t >= self._course.duration:
-            # Given at the first cycle, it has gone on since then.
+            # The destination of the first cycle has moved since then.
             moved = (t - self._first) * self._last
             self.destination = None
             self._place(record, there.position + moved[0], matrix_from_vector(moved[1]) @ there.R,
@@ -146,12 +146,12 @@ class Journey:
 
     def _plan(self, record, dt):
         """
-        Find the way from where the goal is, as it moves, to where it is sent, as that moves.
+        Plan the trajectory from the present target to the moving destination.
 
-        It is found in a frame that moves with the destination, along axes of which the first leads
-        there.
+        It is planned in a frame that moves with the destination; the first of its axes points to
+        the destination.
         """
-        there, asked = self.destination, self._asked
+        there, given = self.destination, self._input
         self._position, self._R = (
             record[key].copy() if on else goal for key, goal, on in zip(
                 ('target_p', 'target_R'), (there.position, there.R), self.parts, strict=True))
@@ -163,34 +163,34 @@ class Journey:
         last = there.twist.reshape(2, 3) * on
         last[1] = vector_rate(way[1], last[1])
         way, rate = way - dt * last, rate - last
-        self._axes = np.array([_lead(*vectors) for vectors in zip(way, rate, strict=True)])
+        self._axes = np.array([_path_axes(*vectors) for vectors in zip(way, rate, strict=True)])
         way, rate, second = ((self._axes.transpose(0, 2, 1) @ part[..., None])[..., 0]
                              for part in (way, rate, second))
         highest = self._limits_along(rate, np.linalg.norm(last, axis=1))
-        asked.current_position, asked.target_position = np.zeros(6), way.ravel()
-        asked.current_velocity, asked.current_acceleration = rate.ravel(), second.ravel()
-        asked.max_velocity, asked.max_acceleration, asked.max_jerk = highest.reshape(3, 6)
-        self._planner.calculate(asked, self._course)
+        given.current_position, given.target_position = np.zeros(6), way.ravel()
+        given.current_velocity, given.current_acceleration = rate.ravel(), second.ravel()
+        given.max_velocity, given.max_acceleration, given.max_jerk = highest.reshape(3, 6)
+        self._planner.calculate(given, self._course)
         self._time, self._first, self._last = 0.0, dt, last
 
-    def _limits_along(self, rate, taken):
+    def _limits_along(self, rate, destination_speed):
         """
-        Return limits (3, 2, 3) of velocity, acceleration and jerk along the axes of the way.
+        Return limits (3, 2, 3) of velocity, acceleration and jerk along the axes of the path.
 
-        ``taken`` (2,) of the velocity is that of the destination.
+        The velocity limit is less by ``destination_speed`` (2,).
         """
         given = np.array([getattr(self.limits, field.name)
                           for field in fields(self.limits)]).reshape(2, 3)
         highest = np.empty((3, 2, 3))
         for k, (velocity, acceleration, jerk) in enumerate(given):
-            left = max(velocity - taken[k], _LEAST * velocity)
+            left = max(velocity - destination_speed[k], _LEAST * velocity)
             sideways = np.linalg.norm(rate[k, 1:]) / left
             beside = min(max(sideways, _LEAST), _MOST_BESIDE)
             highest[0, k] = left * beside
             highest[0, k, 0] = left * math.sqrt(1.0 - 2.0 * beside * beside)
             highest[1, k], highest[2, k] = acceleration * _BESIDE, jerk * _BESIDE
             highest[1, k, 0], highest[2, k, 0] = acceleration * _ALONG, jerk * _ALONG
-            if sideways < _NOTHING:  # straight on: all of it is for the way
+            if sideways < _NOTHING:  # no motion across the path
                 highest[:, k, 0] = left, acceleration, jerk
         return highest
 
@@ -200,8 +200,8 @@ class Journey:
         record['target_twist'], record['target_acceleration'] = twist, acceleration
 
 
-def _lead(way, rate):
-    """Return axes (3, 3), by column: the first along the way, the second with what is beside it."""
+def _path_axes(way, rate):
+    """Return axes (3, 3), by column: the first along the path, the second of the rate across it."""
     axes = []
     for vector in (way, rate, *np.eye(3)):
         for axis in axes:
@@ -213,7 +213,7 @@ def _lead(way, rate):
 
 
 def _ruckig():
-    """Return the library, or raise a TaskError that says how to install it."""
+    """Return the library, or raise a TaskError with the command that installs it."""
     try:
         import ruckig
     except ImportError:

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The joint task: a group of joints goes to its goal exactly, like any other task."""
+"""The joint task: a group of joints controlled exactly, at a priority of its own."""
 
 from collections.abc import Mapping
 from numbers import Real
@@ -16,11 +16,11 @@ from opspace_control.tasks.ranked import RankedTask
 
 class JointTask(RankedTask):
     """
-    Take some joints to a goal as a task of its own level, with rows of the identity for J.
+    Move some joints to a goal as a task with a priority; its rows of J are those of the identity.
 
-    A posture is a compromise of all joints, this is met exactly where it can be, unlike that also
-    for passive joints: their rows of the identity are the disturbance Jacobian J_D of [JR94] (6.9).
-    With ``kp=0`` and a low priority it disturbs them as little as the other tasks allow.
+    A posture is a compromise of all joints; a joint task is exact where the robot allows it, for
+    passive joints, too: their rows are the disturbance Jacobian J_D of [JR94] (6.9). With ``kp=0``
+    and a low priority it disturbs passive joints as little as the other tasks allow.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class JointTask(RankedTask):
     kd : float or (k,) array
         1/s; negative is critical, ``2 sqrt(kp)``.
     max_velocity : float
-        At which a far goal is approached, rad/s or m/s.
+        Velocity of the approach to a far goal, rad/s or m/s.
     priority : int
         0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
 
@@ -51,7 +51,7 @@ class JointTask(RankedTask):
         if not self.joints or len(set(self.joints)) < len(self.joints):
             raise TaskError(f'{self._owner}: joints {joints!r} cannot be used.', value=joints,
                             cure='Name one or more joints, each once.')
-        # Of its joints in the order given; `bind_joints` lays them out by branch.
+        # In the order of the joints; `bind_joints` rearranges them by branch.
         self._records = np.zeros(-(-len(self.joints) // 6), JOINT_TASK)
         self._places = np.arange(len(self.joints))
         self._write('selected', 1.0)
@@ -66,7 +66,7 @@ class JointTask(RankedTask):
 
     def set_gains(self, kp=None, kd=None):
         """
-        Change gains; what is not given stays, a critical ``kd`` follows ``kp``.
+        Change gains; those not given stay, a critical ``kd`` follows ``kp``.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class JointTask(RankedTask):
         Raises
         ------
         TaskError
-            If a gain is refused; then none has changed.
+            If a gain is refused; then none changes.
 
         """
         shape = (len(self.joints),)
@@ -103,7 +103,7 @@ class JointTask(RankedTask):
         Raises
         ------
         TaskError
-            If anything is malformed or not finite; then the goal has not changed.
+            If anything is malformed or not finite; then the goal does not change.
 
         """
         if isinstance(target, Mapping):
@@ -126,13 +126,13 @@ class JointTask(RankedTask):
         self._write('target_acceleration', acceleration)
 
     def clear_target(self):
-        """Make the positions seen at the next cycle the goal."""
+        """Make the positions of the next cycle the goal."""
         self._records['target'] = np.nan
         self._records['target_velocity'] = self._records['target_acceleration'] = 0.0
 
     @property
     def target(self):
-        """Goal, (k,), rad or m; NaN where the position of the next cycle will be taken."""
+        """Goal, (k,), rad or m; NaN stands for the position of the next cycle."""
         return self._read('target')
 
     @property
@@ -168,7 +168,7 @@ class JointTask(RankedTask):
 
     @property
     def max_velocity(self):
-        """Velocity at which a far goal is approached, rad/s or m/s."""
+        """Velocity of the approach to a far goal, rad/s or m/s."""
         return float(self._records['max_velocity'][0])
 
     @max_velocity.setter
@@ -183,7 +183,7 @@ class JointTask(RankedTask):
 
     @property
     def points(self):
-        """How many points a task in use takes in the stack: of up to six joints of one branch."""
+        """Number of points of a task in use: one for up to six joints of one branch."""
         return self._records.size
 
     @property
@@ -207,7 +207,7 @@ class JointTask(RankedTask):
         return numbers
 
     def _move(self, records, groups):
-        """Live in these records from now on, joint ``groups[i][j]`` at entry j of record i."""
+        """Use these records from now on, joint ``groups[i][j]`` at entry j of record i."""
         values = {field: self._read(field) for field in JOINT_TASK.names
                   if JOINT_TASK[field].shape}
         for field in ('activation', 'max_velocity'):
@@ -242,7 +242,7 @@ def bind_joints(tasks, model):
     Returns
     -------
     (s,) array of JOINT_TASK
-        What `demand_joints` reads and writes, task after task; each works on its own from now on.
+        Input and output of `demand_joints`, task after task; each uses its own from now on.
 
     Raises
     ------

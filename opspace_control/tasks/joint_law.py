@@ -18,12 +18,12 @@ JOINT_TASK = np.dtype([
     ('kp', np.float64, (6,)),            # 1/s²
     ('kd', np.float64, (6,)),            # 1/s
     ('max_velocity', np.float64),        # rad/s or m/s, inf for none
-    ('target', np.float64, (6,)),        # rad or m; NaN: hold the position of the next cycle
+    ('target', np.float64, (6,)),        # rad or m; NaN: the position of the next cycle
     ('target_velocity', np.float64, (6,)),      # feed-forward, rad/s or m/s
     ('target_acceleration', np.float64, (6,)),  # feed-forward, rad/s² or m/s²
     ('position', np.float64, (6,)),      # at the last cycle, rad or m
     ('error', np.float64, (6,)),         # target − position, rad or m
-    ('acceleration', np.float64, (6,)),  # a*, what the law asks for, rad/s² or m/s²
+    ('acceleration', np.float64, (6,)),  # a*, the task acceleration, rad/s² or m/s²
     ('force', np.float64, (6,)),         # joint force on top of the posture's, N m or N
 ], align=True)
 
@@ -31,7 +31,7 @@ JOINT_TASK = np.dtype([
 @inlined
 def demand_joints(task, q, v):
     """
-    Write the accelerations that a joint task asks for.
+    Write the task accelerations of a joint task.
 
     ``a* = a_d + kd (v_d + ν kp/kd e − v)`` for each joint, ``ν = min(1, V_max / |kp/kd e|)`` as in
     [K87] (4.4)-(4.5) for a single axis.
@@ -49,8 +49,8 @@ def demand_joints(task, q, v):
             error -= 2.0 * math.pi * math.floor(error / (2.0 * math.pi) + 0.5)
         task.error[r] = error
         kp, kd = task.kp[r], task.kd[r]
-        pull = kp * error
-        if abs(pull) > kd * task.max_velocity:
-            pull = math.copysign(kd * task.max_velocity, error)
-        task.acceleration[r] = (
-            task.target_acceleration[r] + pull + kd * (task.target_velocity[r] - v[task.dof[r]]))
+        approach = kp * error
+        if abs(approach) > kd * task.max_velocity:
+            approach = math.copysign(kd * task.max_velocity, error)
+        task.acceleration[r] = (task.target_acceleration[r] + approach
+                                + kd * (task.target_velocity[r] - v[task.dof[r]]))

@@ -1,19 +1,20 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that move through given points in time, as trajectory_msgs/JointTrajectory tells it."""
+"""Trajectories of joints through given points in time, as in trajectory_msgs/JointTrajectory."""
 
 import numpy as np
 
 from opspace_control.errors import TaskError
+from opspace_control.tasks.polynomials import segment_coefficients
 
 
 class JointTrajectory:
     """
     Positions of n joints at k times, and the motion between them.
 
-    Between two points each joint is a polynomial of time: straight if only positions are given,
-    cubic if velocities are given too, quintic if also accelerations are. Before the first point and
-    after the last it rests.
+    Between two points each joint follows a polynomial of time: linear if only positions are given,
+    cubic with velocities, quintic with accelerations, too. Before the first point and after the
+    last it is at rest.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ class JointTrajectory:
     velocities, accelerations : (k, n) array, optional
         rad/s or m/s, rad/s² or m/s²; accelerations need velocities.
     efforts : (k, n) array, optional
-        Of the drives, N·m or N: what the motion takes, to be held against their limits.
+        Of the drives, N·m or N: inverse dynamics of the motion, for a check against their limits.
 
     Raises
     ------
@@ -71,7 +72,7 @@ class JointTrajectory:
 
     def sample(self, times):
         """
-        Return where the joints are and how they move.
+        Return positions, velocities and accelerations of the joints.
 
         Parameters
         ----------
@@ -142,19 +143,6 @@ def _polynomials(times, q, v, a):
     h = np.diff(times)[:, None]
     powers = np.zeros((len(q), 6, q.shape[1]))
     powers[:, 0] = q
-    moving, way = powers[:-1], np.diff(q, axis=0)
-    if v is None:
-        moving[:, 1] = way / h
-        return powers
-    v0, v1 = h * v[:-1], h * v[1:]
-    moving[:, 1] = v0
-    if a is None:
-        moving[:, 2], moving[:, 3] = 3.0 * way - 2.0 * v0 - v1, v0 + v1 - 2.0 * way
-    else:
-        a0, a1 = h * h * a[:-1], h * h * a[1:]
-        moving[:, 2] = 0.5 * a0
-        moving[:, 3] = 10.0 * way - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1
-        moving[:, 4] = -15.0 * way + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1
-        moving[:, 5] = 6.0 * way - 3.0 * (v0 + v1) + 0.5 * (a1 - a0)
-    moving /= h[:, :, None] ** np.arange(6.0)[:, None]
+    ends = [None if part is None else (part[:-1], part[1:]) for part in (v, a)]
+    powers[:-1, 1:] = np.moveaxis(segment_coefficients(h, np.diff(q, axis=0), *ends), 0, 1)
     return powers

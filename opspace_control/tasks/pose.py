@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The pose task: a frame's position, its orientation, both or some axes of them go to a goal."""
+"""The pose task: position and orientation of a frame, or some axes of them, go to a goal."""
 
 import numpy as np
 
@@ -15,13 +15,13 @@ MODES = ('decoupled', 'impedance')
 
 class PoseTask(GoalTask):
     """
-    Take a frame to a goal pose, and where that is asked for press instead of moving.
+    Move a frame to a goal pose; along ``force_axes`` control force instead of motion.
 
-    In mode 'decoupled' with the law of a decoupled unit mass, [K87] (4.3)-(4.5); in mode
-    'impedance' the goal pulls with a spring, and the frame yields where it is pushed.
+    Mode 'decoupled' is the law of a decoupled unit mass, [K87] (4.3)-(4.5). In mode 'impedance' a
+    spring and a damper connect frame and goal, so the frame complies with external forces.
 
-    Without a goal the task holds the pose it first sees. Goals are copied and checked; gains, axes,
-    mode, limits and goals may change between any two cycles.
+    Without a goal the task keeps the pose of the first cycle. Goals are copied and checked; gains,
+    axes, mode, limits and goals may change between any two cycles.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ class PoseTask(GoalTask):
     mode : str, optional
         'decoupled' or 'impedance'; the latter if an ``impedance`` is given, else the former.
     trajectory : JerkLimits, optional
-        How the goal travels to where it is sent; if not given it is there at once.
+        Limits of the online trajectory from the present target to a goal; without them the target
+        is the goal at once.
     **specification
         Of an OperationalTask: ``name``, ``axes``, ``force_axes``, ``axes_frame``,
         ``axes_rotation``, ``force``, ``priority``.
@@ -65,7 +66,7 @@ class PoseTask(GoalTask):
 
     def set_gains(self, kp=None, kd=None):
         """
-        Change gains; what is not given stays, a critical ``kd`` follows ``kp``.
+        Change gains; those not given stay, a critical ``kd`` follows ``kp``.
 
         Parameters
         ----------
@@ -77,7 +78,7 @@ class PoseTask(GoalTask):
         Raises
         ------
         TaskError
-            If a gain is refused; then none has changed.
+            If a gain is refused; then none changes.
 
         """
         owner = self._owner
@@ -100,7 +101,7 @@ class PoseTask(GoalTask):
 
     @property
     def mode(self):
-        """'decoupled': a unit mass; 'impedance': a spring, and the robot's own inertia."""
+        """'decoupled': a unit mass; 'impedance': a spring and the robot's own inertia."""
         return self._mode
 
     @mode.setter
@@ -160,7 +161,7 @@ class PoseTask(GoalTask):
 
 
 class PositionTask(PoseTask):
-    """Take a frame's origin to a goal, along some of ``x y z``: a `PoseTask` without rotation."""
+    """Move a frame's origin to a goal along some of ``x y z``: a `PoseTask` without rotation."""
 
     possible_axes = LINEAR
 
@@ -176,7 +177,7 @@ class PositionTask(PoseTask):
         position : (3,) array, or a pose
             m.
         velocity, acceleration : (3,) or (6,) array, optional
-            Feed-forward, m/s and m/s²; zero if not given. Angular parts do not count.
+            Feed-forward, m/s and m/s²; zero if not given. Angular parts are ignored.
 
         Raises
         ------
@@ -188,7 +189,7 @@ class PositionTask(PoseTask):
 
 
 class OrientationTask(PoseTask):
-    """Turn a frame to a goal, about some of ``rx ry rz``: a `PoseTask` without translation."""
+    """Rotate a frame to a goal about some of ``rx ry rz``: a `PoseTask` without translation."""
 
     possible_axes = ANGULAR
 
@@ -204,7 +205,7 @@ class OrientationTask(PoseTask):
         orientation : (4,) or (3, 3) array, or a pose
             Quaternion ``[x y z w]``, or rotation matrix.
         velocity, acceleration : (3,) or (6,) array, optional
-            Angular feed-forward, rad/s and rad/s²; zero if not given. Linear parts do not count.
+            Angular feed-forward, rad/s and rad/s²; zero if not given. Linear parts are ignored.
 
         Raises
         ------

@@ -10,26 +10,26 @@ from opspace_control.compiled import inlined
 from opspace_control.spatial.rotations import rotation_vector
 from opspace_control.spatial.vectors import multiply_transpose
 from opspace_control.tasks.force_law import FORCE, demand_force, forget_force
-from opspace_control.tasks.impedance_law import SPRING, lead_spring
+from opspace_control.tasks.impedance_law import SPRING, stretch_spring
 from opspace_control.tasks.specification_law import insistence, place_axes, take_components
 
-# One task. Poses are in the base frame (the world's for a floating base), those of a relative task
-# in that of its other link. Vectors are in its axes, or, where the row says so, along the task's
-# axes: those of its specification frames.
+# One task. Poses are in the base frame (the world for a floating base), those of a relative task in
+# the frame of its other link. Vectors are in the axes of that frame or, where the row says so,
+# along the task's axes: those of its specification frames.
 POSE_TASK = np.dtype([
-    ('unattached', np.bool_),            # its frame follows no link: an object in fingertips
-    ('relative', np.bool_),              # in the frame of the point's other link, which moves, and
-                                         # along its axes, instead of the base's
-    ('axes_node', np.int64, (2,)),       # that carries the axes of translation, of rotation
+    ('unattached', np.bool_),            # its frame is on no link: an object in fingertips
+    ('relative', np.bool_),              # in the frame, and along the axes, of the point's other
+                                         # link instead of the base
+    ('axes_node', np.int64, (2,)),       # body of the axes of translation, of rotation
     ('axes_rotation', np.float64, (2, 3, 3)),  # of the axes in that body's frame
     ('turned', np.bool_),                # whether they may differ from those of the base
-    ('turning', np.bool_),               # whether other frames have been named: turn there
-    ('turn_axis', np.float64, (2, 3)),   # of the way back to where the axes were before that
+    ('turning', np.bool_),               # whether the specification frames have changed
+    ('turn_axis', np.float64, (2, 3)),   # of the rotation from the new axes to the former ones
     ('turn_angle', np.float64, (2,)),    # rad
-    ('turn_left', np.float64),           # part of it that is left, from 1 to 0
+    ('turn_left', np.float64),           # fraction of it that is left, from 1 to 0
     ('axes', np.float64, (2, 3, 3)),     # S_fᵀ and S_τᵀ of [K87] (2.3): the axes, by column
     ('motion', np.float64, (6,)),        # Ω: 1 for an axis along which motion is controlled
-    ('force', FORCE),                    # Ω̃ and all that belongs to it
+    ('force', FORCE),                    # Ω̃ and force control
     ('impedance', np.float64),           # 0: a decoupled unit mass; 1: a spring; between: blended
     ('spring', SPRING),
     ('kp', np.float64, (6,)),            # 1/s², along the task's axes
@@ -38,27 +38,27 @@ POSE_TASK = np.dtype([
     ('max_angular_velocity', np.float64),  # rad/s, inf for none
     ('activation', np.float64),          # of the task, from 0 (off) to 1 (exact)
     ('target_R', np.float64, (3, 3)),
-    ('target_p', np.float64, (3,)),      # m; NaN: hold the pose seen at the next cycle
+    ('target_p', np.float64, (3,)),      # m; NaN: the pose of the next cycle
     ('target_twist', np.float64, (6,)),  # feed-forward, m/s and rad/s
     ('target_acceleration', np.float64, (6,)),  # feed-forward, m/s² and rad/s²
     ('R', np.float64, (3, 3)),           # of the frame at the last cycle
     ('p', np.float64, (3,)),             # m
     ('error', np.float64, (6,)),         # target − pose, m and rad
-    ('way', np.float64, (3,)),           # its rotational part at the last cycle: the way round
+    ('way', np.float64, (3,)),           # its rotational part at the last cycle
     # Along the task's axes:
     ('lag', np.float64, (6,)),           # the error, m and rad
     ('rate', np.float64, (6,)),          # feed-forward twist − twist, m/s and rad/s
-    ('asked', np.float64, (6,)),         # how much each row is asked for, from 0 to 1
-    ('acceleration', np.float64, (6,)),  # a*, what the law asks for, m/s² and rad/s²
-    ('push', np.float64, (6,)),          # of the spring: it moves the robot, N and N m
-    ('compliant', np.float64, (6,)),     # 1 where a push may move the point, else 0
+    ('asked', np.float64, (6,)),         # activation of each row, from 0 to 1
+    ('acceleration', np.float64, (6,)),  # a*, the task acceleration, m/s² and rad/s²
+    ('push', np.float64, (6,)),          # of spring and damper: it moves the robot, N and N m
+    ('compliant', np.float64, (6,)),     # 1 where external forces may move the point, else 0
     ('press', np.float64, (6,)),         # F_a of (5.5): the environment balances it, N and N m
     # In base axes:
-    ('wrench', np.float64, (6,)),        # all that is commanded at the point, N and N m
+    ('wrench', np.float64, (6,)),        # the whole commanded wrench, N and N m
 ], align=True)
 
-# Past half a turn the error keeps to its way round up to this angle, in rad: a goal half a turn
-# away must not be chased to and fro.
+# Up to this angle, rad, the error keeps its direction past half a turn: otherwise the sign of an
+# error of half a turn would alternate.
 _KEEP_WAY = 1.1 * math.pi
 _ALMOST_HALF_A_TURN = 2.0 * math.pi - _KEEP_WAY
 
@@ -68,8 +68,8 @@ def measure_error(task, R_error):
     """
     Write the task's error: position difference, and rotation vector from pose to goal, rad.
 
-    The instantaneous rotation of [K87] V, the short way round. Near half a turn both ways are
-    about as short, and the one that it went before is kept: the error has no step there.
+    The instantaneous rotation of [K87] V, the short way round. Near half a turn it keeps the
+    direction of the last cycle, so the error has no step there.
     """
     error, way = task.error, task.way
     for r in range(3):
@@ -90,11 +90,11 @@ def measure_error(task, R_error):
 @inlined
 def demand_motion(task, first, limit):
     """
-    Add to a* of three axes: PD, [K87] (4.3), its goal velocity held to a limit.
+    Add the PD law, [K87] (4.3), with a limited goal velocity to a* of three axes.
 
     ``kd (v_d + ν kp/kd e − v)``, ``ν = min(1, V_max / |kp/kd e|)``, (4.4)-(4.5). Far from the goal
-    the frame travels towards it at V_max, on top of a feed-forward v_d, straight on if ``kp/kd`` is
-    the same for all axes. Near it this is the PD law itself.
+    the frame approaches it at V_max plus the feed-forward v_d, on a straight line if ``kp/kd`` is
+    the same for all axes. Near the goal it is the PD law.
     """
     kp, kd, lag, motion, force = task.kp, task.kd, task.lag, task.motion, task.force.axes
     nu = 1.0
@@ -114,7 +114,7 @@ def demand_motion(task, first, limit):
 
 @inlined
 def see_relatively(task, point):
-    """Write where the frame is in that of the other link, whose axes are those of the task."""
+    """Write the frame's pose in the frame of the other link; its axes become those of the task."""
     S = point.other_R
     x, y, z = (point.p[0] - point.other_p[0], point.p[1] - point.other_p[1],
                point.p[2] - point.other_p[2])
@@ -128,7 +128,7 @@ def see_relatively(task, point):
 
 @inlined
 def see_pose(task, point, origin):
-    """Write where the frame is; without a goal, this is the goal."""
+    """Write the frame's pose; without a goal it becomes the goal."""
     if task.relative:
         see_relatively(task, point)
     else:
@@ -146,24 +146,24 @@ def see_pose(task, point, origin):
 @inlined
 def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
     """
-    Write what a task asks of its point along its axes: ``Ω a_m* + Ω̃ a_s*`` and F_a, [K87] (5.5).
+    Write a task's acceleration ``Ω a_m* + Ω̃ a_s*`` and force F_a along its axes, [K87] (5.5).
 
     Parameters
     ----------
     task : POSE_TASK record
-        Its goals are read; the rest is written.
+        Goals and gains are read; the rest is written.
     point : POINT record
         Placed and moved.
     origin : (3,) array
-        Root link's origin, m; the point is given from there.
+        Root link's origin, m; the point is relative to it.
     states : (n,) array of NODE_STATE
-        Placed; they carry the specification frames.
+        Placed; the specification frames are on their bodies.
     sensors : array of SENSOR
         Measured.
     dt : float
         Time since the last cycle, s.
     limited : int
-        How many joint forces the limits cut at the last cycle.
+        Number of joint forces at their limits in the last cycle.
     R_error : (3, 3) array
         Scratch.
 
@@ -185,7 +185,7 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
         take_components(task, task.rate)
         take_components(task, task.acceleration)
     if task.impedance > 0.0:
-        lead_spring(task, dt, R_error)
+        stretch_spring(task, dt, R_error)
     else:
         task.spring.p[0] = math.nan
     limit = task.max_linear_velocity

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The posture task: what the joints do in the null space of everything else."""
+"""The posture task: joint motion in the null space of all other tasks."""
 
 import numpy as np
 
@@ -15,15 +15,15 @@ DEFAULT = 'default'
 
 class PostureTask:
     """
-    Advise the joints' motion where the other tasks leave it free, [CK00] 2.2, (11).
+    The reference acceleration of the joints in the null space of the tasks, [CK00] 2.2, (11).
 
-    The robot does the closest thing, in the metric A of its kinetic energy, that disturbs no task.
-    Without a goal, a joint holds the position first seen. A rotation without position limits goes
-    the short way round.
+    The motion is the closest to it, in the metric A of kinetic energy, that disturbs no task.
+    Without a goal, a joint keeps the position of the first cycle. A rotation without position
+    limits goes the short way round.
 
     Under tasks, keep the stiffnesses of different joints within a factor of ten. Equal ones are
-    stable near any goal; different ones are, in the metric A, no spring but a field with a curl: at
-    a factor of thirty about one posture of a robot in ten is unstable.
+    stable near any goal; different ones are not conservative in the metric A: at a factor of thirty
+    about one posture of a robot in ten is unstable.
 
     Parameters
     ----------
@@ -31,22 +31,21 @@ class PostureTask:
         Stiffness of each joint's unit mass, 1/s². A dict names joints or dofs; ``'default'`` stands
         for all others, which have 25 without it.
     kd : float, (nv,) array, or dict of str to float
-        Damping, 1/s; negative is critical, ``2 sqrt(kp)``, and so is what a dict leaves out.
-        ``kp=0`` with ``kd > 0`` is pure null-space damping, [K87] (7.6).
+        Damping, 1/s; negative, and the default of a dict, is critical, ``2 sqrt(kp)``. ``kp=0``
+        with ``kd > 0`` is pure null-space damping, [K87] (7.6).
     target : (nq,) array, or dict of str to float, optional
         Goal, rad or m; see `set_target`.
 
     Raises
     ------
     TaskError
-        For a number that cannot be used. Whether names and sizes fit shows, in the same way, when
-        a controller is made of it.
+        For a number that cannot be used. Names and sizes are checked when a controller is made.
 
     """
 
     def __init__(self, kp=25.0, kd=-1.0, target=None):
         self._model = None
-        self._waiting = []  # for a robot: what was set before there was one
+        self._waiting = []  # settings made before the robot was known
         self.set_gains(25.0, -1.0)
         self.set_gains(kp, kd)
         if target is not None:
@@ -54,7 +53,7 @@ class PostureTask:
 
     def set_gains(self, kp=None, kd=None):
         """
-        Change gains; what is not given or not named stays, a critical ``kd`` follows ``kp``.
+        Change gains; those not given or not named stay, a critical ``kd`` follows ``kp``.
 
         Parameters
         ----------
@@ -64,7 +63,7 @@ class PostureTask:
         Raises
         ------
         TaskError
-            If a gain is refused; then none has changed.
+            If a gain is refused; then none changes.
 
         """
         kp = None if kp is None else _copied(kp, 'kp', lowest=0.0)
@@ -81,7 +80,7 @@ class PostureTask:
 
     def set_target(self, target, velocity=None, acceleration=None, effort=None):
         """
-        Set the goal posture, copied, and how it moves.
+        Set the goal posture, copied, and its feed-forward.
 
         Parameters
         ----------
@@ -96,7 +95,7 @@ class PostureTask:
         ------
         TaskError
             For an unknown joint, a wrong number of numbers, one that is not finite, or a quaternion
-            that is not of unit norm; then nothing has changed.
+            that is not of unit norm; then nothing changes.
 
         """
         target = _copied(target, 'target')
@@ -122,26 +121,26 @@ class PostureTask:
         self._feed(feed_forward)
 
     def move_target(self, target, velocity, acceleration, effort):
-        """Set a goal, (nq,), and its feed-forward, (nv,), that need no check; of a controller."""
+        """Set a goal, (nq,), and its feed-forward, (nv,), without checks."""
         self._goal[:] = target
         self._feed((velocity, acceleration, effort))
 
     def set_feed_forward(self, velocity=None, acceleration=None, effort=None):
         """
-        Change how the goal moves, not where it is.
+        Change the velocity, acceleration and effort of the goal, not its position.
 
         Parameters
         ----------
         velocity, acceleration : (nv,) array, optional
             rad/s or m/s, rad/s² or m/s²; zero if not given.
         effort : (nv,) array, optional
-            Of the drives on top of what the law finds, such as what overcomes their friction, N·m
-            or N; zero if not given.
+            Of the drives in addition to the law's, such as friction compensation, N·m or N; zero if
+            not given.
 
         Raises
         ------
         TaskError
-            For a wrong number of numbers, or one that is not finite; then nothing has changed.
+            For a wrong number of numbers, or one that is not finite; then nothing changes.
 
         """
         if self._model is None:
@@ -150,7 +149,7 @@ class PostureTask:
             self._feed(self._read_feed_forward(velocity, acceleration, effort))
 
     def clear_target(self):
-        """Make the posture seen at the next cycle the goal."""
+        """Make the posture of the next cycle the goal."""
         if self._model is None:
             self._waiting.append((self.clear_target, ()))
         else:
@@ -160,7 +159,7 @@ class PostureTask:
     @property
     def target(self):
         """
-        Goal, (nq,), rad or m; NaN where the position of the next cycle will be taken.
+        Goal, (nq,), rad or m; NaN stands for the position of the next cycle.
 
         None before a controller is made.
         """
@@ -200,7 +199,7 @@ class PostureTask:
         self._dofs['velocity'], self._dofs['acceleration'], self._dofs['effort'] = parts
 
     def _coordinates(self, name, value):
-        """Return where in q the named joint or dof is, having checked the size of its value."""
+        """Return the slice of q of the named joint or dof; check the size of its value."""
         dofs = self._dofs_of(name)
         first = self._model.q_index[dofs[0]]
         count = {1: 1, 3: 3, 6: 7}[len(dofs)]
@@ -213,7 +212,7 @@ class PostureTask:
         return slice(first, first + count)
 
     def _merged(self, gain, present):
-        """Return the gains of all dofs, those that ``gain`` leaves out as at present."""
+        """Return the gains of all dofs; dofs that ``gain`` does not name keep theirs."""
         if gain is None:
             return present
         if not isinstance(gain, dict):
@@ -239,7 +238,7 @@ class PostureTask:
 
 def bind_posture(posture, model):
     """
-    Fit a posture task to its robot, for a controller.
+    Bind a posture task to the robot of its controller.
 
     Parameters
     ----------
@@ -252,12 +251,12 @@ def bind_posture(posture, model):
     -------
     dofs : (nv,) array of POSTURE_DOF
     goal : (nq,) array
-        What `demand_posture` reads; the task works on both from now on.
+        Input of `demand_posture`; the task uses both from now on.
 
     Raises
     ------
     TaskError
-        For a gain or goal that does not fit the robot; the task is as before then.
+        For a gain or goal that does not fit the robot; then the task does not change.
 
     """
     posture._model = model

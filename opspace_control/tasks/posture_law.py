@@ -10,7 +10,7 @@ from opspace_control.compiled import inlined
 from opspace_control.model.nodes import ACTIVE, LOCKED, QUATERNION, QUATERNION_AXIS
 from opspace_control.spatial.rotations import turn_between
 
-# What the posture law knows of one degree of freedom.
+# The posture law's data of one degree of freedom.
 POSTURE_DOF = np.dtype([
     ('kp', np.float64),           # 1/s²
     ('kd', np.float64),           # 1/s
@@ -24,13 +24,12 @@ POSTURE_DOF = np.dtype([
 @inlined
 def demand_posture(nodes, dofs, target, q, v, a):
     """
-    Write the joint accelerations that the posture asks for, q̈_null of [CK00] (11).
+    Write the reference accelerations of the joints, q̈_null of [CK00] (11).
 
-    ``a_d + kp (q_d − q) + kd (v_d − v)``; damping alone, kp = 0 and v_d = 0, is that of the null
-    space, [K87] (7.6). A joint held by a brake does not accelerate. A target coordinate that is NaN
-    becomes the present one. A rotation without limits goes the short way round: it does not matter
-    how often its encoder has turned. Quaternions differ by the rotation vector between them, in
-    the joint frame's axes.
+    ``a_d + kp (q_d − q) + kd (v_d − v)``; pure damping, kp = 0 and v_d = 0, is that of the null
+    space, [K87] (7.6). The acceleration of a locked joint is zero. A target coordinate that is NaN
+    becomes the present one. The error of a rotation without limits is modulo a whole turn. That of
+    a quaternion is the rotation vector to the target, in the joint frame's axes.
     """
     for i in range(nodes.size):
         node = nodes[i]
@@ -62,7 +61,7 @@ def demand_posture(nodes, dofs, target, q, v, a):
 
 @inlined
 def feed_efforts(nodes, dofs, tau):
-    """Add the feed-forward efforts to those of active joints, such as what overcomes friction."""
+    """Add the feed-forward efforts to those of active joints, such as friction compensation."""
     for i in range(nodes.size):
         k = nodes[i].v_index
         if k >= 0 and nodes[i].status == ACTIVE:

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What all tasks have in common: a name, a rank, and how much they insist."""
+"""The base class of all tasks: name, priority and activation."""
 
 from numbers import Integral, Real
 
@@ -9,7 +9,7 @@ from opspace_control.errors import TaskError
 
 class RankedTask:
     """
-    A task of a controller, whatever it controls.
+    A task of a controller.
 
     Parameters
     ----------
@@ -21,11 +21,11 @@ class RankedTask:
     Raises
     ------
     TaskError
-        For a priority that is no such number.
+        For a priority that is not a whole number of 0 or more.
 
     """
 
-    _model = None  # of the controller, once there is one
+    _model = None  # of the controller, if in use
 
     def __init__(self, name, priority):
         self.name = name
@@ -43,11 +43,11 @@ class RankedTask:
     @property
     def activation(self):
         """
-        How much the task insists, from 0 to 1.
+        Activation a of the task, from 0 to 1.
 
         With 1 its axes are controlled exactly, with 0 they belong to the null space. In between
-        the diagonal of Λ⁻¹ is larger by ``((1 − a) / a)²``: forces go evenly from one to the other,
-        also in directions that the robot can hardly move.
+        the diagonal of Λ⁻¹ is larger by ``((1 − a) / a)²``, so forces change continuously between
+        the two, near singularities, too.
         """
         return float(self._data['activation'].flat[0])
 
@@ -60,7 +60,7 @@ class RankedTask:
 
     @property
     def enabled(self):
-        """Whether the task acts at all; switched off, its axes belong to the null space."""
+        """Whether the activation is above 0; axes of a disabled task belong to the null space."""
         return self.activation > 0.0
 
     @enabled.setter
@@ -74,10 +74,10 @@ class RankedTask:
 
     @property
     def _data(self):
-        """The records that compiled code reads, one or several, each with an ``activation``."""
+        """The task's record or records for compiled code, each with an ``activation``."""
         raise NotImplementedError
 
     @property
     def _owner(self):
-        """Whose a refused value is, for the error."""
+        """Owner of a refused value, for the error."""
         return f"task '{self.name}'"

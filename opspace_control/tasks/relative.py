@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The relative task: a frame goes to a goal in the frame of another link, which moves itself."""
+"""The relative task: a frame goes to a goal in the frame of another, moving link."""
 
 import numpy as np
 
@@ -11,21 +11,21 @@ from opspace_control.tasks.targets import read_axes_rotation
 
 class RelativeTask(PoseTask):
     """
-    Take a frame to a goal in the frame of another link, such as one hand to a place in the other.
+    Move a frame to a goal in the frame of another link, such as one hand relative to the other.
 
     Goal, feed-forward, error and gains are in the frame of the other link, and its axes are those
-    of the task. Both links give way: what the task commands acts on the one, and its reaction on
-    the other, so that where both are free neither is the leader. With a task of higher priority for
-    the other link, this one follows it.
+    of the task. The commanded wrench acts on the first link and its reaction on the other, so both
+    move if both are free. With a task of higher priority for the other link, the first link follows
+    it.
 
     Parameters
     ----------
     frame : str
-        Link whose frame is taken somewhere.
+        Link whose frame is controlled.
     reference : str
-        The other link, in whose frame the goal is.
+        The other link; the goal is in its frame.
     **options
-        Of a `PoseTask`, but ``axes_frame`` and ``axes_rotation``.
+        Of a `PoseTask`, except ``axes_frame`` and ``axes_rotation``.
 
     Raises
     ------
@@ -36,8 +36,8 @@ class RelativeTask(PoseTask):
 
     def __init__(self, frame, reference, **options):
         if not isinstance(reference, str) or reference in ('', frame):
-            raise TaskError(f"task '{options.get('name', frame)}': '{frame}' cannot be taken "
-                            f'somewhere in the frame of {reference!r}.', value=reference,
+            raise TaskError(f"task '{options.get('name', frame)}': '{frame}' cannot be controlled "
+                            f'in the frame of {reference!r}.', value=reference,
                             cure='Name another link as reference.', parameter='reference')
         super().__init__(frame, **options)
         self.reference = reference
@@ -70,5 +70,5 @@ class RelativeTask(PoseTask):
                                 parameter=name, value=value)
 
     @property
-    def _ways(self):
+    def _error_axes(self):
         return np.array([np.eye(3), np.eye(3)])

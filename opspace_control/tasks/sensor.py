@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A force-torque sensor: what it reads, and what of that is neither bias nor the tool's weight."""
+"""A force-torque sensor: its readings without bias and weight of the tool."""
 
 import numpy as np
 
@@ -15,12 +15,12 @@ class ForceSensor:
     """
     A force-torque sensor on a link, in a wrist or under a foot.
 
-    It reads what the tool, and all that touches the tool, exert on the robot: force and moment at
-    the origin of its frame, in its axes. A tool at rest reads its weight. Bias and weight are taken
-    out in every cycle, with the present orientation of the link.
+    It measures the wrench of the tool and of the environment on the robot at the origin of its
+    frame, in its axes; with a tool at rest that is the tool's weight. Each cycle subtracts bias and
+    weight for the present orientation of the link.
 
-    A task that controls force by a sensor does so open loop while the sensor is silent for longer
-    than ``timeout``.
+    While the last reading is older than ``timeout``, tasks with this sensor control force open
+    loop.
 
     Parameters
     ----------
@@ -29,15 +29,15 @@ class ForceSensor:
     name : str, optional
         Key in ``controller.sensors``; the frame's name if not given.
     bias : (6,) array, optional
-        What it reads without any tool, N and N·m; zero if not given.
+        Reading without a tool, N and N·m; zero if not given.
     tool_mass : float
-        Of all that hangs on it, kg.
+        Mass of the tool, kg.
     tool_center : (3,) array
         Centre of that mass, in the sensor's frame, m.
     cutoff : float
         Of its low-pass filter, Hz; inf for none.
     timeout : float
-        Age of a reading, in control time, from which on the sensor counts as silent, s.
+        Age up to which a reading is used, in control time, s.
 
     Raises
     ------
@@ -81,23 +81,23 @@ class ForceSensor:
 
     def zero(self):
         """
-        Take for bias what is felt at present: nothing but the tool must act on the sensor.
+        Set the bias so that the present wrench is zero: only the tool may act on the sensor.
 
         Raises
         ------
         TaskError
-            If the sensor is silent.
+            If the last reading is older than ``timeout``.
 
         """
         if not self.fresh:
-            raise TaskError(f'{self._owner} has been silent: there is nothing to make zero.',
-                            cure='See to it that its readings arrive.', value=self.age)
+            raise TaskError(f'{self._owner} has no recent reading.',
+                            cure='Check that its readings arrive.', value=self.age)
         self._record['bias'] += self._record['filtered']
         self._record['filtered'] = 0.0
 
     def set_bias(self, bias=None):
         """
-        Set what it reads when nothing acts on it.
+        Set the bias, the reading without load.
 
         Parameters
         ----------
@@ -107,14 +107,14 @@ class ForceSensor:
         Raises
         ------
         TaskError
-            Unless these are six finite numbers; then nothing has changed.
+            Unless these are six finite numbers; then nothing changes.
 
         """
         self._record['bias'] = read_six(bias, 'bias', self._owner)
 
     def set_tool(self, mass, center=(0.0, 0.0, 0.0)):
         """
-        Set what hangs on the sensor.
+        Set mass and centre of mass of the tool.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class ForceSensor:
         Raises
         ------
         TaskError
-            For a number that cannot be used; then nothing has changed.
+            For a number that cannot be used; then nothing changes.
 
         """
         mass = one_number(mass, 'tool_mass', self._owner)
@@ -162,12 +162,12 @@ class ForceSensor:
 
     @property
     def bias(self):
-        """What it reads when nothing acts on it, (6,), N and N·m."""
+        """Reading without load, (6,), N and N·m."""
         return self._record['bias'].copy()
 
     @property
     def tool_mass(self):
-        """Mass of what hangs on it, kg."""
+        """Mass of the tool, kg."""
         return float(self._record['mass'])
 
     @property
@@ -182,7 +182,7 @@ class ForceSensor:
 
     @property
     def wrench(self):
-        """Last cycle's wrench without bias, weight and noise, (6,), in the sensor's axes."""
+        """Last cycle's wrench without bias and weight, filtered, (6,), in the sensor's axes."""
         return self._record['filtered'].copy()
 
     @property
@@ -192,7 +192,7 @@ class ForceSensor:
 
     @property
     def fresh(self):
-        """Whether the last reading is young enough to be used."""
+        """Whether the age of the last reading is within ``timeout``."""
         return self.age <= self.timeout
 
     @property
@@ -202,7 +202,7 @@ class ForceSensor:
 
     @property
     def _owner(self):
-        """Whose a refused value is, for the error."""
+        """Owner of a refused value, for the error."""
         return f"sensor '{self.name}'"
 
 
@@ -215,14 +215,14 @@ def bind_sensors(tasks, model):
     tasks : sequence of OperationalTask
         None of them in use; several may have the same sensor.
     model : KinematicTree
-        Has the sensors' frames.
+        Contains the sensors' frames.
 
     Returns
     -------
     sensors : list of ForceSensor
         Each once.
     records : array of SENSOR
-        What `measure_wrench` reads and writes; each sensor works on its record from now on.
+        Input and output of `measure_wrench`; each sensor uses its record from now on.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled reading of a wrench sensor: bias and weight of the tool taken out, and noise."""
+"""The compiled filter of a wrench sensor: subtraction of bias and tool weight, low-pass filter."""
 
 import math
 
@@ -10,35 +10,35 @@ from opspace_control.compiled import inlined
 from opspace_control.dynamics.kinematics import place_point
 from opspace_control.model.nodes import FRAME
 
-# One sensor. Wrenches are what the tool and all that touches it exert on the robot.
+# One sensor. Wrenches are those of the tool and of the environment on the robot.
 SENSOR = np.dtype([
     ('frame', FRAME),
     ('gravity', np.float64, (3,)),    # m/s², base axes
     ('reading', np.float64, (6,)),    # the last one, sensor axes, at its origin, N and N m
-    ('bias', np.float64, (6,)),       # what it reads when nothing pulls, N and N m
+    ('bias', np.float64, (6,)),       # reading without load, N and N m
     ('mass', np.float64),             # of the tool, kg
     ('center', np.float64, (3,)),     # its centre of mass, in the sensor frame, m
     ('cutoff', np.float64),           # of the low-pass filter, Hz, inf for none
     ('timeout', np.float64),          # age up to which a reading is used, s
     ('age', np.float64),              # of the last reading, s, inf before the first
     ('trust', np.float64),            # from 0 (too old, or none) to 1
-    ('filtered', np.float64, (6,)),   # without bias, weight and noise, sensor axes
+    ('filtered', np.float64, (6,)),   # without bias and weight, filtered, sensor axes
     ('wrench', np.float64, (6,)),     # the same in base axes, at the sensor's origin
     ('R', np.float64, (3, 3)),        # axes of the sensor
     ('p', np.float64, (3,)),          # its origin, from the root link's origin, m
 ], align=True)
 
-# In which a sensor that falls silent, or speaks again, loses or wins trust, s.
+# Time in which trust goes from 1 to 0 when readings stop, and back, s.
 TRUST_TIME = 0.1
 
 
 @inlined
 def measure_wrench(sensors, i, nodes, states, dt):
     """
-    Write what sensor i feels beyond its bias and the weight of the tool, filtered.
+    Write the wrench of sensor i without bias and weight of the tool, filtered.
 
     ``w = reading − bias − [m g; c × m g]``, g in the axes of the sensor; then a low-pass filter of
-    first order. Inertia of the tool remains: it is small where force is controlled.
+    first order. Inertial forces of the tool remain; they are small while force is controlled.
     """
     sensor = sensors[i]
     place_point(sensors, i, nodes, states)
@@ -55,8 +55,8 @@ def measure_wrench(sensors, i, nodes, states, dt):
     if sensor.trust > 0.0 and sensor.cutoff < math.inf:
         share = -math.expm1(-2.0 * math.pi * sensor.cutoff * dt)
     for r in range(6):
-        felt = sensor.reading[r] - sensor.bias[r] - wrench[r]
-        filtered[r] += share * (felt - filtered[r])
+        external = sensor.reading[r] - sensor.bias[r] - wrench[r]
+        filtered[r] += share * (external - filtered[r])
     for k in range(0, 6, 3):
         x, y, z = filtered[k], filtered[k + 1], filtered[k + 2]
         for r in range(3):

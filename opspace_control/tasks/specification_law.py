@@ -1,10 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The compiled task specification, [K87] II: along which axes what is controlled.
+The compiled task specification, [K87] II: axes of motion control and of force control.
 
 Ω and Ω̃ of (2.3)-(2.4) are diagonal in the axes of the specification frame, one for translation and
-one for rotation. So the task's rows are taken along these axes, and each row has two weights.
+one for rotation. The task's rows are along these axes, and each row has a weight of either.
 """
 
 import math
@@ -13,7 +13,7 @@ from opspace_control.compiled import inlined
 from opspace_control.model.nodes import WORLD
 from opspace_control.spatial.rotations import rotation_vector, turn_about
 
-# In which the axes turn from one specification frame to another, s.
+# Time in which the axes rotate from one specification frame to another, s.
 TURNING_TIME = 0.5
 
 
@@ -22,8 +22,8 @@ def place_axes(task, states, dt, R):
     """
     Write the axes of a task's specification frames, S_fᵀ and S_τᵀ of (2.3), by column.
 
-    Where other frames have been named since the last cycle, the axes turn there by and by, from
-    where they were: nothing that is specified along them jumps. ``R`` (3, 3) is scratch.
+    After a change of the frames the axes rotate there within `TURNING_TIME`, so that components
+    along them are continuous. ``R`` (3, 3) is scratch.
     """
     for k in range(2):
         axes, rotation, about = task.axes[k], task.axes_rotation[k], task.turn_axis[k]
@@ -70,7 +70,7 @@ def take_components(task, x):
 @inlined
 def insistence(activation):
     """
-    Return how much a row is asked for, from 0 to 1, for an activation from 0 to 1.
+    Return the activation of a row, from 0 to 1, for an activation a of the task from 0 to 1.
 
     The diagonal of Λ⁻¹ becomes larger by ``((1 − a) / a)²``.
     """

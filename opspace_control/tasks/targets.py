@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Axes and targets of pose tasks, checked: nothing malformed or not finite gets through."""
+"""Checks of axes and targets of pose tasks."""
 
 import numpy as np
 
@@ -10,21 +10,21 @@ from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion
 LINEAR, ANGULAR = ('x', 'y', 'z'), ('rx', 'ry', 'rz')
 AXES = LINEAR + ANGULAR
 
-# What passes for an orientation, and is then made one exactly: numbers typed with three digits.
+# Tolerances of orientations, which are then made exact: numbers typed with three digits.
 QUATERNION_TOLERANCE = 1e-2  # of the norm
 ROTATION_TOLERANCE = 1e-3    # of the scalar products of the rows
 
 
 def read_axes(axes, owner, possible=AXES):
     """
-    Return which axes are named: (6,), 1 or 0.
+    Return the selection of the named axes, (6,), 1 or 0.
 
     Parameters
     ----------
     axes : sequence of str, or str
         Some of the possible ones, each once; a str has blanks between them.
     owner : str
-        Whose axes they are, for the error.
+        Owner of the axes, for the error.
     possible : sequence of str
         Some of `AXES`.
 
@@ -56,15 +56,15 @@ def read_pose(pose, owner, axes=AXES):
         Homogeneous transform, or position (m) and quaternion ``[x y z w]``. Where only linear axes
         are possible also a position, where only angular ones are a quaternion or a rotation matrix.
     owner : str
-        Whose target it is, for the error.
+        Owner of the target, for the error.
     axes : tuple of str
-        Those of `AXES` that are possible.
+        Possible ones of `AXES`.
 
     Raises
     ------
     TaskError
         For a wrong shape, a number that is not finite, a quaternion that is not of unit norm, or a
-        transform that is not one.
+        matrix that is not a homogeneous transform.
 
     """
     numbers = _array(pose)
@@ -106,9 +106,9 @@ def read_six(values, name, owner, axes=AXES):
     values : (6,) array, or one number for each of the axes, or None
         Linear part first.
     name, owner : str
-        What it is and whose, for the error.
+        Name and owner of the vector, for the error.
     axes : tuple of str
-        Those of `AXES` that are possible; along the others the vector is zero.
+        Possible ones of `AXES`; along the others the vector is zero.
 
     Raises
     ------
@@ -137,12 +137,12 @@ def read_axes_rotation(rotation, owner):
     rotation : (4,) or (3, 3) array, or pair of them
         Quaternion ``[x y z w]``, or rotation matrix; one for both kinds of axes, or one for each.
     owner : str
-        Whose it is, for the error.
+        Owner of the rotation, for the error.
 
     Raises
     ------
     TaskError
-        For a wrong shape, a number that is not finite, or what is no rotation.
+        For a wrong shape, a number that is not finite, or a matrix that is not a rotation.
 
     """
     numbers = _array(rotation)
@@ -158,7 +158,7 @@ def read_axes_rotation(rotation, owner):
 
 
 def _array(values):
-    """Return a new array of floats, empty if these are none."""
+    """Return a new array of floats, empty for anything else."""
     try:
         return np.array(values, dtype=float)
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What all tasks at a point of the robot have in common."""
+"""The base class of tasks at an operational point."""
 
 import numpy as np
 
@@ -17,9 +17,8 @@ class OperationalTask(RankedTask):
     """
     Control motion along some axes of a point, and force along others, [K87] II.
 
-    An axis that is named neither way is free: it belongs to the null space. Axes are those of the
-    specification frame, (2.1)-(2.4): any frame of the robot, with which it moves, turned by a
-    rotation ``S_fᵀ`` that is free.
+    The other axes are free: they belong to the null space. Axes are those of the specification
+    frame, (2.1)-(2.4): any frame of the robot, rotated by any ``S_fᵀ``.
 
     Parameters
     ----------
@@ -28,9 +27,9 @@ class OperationalTask(RankedTask):
     name : str, optional
         Key in ``controller.tasks``; the frame's name if not given.
     axes : sequence of str
-        Along which of ``x y z rx ry rz`` motion is controlled, unless force is.
+        Axes of motion control among ``x y z rx ry rz``; those of force control are left out.
     force_axes : sequence of str
-        Along which of them force, or moment, is controlled.
+        Axes of force or moment control.
     axes_frame : str, or pair of str, optional
         Frame whose axes these are, or one for ``x y z`` and one for ``rx ry rz``; the base's if not
         given, or empty.
@@ -38,7 +37,7 @@ class OperationalTask(RankedTask):
         Rotation from the axes of that frame to these axes, quaternion ``[x y z w]`` or matrix whose
         columns they are, or one for ``x y z`` and one for ``rx ry rz``; none if not given.
     force : ForceControl, optional
-        How force is controlled; ``ForceControl()`` if not given: open loop.
+        The force law; ``ForceControl()`` if not given: open loop.
     priority : int
         0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
 
@@ -74,27 +73,27 @@ class OperationalTask(RankedTask):
 
     def set_axes(self, axes=None, force_axes=None, *, frame=None, rotation=None):
         """
-        Change what is controlled along which axis; what is not given stays.
+        Change the axes of motion and force control; those not given stay.
 
-        An axis along which motion is controlled anew holds where it is: set a goal afterwards. When
-        the frame or the rotation changes, the axes turn to the new ones within half a second.
+        Along a new axis of motion control the goal is the present pose: set a goal afterwards. If
+        the frame or the rotation changes, the axes rotate to the new ones within half a second.
 
         Parameters
         ----------
         axes, force_axes : sequence of str, optional
             As for the constructor; names in both are force axes.
         frame : str, or pair of str, optional
-            Whose axes these are; '' for the base's.
+            Frame of the axes; '' for the base.
         rotation : (4,) or (3, 3) array, or pair of them, optional
             From that frame's axes to these, as for the constructor.
 
         Raises
         ------
         TaskError
-            For an axis, frame or rotation that cannot be used; then nothing has changed.
+            For an axis, frame or rotation that cannot be used; then nothing changes.
         ModelError
-            For an unknown frame, likewise; a task that is not in use yet is refused by the
-            controller instead.
+            For an unknown frame, likewise; of a task that is not in use yet, the controller raises
+            it.
 
         """
         new, new_force = self._checked_axes(self._axes if axes is None else axes,
@@ -105,10 +104,10 @@ class OperationalTask(RankedTask):
         before = set(self.axes)
         self._axes, self._force_axes = new, new_force
         self._weigh_axes()
-        self._hold_axes([axis in self.axes and axis not in before for axis in AXES])
+        self._reset_goal([axis in self.axes and axis not in before for axis in AXES])
 
     def clear_target(self):
-        """Make the pose seen at the next cycle the goal, and let what is pressed with fade."""
+        """Make the pose of the next cycle the goal, and let the target force fade."""
         record = self._record
         record['target_p'], record['target_R'] = np.nan, np.eye(3)
         record['target_twist'], record['target_acceleration'] = 0.0, 0.0
@@ -116,11 +115,11 @@ class OperationalTask(RankedTask):
 
     @property
     def target(self):
-        """Goal; None, since there is none."""
+        """Goal; None for a task without a goal."""
 
     @property
     def error(self):
-        """Distance to the goal; None, since there is none."""
+        """Distance to the goal; None for a task without a goal."""
 
     @property
     def pose(self):
@@ -137,7 +136,7 @@ class OperationalTask(RankedTask):
 
     @property
     def unattached(self):
-        """Whether the task's frame follows no link: the object in a grasp by fingertips."""
+        """Whether the task's frame is on no link: the object in a grasp by fingertips."""
         return bool(self._record['unattached'])
 
     @unattached.setter
@@ -161,7 +160,7 @@ class OperationalTask(RankedTask):
 
     @property
     def controlled_axes(self):
-        """Names of both."""
+        """Names of the axes of motion and of force control."""
         return tuple(axis for axis in AXES if axis in (*self.axes, *self._force_axes))
 
     @property
@@ -188,11 +187,11 @@ class OperationalTask(RankedTask):
     def _data(self):
         return self._record
 
-    def _hold_axes(self, axes):
-        """Let the goal be where the frame is, along these axes: here, there is no goal."""
+    def _reset_goal(self, axes):
+        """Set the goal to the present pose along these axes; here there is no goal."""
 
     def _own(self, part, kind, field):
-        """Make an object that describes a part of the task, such as its force law, its own."""
+        """Take ownership of an object for a part of the task, such as its force law."""
         if not isinstance(part, kind):
             raise TaskError(f'{self._owner}: {field} = {part!r} is not allowed.',
                             cure=f'Give a {kind.__name__}.', parameter=field, value=part)
@@ -204,11 +203,11 @@ class OperationalTask(RankedTask):
         return part
 
     def _parts(self):
-        """Yield the task's own objects, and the field of the record that each works on."""
+        """Yield the task's own objects, each with its field of the record."""
         yield self.force, 'force'
 
     def _bind(self, record, model):
-        """Work on this copy of the record, a controller's, from now on."""
+        """Use this copy of the record, a controller's, from now on."""
         self._record, self._model = record, model
         for part, field in self._parts():
             part._record = record[field]
@@ -233,7 +232,7 @@ class OperationalTask(RankedTask):
         self._record['force']['axes'] = [axis in self._force_axes for axis in AXES]
 
     def _place_axes(self, frame, rotation):
-        """Let the axes be those of a frame, or of a pair of frames, turned by a rotation."""
+        """Set the axes to those of a frame, or of a pair of frames, rotated by a rotation."""
         pair = tuple(frame) if isinstance(frame, (tuple, list)) else (frame, frame)
         if len(pair) != 2 or not all(name is None or isinstance(name, str) for name in pair):
             raise TaskError(f'{self._owner}: axes_frame = {frame!r} cannot be used.',

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A pose that moves through given points: a goal with feed-forward at every instant."""
+"""Trajectories of poses through given points in time, with feed-forward."""
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from opspace_control.spatial.rotation_vectors import (
     vector_rate,
     vector_second_rate,
 )
+from opspace_control.tasks.polynomials import segment_coefficients
 from opspace_control.tasks.targets import read_pose, read_six
 
 
@@ -20,9 +21,9 @@ class PoseTrajectory:
     """
     Poses at given times, and the motion between them.
 
-    Between two points the position, and the rotation vector from the first one's orientation, are
-    polynomials of time: straight lines if only poses are given, cubics if twists are given too,
-    quintics if also accelerations are.
+    Between two points the position, and the rotation vector from the first orientation, are
+    polynomials of time: linear if only poses are given, cubic with twists, quintic with
+    accelerations, too.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class PoseTrajectory:
     accelerations : (k, 6) array, optional
         m/s² and rad/s²; needs twists.
     start : (7,) array, optional
-        Pose at rest at time zero, for a first point that is later than that.
+        Pose at rest at time zero, if the first point is later.
 
     Raises
     ------
@@ -60,14 +61,14 @@ class PoseTrajectory:
 
     @property
     def positions(self):
-        """Where the points are, (k, 3), m."""
+        """Positions of the points, (k, 3), m."""
         return np.array([point.position for point in self._points])
 
     def fastest(self):
         """
-        Return the highest linear and angular speed that the points tell of, m/s and rad/s.
+        Return the highest linear and angular speed, m/s and rad/s.
 
-        Of the twists, and of the mean motions between points.
+        Of the points' twists, and of the mean motions between points.
         """
         moves = [np.concatenate([after.position - before.position,
                                  vector_from_matrix(after.R @ before.R.T)])
@@ -79,7 +80,7 @@ class PoseTrajectory:
 
     def sample(self, time):
         """
-        Return where the goal is and how it moves; before the first point and after the last, rests.
+        Return the goal and its motion; before the first point and after the last it is at rest.
 
         Parameters
         ----------
@@ -115,29 +116,21 @@ class _Segment:
     """The polynomials from one point to the next: of the position, and of the rotation vector."""
 
     def __init__(self, before, after):
-        h = after.time - before.time
         phi = vector_from_matrix(after.R @ before.R.T)
-        origin = np.concatenate([before.position, np.zeros(3)])
         way = np.concatenate([after.position - before.position, phi])
+        rates = seconds = None
+        if before.twist is not None:
+            rate = after.twist.copy()
+            rate[3:] = vector_rate(phi, rate[3:])
+            rates = before.twist, rate
+            if before.acceleration is not None:
+                second = after.acceleration.copy()
+                second[3:] = vector_second_rate(phi, rate[3:], second[3:])
+                seconds = before.acceleration, second
         self._R = before.R
         self._powers = np.zeros((6, 6))  # [k]: of time^k
-        self._powers[0] = origin
-        if before.twist is None:
-            self._powers[1] = way / h
-            return
-        v0, v1 = before.twist * h, after.twist.copy() * h
-        v1[3:] = vector_rate(phi, v1[3:])
-        if before.acceleration is None:
-            self._powers[1:4] = v0, 3.0 * way - 2.0 * v0 - v1, v0 + v1 - 2.0 * way
-        else:
-            a0, a1 = before.acceleration * h * h, after.acceleration * h * h
-            a1[3:] = vector_second_rate(phi, v1[3:], a1[3:])
-            self._powers[1:] = (
-                v0, 0.5 * a0,
-                10.0 * way - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
-                -15.0 * way + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
-                6.0 * way - 3.0 * (v0 + v1) + 0.5 * (a1 - a0))
-        self._powers /= h ** np.arange(6.0)[:, None]
+        self._powers[0] = np.concatenate([before.position, np.zeros(3)])
+        self._powers[1:] = segment_coefficients(after.time - before.time, way, rates, seconds)
 
     def sample(self, time):
         t = time ** np.arange(6)

@@ -115,7 +115,7 @@ class Panel:
 
     def acts(self, task):
         """Return whether a task acts; before that is told, whether it is one that usually does."""
-        acting = self._facts.get('tasks that act')
+        acting = self._facts.get('active tasks')
         return task not in self._offer.switches if acting is None else task in acting.split(', ')
 
     def on_parameter(self, name):

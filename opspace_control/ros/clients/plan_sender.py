@@ -14,7 +14,7 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.joint_trajectories import write_joint_trajectory
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 
-OVER = ('succeeded', 'missed', 'refused', 'interrupted')
+OVER = ('succeeded', 'outside_tolerance', 'refused', 'interrupted')
 _MATCHING = 0.5  # s, for the controller to know of us once we know of it
 _ANSWER = 3.0    # s, in which it tells of a plan that it has got, and goes on telling
 _TIMES = 3       # that a plan is sent that nothing is told of

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller manager tells unasked: which controllers and which hardware are active."""
+"""The activity topic of a controller manager: active controllers and hardware."""
 
 from lifecycle_msgs.msg import State
 
@@ -8,13 +8,13 @@ from opspace_control.ros.middleware.qos import LATCHED
 
 try:
     from controller_manager_msgs.msg import ControllerManagerActivity
-except ImportError:  # before March 2025, or there is none of these messages
+except ImportError:  # before March 2025, or the messages are not installed
     ControllerManagerActivity = None
 
 
 class Activity:
     """
-    Knows which controllers and which hardware are active, as far as the manager tells.
+    The active controllers and hardware that the manager publishes.
 
     Parameters
     ----------
@@ -26,19 +26,19 @@ class Activity:
     Attributes
     ----------
     hardware : collection of str
-        Names of the components that matter.
+        Names of the components of interest.
 
     """
 
     def __init__(self, node, manager):
         self.hardware = ()
-        self._active = self._known = None  # names of active controllers: told, and asked for
+        self._active = self._known = None  # active controllers: published, and at the last `news`
         self._idle = []  # all hardware that is not active
         self._subscription = ControllerManagerActivity and node.create_subscription(
             ControllerManagerActivity, f'{manager}/activity', self._on_activity, LATCHED)
 
     def news(self):
-        """Return whether other controllers are active than when this was asked last."""
+        """Return whether the active controllers have changed since the last call."""
         if self._subscription:
             with self._subscription.handle:
                 taken = self._subscription.handle.take_message(ControllerManagerActivity, False)
@@ -49,9 +49,9 @@ class Activity:
 
     @property
     def idle(self):
-        """Names of the hardware that is not active, as far as was told when `news` was asked."""
+        """Names of the hardware of interest that was not active at the last `news`."""
         if self._idle and not self._subscription.get_publisher_count():
-            self._idle = []  # the manager that said so is gone
+            self._idle = []  # the manager is gone
         return [name for name in self._idle if name in self.hardware]
 
     def _on_activity(self, message):

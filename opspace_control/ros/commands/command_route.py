@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether commands get to where they are obeyed, and another way for them if they do not."""
+"""The route of commands to the forward controller: supervision, and a bypass of a dead relay."""
 
 import math
 import time
@@ -10,9 +10,9 @@ from rclpy.duration import Duration
 from opspace_control.ros.commands.relay import Relay
 from opspace_control.ros.middleware.qos import RELIABLE
 
-# Nobody may listen for so long, once somebody has: a listener that restarts may come back.
-_PATIENCE = 1.0  # s
-# Commands further apart than this do not go on: the robot is released, or was never known.
+# Time without a subscriber, after there was one: a subscriber may restart.
+_GRACE_TIME = 1.0  # s
+# Commands further apart than this are not a stream: the robot is released, or its state unknown.
 _PAUSE = 0.2  # s
 _FLUSH = Duration(seconds=0.1)
 _LOOK = 0.002  # s, between two looks for the first command that arrives
@@ -20,9 +20,9 @@ _LOOK = 0.002  # s, between two looks for the first command that arrives
 
 class CommandRoute:
     """
-    The way of the commands to the forward controller, directly or through a command watchdog.
+    The route of the commands to the forward controller, directly or through a command watchdog.
 
-    It has publishers from `open` to `close` only: another node that sees one is not alone.
+    It has publishers from `open` to `close` only: other nodes take a publisher for a rival.
 
     Parameters
     ----------
@@ -30,19 +30,19 @@ class CommandRoute:
     kind : type
         Of the messages.
     topic : str
-        Where the commands go.
+        Of the published commands.
     end : str
-        Where a forward controller takes them. If that is another topic, commands are expected to
-        arrive there from the first one on that does.
+        Topic of the forward controller. If it is another one, commands are expected to arrive there
+        after the first arrival.
 
     Attributes
     ----------
     heard : bool
-        Whether somebody listens, or has done so.
+        Whether there is or was a subscriber.
     timeout : float
         Longest time without an arrival, s, 0 for any.
     direct : bool
-        Whether commands go to the end directly too: what stands in front of it may be dead.
+        Whether commands also go to the end directly, as the relay may be dead.
 
     """
 
@@ -56,18 +56,18 @@ class CommandRoute:
         self.timeout = 0.0
 
     def open(self):
-        """Publish on the topics from now on; nothing has been sent or heard."""
+        """Create the publishers; reset the supervision."""
         self._publisher = self._node.create_publisher(self._kind, self.topic, RELIABLE)
         if self._end != self.topic:
-            # Discovery takes time, which there will not be when it is needed.
+            # Created early: discovery takes time.
             self._shortcut = self._node.create_publisher(self._kind, self._end, RELIABLE)
         self.direct = self.heard = False
         self._sent = False
         self._last_sent = -math.inf
-        self._unheard_since = math.inf  # when the first command was sent that nobody heard
-        self._comes_through = False     # whether anything ever has
-        self._lost = ''                 # why commands are lost, as told last
-        self._awaited_since = math.inf  # when the first command was sent that has not arrived
+        self._unheard_since = math.inf  # time of the first command without a subscriber
+        self._comes_through = False     # whether a command has arrived
+        self._lost = ''                 # why commands are lost, at the last `fault`
+        self._awaited_since = math.inf  # time of the first command that has not arrived
         if self._relay:
             self._relay.passes_on()
 
@@ -80,19 +80,19 @@ class CommandRoute:
 
     @property
     def relay_starts(self):
-        """Whether a relay of the commands tells that it does not pass them on yet."""
+        """Whether a relay publishes that it does not pass commands on yet."""
         return self._relay is not None and self._relay.starts
 
     def is_watched(self, meanwhile):
         """
-        Return whether commands come through a command watchdog, which holds a robot without them.
+        Return whether commands pass a command watchdog, which holds a robot without them.
 
-        Where none has arrived yet it is waited for, as long as a command may be on its way.
+        Waits for a first arrival as long as a command may be on its way.
 
         Parameters
         ----------
         meanwhile : callable
-            Sends a command; is called while one is awaited.
+            Sends a command; called during the wait.
 
         """
         if not self._relay or self._lost or self.direct:
@@ -108,14 +108,14 @@ class CommandRoute:
 
     @property
     def listeners(self):
-        """How many take the commands, as far as is known; none while their relay starts."""
+        """Number of known subscribers; 0 while the relay starts."""
         return 0 if self.relay_starts else self._publisher.get_subscription_count()
 
     def fault(self, now):
         """
         Return why commands are lost at the steady time ``now``, s; '' if they are not.
 
-        To be asked often, every few of the robot's cycles.
+        To be called often, every few cycles of the robot.
         """
         if self._sent:
             self._sent, self._last_sent = False, now
@@ -130,8 +130,8 @@ class CommandRoute:
             self._unheard_since = math.inf
         elif self._last_sent == now:
             self._unheard_since = min(self._unheard_since, now)
-        lost = self.heard and now - self._unheard_since > _PATIENCE
-        return f'Nobody listens to {self.topic} any more.' if lost else ''
+        lost = self.heard and now - self._unheard_since > _GRACE_TIME
+        return f'The topic {self.topic} has lost its subscriber.' if lost else ''
 
     def _astray(self, now):
         if self._relay.passes_on():
@@ -140,10 +140,10 @@ class CommandRoute:
         elif self._last_sent == now:
             self._awaited_since = min(self._awaited_since, now)
         lost = self._comes_through and self.timeout and now - self._awaited_since > self.timeout
-        return f'Commands to {self.topic} do not arrive at {self._end} any more.' if lost else ''
+        return f'Commands to {self.topic} no longer arrive at {self._end}.' if lost else ''
 
     def close(self):
-        """Publish no more; wait a moment for who has to acknowledge the last command."""
+        """Withdraw the publishers; wait a moment for the acknowledgement of the last command."""
         if self._publisher:
             self._publisher.wait_for_all_acked(_FLUSH)
         for publisher in filter(None, (self._publisher, self._shortcut)):

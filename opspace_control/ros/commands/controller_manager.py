@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The controller manager of ros2_control: it gives us the joints, and gets them back."""
+"""The client of the controller manager of ros2_control, which switches the joints' controllers."""
 
 import time
 
@@ -17,14 +17,15 @@ from opspace_control.ros.commands.switching import Switch, rivals, take_over
 from opspace_control.ros.middleware.conversions import listed
 
 _RETRY = 0.2  # s
-_USUAL_PERIOD = 0.01  # s, of a manager that does not tell its own
+_USUAL_PERIOD = 0.01  # s, of a manager without update_rate
 
 
 def connect(node, manager, controller, timeout):
     """
-    Return a `ControllerManager`, or None where there is none to talk to.
+    Return a `ControllerManager`, or None without a manager.
 
-    Where its messages are not installed, that is said once and commands are published all the same.
+    If its messages are not installed, a warning is logged once and commands are published without
+    it.
     """
     if not manager:
         return None
@@ -40,27 +41,26 @@ class ControllerManager:
     """
     The client of a controller manager.
 
-    It waits for answers inside a callback of the node it serves. What must not stop meanwhile,
-    above all the commands, is done by ``meanwhile``, a callable that every waiting method calls
-    again and again; what it raises ends the waiting.
+    It waits for answers inside a callback of its node. Every waiting method calls ``meanwhile``
+    repeatedly, which keeps the commands going; an exception of it ends the wait.
 
     Parameters
     ----------
     node : rclpy.node.Node
-        Whose namespace, context and logger are used.
+        Provides namespace, context and logger.
     name : str
         Of the controller manager's node.
     controller : str
-        Name of the forward controller that takes our commands.
+        Name of the forward controller of this node, "ours" below.
     timeout : float
         Longest time for each step, s.
 
     Attributes
     ----------
     period : float
-        Of the controller manager's update loop, s, once the joints have been asked for.
+        Of the controller manager's update loop, s, known after `joints`.
     keeps_joints : bool
-        Whether our controller was still active when `plan_switch_off` was called last.
+        Whether our controller was active at the last `plan_switch_off`.
 
     """
 
@@ -86,23 +86,23 @@ class ControllerManager:
         self._questions.end()
 
     def mind(self, hardware):
-        """Regard the components of these names, <ros2_control> blocks of the URDF, as ours."""
+        """Monitor the components of these names, <ros2_control> blocks of the URDF."""
         self._activity.hardware = hardware
 
     def wait(self, condition, meanwhile):
-        """Return whether a condition came true in time."""
+        """Wait for a condition; return whether it came true within the timeout."""
         return self._questions.wait(condition, meanwhile)
 
     def joints(self, meanwhile):
         """
         Return the joints of the forward controller, in the order of its commands.
 
-        Waits until it is loaded and configured; asks for the manager's period too.
+        Waits until it is loaded and configured; reads the manager's period, too.
 
         Raises
         ------
         RosInterfaceError
-            There is no such controller in time, or it does not command efforts.
+            There is no such controller within the timeout, or it does not command efforts.
 
         """
         ours = self._find(self._configured(meanwhile))
@@ -116,27 +116,27 @@ class ControllerManager:
                      'interface_name: effort, or effort_controllers/JointGroupEffortController.')
         if rate := self._services.update_rate(meanwhile):
             self.period = 1.0 / rate
-        # In front of a joint there may be the controller that is commanded through a reference.
+        # A joint's name may have the prefix of a controller with reference interfaces.
         return [joint.rpartition('/')[2] for joint in joints]
 
     def switch_on(self, meanwhile):
         """
-        Make our controller active, and its rivals inactive; return when that is verified.
+        Activate our controller and deactivate its rivals; return when that is verified.
 
         Raises
         ------
         RosInterfaceError
-            The manager refuses, or does not answer, our hardware is not active, or another
-            controller has become active beside ours: then `switch_off` must be called.
+            The manager refuses, or does not answer, the hardware is not active, or another
+            controller of the same joints has become active: then `switch_off` must be called.
 
         """
-        self._activity.news()  # of before, if there was any
+        self._activity.news()  # discard earlier changes
         self.check_hardware()
         switch = self._previous.note(self._configured(meanwhile))
         try:
             self._do(switch, meanwhile)
         except RosInterfaceError:
-            # The answer may be lost, as DDS has it, and the deed be done.
+            # DDS may have lost the answer of a switch that was done.
             if any(take_over(self._services.controllers(meanwhile), self.controller)):
                 raise
         self._activity.news()
@@ -145,32 +145,32 @@ class ControllerManager:
 
     def check_hardware(self):
         """
-        Raise a RefusedError if our hardware is not active, as far as the manager told.
+        Raise a RefusedError if our hardware was not active at the last `has_news`.
 
-        It is told when `has_news` is asked. The manager leaves controllers of such hardware active,
-        and passes on what they command as soon as it is active again; it activates none.
+        The manager leaves controllers of inactive hardware active, and passes their commands on as
+        soon as the hardware is active again; it activates no controllers of it.
         """
         if idle := self._activity.idle:
             raise RefusedError(
-                f'The hardware {listed(idle)} is not active: it obeys no efforts.',
+                f'The hardware {listed(idle)} is not active: it ignores efforts.',
                 controller=self.controller,
                 cure=f'ros2 control set_hardware_component_state {idle[0]} active')
 
     def has_news(self):
-        """Return whether the manager tells, since this was asked last, of a switch."""
+        """Return whether the manager has published a switch since the last call."""
         return self._activity.news()
 
     def check(self, meanwhile):
         """
-        Ask the manager who commands our joints.
+        Check by the manager that only our controller commands its joints.
 
-        In little time: nobody else is served meanwhile, and the robot is moving.
+        The timeout is short: the node's executor waits while the robot moves.
 
         Raises
         ------
         RosInterfaceError
-            Our controller is not active any more, another one commands one of its joints beside
-            it, or the manager does not answer.
+            Our controller is no longer active, another one commands one of its joints, or the
+            manager does not answer.
 
         """
         with self._questions.haste():
@@ -178,12 +178,12 @@ class ControllerManager:
 
     def plan_switch_off(self, meanwhile):
         """
-        Find out what `switch_off` has to do, while the robot is still controlled.
+        Prepare `switch_off` while the robot is still controlled.
 
         Returns
         -------
         bool
-            Whether other controllers have the joints afterwards; False if the manager does not
+            Whether other controllers command the joints afterwards; False if the manager does not
             answer.
 
         """
@@ -193,7 +193,7 @@ class ControllerManager:
             return False
         try:
             if not self.is_there:
-                raise RosInterfaceError('The controller manager has gone.',
+                raise RosInterfaceError('The controller manager is gone.',
                                         controller=self.controller)
             with self._questions.haste():
                 controllers = self._services.controllers(meanwhile)
@@ -208,15 +208,15 @@ class ControllerManager:
 
     def switch_off(self, meanwhile):
         """
-        Make our controller inactive, and active what was active before, as `plan_switch_off` says.
+        Deactivate our controller and activate the previous ones, as prepared by `plan_switch_off`.
 
-        What cannot be made active now remains due. A manager that does not answer is left the
-        request.
+        Controllers that cannot be activated now remain due. If the manager does not answer, the
+        request is sent without waiting.
 
         Raises
         ------
         RosInterfaceError
-            It could not be done.
+            The switch failed.
 
         """
         try:
@@ -227,22 +227,22 @@ class ControllerManager:
             with self._questions.haste():
                 self._do(self._return, meanwhile)
         except RefusedError as error:
-            self._switch_off_alone(error, meanwhile)
+            self._deactivate_ours(error, meanwhile)
         except RosInterfaceError:
             self._services.leave(self._previous.undo)
             raise
         self._previous.forget()
 
-    def _switch_off_alone(self, error, meanwhile):
+    def _deactivate_ours(self, error, meanwhile):
         """
-        Make our controller inactive, at least; then raise an error that names who is due.
+        Deactivate our controller only; then raise an error that names the controllers due.
 
-        What ours commanded last must not be obeyed when the hardware is active again.
+        Otherwise its last command would act when the hardware is active again.
         """
         due, ours = self._return
         if ours:
             with self._questions.haste():
-                self._services.switch_what_can_be(Switch([], ours), meanwhile)
+                self._services.switch_best_effort(Switch([], ours), meanwhile)
         if not due:
             raise error
         raise RosInterfaceError(
@@ -254,15 +254,15 @@ class ControllerManager:
         ours = self._find(controllers)
         if ours is None or ours.state != 'active':
             raise RosInterfaceError(
-                f'{self.controller} is not active any more: another client of the controller '
-                'manager has switched it off, or it has failed.', controller=self.controller,
-                cure='The log of the controller manager says more.')
+                f'{self.controller} is no longer active: another client of the controller manager '
+                'has switched it off, or it has failed.', controller=self.controller,
+                cure='See the log of the controller manager.')
         for name, interfaces in rivals(controllers, self.controller).items():
             raise RosInterfaceError(
-                f"'{name}' is active beside {self.controller} and commands {listed(interfaces)}: "
-                'two controllers cannot have the same joints.', controller=self.controller,
-                cure=f"Find out who activates '{name}'. Activating this node again switches it "
-                     'off.')
+                f"'{name}' is active, too, and commands {listed(interfaces)}: two controllers "
+                'cannot have the same joints.', controller=self.controller,
+                cure=f"Find the client that activates '{name}'. Activating this node again "
+                     'switches it off.')
 
     def _configured(self, meanwhile):
         """Return the states of all controllers as soon as ours can be activated."""
@@ -288,7 +288,7 @@ class ControllerManager:
         return next((each for each in controllers if each.name == self.controller), None)
 
     def _do(self, switch, meanwhile):
-        """Switch all or nothing, and say so."""
+        """Switch all or nothing, and log it."""
         if not any(switch):
             return
         self._services.switch(switch, meanwhile)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Hands the joints to the previous controllers when what commanded them has stopped."""
+"""Returns the joints to the previous controllers after commands have stopped."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,8 +12,7 @@ from opspace_control.ros.commands.questions import Questions
 from opspace_control.ros.commands.switching import commanded_joints, rivals, take_over
 from opspace_control.ros.middleware.conversions import listed
 
-# The hardware of a manager that refuses may be back at any time; a manager before March 2025 does
-# not tell when another client has switched.
+# Hardware may become active at any time; a manager before March 2025 does not publish switches.
 _RETRY = 1.0  # s
 
 
@@ -21,17 +20,16 @@ class HandBack:
     """
     The client of a controller manager for a node that does not take the joints itself.
 
-    The process that took them may have been killed. So the previous controllers are those that the
-    manager has told of, which is asked whenever controllers have been switched. It is asked in a
-    thread of its own: no method waits for it, except `note` and `end`.
+    The process that took them may be dead, so the previous controllers come from the manager, which
+    is asked after every switch, in a thread of its own: only `note` and `end` wait for it.
 
-    An attempt switches in one strict request, and only if every joint in question has a controller
-    then: until the manager confirms, and where it refuses, the effort controller stays active.
+    An attempt is one strict switch, and only if every joint in question has a controller then.
+    Until the manager confirms it, and if it refuses, the effort controller stays active.
 
     Parameters
     ----------
     node : rclpy.node.Node
-        Whose namespace, context and logger are used.
+        Provides namespace, context and logger.
     manager : str
         Name of the controller manager's node.
     controller : str
@@ -50,14 +48,14 @@ class HandBack:
         self._previous = PreviousControllers(controller)
         self._thread, self._job = ThreadPoolExecutor(1), None
         self._news = self._wanted = self._ended = self._done = self._tried = False
-        self._due = 0.0  # steady time of the next attempt
+        self._due = 0.0       # steady time of the next attempt
         self._said = ''       # why the last attempt failed
-        self._failed = None   # the switch that failed half-way
+        self._failed = None   # the switch that failed after deactivation
         self._open = None     # the switch that the manager has not answered
 
     @property
     def previous(self):
-        """Names of the previous controllers, as far as is known."""
+        """Names of the known previous controllers."""
         return list(self._previous.undo.activate)
 
     @property
@@ -67,17 +65,17 @@ class HandBack:
 
     @property
     def tried(self):
-        """Whether an attempt has ended, well or not, since the first one was asked for."""
+        """Whether an attempt has ended, successful or not, since the first `attempt`."""
         return self._tried and not self._busy
 
     def note(self, meanwhile):
         """
-        Ask the manager who commands the joints, wait for the answer, and return it.
+        Ask the manager for all controllers, wait for the answer, and return it.
 
         Parameters
         ----------
         meanwhile : callable
-            Is called while the answer is awaited; what it raises ends the waiting.
+            Called during the wait; an exception of it ends the wait.
 
         Returns
         -------
@@ -95,28 +93,28 @@ class HandBack:
 
     def look(self, begins=False):
         """
-        See to it that the previous controllers are known; to be called often.
+        Keep the previous controllers up to date; to be called often.
 
         Parameters
         ----------
         begins : bool
-            Whether a node begins to send commands: a manager before March 2025 tells of no switch,
-            but a controller commands before it has the joints.
+            Whether a node begins to send commands: a manager before March 2025 does not publish
+            switches, but a controller sends commands before it has the joints.
 
         """
         self._news |= self._activity.news() or begins
-        if self._news and not self._busy and not self._wanted:  # an attempt asks as well
+        if self._news and not self._busy and not self._wanted:  # an attempt asks, too
             self._news = False
             self._start(self._learn)
 
     def attempt(self, joints, now):
         """
-        Begin to hand the joints over, unless the last attempt has just been made.
+        Start an attempt to return the joints, unless the last one was just made.
 
         Parameters
         ----------
         joints : collection of str
-            Those that must not be left without a controller.
+            Joints that need a controller.
         now : float
             Steady time, s.
 
@@ -129,7 +127,7 @@ class HandBack:
             self._start(self._try, set(joints))
 
     def cancel(self):
-        """Hand nothing over: commands are back. What the manager has been asked it may do."""
+        """Make no more attempts: commands are back. A pending request may still succeed."""
         self._wanted, self._tried, self._said = False, False, ''
         self._failed = self._open = None
 
@@ -146,7 +144,7 @@ class HandBack:
 
     def _start(self, task, *arguments):
         if self._job:
-            self._job.result()  # a defect must not pass unnoticed
+            self._job.result()  # raises an unexpected exception of the last task
         self._job = self._thread.submit(task, *arguments)
 
     def _heed(self):
@@ -158,7 +156,7 @@ class HandBack:
             self.note(self._heed)
         except RosInterfaceError as error:
             if not self._ended:
-                self._logger.warning(f'{error} So the previous controllers may be others.')
+                self._logger.warning(f'{error} The previous controllers may have changed.')
 
     def _try(self, joints):
         try:
@@ -166,11 +164,11 @@ class HandBack:
         except RosInterfaceError as error:
             if str(error) != self._said and self._wanted:
                 self._said = str(error)
-                self._logger.error(f'The joints are not handed back: {error}')
+                self._logger.error(f'The joints are not returned: {error}')
 
     def _switch(self, joints):
         if not self._services.are_there:
-            raise RosInterfaceError('The controller manager has gone.')
+            raise RosInterfaceError('The controller manager is gone.')
         controllers = self.note(self._heed)
         ours = [each for each in controllers if each.name == self._controller]
         if not any(each.state == 'active' for each in ours):
@@ -181,7 +179,7 @@ class HandBack:
             self._done = True
             others = rivals(controllers, self._controller) if ours else ()
             self._logger.error(
-                f'{self._controller} is not active any more: '
+                f'{self._controller} is no longer active: '
                 f'{listed(sorted(others)) or "no controller"} has its joints.')
             return
         self._open = None
@@ -202,7 +200,7 @@ class HandBack:
         if not self._wanted or switch == self._failed:
             return
         names = listed(sorted(switch.activate or after))
-        self._logger.warning(f'The joints are handed over to {names}.')
+        self._logger.warning(f'Switching the joints to {names}.')
         self._open = switch
         try:
             self._services.switch(switch, self._heed)
@@ -215,9 +213,10 @@ class HandBack:
 
     def _switch_on_again(self, switch):
         """
-        Undo a switch that failed half-way: a manager deactivates first. Return whether it did.
+        Reactivate ours if a switch failed after deactivation; return whether it did.
 
-        Where another controller has the joints, or ours, it did not. It is not asked for again.
+        The switch is not requested again. If another controller has the joints, or ours, nothing
+        is done.
         """
         undo = take_over(self.note(self._heed), self._controller)
         half_way = bool(undo.activate and not undo.deactivate)

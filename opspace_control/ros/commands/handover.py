@@ -1,18 +1,18 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The joints change hands without the robot falling: commands flow before, meanwhile and after."""
+"""The switch of the joints between controllers, with commands before, during and after it."""
 
 from opspace_control.errors import RosInterfaceError
 
-# So many periods of the controller manager after a command it has certainly been obeyed.
+# Periods of the controller manager after which a command has certainly acted.
 _REST_PERIODS = 5
 
 
 class Handover:
     """
-    Takes the joints from whoever has them in the controller manager, and gives them back.
+    Takes the joints from their present controllers and returns them, by the controller manager.
 
-    All this happens while the node's executor waits, so the control cycle is run here.
+    The node's executor waits meanwhile, so this class runs the control cycle.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ class Handover:
 
     def begin(self):
         """
-        Have our forward controller switched on, while the robot is held where it is.
+        Activate our forward controller while the control cycle keeps the robot in place.
 
-        Without commands it would fall from the moment on in which it is ours.
+        Without commands the robot would fall as soon as our controller is active.
 
         Raises
         ------
         RosInterfaceError
-            No good joint states come within the manager's timeout, nobody takes the commands, the
-            manager refuses, or a trip has to be acknowledged.
+            No good joint states come within the manager's timeout, the command topic has no
+            subscriber, the manager refuses, or a trip has to be acknowledged.
 
         """
-        # The first states of hardware that has just been started may be of no use.
+        # The first states of hardware that has just started may be invalid.
         self._await_states()
         self._await_listeners()
         self._manager.switch_on(self._hold)
@@ -61,20 +61,21 @@ class Handover:
                     f'No node listens to {self._route.topic}.',
                     cure='Start the node that takes the commands there, or correct command_topic '
                          'or effort_controller.')
-            self._logger.info(f'Waiting for the node that takes {self._route.topic}: it tells that '
-                              'it is not ready.')
+            self._logger.info(f'Waiting for the node that takes {self._route.topic}: it is not '
+                              'ready.')
 
     def end(self, release, watched):
         """
-        Let the previous controllers have the joints, while zero effort is commanded.
+        Return the joints to the previous controllers, while zero effort is commanded.
 
-        What has to be asked is asked before that, while the robot is still carried. Where there are
-        none, a command watchdog is left the robot: the forward controller stays active.
+        The manager is asked before that, while the robot is held in position.
+        Without previous controllers a command watchdog takes over, and the forward controller stays
+        active.
 
         Parameters
         ----------
         release : Release
-            Takes the motion out of the robot, and lets it go.
+            Damps the robot and fades the efforts to zero.
         watched : bool
             Whether a command watchdog takes over when commands stop.
 
@@ -84,25 +85,25 @@ class Handover:
             Whether the robot is released; False if the watchdog has it.
 
         """
-        heir = self._manager.plan_switch_off(release.settle)
-        if watched and not heir and self._manager.keeps_joints:
+        taken_over = self._manager.plan_switch_off(release.settle)
+        if watched and not taken_over and self._manager.keeps_joints:
             release.stop()
             self._logger.info('No other controller had the joints: the command watchdog has them '
                               'now.')
             return False
-        release.let_go(heir, _REST_PERIODS * self._manager.period)
+        release.fade_out(taken_over, _REST_PERIODS * self._manager.period)
         try:
             self._manager.switch_off(release.rest)
         except RosInterfaceError as error:
-            self._logger.error(f'{error} The joints are not handed back.')
+            self._logger.error(f'{error} The joints are not returned.')
         return True
 
     def is_ours(self, doubtful):
         """
-        Return whether the joints are ours alone; otherwise the log says why not.
+        Return whether only our controller commands the joints; otherwise log why not.
 
-        The controller manager is asked only where that is ``doubtful``, or where it tells that
-        other controllers are active than before.
+        The controller manager is asked only if that is ``doubtful``, or if it publishes a change of
+        the active controllers.
         """
         doubtful = self._manager.has_news() or doubtful
         try:
@@ -115,7 +116,7 @@ class Handover:
         return True
 
     def _await_states(self):
-        """Wait until states are good, or raise the fault if they are not in time."""
+        """Wait until states are good, or raise the fault after the timeout."""
         if not self._manager.wait(lambda: self._cycle.known and not self._cycle.fault,
                                   self._follow):
             raise RosInterfaceError(self._cycle.fault or 'No joint state arrives.',
@@ -123,18 +124,18 @@ class Handover:
 
     def _hold(self):
         """
-        Hold the robot where it is; wait for good states as long as there are none.
+        Keep the robot in place; wait for good states if there are none.
 
-        A running controller recovers from a gap in the states: that is no reason not to begin.
+        A gap in the states is no failure: a running controller recovers from it.
         """
         self._follow()
         if self._cycle.fault:
-            if not self._cycle.supervisor.ends_by_itself:
+            if not self._cycle.supervisor.may_resume:
                 raise RosInterfaceError(self._cycle.fault)
             self._await_states()
 
     def _follow(self):
-        """Run a cycle whose goals are where the robot is: it goes nowhere."""
+        """Run a cycle with the present pose as every goal."""
         self._cycle.hold_goals()
         self._run_cycle()
 

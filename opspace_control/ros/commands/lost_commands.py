@@ -1,39 +1,39 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a robot whose commands stop: carried, handed back, or released at last."""
+"""Commands for a robot whose controller stopped: gravity hold, return of the joints, release."""
 
 import time
 
 from opspace_control.ros.middleware.conversions import listed
 
-# Zero is repeated for so long: who keeps to the last command must have got it.
+# Time in which zero is repeated, so that every receiver gets it.
 _REST_TIME = 0.1  # s
 _COMPLAIN_EVERY = 1.0  # s
 _PERIOD = 0.002  # s, between two commands while the node ends
-# For what the manager is asked when the node ends; `ros2 launch` insists after 5 s.
+# Time for a switch when the node ends; `ros2 launch` sends SIGTERM after 5 s.
 _LEAVE_TIME = 2.0  # s
 
 
 class LostCommands:
     """
-    Finds out that commands have stopped, and commands the robot instead until they are back.
+    Detects that commands have stopped, and commands the robot until they are back.
 
-    The robot is damped and carried until the previous controllers have the joints, or, without any
-    to hand them back to, for a while; then it is released. Times are steady, or stand still while
-    a simulation pauses, always the same.
+    The robot is held in position until the previous controllers have the joints,
+    or, without previous controllers, for ``hold_time``; then it is released. All times are
+    of one clock, which stops while a simulation pauses.
 
     Parameters
     ----------
     parameters : mapping
-        Values of the node's parameters, as they are now.
-    state_input : StateIntake
-        Knows the state of the robot.
+        Present values of the node's parameters.
+    state_input : StateInput
+        State of the robot.
     output : CommandOutput
         Sends the commands.
     hand_back : HandBack or None
-        Without it there is no controller manager.
+        None without a controller manager.
     joints : list of str
-        Those that are commanded.
+        The commanded joints.
     topic : str
         Of the commands, for the log.
     logger : rclpy logger
@@ -48,20 +48,20 @@ class LostCommands:
         self._joints = joints
         self._topic = topic
         self._logger = logger
-        self._loose = False     # whether the robot is under a command that is not zero
-        self._alarm = None      # when the commands stopped
-        self._release = None    # when the robot began to be released
-        self._last = 0.0        # when the last command came
+        self._loose = False     # whether the last command was not zero
+        self._alarm = None      # time at which the commands stopped
+        self._release = None    # time at which the release began
+        self._last = 0.0        # time of the last command
         self._leaving = False
 
     def note(self, efforts, now):
-        """Note that efforts, in the order of the command, have been passed on at ``now``, s."""
+        """Record that efforts, in the order of the command, were relayed at ``now``, s."""
         begins, self._last = now - self._last > self._parameters['deadline'], now
         self._newest = efforts
         self._loose = bool(efforts.any())
         if self._alarm is not None:
             self._end_alarm()
-            self._logger.info('Commands are back and passed on.')
+            self._logger.info('Commands are back and relayed.')
         if self._hand_back and begins:
             self._hand_back.look(begins)
 
@@ -75,20 +75,20 @@ class LostCommands:
             self._begin_alarm(now)
             self._logger.error(
                 f'No command for {1e3 * (now - self._last):.0f} ms. The robot is '
-                f'{self._plan(now)}. Look at what publishes {self._topic}.')
+                f'{self._plan(now)}. Check the publisher of {self._topic}.')
         self._brake(now)
 
     def leave(self, clock):
         """
-        Do not leave the robot under the last command; return when it is under none.
+        Release the robot, or return its joints, before the node ends.
 
         Parameters
         ----------
         clock : callable
-            Returns the present time, s, which no simulation stops any more.
+            Returns the present time, s, which advances in a paused simulation, too.
 
         """
-        if self._loose and self._alarm is not None and self._hands_back:
+        if self._loose and self._alarm is not None and self._returns_joints:
             self._hand_back_at_once(clock)
         self._leaving = True
         if self._loose and self._alarm is None:
@@ -98,20 +98,21 @@ class LostCommands:
             time.sleep(_PERIOD)
 
     def _plan(self, now):
-        """Return, in words, what becomes of a robot without commands."""
-        previous = listed(self._hand_back.previous) if self._hands_back else ''
-        if not self._carries(now):
+        """Return the plan for a robot without commands, as text."""
+        previous = listed(self._hand_back.previous) if self._returns_joints else ''
+        if not self._holds_gravity(now):
             return 'damped, then released' + (
                 f', unless {previous} can have the joints' if previous else '')
-        if self._hands_back and not previous:
-            return ('damped and carried until a controller takes the joints: it is not known which '
-                    'one had them before')
+        if self._returns_joints and not previous:
+            return ('held in position until a controller takes the joints: the '
+                    'previous one is not known')
         then = f'{previous} gets the joints' if previous else 'it is released'
-        return f'damped and carried; after {self._parameters["carry_time"]:g} s {then}'
+        hold_time = self._parameters['hold_time']
+        return f'held in position; after {hold_time:g} s {then}'
 
     @property
-    def _hands_back(self):
-        """Whether the joints are to go to other controllers when the robot is not carried."""
+    def _returns_joints(self):
+        """Whether other controllers get the joints after the gravity hold."""
         return bool(self._hand_back) and self._parameters['hand_back']
 
     def _begin_alarm(self, now):
@@ -123,46 +124,46 @@ class LostCommands:
         if self._hand_back:
             self._hand_back.cancel()
 
-    def _carries(self, now):
-        """Return whether the robot is to be carried, and can be: by where it is now."""
-        carry_time = self._parameters['carry_time']
+    def _holds_gravity(self, now):
+        """Return whether gravity compensation is due, and possible with a known state."""
+        hold_time = self._parameters['hold_time']
         return (not self._leaving and self._state_input.known and self._damping_left(now) > 0.0
-                and (now - self._alarm < carry_time or (self._hands_back and carry_time > 0.0))
+                and (now - self._alarm < hold_time or (self._returns_joints and hold_time > 0.0))
                 and self._is_seen(now))
 
     def _is_seen(self, now):
         return now - self._state_input.last_good < self._parameters['deadline']
 
     def _damping_left(self, now):
-        """Return how much of the damping is left of a robot that is being released."""
+        """Return the damping scale during the release, from 1 to 0."""
         if self._release is None:
             return 1.0
         elapsed, release_time = now - self._release, self._parameters['release_time']
         return max(0.0, 1.0 - elapsed / release_time) if release_time else 0.0
 
     def _brake(self, now):
-        """Carry the robot, or command what is left of its damping and at last zero for a while."""
-        carries = self._carries(now)
-        if self._hands_back:
-            late = not carries or now - self._alarm >= self._parameters['carry_time']
+        """Damp the robot with gravity compensation, or release it: fading damping, then zero."""
+        holds = self._holds_gravity(now)
+        if self._returns_joints:
+            late = not holds or now - self._alarm >= self._parameters['hold_time']
             if late and not self._leaving:
                 self._hand_back.attempt(self._driven_joints(), now)
             if self._hand_back.done:
                 self._end_alarm()
                 self._loose = False
                 return
-        if carries:
+        if holds:
             self._release = None
-            self._output.carry(now)
+            self._output.hold(now)
             return
         if self._release is None:
             self._release = now
             if now > self._alarm:
                 self._logger.error(
-                    f'The robot is released now, {self._reason(now)}: nothing but brakes, or '
-                    'another controller, keeps it from falling.',
+                    f'The robot is released now, {self._reason(now)}: it falls unless brakes or '
+                    'another controller hold it.',
                     throttle_duration_sec=_COMPLAIN_EVERY)
-        self._output.coast(self._damping_left(now), now)
+        self._output.damp_without_state(self._damping_left(now), now)
         rested = now - self._release - self._parameters['release_time']
         self._loose = self._output.torque.any() or rested < _REST_TIME
         if not self._loose:
@@ -173,20 +174,20 @@ class LostCommands:
     def _reason(self, now):
         if self._leaving:
             return 'as this node ends'
-        return 'after carry_time' if self._is_seen(now) else 'as no joint state tells where it is'
+        return 'after hold_time' if self._is_seen(now) else 'as its state is unknown'
 
     def _driven_joints(self):
-        """Return the joints that fall if no controller commands them."""
+        """Return the joints that need a controller: neither passive nor locked."""
         return set(self._joints).difference(
             self._parameters['passive_joints'], self._parameters['locked_joints'])
 
     def _hand_back_at_once(self, clock):
-        """Make an attempt to hand back the joints, and carry the robot meanwhile."""
+        """Attempt to return the joints, and damp the robot with gravity compensation meanwhile."""
         now = clock()
         end = now + _LEAVE_TIME
         self._hand_back.cancel()
         self._hand_back.attempt(self._driven_joints(), now)
-        self._alarm = min(self._alarm, now - self._parameters['carry_time'])
+        self._alarm = min(self._alarm, now - self._parameters['hold_time'])
         while self._loose and not self._hand_back.tried and now < end:
             self._brake(now)
             time.sleep(_PERIOD)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The services of a controller manager of ros2_control, as far as they are used here."""
+"""Clients of the services of a controller manager of ros2_control."""
 
 from rcl_interfaces.srv import GetParameters
 from rclpy.duration import Duration
@@ -9,22 +9,22 @@ from opspace_control.errors import RosInterfaceError
 
 try:
     from controller_manager_msgs.srv import ListControllers, SwitchController
-except ImportError:  # it is on no package index, only in ROS 2 distributions
+except ImportError:  # only in ROS 2 distributions, on no package index
     ListControllers = SwitchController = None
 
-_LEAVE_TIMEOUT = 1.0  # s, for a manager that hangs while we must go
+_LEAVE_TIMEOUT = 1.0  # s, for a manager that hangs while the node ends
 
 
 class RefusedError(RosInterfaceError):
-    """The controller manager does not switch controllers as it is asked to, or would not."""
+    """The controller manager refuses a switch, or would refuse it."""
 
 
 class ManagerServices:
     """
     The clients of a controller manager's services.
 
-    While an answer is awaited ``meanwhile()`` is called again and again; what it raises ends the
-    waiting. All methods that wait raise a RosInterfaceError if no answer comes in time.
+    Methods call ``meanwhile()`` repeatedly while they wait for an answer; an exception of it ends
+    the wait. They raise a RosInterfaceError if no answer comes within the timeout.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ManagerServices:
     manager : str
         Name of the controller manager's node.
     controller : str
-        Name of a controller whose parameters are asked for.
+        Name of a controller with parameters of interest.
 
     """
 
@@ -52,7 +52,7 @@ class ManagerServices:
         return self._list.service_is_ready()
 
     def controllers(self, meanwhile):
-        """Return a controller_manager_msgs/ControllerState for each controller that is loaded."""
+        """Return a controller_manager_msgs/ControllerState for each loaded controller."""
         return self._questions.ask(self._list, ListControllers.Request(), meanwhile).controller
 
     def joints(self, meanwhile):
@@ -61,30 +61,30 @@ class ManagerServices:
         return list(value.string_array_value) if value else []
 
     def update_rate(self, meanwhile):
-        """Return the rate of the manager's update loop, Hz, 0 if it does not tell."""
+        """Return the rate of the manager's update loop, Hz, 0 if unknown."""
         value = self._parameter(self._manager, 'update_rate', meanwhile)
         return value.integer_value if value else 0
 
     def switch(self, switch, meanwhile):
-        """Switch all of a `Switch` or nothing; raise a RefusedError if the manager does not."""
+        """Do all of a `Switch` or nothing; raise a RefusedError if the manager refuses it."""
         answer = self._ask_to_switch(switch, SwitchController.Request.STRICT, meanwhile)
         if not answer.ok:
             # Before March 2025 the answer had no message.
-            reason = getattr(answer, 'message', '').strip().rstrip('.') or 'it does not say why'
+            reason = getattr(answer, 'message', '').strip().rstrip('.') or 'it gives no reason'
             raise RefusedError(f'The controller manager refuses to switch: {reason}.',
-                               cure='`ros2 control list_controllers -v` and its log say more.')
+                               cure='See `ros2 control list_controllers -v` and its log.')
 
-    def switch_what_can_be(self, switch, meanwhile):
-        """Switch what the manager does not refuse."""
+    def switch_best_effort(self, switch, meanwhile):
+        """Do the part of a `Switch` that the manager does not refuse."""
         self._ask_to_switch(switch, SwitchController.Request.BEST_EFFORT, meanwhile)
 
     def leave(self, switch):
-        """Ask for the same without waiting: it comes after what the manager still does for us."""
+        """Request the same without waiting; the manager does it after pending requests."""
         self._switch.call_async(_request(
             switch, SwitchController.Request.BEST_EFFORT, _LEAVE_TIMEOUT))
 
     def _ask_to_switch(self, switch, strictness, meanwhile):
-        # The manager gives up first, so that it is known what it did.
+        # The manager times out first, so that its result is known.
         request = _request(switch, strictness, self._questions.timeout / 2)
         return self._questions.ask(self._switch, request, meanwhile, once=True)
 

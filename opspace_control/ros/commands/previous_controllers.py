@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which controllers of ros2_control commanded the joints before ours, and get them back."""
+"""The controllers of ros2_control that commanded the joints before ours, and get them back."""
 
 from opspace_control.ros.commands.switching import (
     Switch,
@@ -13,15 +13,15 @@ from opspace_control.ros.commands.switching import (
 
 class PreviousControllers:
     """
-    Remembers the controllers that commanded our joints before our forward controller did.
+    Records the controllers that commanded our joints before our forward controller did.
 
     The previous controllers of a take-over are those that are active then and command one of our
-    joints. They stay due until they have been handed their joints: a hand-back that the controller
-    manager refuses, as it does while the hardware is not active, is made up for after the next
-    take-over. A controller is due no more once another one commands one of its joints at a
-    take-over: whatever the user has activated in between is what gets the joints back.
+    joints. They stay due until they have their joints back: a switch that the controller manager
+    refuses, such as with inactive hardware, follows after the next take-over. A controller is no
+    longer due once another one commands one of its joints at a take-over: that one, which the user
+    activated in between, gets the joints back.
 
-    A process that does not switch by itself calls `note` whenever controllers have changed.
+    A process that does not switch itself calls `note` whenever controllers have changed.
 
     Parameters
     ----------
@@ -36,22 +36,22 @@ class PreviousControllers:
 
     @property
     def undo(self):
-        """The `Switch` that hands over the joints, were all as the last take-over left it."""
+        """The `Switch` that returns the joints if nothing has changed since the last take-over."""
         return Switch(self._due.deactivate, self._due.activate)
 
     def note(self, controllers):
         """
-        Remember who commands our joints at present; nothing new while ours is not loaded.
+        Record the present controllers of our joints; nothing while ours is not loaded.
 
         Parameters
         ----------
         controllers : sequence of controller_manager_msgs/ControllerState
-            All that are loaded.
+            All loaded controllers.
 
         Returns
         -------
         Switch
-            What makes our controller active; see `take_over`.
+            Activates our controller; see `take_over`.
 
         """
         loaded = {controller.name: controller for controller in controllers}
@@ -67,16 +67,16 @@ class PreviousControllers:
         return switch
 
     def hand_back(self, controllers):
-        """Return the `Switch` that hands over the joints, unless another controller has them."""
+        """Return the `Switch` that returns the joints, unless another controller has them."""
         return give_back(controllers, self._name, self._due)
 
     def forget(self):
-        """Nothing is due any more."""
+        """Make no controller due."""
         self._due = Switch([], [])
 
 
 def _without(names, newer, loaded):
-    """Return the names of controllers that are loaded, and that newer ones do not replace."""
+    """Return the names of loaded controllers that newer ones do not replace."""
     joints = commanded_joints(loaded[name] for name in newer)
     replaced = [name for name in names if name not in loaded or name in newer
                 or joints & commanded_joints([loaded[name]])]

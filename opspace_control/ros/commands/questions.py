@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Services asked, and their answers awaited, inside a callback of the node that needs them."""
+"""Service calls from inside a callback of a node, with a wait for their answers."""
 
 import contextlib
 import time
@@ -11,36 +11,36 @@ from rclpy.node import Node
 from opspace_control.errors import RosInterfaceError
 
 _POLL = 5e-4  # s
-# A service can be asked before its answers find the way back: discovery takes its time.
+# A request may precede the discovery of the route of its answer.
 _ASK_AGAIN = 0.5  # s
-_HASTE = 1.0  # s, for each step of what has to leave, or that others wait for
+_HASTE = 1.0  # s, timeout of each step while a process ends or an executor waits
 
 
 class Questions:
     """
-    A node and an executor of their own, which go on while the executor of another node waits.
+    A node with an executor of its own, which works while the executor of another node waits.
 
     Parameters
     ----------
     node : rclpy.node.Node
-        Whose namespace and context are used.
+        Provides namespace and context.
     suffix : str
-        Of the name of that node, for our own.
+        Appended to the name of ``node`` for the name of the new one.
     timeout : float
         Longest time for each step, s.
 
     Attributes
     ----------
     node : rclpy.node.Node
-        For clients, and for subscriptions that are only looked at.
+        For clients, and for subscriptions that are polled.
     timeout : float
-        Longest time for each step at present, s.
+        Present longest time for each step, s.
 
     """
 
     def __init__(self, node, suffix, timeout):
         self.timeout = timeout
-        # Not with the global arguments: they rename every node of the process.
+        # Without the global arguments, which rename every node of the process.
         self.node = Node(
             f'{node.get_name()}_{suffix}', context=node.context, namespace=node.get_namespace(),
             use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
@@ -54,7 +54,7 @@ class Questions:
 
     @contextlib.contextmanager
     def haste(self):
-        """Wait no longer than is right for a process that has to leave, or that others wait for."""
+        """Use a short timeout, for a process that ends or an executor that waits."""
         usual, self.timeout = self.timeout, min(self.timeout, _HASTE)
         try:
             yield
@@ -62,7 +62,7 @@ class Questions:
             self.timeout = usual
 
     def wait(self, condition, meanwhile):
-        """Return whether a condition came true in time, ``meanwhile`` being called all the time."""
+        """Wait for a condition, calling ``meanwhile``; return whether it came true in time."""
         end = time.monotonic() + self.timeout
         while not condition():
             if time.monotonic() > end:
@@ -73,7 +73,7 @@ class Questions:
 
     def ask(self, client, request, meanwhile, once=False):
         """
-        Return the answer of a service; ask again meanwhile, since the first may get lost.
+        Return the answer of a service; without ``once`` repeat the request, which may get lost.
 
         Raises
         ------
@@ -86,21 +86,21 @@ class Questions:
                 f'There is no service {client.service_name}.',
                 cure="Start the controller manager (ros2_control_node, or Gazebo's), or set the "
                      "parameter controller_manager to '' if there is none.")
-        asked = [client.call_async(request)]
+        futures = [client.call_async(request)]
         due = time.monotonic() + _ASK_AGAIN
 
         def answered():
             nonlocal due
             if not once and time.monotonic() > due:
-                asked.append(client.call_async(request))
+                futures.append(client.call_async(request))
                 due += _ASK_AGAIN
-            return any(future.done() for future in asked)
+            return any(future.done() for future in futures)
         try:
             if self.wait(answered, meanwhile):
-                return next(future.result() for future in asked if future.done())
+                return next(future.result() for future in futures if future.done())
         finally:
-            for future in asked:
+            for future in futures:
                 client.remove_pending_request(future)
         raise RosInterfaceError(
             f'{client.service_name} does not answer within {self.timeout:g} s.',
-            cure='The controller manager hangs or has died: its log says more.')
+            cure='The controller manager hangs or has died: see its log.')

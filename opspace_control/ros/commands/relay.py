@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node between the controller and a forward controller: whether it passes commands on."""
+"""The relay of commands between the controller and a forward controller, as seen by topics."""
 
 import rclpy
 from std_msgs.msg import Bool
@@ -11,20 +11,20 @@ from opspace_control.ros.middleware.qos import LATCHED, NEWEST
 
 class Relay:
     """
-    A node that passes commands on, such as the command watchdog, as the controller sees it.
+    A node that relays commands, such as the command watchdog, as the controller sees it.
 
-    Topics are looked at only when asked: a callback for each message would delay the cycle.
+    Topics are polled: a callback for each message would delay the cycle.
 
     Parameters
     ----------
     node : rclpy.node.Node
-        Whose context is used; the subscriptions have a node of their own, which no executor spins.
+        Provides the context; the subscriptions have a node of their own, which no executor spins.
     kind : type
         Of the commands.
     topic : str
-        Where the relay takes them.
+        Command topic of the relay.
     end : str
-        Where the forward controller takes them.
+        Command topic of the forward controller.
 
     """
 
@@ -36,7 +36,7 @@ class Relay:
         self._arrivals = self._node.create_subscription(kind, end, lambda _: None, NEWEST)
         self._readiness = self._node.create_subscription(
             Bool, ready_topic(topic), lambda _: None, LATCHED)
-        self._told = None  # what it tells of itself: whether it passes commands on
+        self._told = None  # its last message of readiness
 
     def passes_on(self):
         """Return whether a command has arrived at the forward controller since the last call."""
@@ -44,16 +44,16 @@ class Relay:
 
     @property
     def starts(self):
-        """Whether a relay tells that it does not pass commands on yet."""
+        """Whether a relay publishes that it is not ready."""
         return self._tells() is False
 
     @property
     def is_watchdog(self):
-        """Whether it tells that it passes commands on, as the command watchdog does."""
+        """Whether it publishes that it is ready, as the command watchdog does."""
         return self._tells() is True
 
     def _tells(self):
-        """Return what it tells of itself, None if it does not or has gone."""
+        """Return its published readiness, None without one or without its publisher."""
         told = _take(self._readiness, Bool)
         if told:
             self._told = told[0].data

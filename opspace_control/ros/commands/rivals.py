@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Other nodes that command the same joints, or have the name of the controller."""
+"""Detection of other nodes that command the same joints, or have the name of the controller."""
 
 import math
 import time
@@ -17,11 +17,10 @@ from opspace_control.ros.middleware.graph import (
     subscribers,
 )
 
-# A process that was killed stays in the graph for 20 s (Fast DDS). One that lives answers in this
-# time.
+# A killed process stays in the graph for 20 s (Fast DDS); a live one answers within this time.
 _ANSWER_TIME, _PAUSE = 1.0, 0.01  # s
-# Discovery of Fast DDS repeats an announcement that was missed after 3 s. Until then it is this
-# controller that came later, and leaves soon; afterwards the other one has more time to do so.
+# Fast DDS repeats a lost announcement after 3 s. Until then this controller is the newcomer and
+# leaves soon; afterwards the other one has more time to leave.
 _NEW = 5.0  # s
 _GRACE_OF_NEWCOMER, _GRACE = 0.2, 2.0  # s
 
@@ -30,16 +29,16 @@ class Rivals:
     """
     The nodes that publish commands for the same joints as this one, by name.
 
-    A node that takes the commands of this one and passes them on, such as the command watchdog, is
-    none. A node that has a publisher in the graph and does not answer was killed.
+    A node that relays the commands of this one, such as the command watchdog, is no rival. A node
+    with a publisher in the graph that does not answer was killed.
 
     Parameters
     ----------
     node : rclpy.node.Node
-        This controller. Its executor must not run during `refuse` and `refuse_namesakes`: a node
-        of its name is told from it by who answers.
+        This controller. Its executor must not run during `refuse` and `refuse_namesakes`: an answer
+        then comes from another node of the same name.
     topic, end : str
-        Full names of the topics where commands go, and where a forward controller takes them.
+        Full names of the topics of published commands, and of the forward controller's.
 
     """
 
@@ -49,7 +48,7 @@ class Rivals:
         self._topic, self._topics = topic, tuple(dict.fromkeys((topic, end)))
         self._ignored = set()  # gids of publishers whose process has been killed
         self._own = 0  # publishers of this node on each topic
-        self._counts = None  # of publishers, when there was no rival
+        self._counts = None  # of publishers, without a rival
         self._begun = self._seen = math.inf
 
     def refuse_namesakes(self):
@@ -81,7 +80,7 @@ class Rivals:
             raise self._refusal(living)
 
     def begin(self, now):
-        """Begin to look: this node has one publisher on each topic, at the steady time ``now``."""
+        """Start at the steady time ``now``, s: this node has one publisher on each topic."""
         self._own, self._counts = 1, None
         self._begun, self._seen = now, math.inf
 
@@ -89,8 +88,8 @@ class Rivals:
         """
         Raise a RosInterfaceError if another node commands the joints for longer than a grace time.
 
-        Of two controllers the one that has begun to command within the last 5 s leaves at once.
-        Costs 5 µs a topic while the number of publishers stays the same.
+        Of two controllers the one that started within the last 5 s leaves at once. Takes 5 µs per
+        topic while the number of publishers is constant.
         """
         counts = [self._node.count_publishers(topic) for topic in self._topics]
         if counts == self._counts:
@@ -108,7 +107,7 @@ class Rivals:
             raise self._refusal(names)
 
     def _names(self):
-        """Return the names of the nodes that command the joints, this one aside."""
+        """Return the names of the other nodes that command the joints."""
         relays = subscribers(self._node, self._topic) - {self._name}
         found = []
         for topic in self._topics:
@@ -121,7 +120,7 @@ class Rivals:
         return found
 
     def _answers(self, name):
-        """Return whether a node of this name answers, or cannot be asked: then it may live."""
+        """Return whether a node of this name answers, or may be alive without a service."""
         if name == UNKNOWN:
             return True
         questions = Questions(self._node, 'rivals', _ANSWER_TIME)
@@ -136,7 +135,7 @@ class Rivals:
         return True
 
     def _drop_questions(self):
-        """Take what `_answers` has asked of this node itself: its answer would find no client."""
+        """Discard requests of `_answers` to this node itself, whose client is gone."""
         for service in self._node.services:
             if service.srv_type is GetParameters:
                 with service.handle:
@@ -144,14 +143,14 @@ class Rivals:
                         pass
 
     def _ignore(self, names):
-        """Ignore the publishers of these nodes from now on: their processes have been killed."""
+        """Ignore the publishers of these nodes from now on: their processes were killed."""
         for topic in self._topics:
             self._ignored |= {
                 gid for name, gid in publishers(self._node, topic) if name in names}
         for name in sorted(names):
             self._node.get_logger().warning(
-                f'{name} is still known to ROS 2 and does not answer: it is taken for a process '
-                'that was killed.')
+                f'{name} is still known to ROS 2 and does not answer: its process was probably '
+                'killed.')
 
     def _refusal(self, names):
         others = {f'another node called {name}' if name == self._name else name for name in names}
@@ -159,5 +158,4 @@ class Rivals:
             f'{self._topic} is published by another node as well: {in_words(others)}.',
             nodes=sorted(names),
             cure='Only one node may command the joints: end or deactivate the other one. If it '
-                 'passes commands on, as the command watchdog does, let command_topic be the topic '
-                 'where it takes them.')
+                 'relays commands, as the command watchdog does, set command_topic to its topic.')

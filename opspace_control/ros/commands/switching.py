@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which controllers of ros2_control must change state so that one of them gets its joints."""
+"""The switches of controllers of ros2_control by which one of them gets its joints."""
 
 from typing import NamedTuple
 
@@ -14,23 +14,23 @@ class Switch(NamedTuple):
 
 def take_over(controllers, name):
     """
-    Return the switch that makes a controller active, with all that it needs and no rival.
+    Return the switch that activates a controller with the controllers it needs, and no rival.
 
-    What it commands may be another controller's references (``controller/joint/interface``): that
-    one is needed too. What commands one of its `rivals` through references is switched off with it,
-    as the controller manager demands.
+    It may command references of another controller (``controller/joint/interface``), which is then
+    activated, too. Controllers that command references of one of its `rivals` are deactivated with
+    that rival, as the controller manager requires.
 
     Parameters
     ----------
     controllers : sequence of controller_manager_msgs/ControllerState
-        All that are loaded.
+        All loaded controllers.
     name : str
-        The controller that is to be active.
+        The controller to activate.
 
     Returns
     -------
     Switch
-        Empty lists where nothing has to change, or the controller is not loaded.
+        Empty lists if nothing has to change, or the controller is not loaded.
 
     """
     loaded = {controller.name: controller for controller in controllers}
@@ -42,18 +42,17 @@ def take_over(controllers, name):
 
 def rivals(controllers, name):
     """
-    Return the active controllers that command the same joints, and by which interfaces.
+    Return the active controllers that command the same joints, with their interfaces.
 
-    Any interface of a joint counts: position and effort of a joint cannot both be obeyed. So does a
-    controller that commands the references of the one that is named: it would obey them instead of
-    its topic.
+    Any interface of a joint counts: position and effort of a joint cannot both be commanded. A
+    controller that commands references of the named one counts, too: references replace its topic.
 
     Parameters
     ----------
     controllers : sequence of controller_manager_msgs/ControllerState
-        All that are loaded; ``name`` among them.
+        All loaded controllers, ``name`` among them.
     name : str
-        The controller whose joints they are.
+        The controller of the joints.
 
     Returns
     -------
@@ -73,10 +72,10 @@ def rivals(controllers, name):
 
 def give_back(controllers, name, taken):
     """
-    Return the switch that undoes ``taken``, as far as the controllers are still as it left them.
+    Return the switch that undoes ``taken``, for controllers that have not changed since.
 
-    Where somebody else's controller has the joints by now, or a controller is gone, that part
-    stays as it is. Parameters are those of `take_over`, and what it returned.
+    If another controller has the joints, or a controller is gone, that part is left out.
+    Parameters are those of `take_over`, and its result.
     """
     loaded = {controller.name: controller for controller in controllers}
     if name not in loaded:
@@ -101,20 +100,20 @@ def _commanded(controller):
     """
     Return the command interfaces of an active controller.
 
-    The controller manager notes who has claimed what only where somebody has asked it to switch: a
-    fallback controller, which it makes active by itself, has claimed nothing as far as it says.
+    The controller manager reports claimed interfaces only of requested switches. A fallback
+    controller, which it activates itself, has none, so required ones are included.
     """
     return {*controller.claimed_interfaces, *controller.required_command_interfaces}
 
 
 def commanded_joints(controllers):
-    """Return the joints that controllers command, or would if they were active."""
+    """Return the joints that controllers command, or require."""
     return {joint_of(interface) for controller in controllers
             for interface in _commanded(controller)}
 
 
 def _downstream(loaded, name):
-    """Return a controller and those whose references it commands, down to the hardware."""
+    """Return a controller and the chain of controllers whose references it commands."""
     chain = [name]
     for link in chain:
         for interface in loaded[link].required_command_interfaces:

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The one way out for efforts, and what is sent when there is no control law to obey."""
+"""The output of effort commands, bounded by the envelope, and the commands without control law."""
 
 import numpy as np
 
@@ -11,15 +11,14 @@ from opspace_control.safety.envelope import LONGEST_STEP
 
 class CommandOutput:
     """
-    Sends efforts; whatever their reason, the envelope bounds them last.
+    Sends efforts, bounded by the envelope.
 
     Parameters
     ----------
     controller : OperationalSpaceController
-        Whose robot it is.
     envelope : Envelope
-    intake : StateIntake
-        Knows the state of the robot, and how much time its commands are apart.
+    state_input : StateInput
+        State of the robot, and the time between commands.
     command : EffortCommand
         The message of the command.
     publish : callable
@@ -28,33 +27,33 @@ class CommandOutput:
     Attributes
     ----------
     torque : (nv,) array
-        Joint forces commanded last, N·m or N; a law writes the next ones here.
+        Last commanded joint forces, N·m or N; the control law writes the next ones here.
 
     """
 
-    def __init__(self, controller, envelope, intake, command, publish):
+    def __init__(self, controller, envelope, state_input, command, publish):
         self.torque = np.zeros(controller.model.nv)
         self._brake = Brake(controller)
         self._envelope = envelope
-        self._intake = intake
+        self._state_input = state_input
         self._command = command
         self._publish = publish
         self.restart(0.0)
 
     def restart(self, now):
-        """Begin anew at the steady time ``now``, s: nothing has been commanded."""
+        """Start at the steady time ``now``, s, without a previous command."""
         self._brake.forget()
         self._last = now
 
     def begin(self):
-        """Let efforts start from what the joints hold as far as can be known: their weight."""
-        self._intake.elapsed()
-        self._brake.weight(self._intake.state, self.torque)
+        """Start the rate limit of efforts from gravity torques, an estimate of the present ones."""
+        self._state_input.elapsed()
+        self._brake.weight(self._state_input.state, self.torque)
         self._envelope.bound(self.torque, 0.0)
 
     def take_over(self, efforts, now):
-        """Go on from efforts, in the order of the command, that somebody sent at ``now``, s."""
-        self._intake.elapsed()
+        """Continue from efforts of another node, in the order of the command, at ``now``, s."""
+        self._state_input.elapsed()
         self._brake.forget()
         self._envelope.forget_efforts()
         self.torque[:] = 0.0
@@ -64,9 +63,9 @@ class CommandOutput:
 
     def send(self, dt, now):
         """
-        Send the torque of a cycle that is ``dt`` s of the robot after the last, at ``now``, s.
+        Send the torque at ``now``, s; ``dt``, s, is the robot's time since the last command.
 
-        Where stamps stand still for longer than `LONGEST_STEP`, efforts change by steady time.
+        If stamps stop for longer than `LONGEST_STEP`, the rate limit uses steady time.
 
         Raises
         ------
@@ -77,16 +76,16 @@ class CommandOutput:
         self._brake.forget()
         self._send(dt, now)
 
-    def carry(self, now):
-        """Hold a robot whose state is known about where it was at the first of these calls."""
-        self._brake.carry(self._intake.state, self.torque)
+    def hold(self, now):
+        """Hold a robot of known state about its position at the first of these calls."""
+        self._brake.carry(self._state_input.state, self.torque)
         self._send_anyway(now)
 
-    def coast(self, scale, now):
-        """Take the motion out of a robot that is not seen, with ``scale`` of the damping."""
-        scale = scale if self._intake.known else 0.0
+    def damp_without_state(self, scale, now):
+        """Damp a robot by its last known state, with ``scale`` of the damping."""
+        scale = scale if self._state_input.known else 0.0
         self._brake.coast(
-            self._intake.state, now - self._intake.last_good, scale, self.torque)
+            self._state_input.state, now - self._state_input.last_good, scale, self.torque)
         self._send_anyway(now)
 
     def rest(self):
@@ -95,15 +94,16 @@ class CommandOutput:
         self._publish(self._command.write(self.torque))
 
     def _send(self, dt, now):
-        if dt == 0.0 and self._intake.last_good == now > self._intake.clock.last_new + LONGEST_STEP:
+        stopped = now > self._state_input.clock.last_new + LONGEST_STEP
+        if dt == 0.0 and stopped and self._state_input.last_good == now:
             dt = now - self._last
         self._envelope.bound(self.torque, dt)
         self._publish(self._command.write(self.torque))
         self._last = now
 
     def _send_anyway(self, now):
-        """Send the torque, or none if it is not finite, as the time since the last one allows."""
-        dt = min(self._intake.elapsed() or now - self._last, LONGEST_STEP)
+        """Send the torque, or zero if it is not finite, within the rate limit of efforts."""
+        dt = min(self._state_input.elapsed() or now - self._last, LONGEST_STEP)
         try:
             self._send(dt, now)
         except SafetyError:

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""From a joint state to an effort command, and what happens when that cannot go on."""
+"""The control cycle of the node: from a joint state to an effort command, with trips."""
 
 import time
 
@@ -9,24 +9,24 @@ import numpy as np
 from opspace_control.errors import SafetyError
 from opspace_control.ros.cycle.command_output import CommandOutput
 from opspace_control.ros.cycle.release import Release
-from opspace_control.ros.cycle.state_intake import StateIntake
+from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.ros.cycle.statistics import CycleStatistics
 from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.safety.envelope import LONGEST_STEP, Envelope
 from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.supervisor import Supervisor
-from opspace_control.safety.trips import STATE_TIMEOUT, TIME_BACKWARDS, TIME_STOPPED, Ends
+from opspace_control.safety.trips import STATE_TIMEOUT, TIME_BACKWARDS, TIME_STOPPED, Recovery
 
-# What draws the robot somewhere, of `controller.gradual`: it comes in by and by, damping at once.
-_PULLS = ('activation', 'joints.activation', 'posture.kp')
+# Quantities of `controller.gradual` that ramp up from zero; damping acts at once.
+_STARTED_FROM_ZERO = ('activation', 'joints.activation', 'posture.kp')
 
 
 class ControlCycle:
     """
     One control cycle on each joint state, within the safety envelope.
 
-    What does not fit the envelope trips: the robot is damped and carried while its state is known,
-    damped and then released while it is not.
+    A violation of the envelope trips: with a known state the robot is damped with gravity
+    compensation, with an unknown state damped and then released.
 
     Parameters
     ----------
@@ -37,16 +37,16 @@ class ControlCycle:
         Sends it, serialized.
     logger : rclpy logger
     odometry : BaseOdometry, optional
-        Knows where a floating base is.
+        State of a floating base.
 
     Attributes
     ----------
     envelope : Envelope
-        Bounds every command, whatever its reason.
+        Bounds every command.
     supervisor : Supervisor
-        Knows what has tripped.
+        The active trip.
     ramps : Ramps
-        Make what is set gradual.
+        Ramps of gains and activations.
     statistics : CycleStatistics
 
     """
@@ -58,38 +58,38 @@ class ControlCycle:
         self.envelope = Envelope(model, controller.effort_limits)
         self.supervisor = Supervisor()
         self.ramps = Ramps(controller.gradual)
-        self._intake = StateIntake(model, self.envelope, odometry)
-        self._output = CommandOutput(controller, self.envelope, self._intake, command, publish)
+        self._state_input = StateInput(model, self.envelope, odometry)
+        self._output = CommandOutput(controller, self.envelope, self._state_input, command, publish)
         self.period = 0.0           # s, shortest time between two cycles
         self.state_timeout = 0.05   # s, 0 for never
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
-        self.simulated_time = lambda: None  # returns that of /clock, ns, where the node goes by it
+        self.simulated_time = lambda: None  # returns the time of /clock, ns, if the node uses it
         self.move_goals = None      # called with the time of the state, ns, before each cycle
         self.hold_goals = controller.hold  # makes the present pose every goal
-        self.drop_plan = lambda reason: False  # ends what goals follow; returns whether they did
+        self.drop_plan = lambda reason: False  # ends a plan; returns whether there was one
         self.statistics = CycleStatistics(controller)
         self._work = []
         self._unused = np.zeros(model.nv)
         self.reset()
 
     def reset(self):
-        """Forget states and trips: nothing is known until the next state arrives."""
+        """Reset states and trips: the state is unknown until the next one arrives."""
         now = time.perf_counter()
         self._due = self._feedback_due = -np.inf
-        self._intake.restart(now)
+        self._state_input.restart(now)
         self._output.restart(now)
         self._begun = False
         self.envelope.restart()
         self.supervisor.restart()
-        self.ramps.start_from_zero(*_PULLS)
+        self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
         self._controller.forget_forces()
         self.statistics.restart()
         self._released = self._dropped = False
         self.doubtful = False       # set where another controller may command the joints
 
     def apply(self, parameters):
-        """Take over the present values of the controller node's parameters."""
+        """Apply the present values of the controller node's parameters."""
         self.period = _period(parameters['update_rate'])
         self.feedback_period = _period(parameters['publish_rate'])
         self.state_timeout = parameters['safety.state_timeout']
@@ -104,49 +104,49 @@ class ControlCycle:
 
     @property
     def state(self):
-        """The last RobotState that was believed."""
-        return self._intake.state
+        """The last accepted RobotState."""
+        return self._state_input.state
 
     @property
     def known(self):
-        """Whether there was one."""
-        return self._intake.known
+        """Whether a state was accepted."""
+        return self._state_input.known
 
     @property
     def stamp(self):
         """Time stamp of the last state, ns, 0 if it had none."""
-        return self._intake.clock.stamp
+        return self._state_input.clock.stamp
 
     @property
     def time(self):
         """Time of the last state, ns: its stamp, or that of a steady clock if it had none."""
-        return self._intake.clock.time
+        return self._state_input.clock.time
 
     @property
     def fault(self):
-        """Why the robot is not controlled at present: name and reason; '' if it is."""
+        """Name and reason of the active trip; '' without one."""
         trip = self.supervisor.trip
         return f'{trip.name}: {self.supervisor.reason}' if trip else ''
 
     def on_joint_state(self, data):
         """
-        Run one cycle; none any more once the robot is released, whatever is still queued.
+        Run one cycle; do nothing once the robot is released.
 
         Parameters
         ----------
         data : bytes
-            The JointState, serialized; what is none is as good as no message.
+            The JointState, serialized; anything else is ignored.
 
         """
         if self._released:
             return
         now = time.perf_counter()
-        opened = self._intake.open(data)
-        if opened is None or self._intake.expects(opened, now):
+        opened = self._state_input.open(data)
+        if opened is None or self._state_input.expects(opened, now):
             return
         try:
             self._take(opened, now)
-            # A quarter of a period early is still this period's turn.
+            # A state up to a quarter of a period early counts for this period.
             if now < self._due - 0.25 * self.period:
                 return
             self._due = max(self._due + self.period, now)
@@ -159,8 +159,8 @@ class ControlCycle:
             if not self._begun:
                 self._begun = True
                 self._output.begin()
-            # Stamps may leap: nothing that takes time may be over at once for it.
-            dt = min(self._intake.elapsed(), LONGEST_STEP)
+            # Stamps may leap: a ramp must not end at once.
+            dt = min(self._state_input.elapsed(), LONGEST_STEP)
             self.ramps.advance(dt)
             self.move_goals(self.time)
             self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
@@ -171,7 +171,7 @@ class ControlCycle:
         self._tell(now, opened)
 
     def soon(self, work):
-        """Call ``work()`` when there is time: after the next command, or when being watched."""
+        """Call ``work()`` after the next command, or at the next `watch`."""
         if work not in self._work:
             self._work.append(work)
 
@@ -181,7 +181,7 @@ class ControlCycle:
         return self._output.torque
 
     def watch(self):
-        """Look at the age of the last state; to be called often, by a steady clock."""
+        """Check the age of the last state; to be called often, by a steady clock."""
         now = time.perf_counter()
         self._do_work()
         if self._released:
@@ -192,7 +192,7 @@ class ControlCycle:
             self._brake(now)
 
     def hold(self):
-        """Make the present pose every goal, and let a trip end that waits for somebody's word."""
+        """Make the present pose every goal, and acknowledge a trip."""
         self.hold_goals()
         if self.supervisor.trip:
             self.supervisor.acknowledge()
@@ -200,7 +200,7 @@ class ControlCycle:
 
     def end(self, take):
         """
-        Run no more cycles; return the Release that takes over.
+        Run no more cycles; return the Release, which commands from now on.
 
         Parameters
         ----------
@@ -212,51 +212,51 @@ class ControlCycle:
 
         def look(now):
             data = take()
-            opened = None if data is None else self._intake.open(data)
+            opened = None if data is None else self._state_input.open(data)
             if opened is not None:
                 self._take(opened, now)
-        return Release(self._intake, self._output, self.supervisor, look)
+        return Release(self._state_input, self._output, self.supervisor, look)
 
     def _take(self, opened, now):
-        """Take a state, or raise a SafetyError if it is not one to go by."""
+        """Accept a state, or raise a SafetyError."""
         trip = self.supervisor.trip
-        if trip and trip.ends == Ends.BY_ITSELF and self.supervisor.released(now):
+        if trip and trip.recovery == Recovery.AUTOMATIC and self.supervisor.released(now):
             self.envelope.forget_state()
-        self._intake.take(opened, now)
+        self._state_input.take(opened, now)
 
     def _tell(self, now, opened):
-        """Count a cycle, and publish feedback or do what waits; not of a robot that is not seen."""
+        """Count a cycle, and publish feedback or do waiting work; not with an unknown state."""
         if self.supervisor.blind:
             return
         self.statistics.count(now, self.stamp)
         if self.feedback_period and now >= self._feedback_due:
             self._feedback_due = now + self.feedback_period
-            if self.supervisor.trip:  # the brake knows nothing of tasks; nobody gets these efforts
+            if self.supervisor.trip:  # for the feedback of the tasks; these efforts are not sent
                 self._controller.compute_torque(self.state, out=self._unused, dt=0.0)
             self.feedback(time_message(opened.stamp))
         elif self._work:
             self._do_work()
 
     def _check_age(self, now):
-        """Trip where stamps stand still, or where no state is new; a paused simulation has none."""
-        age = now - self._intake.clock.last_new
+        """Trip if stamps stop, or if no new state arrives; not in a paused simulation."""
+        age = now - self._state_input.clock.last_new
         if age <= self.state_timeout:
             return
         time_now = self.simulated_time()
-        if now - self._intake.last_good <= self.state_timeout:
+        if now - self._state_input.last_good <= self.state_timeout:
             self._trip(SafetyError(TIME_STOPPED, 'Joint states arrive, their stamps do not '
                                    'advance: is /clock published?'), now)
         elif not time_now or abs(time_now - self.stamp) > 1e9 * self.state_timeout:
             reason = f'No new joint state for {1e3 * age:.0f} ms.'
-            if now - self._intake.last_arrival <= self.state_timeout:
+            if now - self._state_input.last_arrival <= self.state_timeout:
                 reason += ' The same one arrives again: ' + (
                     'is /clock published?' if time_now is not None else
                     'has a simulation paused? With use_sim_time that is no fault.')
             self._trip(SafetyError(STATE_TIMEOUT, reason), now)
 
     def _may_control(self, now):
-        """Return whether there is no trip, or whether this state ends it."""
-        if self._intake.clock.repeated:
+        """Return whether there is no trip, or this state ends it."""
+        if self._state_input.clock.repeated:
             return not self.supervisor.trip
         return self.supervisor.on_good_state(now)
 
@@ -265,36 +265,37 @@ class ControlCycle:
             self._work.pop()()
 
     def _trip(self, error, now):
-        """Stop controlling; say so once."""
+        """Stop controlling; report it once."""
         trip = error.trip
         self._dropped = self.drop_plan(f'{trip.name} trips') or self._dropped
         if trip is TIME_BACKWARDS:
             self.envelope.forget_state()
         if self.supervisor.on_fault(trip, str(error), now):
-            does = 'damped, then released' if trip.blind else 'damped and carried'
+            does = ('damped, then released' if trip.blind
+                    else 'held in position')
             self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}')
-            # A robot that moves as it should not may be commanded by another controller, too.
+            # The cause of an unexpected motion may be another controller.
             self.doubtful = self.doubtful or not trip.blind
 
     def _resume(self):
-        """Control again, from where the robot is and with what it is given now."""
+        """Control again from the present state with the present parameters."""
         name = self.supervisor.trip.name
         goals = 'its goals'
         if self.supervisor.resume() or self._dropped:
             self._dropped = False
             self.hold_goals()
             self._controller.forget_forces()
-            goals = 'the present pose as goal; send others again'
-        self.ramps.start_from_zero(*_PULLS)
+            goals = 'the present pose as goal; send other goals again'
+        self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
         self.doubtful = True  # the controller manager may have been away
-        self._logger.info(f'{name} is over: control goes on with {goals}.')
+        self._logger.info(f'{name} is over: control resumes with {goals}.')
 
     def _brake(self, now):
-        """Take the motion out of the robot, with what is known of it."""
+        """Damp the robot, with gravity compensation if its state is known."""
         if self.supervisor.blind:
-            self._output.coast(self.supervisor.damping_left(now), now)
+            self._output.damp_without_state(self.supervisor.damping_left(now), now)
         else:
-            self._output.carry(now)
+            self._output.hold(now)
 
 
 def _period(rate):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a floating base is and how it moves, from nav_msgs/Odometry."""
+"""Pose and twist of a floating base from nav_msgs/Odometry."""
 
 import math
 import time
@@ -22,11 +22,11 @@ from opspace_control.ros.middleware.serialized import MessageReader
 from opspace_control.safety.trips import ODOM_INVALID, ODOM_TIMEOUT
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
-# For the first odometry, which may be discovered later than the first joint state.
+# For the first odometry, whose discovery may take longer than that of joint states.
 _TIMEOUT = 2.0  # s
-# An estimator that is further than this from a unit quaternion has lost its way.
+# Tolerance of the norm of a quaternion.
 _NORM_TOLERANCE = 1e-2
-# Of an Odometry's numbers, between which there are covariances.
+# Slices of an Odometry's numbers; the others are covariances.
 _POSE, _TWIST = slice(0, 7), slice(43, 49)
 
 
@@ -35,24 +35,24 @@ class BaseOdometry:
     The state of a floating base at the time of each joint state.
 
     The message gives the pose of a link, ``child_frame_id``, in the world, ``header.frame_id``,
-    and its twist in the link's own axes. The base is the root link: where that is another one, it
-    is found by the robot's own kinematics. From the time of the odometry to that of the joint
-    state, which may well come more often, the base is carried on by its twist.
+    and its twist in the link's own axes. If that is not the root link, the pose of the root link
+    follows by forward kinematics. From the time of the odometry to that of the joint state the
+    pose is extrapolated by the twist.
 
     Parameters
     ----------
     model : RobotModel
         With a floating base.
     frame : str
-        What the world's frame is called.
+        Name of the world's frame.
     prefix : str
-        What the robot's links begin with in messages.
+        Prefix of the robot's links in messages.
 
     Attributes
     ----------
     timeout : float
-        Largest difference of the time stamps of odometry and joint state, s, 0 for any. Where one
-        of them has none, that of their arrivals counts.
+        Largest difference of the time stamps of odometry and joint state, s, 0 for any; without
+        stamps, of their arrivals.
     """
 
     def __init__(self, model, frame, prefix=''):
@@ -78,18 +78,18 @@ class BaseOdometry:
             self._subscription = None
 
     def forget(self):
-        """Wait for the first message anew."""
+        """Reset: wait for a first message."""
         self._base = None       # (child link, its pose (7,), its twist (6,) in world axes)
         self._fault = ''
         self._stamp = 0         # ns
         self._arrived = self._awaited = None  # steady time, s
 
     def take(self, data, now):
-        """Take a serialized message that has arrived at ``now``, s of a steady clock."""
+        """Read a serialized message that arrived at the steady time ``now``, s."""
         try:
             opened = self._reader.open(data)
         except RosInterfaceError:
-            return  # as good as no message
+            return  # ignored
         self._arrived = now
         self._stamp = opened.stamp
         try:
@@ -99,7 +99,7 @@ class BaseOdometry:
 
     def expected(self, stamp, now):
         """
-        Look for news; return whether the first message of all may still be on its way.
+        Poll for a new message; return whether the first one may still arrive.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class BaseOdometry:
             Steady time, s.
 
         """
-        # The robot may have sent both at once, and the joint state been delivered first.
+        # Of two messages sent at once the joint state may be delivered first.
         if self._stamp < stamp or self._arrived is None:
             self.poll(now)
         if self._awaited is None:
@@ -118,7 +118,7 @@ class BaseOdometry:
 
     def complete(self, positions, velocities, stamp, now):
         """
-        Return q (nq,) and v (nv,) of the whole robot at a joint state.
+        Return q (nq,) and v (nv,) of the robot with its base at a joint state.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class BaseOdometry:
         Raises
         ------
         SafetyError
-            ODOM_TIMEOUT: there is none, or it is too old; ODOM_INVALID: it cannot be used.
+            ODOM_TIMEOUT: no odometry, or too old; ODOM_INVALID: it cannot be used.
 
         """
         if self._arrived is None:
@@ -156,7 +156,7 @@ class BaseOdometry:
         return q, v
 
     def poll(self, now):
-        """Take a message that has arrived but has not been delivered yet."""
+        """Read a message that has arrived and has not been delivered."""
         if self._subscription is not None:
             with self._subscription.handle:
                 taken = self._subscription.handle.take_message(Odometry, True)
@@ -170,27 +170,28 @@ class BaseOdometry:
         if frame != self._frame:
             raise RosInterfaceError(
                 f"The odometry is given in '{frame}', not in '{self._frame}'.", frame=frame,
-                cure='Correct odom_frame, or what publishes odom.')
+                cure='Correct odom_frame, or the publisher of odom.')
         link = child.removeprefix(self._prefix) if child else self._model.root_link
         if link not in self._model.frame_names:
             raise RosInterfaceError(
-                f"The odometry is that of '{child}', which is no link of the robot.", frame=child,
+                f"The odometry is that of '{child}', which is not a link of the robot.",
+                frame=child,
                 cure=nearest(link, self._model.frame_names))
         numbers, = opened.numbers
         pose, twist = numbers[_POSE], numbers[_TWIST]
         norm = math.sqrt(pose[3:] @ pose[3:])
-        if abs(norm - 1.0) > _NORM_TOLERANCE:  # NaN is told by unit_pose
+        if abs(norm - 1.0) > _NORM_TOLERANCE:  # unit_pose raises for NaN
             raise RosInterfaceError(f"The odometry's quaternion has norm {norm:.3g}, not 1.",
-                                    cure='Correct what publishes odom.', value=norm)
+                                    cure='Correct the publisher of odom.', value=norm)
         pose, twist = unit_pose(pose), finite_six(twist, 'motion')
         R = matrix_from_pose(pose)[:3, :3]
         return link, pose, (twist.reshape(2, 3) @ R.T).reshape(6)
 
     def _root(self, link, q, v):
-        """Return pose (7,) and twist (6,) of the root link, where q and v begin with a link's."""
+        """Return pose (7,) and twist (6,) of the root link from those of a link in q and v."""
         q, v = q.copy(), v.copy()
         pose, twist = matrix_from_pose(q[:7]), v[:6].copy()
-        # The link as seen from the root, which here neither turns nor moves.
+        # The link relative to a fixed root link.
         q[:7], v[:6] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 0.0
         self._bent.update(q, v)
         seen = self._model.forward_kinematics(self._bent, [link])[link]

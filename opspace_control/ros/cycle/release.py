@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a robot is left: at rest, without effort, and for as short a time in nobody's hands."""
+"""The release of a robot: from control to rest and zero effort."""
 
 import contextlib
 import time
@@ -11,77 +11,77 @@ from opspace_control.errors import SafetyError
 
 # Between two commands.
 _PERIOD = 0.002  # s
-# A state of this age still tells where the robot is.
+# Age up to which a state is used.
 _SEEN = 0.05  # s
-# A robot that is slower than this stands still.
+# Speed of a robot at rest.
 _STILL = 0.02  # rad/s or m/s
 
 
 class Release:
     """
-    The way from control to zero effort; it takes over when control has ended.
+    Commands the robot from the end of control to zero effort.
 
     Parameters
     ----------
-    intake : StateIntake
-        Knows the state of the robot.
+    state_input : StateInput
+        State of the robot.
     output : CommandOutput
-        Takes the motion out of it.
+        Damps it.
     supervisor : Supervisor
-        Knows whether it is seen, and how damping fades.
+        Whether the state is known, and the ramp of damping.
     look : callable
-        Takes the newest joint state at a steady time, s, if there is a new one.
+        Reads the newest joint state at a steady time, s, if there is a new one.
 
     """
 
-    def __init__(self, intake, output, supervisor, look):
-        self._intake = intake
+    def __init__(self, state_input, output, supervisor, look):
+        self._state_input = state_input
         self._output = output
         self._supervisor = supervisor
         self._look = look
         self._start = time.perf_counter()
 
     def settle(self):
-        """Take the motion out of the robot, and carry it while it is seen; to be called often."""
+        """Damp the robot, with gravity compensation if its state is known; to be called often."""
         now = self._see()
         if self._is_seen(now):
-            self._output.carry(now)
+            self._output.hold(now)
         else:
-            self._output.coast(self._supervisor.fading(now - self._start), now)
+            self._output.damp_without_state(self._supervisor.fading(now - self._start), now)
 
     def stop(self):
-        """Carry the robot until it stands still, for the release time at most; return the time."""
+        """Damp the robot until it rests, for the release time at most; return the time."""
         start = now = time.perf_counter()
-        while (self._is_seen(now) and not self._stands_still()
+        while (self._is_seen(now) and not self._is_at_rest()
                and self._supervisor.fading(now - start)):
             self.settle()
             now = self._pause()
         return now
 
-    def let_go(self, heir, rest_time):
+    def fade_out(self, taken_over, rest_time):
         """
         Damp the robot, fading to zero effort within the release time, then command zero.
 
         Parameters
         ----------
-        heir : bool
-            Whether somebody is about to take the robot over: then it is carried until it stands
-            still, for the release time at most, and let go at once, so that it hardly sinks.
+        taken_over : bool
+            Whether another controller takes the joints: then the robot is damped with gravity
+            compensation until it rests, for the release time at most, and zero follows at once, so
+            that it hardly sinks.
         rest_time : float
-            For how long zero is commanded, s: until whatever passes the commands on has made it its
-            last.
+            Time in which zero is commanded, s: long enough for a node that relays the commands.
 
         """
         start = now = time.perf_counter()
         try:
-            if heir:
+            if taken_over:
                 now = self.stop()
                 start = -np.inf
             left = 1.0
-            while self._intake.known and (left > 0.0 or self._output.torque.any()):
+            while self._state_input.known and (left > 0.0 or self._output.torque.any()):
                 now = self._see()
                 left = self._supervisor.fading(now - start)
-                self._output.coast(left, now)
+                self._output.damp_without_state(left, now)
                 now = self._pause()
         finally:
             end = now + rest_time
@@ -95,16 +95,16 @@ class Release:
 
     def _see(self):
         now = time.perf_counter()
-        with contextlib.suppress(SafetyError):  # the last good state will do
+        with contextlib.suppress(SafetyError):  # the last good state is used
             self._look(now)
         return now
 
     def _is_seen(self, now):
-        return (self._intake.known and not self._supervisor.blind
-                and now - self._intake.last_good < _SEEN)
+        return (self._state_input.known and not self._supervisor.blind
+                and now - self._state_input.last_good < _SEEN)
 
-    def _stands_still(self):
-        return abs(self._intake.state.v).max() < _STILL
+    def _is_at_rest(self):
+        return abs(self._state_input.state.v).max() < _STILL
 
     def _pause(self):
         time.sleep(_PERIOD)

@@ -1,17 +1,16 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Time in which a robot moves: it stands still while a simulation pauses."""
+"""Elapsed time of a robot, which stops while a simulation pauses."""
 
 from opspace_control.safety.state_clock import LONGEST_LEAP
 
 
 class RunningTime:
     """
-    Elapsed time, simulated where joint states bear the stamps of ``/clock``, else steady.
+    Elapsed time: simulated if joint states have the stamps of ``/clock``, else steady.
 
-    A ``/clock`` that has stopped or was set while joint states go on, or that goes on without them,
-    is not that of the robot: then steady time counts. So nothing but a pause of the simulation,
-    in which both stand, stops this time.
+    If only one of ``/clock`` and joint states advances, or ``/clock`` was set, steady time is used.
+    So only a pause of the simulation, which stops both, stops this time.
 
     Parameters
     ----------
@@ -46,10 +45,10 @@ class RunningTime:
 
         """
         elapsed, before = now - self._steady, self._latest
-        # A /clock of few messages would leap: between two of them it is the states that tell time.
+        # Between two messages of a slow /clock the stamps of the states give the time.
         self._steady, self._latest = now, clock and max(clock, stamp)
         if clock and before and abs(clock - stamp) <= 1e9 * tolerance:
-            # As with stamps, a leap ahead is a clock that has been set, and does not count.
+            # As with stamps, a leap ahead means that the clock was set, and does not count.
             elapsed = min(max(1e-9 * (self._latest - before), 0.0), max(elapsed, LONGEST_LEAP))
         self.time += elapsed
         return self.time

@@ -1,12 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The parameter tables as people read them: Markdown, and commented YAML files."""
+"""Documentation of the parameter tables: Markdown, and commented YAML files."""
 
 import re
 import textwrap
 
 _WIDTH = 96
-# What YAML takes for something else than text.
+# Words that YAML does not read as text.
 _NOT_WORDS = ('yes', 'no', 'on', 'off', 'true', 'false', 'null')
 
 

@@ -56,16 +56,16 @@ def make_contact(name, parameters):
 
 def put_payloads(controller, parameters, changed=None):
     """
-    Let the links of a controller carry what the parameters say.
+    Set the payloads of a controller from the parameters.
 
     Parameters
     ----------
     controller : OperationalSpaceController
-        Whose payloads they are.
+        Its payloads change.
     parameters : mapping
         Values of the controller node's parameters.
     changed : collection of str, optional
-        Those that have changed; if not given, all.
+        The changed parameters; all if not given.
 
     """
     for name in parameters['payloads']:
@@ -76,21 +76,21 @@ def put_payloads(controller, parameters, changed=None):
 
 def contacts_of(controller):
     """Return the contacts among a controller's constraints."""
-    return [held for held in controller.constraints.values() if isinstance(held, Contact)]
+    return [one for one in controller.constraints.values() if isinstance(one, Contact)]
 
 
 def apply_grasps(controller, parameters, changed):
     """
-    Give grasps the objects, squeezes and gains of checked parameters.
+    Set payloads, grasp forces and gains of grasps from checked parameters.
 
     Parameters
     ----------
     controller : OperationalSpaceController
-        Whose grasps they are.
+        Its grasps change.
     parameters : mapping
         Values of the controller node's parameters.
     changed : collection of str
-        Those that have changed; what is not named stays as it is.
+        The changed parameters.
 
     """
     for name, grasp in controller.grasps.items():

@@ -7,23 +7,23 @@ from opspace_control.model.assembly import BASE
 from opspace_control.model.topology import nearest
 from opspace_control.ros.parameters.parameter_table import Parameter
 
-# A value below zero: the joint has none of its own.
+# A value below zero: the common value is used.
 _NONE = -1.0
 
 POSTURE_JOINT = (
     Parameter('kp', 'double', _NONE,
-              'Stiffness of the posture for this joint alone. -1: posture.kp.', '1/s²',
+              'Stiffness of the posture of this joint. -1: posture.kp.', '1/s²',
               -1.0, 1e6, read_only=False),
     Parameter('kd', 'double', _NONE,
-              'Damping of the posture for this joint alone. -1: posture.kd.', '1/s',
+              'Damping of the posture of this joint. -1: posture.kd.', '1/s',
               -1.0, 1e4, read_only=False),
 )
 
 PASSIVE_JOINT = (
     Parameter('stiffness', 'double', 0.0,
-              'Stiffness of a spring at this joint, which counts while the joint is passive.',
+              'Stiffness of a spring of this joint while it is passive.',
               'N·m/rad or N/m', 0.0, 1e6, read_only=False),
-    Parameter('rest', 'double', 0.0, 'Position at which the spring is at rest.', 'rad or m',
+    Parameter('rest', 'double', 0.0, 'Rest position of the spring.', 'rad or m',
               read_only=False),
     Parameter('damping', 'double', _NONE,
               "Viscous friction of this joint while it is passive. -1: the URDF's.",
@@ -33,7 +33,7 @@ PASSIVE_JOINT = (
               -1.0, 1e6, read_only=False),
 )
 
-# The blocks that have a block of parameters for each joint.
+# The blocks with a block of parameters for each joint.
 POSTURE, PASSIVE = 'posture.joints', 'passive_forces'
 _ROWS = {POSTURE: POSTURE_JOINT, PASSIVE: PASSIVE_JOINT}
 
@@ -70,7 +70,7 @@ def robot_joint_table(model, passive):
 
 def unknown_joints(model, parameters):
     """
-    Yield a RosInterfaceError for each block of a joint that the robot does not have.
+    Yield a RosInterfaceError for each block of an unknown joint.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def passive_forces(model, parameters):
 
 
 def _of_joints(block, leaf, parameters):
-    """Return one quantity of all joints that have it, by joint."""
+    """Return the given values of one quantity, by joint."""
     names = (f'{block}.{joint}.{leaf}' for joint in _joints_in(block, parameters))
     return {name[len(block) + 1:-len(leaf) - 1]: parameters[name]
             for name in names if name in parameters}

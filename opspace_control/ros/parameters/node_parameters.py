@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The declared parameters of a node, made and kept in order by its table."""
+"""The declared parameters of a node, from its parameter table."""
 
 import array
 import contextlib
@@ -31,13 +31,13 @@ _TYPES = {
     'string': RosParameter.Type.STRING,
     'string_array': RosParameter.Type.STRING_ARRAY,
     'double_array': RosParameter.Type.DOUBLE_ARRAY,
-    # One number for all axes, or one each: a static type cannot say that.
+    # One number for all axes, or one each: no static type.
     'gain': None,
 }
 
 
 class UnknownParameterError(ParameterNotDeclaredException):
-    """rclpy's refusal of parameters that are not declared, in the words of `unknown_parameter`."""
+    """rclpy's error about undeclared parameters, with the text of `unknown_parameter`."""
 
     def __init__(self, names, known):
         super().__init__(names)
@@ -51,15 +51,15 @@ class NodeParameters(Mapping):
     """
     The declared parameters of one node: a mapping from name to present value.
 
-    A change from outside is checked before anything is changed, value by value against the table
-    and then as a whole by ``check``, and is refused with the reason.
+    A change by a client is first checked value by value against the table, then as a whole by
+    ``check``, and is refused with the reason.
 
     Parameters
     ----------
     node : rclpy.node.Node
     check : callable
-        Called with the mapping as it would become and the names that change; raises OpspaceError to
-        refuse it.
+        Called with the new mapping and the names of the change; raises an OpspaceError to refuse
+        it.
     changed : callable
         Called with the names after each change.
 
@@ -68,13 +68,13 @@ class NodeParameters(Mapping):
     def __init__(self, node, check=lambda values, names: None, changed=lambda names: None):
         self._node = node
         self._table = {}
-        self._values = {}  # rclpy takes ten times as long to tell one
+        self._values = {}  # rclpy takes ten times as long to return one
         self._check = check
         self._changed = changed
 
     def accept_changes(self):
-        """Let parameters be changed from now on; what they act on must be there."""
-        for name in self._table:  # it may have been, as long as nobody looked
+        """Accept changes from now on; the objects that they change must exist."""
+        for name in self._table:  # clients may have changed them before
             self._read(name)
         self._node.add_pre_set_parameters_callback(self._prepare)
         self._node.add_on_set_parameters_callback(self._refuse_or_accept)
@@ -82,9 +82,9 @@ class NodeParameters(Mapping):
 
     def declare(self, table):
         """
-        Declare every parameter of a table that is not declared yet, each of them with a value.
+        Declare every parameter of a table that is not declared yet, with a value.
 
-        rclpy answers a request for several parameters with nothing if one of them has no value.
+        A value is necessary: rclpy returns none of several parameters if one has no value.
 
         Raises
         ------
@@ -113,14 +113,14 @@ class NodeParameters(Mapping):
 
     @property
     def given(self):
-        """Names of the parameters that a file or the command line gives, declared or not."""
-        return tuple(self._node._parameter_overrides)  # rclpy has no public way to ask
+        """Names of the parameters of a file or the command line, declared or not."""
+        return tuple(self._node._parameter_overrides)  # rclpy has no public access
 
     def check_names(self):
         """
-        Raise a RosInterfaceError that names every given parameter no table knows.
+        Raise a RosInterfaceError that names every given parameter that is in no table.
 
-        ROS 2 ignores such a one silently: the commonest mistake of all.
+        ROS 2 ignores it silently, and it is the commonest mistake.
         """
         wrong = [unknown_parameter(name, self._table) for name in self.given
                  if not self._node.has_parameter(name) and not name.startswith('qos_overrides.')]
@@ -137,10 +137,10 @@ class NodeParameters(Mapping):
         return len(self._values)
 
     def _declare(self, parameter):
-        """Declare one parameter; an empty list in a file or in the table is one of its type."""
+        """Declare one parameter; an empty list in a file or in the table gets its type."""
         name, default, kind = parameter.name, parameter.default, _TYPES[parameter.type]
-        # rclpy takes the default [] for an array of bytes, and [] in a file for no value. A value
-        # cannot be set where the descriptor is read-only.
+        # rclpy reads the default [] as an array of bytes, and [] in a file as no value. A value
+        # cannot be set with a read-only descriptor.
         descriptor = _descriptor(parameter)
         descriptor.read_only = False
         self._node.declare_parameter(name, kind if default == [] else default, descriptor)
@@ -154,9 +154,9 @@ class NodeParameters(Mapping):
 
     def _prepare(self, changes):
         """
-        Return the changes, each with the type of its parameter where a client has guessed it.
+        Return the changes with the types of the table, where a client had to guess.
 
-        Raises what the parameter services of rclpy answer with where a parameter is unknown.
+        Raises the exception that rclpy's parameter services expect for an unknown parameter.
         """
         unknown = [change.name for change in changes if not self._node.has_parameter(change.name)]
         if unknown:
@@ -191,10 +191,10 @@ class NodeParameters(Mapping):
 
 def _as_declared(parameter, change):
     """
-    Return a change whose value has the type of its parameter where the text of it leaves no doubt.
+    Return a change with the type of its parameter if its text is unambiguous.
 
     ``ros2 param load`` writes each value of a file as Python does and reads that as YAML: there
-    [] has any type, and inf and 1e-05 are texts.
+    [] has no type, and inf and 1e-05 are texts.
     """
     kind, value = _TYPES[parameter.type], change.value
     texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
@@ -208,7 +208,7 @@ def _as_declared(parameter, change):
 
 
 def _numbers(value):
-    """Return the number, or the numbers, of a text or of a list of them; else a ValueError."""
+    """Return the number or the numbers of a text, or of a list of texts; may raise ValueError."""
     if isinstance(value, str) and not value.startswith('['):
         return float(value)
     return [float(one) for one in (

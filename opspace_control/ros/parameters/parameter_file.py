@@ -1,17 +1,17 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A ROS 2 parameter file read and judged by the tables, as the nodes would, without ROS."""
+"""A ROS 2 parameter file, read and checked by the tables as the nodes do, without ROS."""
 
 import re
 from pathlib import Path
 
-import yaml  # which urdf_parser_py needs too
+import yaml  # a dependency of urdf_parser_py, too
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.parameters.parameter_table import unknown_parameter
 
 _KINDS = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
-# What a value may be for ROS 2, by the type in the table.
+# The ROS 2 types of values, by the type in the table.
 _ALLOWED = {
     'bool': {'bool'},
     'double': {'double'},
@@ -24,7 +24,7 @@ _ALLOWED = {
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as ROS 2 reads it: a bare y is a bool but in a name, and 1e5 a number."""
+    """YAML as ROS 2 reads it: a bare y is a bool, except in a name, and 1e5 a number."""
 
     def construct_mapping(self, node, deep=False):
         self.flatten_mapping(node)
@@ -49,7 +49,7 @@ class ParameterFile:
     Raises
     ------
     RosInterfaceError
-        The file cannot be read, is no YAML, or gives no node a parameter.
+        The file cannot be read, is not YAML, or has no parameters of a node.
 
     """
 
@@ -63,21 +63,21 @@ class ParameterFile:
                                     path=str(path)) from None
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise RosInterfaceError(
-                f"The parameter file {str(path)!r} is no YAML: {' '.join(str(error).split())}.",
+                f"The parameter file {str(path)!r} is not YAML: {' '.join(str(error).split())}.",
                 cure='Correct it there.', path=str(path)) from None
         self._blocks = list(_blocks(content, ''))
         if not self._blocks:
             raise RosInterfaceError(
-                f'The parameter file {str(path)!r} gives no node a parameter.', path=str(path),
+                f'The parameter file {str(path)!r} has no parameters.', path=str(path),
                 cure='Write NODE:, under it ros__parameters:, and under that the parameters.')
 
     @property
     def nodes(self):
-        """Names of the nodes that have a block, as the file writes them."""
+        """Names of the nodes with a block, as in the file."""
         return tuple(dict.fromkeys(name for name, _ in self._blocks))
 
     def of_node(self, node):
-        """Return name -> value, dots for nested blocks, of a node in any namespace."""
+        """Return name -> value, with dots for nested blocks, of a node in any namespace."""
         values = {}
         for pattern, block in self._blocks:
             if pattern.rpartition('/')[2] in (node, '*', '**'):
@@ -87,14 +87,14 @@ class ParameterFile:
 
 def refusals(values, table):
     """
-    Yield a RosInterfaceError for each value that a node with this table would not take.
+    Yield a RosInterfaceError for each value that a node with this table would refuse.
 
     Parameters
     ----------
     values : dict of str to value
-        Of one node, as `ParameterFile.of_node` gives them.
+        Of one node, from `ParameterFile.of_node`.
     table : sequence of Parameter
-        Every parameter that the node has.
+        All parameters of the node.
 
     """
     known = {parameter.name: parameter for parameter in table}
@@ -108,7 +108,7 @@ def refusals(values, table):
 
 
 def _refusal(parameter, value):
-    """Return why a value cannot be taken, and the cure; '' and '' if it can."""
+    """Return why a value is refused, and the cure; '' and '' if it is accepted."""
     kind = _kind(value)
     if value == [] and parameter.type.endswith('_array'):
         return '', ''

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a parameter of a node is: a row that declares, checks and documents it; needs no ROS."""
+"""A parameter of a node: a row of a table that declares, checks and documents it; needs no ROS."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 
-# Parameters that list what has a block of its own.
+# Parameters that list names with a block of their own.
 _LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'payloads', 'objects')
 
 
@@ -17,9 +17,9 @@ class Parameter:
     """
     One row of a node's parameter table.
 
-    ``default`` is None where the node knows it only when it declares the parameter. ``minimum`` and
-    ``maximum`` are both allowed values. ``type`` is the ROS 2 type, or ``gain``: a
-    double or a double_array of ``length`` values.
+    ``default`` is None if the node computes it at declaration. ``minimum`` and ``maximum`` are
+    allowed values. ``type`` is the ROS 2 type, or ``gain``: a double or a double_array of
+    ``length`` values.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Parameter:
     minimum: float = -math.inf
     maximum: float = math.inf
     choices: tuple = ()
-    length: int = 0              # of an array that must have one
+    length: int = 0              # of an array of fixed length
     read_only: bool = True
 
     def named(self, name):
@@ -47,7 +47,7 @@ class Parameter:
         return f'from {self.minimum:g} to {self.maximum:g}'
 
     def refusal(self, value):
-        """Return why ``value``, of the right ROS 2 type, cannot be taken; '' if it can."""
+        """Return why ``value``, of the right ROS 2 type, is refused; '' if it is accepted."""
         if value is None:
             return f'{self.name} needs a value'
         if self.type == 'gain':
@@ -80,7 +80,7 @@ class Parameter:
 
 
 def names_in(values, kind):
-    """Return the names that a parameter lists, if it is there and a list of names."""
+    """Return the names that a parameter lists; [] without it."""
     names = values.get(kind) or ()
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
@@ -89,7 +89,7 @@ def unknown_parameter(name, known):
     """
     Return the RosInterfaceError for a parameter that is not among ``known``, an iterable of names.
 
-    It suggests the nearest name: a slip of the pen, a block left out, or a block that no task has.
+    It suggests the nearest name, for a misspelt name, a missing block or an unknown block.
     """
     block, first = name.rpartition('.')[0], name.partition('.')[0]
     if block.startswith('posture.') and block in known:
@@ -98,9 +98,9 @@ def unknown_parameter(name, known):
     elif not block or any(other.startswith(f'{first}.') for other in known):
         cure = nearest(name, [other for other in known if other.endswith(f'.{name}')] or known)
         if first == 'passive_forces':
-            cure += ' Passive joints alone have such parameters.'
+            cure += ' Only passive joints have such parameters.'
     elif first == 'passive_forces':
-        cure = 'Name its joint in passive_joints: passive joints alone have such parameters.'
+        cure = 'Name its joint in passive_joints: only passive joints have such parameters.'
     else:
         lists = [kind for kind in _LISTS if kind in known]
         *most, last = lists or ['']

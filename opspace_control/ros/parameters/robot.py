@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The controller that a set of parameters describes."""
+"""The construction of a controller from parameters."""
 
 from opspace_control.control import JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
@@ -26,7 +26,7 @@ from opspace_control.ros.parameters.task_blocks import (
 )
 from opspace_control.tasks import PostureTask
 
-# Parameters of limits, which may change at any time, and what `JointLimits` calls them.
+# Parameters of limits, which may change at any time, and their keywords in `JointLimits`.
 LIMIT_PARAMETERS = {
     'limits.keep': 'kept', 'limits.soft': 'soft_limits',
     'limits.position_margin': 'position_margin', 'limits.velocity_kept': 'velocity_kept',
@@ -35,7 +35,7 @@ LIMIT_PARAMETERS = {
 
 def make_model(description, parameters, *, floating_base=False):
     """
-    Build the model, with the status that `joint_status` gives the joints.
+    Build the model, with the status of joints from `joint_status`.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def make_model(description, parameters, *, floating_base=False):
     Raises
     ------
     OpspaceError
-        Something does not fit; says what and the cure.
+        The description and the parameters do not fit; with the cure.
 
     """
     passive, locked = parameters['passive_joints'], parameters['locked_joints']
@@ -94,7 +94,7 @@ def make_controller(description, parameters, *, floating_base=False):
     Raises
     ------
     OpspaceError
-        Something does not fit; says what and the cure.
+        The description and the parameters do not fit; with the cure.
 
     """
     model, joints = make_model(description, parameters, floating_base=floating_base)
@@ -120,7 +120,7 @@ def make_limits(model, effort_limits, parameters):
 
 
 def change_limits(limits, parameters):
-    """Return limits changed to what the parameters are now, or raise a ControlError."""
+    """Return limits with the present parameters, or raise a ControlError."""
     return limits.changed(**_limit_numbers(parameters))
 
 
@@ -130,16 +130,16 @@ def _limit_numbers(parameters):
 
 def apply_gains(controller, parameters, changed):
     """
-    Give tasks, sensors, posture, passive forces and limits the values of checked parameters.
+    Set tasks, sensors, posture, passive forces and limits from checked parameters.
 
     Parameters
     ----------
     controller : OperationalSpaceController
-        Whose they are.
+        It changes.
     parameters : mapping
         Values of the controller node's parameters.
     changed : collection of str
-        Those that have changed; what is not named stays as it is.
+        The changed parameters.
 
     """
     for task in controller.tasks.values():

@@ -20,54 +20,54 @@ NODE = (
     COMMAND_TYPE,
     COMMAND_JOINTS,
     Parameter('pace', 'string', 'real_time',
-              'Advance with the clock on the wall; one step for each command received; or with the '
-              'clock, but waiting for a late command.',
+              'real_time: by the system clock. lock_step: one step for each command. patient: by '
+              'the system clock, but waiting for late commands.',
               choices=('real_time', 'lock_step', 'patient')),
     Parameter('timestep', 'double', 0.001, 'Time between two joint states.', 's', 1e-5, 0.1),
     Parameter('wait_for_command', 'bool', True,
-              'Hold the robot still, at time zero, until the first command has arrived; as a '
-              'JointState, the first that is not zero: ros2_control sends zeros from its start.'),
+              'Keep the robot at its initial state, at time zero, until the first command; of '
+              'type JointState, the first that is not zero, because ros2_control starts with '
+              'zeros.'),
     Parameter('passive_joints', 'string_array', [],
-              'Joints whose drive is dead, or that have none. It applies no effort, whatever is '
-              'commanded. Joints in a <ros2_control> block of the URDF without any command '
-              'interface are passive unless they are commanded.', read_only=False),
+              'Joints without a working drive: commanded efforts have no effect. Joints in a '
+              '<ros2_control> block of the URDF without any command interface are passive unless '
+              'they are commanded.', read_only=False),
     Parameter('locked_joints', 'string_array', [],
-              'Joints whose brake is on. Moving joints that are neither commanded nor passive are '
-              'fixed for good.', read_only=False),
+              'Joints with a closed brake. Moving joints that are neither commanded nor passive '
+              'are always fixed.', read_only=False),
     Parameter('floating_base', 'bool', False,
-              'Whether the root link moves freely; odom tells where it is.'),
+              'Whether the root link moves freely; odom has its state.'),
     Parameter('odom_frame', 'string', 'odom',
-              "Name of the world's frame, which odom is given in. With a floating base."),
+              "Name of the world's frame, header.frame_id of odom. With a floating base."),
     Parameter('broadcast_base', 'bool', True,
-              'Broadcast where a floating base is on TF, 50 times a second.'),
+              'Broadcast the pose of a floating base on TF, at 50 Hz.'),
     Parameter('initial_base_pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
-              'Where a floating base starts: x y z, and its quaternion x y z w.', 'm', length=7),
+              'Initial pose of a floating base: x y z and quaternion x y z w.', 'm', length=7),
     Parameter('initial_base_twist', 'double_array', [0.0] * 6,
-              'How it moves then: linear and angular velocity, world axes.', 'm/s, rad/s',
-              length=6),
+              'Its initial linear and angular velocity, world axes.', 'm/s, rad/s', length=6),
     Parameter('gravity', 'double_array', [0.0, 0.0, -9.81],
               'Acceleration of free fall, world axes.', 'm/s²', length=3),
     Parameter('wrench_sensors', 'string_array', [],
-              'Links with a force/torque sensor between them and what carries them. Each has a '
-              'topic <link>/wrench: what the side of the link exerts on the other, in the '
-              "link's frame. At rest, all that acts on the link from outside, weight included."),
+              'Links with a force/torque sensor between them and their parents. Each has a topic '
+              '<link>/wrench: the wrench of the link on its parent, in the frame of the link. At '
+              'rest it is the sum of external wrenches and weight.'),
     Parameter('contact_sensors', 'string_array', [],
-              'Links, such as feet, that feel contacts. Each has the topics <link>/contact_wrench '
-              'and <link>/in_contact: what touches exert on the link, in its frame, and whether '
-              'there are any.'),
+              'Links with contact sensors, such as feet. Each has the topics <link>/contact_wrench '
+              'and <link>/in_contact: the wrench of contacts on the link, in its frame, and '
+              'whether there is a contact.'),
     Parameter('joint_friction', 'bool', True,
-              'Whether joints have the damping and friction of the URDF. False for drives that '
-              'measure their torque and so overcome it, as long as they work.'),
+              'Whether joints have the damping and friction of the URDF. False for drives with '
+              'torque control, which compensate it while they work.'),
     Parameter('contacts', 'bool', False, 'Whether links collide with each other and the floor.'),
     Parameter('floor', 'bool', False, 'Whether there is a floor at height zero.'),
     Parameter('objects', 'string_array', [],
               'Names of the boxes around the robot; each has a block of parameters, and a topic '
               '~/<object>/pose.'),
     Parameter('grasps', 'string_array', [],
-              'Names of the physical grasps that can be closed and opened; each has a block of '
-              'parameters, and a service ~/<grasp>/engage.'),
+              'Names of the physical grasps; each has a block of parameters, and a service '
+              '~/<grasp>/engage that closes and opens it.'),
     Parameter('controller', 'string', 'opspace_controller',
-              "Name of the controller's node, whose grasps they follow."),
+              "Name of the controller's node, for follow_controller of grasps."),
     Parameter('publish_clock', 'bool', True, 'Publish the time of the simulation on /clock.'),
 )
 
@@ -84,31 +84,30 @@ OBJECT = (
     Parameter('center_of_mass', 'double_array', [0.0, 0.0, 0.0],
               'Centre of mass, from its middle along its edges.', 'm', length=3),
     Parameter('pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
-              'Where its middle starts in the world: x y z, and its quaternion x y z w.', 'm',
+              'Initial pose of its middle in the world: x y z and quaternion x y z w.', 'm',
               length=7),
-    Parameter('fixed', 'bool', False, 'Whether it stays where it is, like a table.'),
+    Parameter('fixed', 'bool', False, 'Whether it is fixed to the world, like a table.'),
     Parameter('friction', 'double', 1.0, 'Coefficient of sliding friction.', '', 1e-3, 1e2),
 )
 
-# Of each grasp, in a block of its name; the controller's block of that name has the first two too.
+# Of each grasp, in a block of its name; the controller's block of that name has the first two, too.
 GRASP = (
     Parameter('effectors', 'string_array', [], 'Links that grasp.'),
     Parameter('kind', 'string', 'rigid',
-              'What a grip holds: rigid, the object cannot turn in it; point, only its place, but '
-              'for the first one on an object; fingertips, that one too.',
+              'Kind of the grips: rigid, the object cannot rotate in them; point, only its '
+              'position is constrained, except by the first grip of an object; fingertips, all '
+              'grips are points.',
               choices=('rigid', 'point', 'fingertips')),
     Parameter('object', 'string', '',
-              'Object or link that is grasped. Empty: the first of the effectors, which holds '
-              'what the others grasp.'),
+              'Object or link that is grasped. Empty: the first of the effectors.'),
     Parameter('reach', 'double', 0.03,
               'Distance from a box up to which a grip closes.', 'm', 0.0, math.inf),
     Parameter('follow_controller', 'bool', True,
-              'Whether it closes when the controller engages the grasp of this name, and opens '
-              'once that has let go, by its topic <controller>/<grasp>/engaged. The service '
-              'does so at any time.'),
+              'Whether it closes and opens with the grasp of this name of the controller, by the '
+              'topic <controller>/<grasp>/engaged. The service works at any time.'),
 )
 
-# Services of the node itself are called so.
+# Names of services of the node itself.
 _TAKEN = ('reset', 'pause', 'step', 'initial_positions')
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks and sensors that blocks of parameters describe."""
+"""The construction of tasks and sensors from blocks of parameters."""
 
 import math
 
@@ -55,7 +55,7 @@ def make_task(name, parameters, sensors=None):
     parameters : mapping
         Values of the controller node's parameters.
     sensors : dict of str to ForceSensor, optional
-        Those that there are; if not given, they are made, to be looked at only.
+        Existing sensors; if not given, new ones, for a check of the parameters.
 
     Raises
     ------
@@ -99,14 +99,14 @@ def make_task(name, parameters, sensors=None):
 
 
 def check_task(name, parameters, changed):
-    """Raise an OpspaceError if values of this task, each of them good, do not go together."""
+    """Raise an OpspaceError if the values of this task are inconsistent."""
     doubtful = {f'{name}.{key}' for key in (*_AXES, 'trajectory')}
     if not doubtful.isdisjoint(changed) or 0.0 in np.atleast_1d(parameters[f'{name}.kd']):
         make_task(name, parameters)
 
 
 def read_trajectory_limits(name, parameters):
-    """Return the JerkLimits of a task's block; None if its goals do not travel."""
+    """Return the JerkLimits of a task's block; None without online trajectories."""
     if parameters[f'{name}.trajectory'] != 'ruckig':
         return None
     return JerkLimits(**{key: parameters[f'{name}.{other}'] for key, other in _JERK_LIMITS.items()})
@@ -121,7 +121,7 @@ def check_frames(tasks, model, parameters):
 
 def apply_task(task, parameters, changed):
     """
-    Give a task the values of checked parameters.
+    Set a task from checked parameters.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def apply_task(task, parameters, changed):
     parameters : mapping
         Values of the controller node's parameters.
     changed : collection of str
-        Those that have changed; what is not named stays as it is.
+        The changed parameters.
 
     """
     own = _changed_values(task, parameters, changed)
@@ -156,7 +156,7 @@ def apply_task(task, parameters, changed):
 
 
 def _apply_motion(task, own):
-    """Give a pose task the gains and velocity limits that have changed."""
+    """Set the changed gains and velocity limits of a pose task."""
     limits = {key: getattr(task, key) for key in _LIMITS}
     new_limits = {key: own[key] for key in _LIMITS if key in own}
     if new_limits:
@@ -176,7 +176,7 @@ def _apply_joint_motion(task, own):
 
 
 def apply_sensor(sensor, parameters, changed):
-    """Give a sensor the values of checked parameters that have changed, likewise."""
+    """Set a sensor from checked parameters, as `apply_task` does."""
     own = {key for key in _SENSOR if f'{sensor.name}.{key}' in changed}
     if not own:
         return
@@ -190,14 +190,14 @@ def apply_sensor(sensor, parameters, changed):
 
 
 def _changed_values(task, parameters, changed):
-    """Return the values of a task's block that have changed, by their names in the block."""
+    """Return the changed values of a task's block, by their names in the block."""
     prefix = f'{task.name}.'
     return {name.removeprefix(prefix): parameters[name] for name in changed
             if name.startswith(prefix)}
 
 
 def _axes_of(kind, axes, force_axes, axes_frame, axes_rotation):
-    """Return what a kind of task understands of four parameters."""
+    """Return the four parameters of axes as arguments of a kind of task."""
     foreign = AXES if kind is ForceTask else set(AXES) - set(kind.possible_axes)
     frames = axes_frame.split()
     return {'axes': ' '.join(axis for axis in axes.split() if axis not in foreign),

@@ -38,18 +38,19 @@ NODE = (
     LOCKED_JOINTS,
     GRAVITY_COMPENSATION,
     Parameter('deadline', 'double', 0.05,
-              'Age of the last command at which the robot is damped and carried; a few periods of '
-              'the joint states at least. Without a joint state of this age, and, with a floating '
-              'base, odometry of its time, it is released.',
+              'Age of the last command at which the robot is held in position; at '
+              'least a few periods of the joint states. Without a joint state of this age, or '
+              'odometry of a floating base, it is released.',
               's', 0.002, 10.0, read_only=False),
-    Parameter('carry_time', 'double', 5.0,
-              'For so long the robot is held about where it was when the commands stopped; then '
-              'the joints are handed back, or it is released. 0: not at all.',
+    Parameter('hold_time', 'double', 5.0,
+              'Time of gravity compensation after the commands stop; then the previous controllers '
+              'get the joints, or the robot is released. 0: none.',
               's', 0.0, math.inf, read_only=False),
     Parameter('hand_back', 'bool', True,
-              'With a controller manager: after carry_time, or at once without joint states, the '
-              'controllers that had the joints before get them back. Until the manager confirms, '
-              'and where it knows none, the robot is carried. Off: it is released.',
+              'With a controller manager: after hold_time, or at once without joint '
+              'states, the previous controllers get the joints. Until the manager confirms it, or '
+              'without previous controllers, gravity compensation continues. Off: the robot is '
+              'released.',
               read_only=False),
     EFFORT_RATE.named('effort_rate'),
     Parameter('release_time', 'double', 0.3,

@@ -1,12 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""When a simulated robot advances: with the clock on the wall, or with the commands it gets."""
+"""The pace of a simulated robot: real time, or one step for each command."""
 
 import time
 
-# A simulation this far behind the wall clock gives up catching up.
+# Delay beyond which a simulation does not catch up with real time.
 _FURTHEST_BEHIND = 0.1  # s
-# An answer takes less, on all but the busiest machine.
+# Longest usual time of an answer.
 _RESEND = 0.2  # s
 
 
@@ -35,9 +35,9 @@ class RealTime:
         self._clock = None
 
     def on_timer(self):
-        """Make the steps that are due; publish the unmoved state while the robot waits."""
+        """Make the steps that are due; publish the present state while the robot is stopped."""
         now = time.perf_counter()
-        if self._world.held or self._clock is None:
+        if self._world.stopped or self._clock is None:
             self._clock = now
             self._world.publish()
             return
@@ -49,18 +49,17 @@ class RealTime:
             self._world.step()
 
     def on_command(self):
-        """Take notice of a command: real time goes on by itself."""
+        """Do nothing: real time does not depend on commands."""
 
 
 class LockStep:
     """
-    Advance one time step for each command: the same numbers on a slow machine as on a fast one.
+    Advance one time step for each command: the results do not depend on the machine's speed.
 
     A state without an answer is sent again, since either message may be lost or the controller
     not there yet. On a slow machine both copies are answered, and the late answer must not become
-    a second step: as many commands are let pass as copies were sent too many. If that was too
-    cautious, because a copy had really been lost, the next state waits for an answer in vain and
-    is sent again too; then the count starts anew.
+    a second step: as many commands are ignored as extra copies were sent. If a copy was lost, one
+    command too many is ignored; then the next state is sent again, too, and the count restarts.
     """
 
     period = _RESEND / 4
@@ -69,22 +68,22 @@ class LockStep:
         self._world = world
         self._copies = 0   # of the present state, sent
         self._late = 0     # answers to earlier states that may still come
-        self._let_pass = False  # an answer since the present state was sent
+        self._ignored = False  # whether a command was ignored since the present state was sent
         self._last_sent = -_RESEND
 
     def on_timer(self):
-        """Send the state again when no answer has come for a while."""
+        """Send the state again without an answer in time."""
         if time.perf_counter() - self._last_sent < _RESEND:
             return
-        if self._let_pass:
+        if self._ignored:
             self._copies = self._late = 0
         self._send(self._world.publish)
 
     def on_command(self):
-        """Advance, unless this answers a state that has been answered already."""
+        """Advance, unless this is a second answer to a state."""
         if self._late:
             self._late -= 1
-            self._let_pass = True
+            self._ignored = True
             return
         self._late = max(self._copies - 1, 0)
         self._copies = 0
@@ -95,7 +94,7 @@ class LockStep:
 
     def _send(self, send):
         self._copies += 1
-        self._let_pass = False
+        self._ignored = False
         self._last_sent = time.perf_counter()
         send()
 
@@ -104,8 +103,8 @@ class Patient(LockStep):
     """
     Advance with the steady clock, but never without a command for the present state.
 
-    As long as the controller keeps up this is real time. When the machine is busy with something
-    else, time stretches, and the robot moves as if nothing had happened.
+    This is real time while the controller is in time. On a busy machine the simulation is slower
+    than real time, with the same motion of the robot.
     """
 
     def __init__(self, world, timestep):
@@ -115,8 +114,8 @@ class Patient(LockStep):
         self._answered = False
 
     def on_timer(self):
-        """Make the step that has waited for its time."""
-        if self._world.held:
+        """Make a step that was answered early."""
+        if self._world.stopped:
             self._world.publish()
         elif not self._answered:
             super().on_timer()
@@ -131,6 +130,6 @@ class Patient(LockStep):
 
     def _step_now(self):
         self._answered = False
-        # One step that came late is caught up with, no more.
+        # Catch up with one late step at most.
         self._due = max(self._due, time.perf_counter() - self.period) + self.period
         self._send(self._world.step)

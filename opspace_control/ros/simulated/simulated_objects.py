@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes around a simulated robot, where they are, and the grips that hold them."""
+"""Boxes around a simulated robot: their poses, and the grips between robot and boxes."""
 
 from functools import partial
 
@@ -43,8 +43,8 @@ class SimulatedObjects:
     """
     The services ``~/<grasp>/engage`` and the topics ``~/<object>/pose``.
 
-    A grip also closes when the controller of that grasp engages, and opens once that has let go:
-    not before, or hands that still squeeze would jump.
+    A grip also closes when the controller engages its grasp, and opens when the controller has
+    disengaged it: not before, because hands that still exert forces would jump.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class SimulatedObjects:
     Raises
     ------
     OpspaceError
-        A grasp names what is not there.
+        A grasp names an unknown link or object.
 
     """
 
@@ -83,7 +83,7 @@ class SimulatedObjects:
                     partial(self._on_engaged, grasp, switch), LATCHED))
 
     def publish(self, stamp):
-        """Publish where the objects are, at this time stamp, if anybody listens."""
+        """Publish the poses of objects with subscribers, at this time stamp."""
         for publisher, message, name in self._outlets:
             if publisher.get_subscription_count():
                 message.header.stamp = stamp
@@ -91,24 +91,24 @@ class SimulatedObjects:
                 publisher.publish(message)
 
     def forget(self):
-        """Take it that all grips are open, as after a reset."""
+        """Regard all grips as open, as after a reset."""
         self._closed.clear()
 
     def _switch(self, grasp, parameters):
         links = list(parameters[f'{grasp}.effectors'])
-        held = parameters[f'{grasp}.object'] or (links.pop(0) if links else '')
-        for name in (*links, held):
+        grasped = parameters[f'{grasp}.object'] or (links.pop(0) if links else '')
+        for name in (*links, grasped):
             if name not in (*self._robot.link_names, *self._robot.objects):
                 raise RosInterfaceError(
-                    f"{grasp}: there is no '{name}' to grasp with or to be grasped.", name=name,
+                    f"{grasp}: there is no link or object '{name}'.", name=name,
                     cure=nearest(name, [*self._robot.link_names, *self._robot.objects]))
         if not links:
-            raise RosInterfaceError(f'{grasp}: no link grasps.', name=grasp,
+            raise RosInterfaceError(f'{grasp}: it has no effectors.', name=grasp,
                                     cure=f'Name the links in {grasp}.effectors.')
         kind = parameters[f'{grasp}.kind']
-        carrier = links[0] if kind == 'point' and held in self._robot.objects else None
+        carrier = links[0] if kind == 'point' and grasped in self._robot.objects else None
         rigid = [kind == 'rigid' or link == carrier for link in links]
-        return partial(self._set, grasp, [(link, held) for link in links], rigid,
+        return partial(self._set, grasp, [(link, grasped) for link in links], rigid,
                        parameters[f'{grasp}.reach'])
 
     def _on_engage(self, grasp, switch, request, response):
@@ -121,7 +121,7 @@ class SimulatedObjects:
         return response
 
     def _on_engaged(self, grasp, switch, message):
-        """Do what the controller has just done."""
+        """Close or open a grip after the controller engages or disengages its grasp."""
         before, self._engaged[grasp] = self._engaged.get(grasp, False), message.data
         if message.data != before:
             try:
@@ -130,26 +130,26 @@ class SimulatedObjects:
                 self._logger.warning(f"'{grasp}' does not close: {error}")
 
     def _set(self, grasp, pairs, rigid, reach, on):
-        """Close or open the grips of a grasp, if they are not so."""
+        """Close or open the grips of a grasp, if necessary."""
         if on and grasp not in self._closed:
             self._check_reach(pairs, reach)
-            for (link, held), turns_along in zip(pairs, rigid, strict=True):
-                self._robot.grip(link, held, rigid=turns_along)
+            for (link, grasped), is_rigid in zip(pairs, rigid, strict=True):
+                self._robot.grip(link, grasped, rigid=is_rigid)
             self._closed[grasp] = pairs
         elif not on:
-            for link, held in self._closed.pop(grasp, ()):
-                self._robot.release(link, held)
+            for link, grasped in self._closed.pop(grasp, ()):
+                self._robot.release(link, grasped)
 
     def _check_reach(self, pairs, reach):
-        """Refuse to grip a box from afar."""
-        for link, held in pairs:
-            box = self._robot.objects.get(held)
+        """Raise an error if a link is too far from the box that it grips."""
+        for link, grasped in pairs:
+            box = self._robot.objects.get(grasped)
             if box is None:
                 continue
-            pose = self._robot.frame_pose(held)
+            pose = self._robot.frame_pose(grasped)
             away = self._robot.frame_pose(link)[:3] - pose[:3]
             distance = box.distance(matrix_from_quaternion(pose[3:]).T @ away)
             if distance > reach:
                 raise RosInterfaceError(
-                    f"'{link}' is {1e3 * distance:.0f} mm from '{held}'.", name=link,
-                    cure=f'Bring it within {1e3 * reach:.0f} mm.')
+                    f"'{link}' is {1e3 * distance:.0f} mm from '{grasped}'.", name=link,
+                    cure=f'Move it within {1e3 * reach:.0f} mm.')

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulated robot senses beside its joints, on the topics that a real one has for it."""
+"""Odometry, wrenches and contacts of a simulated robot, on the topics of a real one."""
 
 import time
 from functools import partial
@@ -22,8 +22,8 @@ class SimulatedSensors:
     """
     Publishers of ``odom`` and its transform, and of the wrenches at links and of their contacts.
 
-    Odometry is that of the root link, its twist in the link's own axes, as nav_msgs/Odometry has
-    it. Of the rest, only what somebody listens to is worked out.
+    Odometry is that of the root link, its twist in the link's own axes, as in nav_msgs/Odometry.
+    The others are computed only for subscribers.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class SimulatedSensors:
             self._add(node, f'{link}/in_contact', flag, partial(self._fill_flag, flag, link))
 
     def publish(self, stamp):
-        """Publish what is sensed in the present state, of this time stamp."""
+        """Publish the sensor values of the present state, with this time stamp."""
         if self._odometry:
             self._fill_odometry(self._odometry, stamp)
             self._odom.publish(self._odometry)
@@ -83,7 +83,7 @@ class SimulatedSensors:
         fill_twist(message.twist.twist, (self._robot.base_twist.reshape(2, 3) @ R).reshape(6))
 
     def _is_tf_due(self):
-        """Return whether to broadcast, in whose time ever: a robot may stand, or leap ahead."""
+        """Return whether a period has passed in simulated or in steady time."""
         now = self._robot.time, time.perf_counter()
         if all(0.0 <= t - told < _TF_PERIOD for t, told in zip(now, self._told, strict=True)):
             return False
@@ -95,7 +95,7 @@ class SimulatedSensors:
 
 
 def _transform(odometry):
-    """Return the transform that an Odometry tells, as a TFMessage."""
+    """Return the transform of an Odometry, as a TFMessage."""
     stamped = TransformStamped(header=odometry.header, child_frame_id=odometry.child_frame_id)
     p, moved = odometry.pose.pose.position, stamped.transform.translation
     moved.x, moved.y, moved.z = p.x, p.y, p.z

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How the controller is, once a second, in the form that robots report their health in."""
+"""Diagnostics of the controller, once a second."""
 
 import time
 
@@ -15,10 +15,10 @@ from opspace_control.ros.topics.grasps import facts as facts_of_grasps
 from opspace_control.tasks import JointTask
 
 _PERIOD = 1.0  # s
-_LOST = 'lost or nearly lost directions'
-_GIVEN_UP = 'directions given up'
-_AT_LIMITS = 'joints held at a limit'
-# Parts of a direction smaller than this are not told.
+_LOST = 'singular or nearly singular directions'
+_GIVEN_UP = 'truncated directions'
+_AT_LIMITS = 'joints at a limit'
+# Components of a direction smaller than this are left out.
 _SMALL = 0.05
 
 
@@ -31,7 +31,7 @@ class Diagnostics:
     node : rclpy.node.Node
     controller : OperationalSpaceController
     cycle : ControlCycle
-        Knows why it does not control, and counts what happens.
+        Has the active trip and the statistics.
     is_active : callable
         Returns whether the controller is commanding.
 
@@ -87,8 +87,8 @@ class Diagnostics:
             warnings.append('Effort limits are reached.')
         warnings += sensors.facts(self._controller)[1]
         warnings += facts_of_grasps(self._controller)[1]
-        if facts['released']:
-            warnings.append(lost_in_words(self._controller, facts, values))
+        if facts['singular']:
+            warnings.append(singular_in_words(self._controller, facts, values))
         return warnings
 
     def _values(self, facts, now):
@@ -103,16 +103,16 @@ class Diagnostics:
         values |= {
             'cycles at an effort limit': str(facts['limited']),
             'joints at an effort limit': self._named(self._at_limit()),
-            _AT_LIMITS: held_in_words(self._controller.held_joints),
-            'accelerations missed by that': missed_in_words(self._controller.missed_accelerations),
-            'efforts held back by their rate limit': str(self._cycle.envelope.held_back),
-            'cycles with lost directions': str(facts['released']),
+            _AT_LIMITS: limits_in_words(self._controller.held_joints),
+            'residual accelerations': residuals_in_words(self._controller.missed_accelerations),
+            'efforts at their rate limit': str(self._cycle.envelope.rate_limited),
+            'cycles with singular directions': str(facts['singular']),
             'passive joints': self._named(self._controller.passive),
             'locked joints': self._named(self._controller.locked),
             **sensors.facts(self._controller)[0],
             **facts_of_grasps(self._controller)[0]}
         tasks = self._controller.tasks.values()
-        values['tasks that act'] = ', '.join(task.name for task in tasks if task.enabled) or 'none'
+        values['active tasks'] = ', '.join(task.name for task in tasks if task.enabled) or 'none'
         first = np.cumsum([0, *(task.points for task in tasks)])
         acting = [(e, task) for e, task in zip(first, tasks, strict=False)
                   if task.enabled and not isinstance(task, JointTask)]
@@ -124,7 +124,7 @@ class Diagnostics:
         return values
 
     def _at_limit(self):
-        """Return which dofs were commanded as much as they may at the last cycle, (nv,) bool."""
+        """Return the dofs whose command was at the effort limit at the last cycle, (nv,) bool."""
         limits = self._controller.effort_limits
         return (abs(self._cycle.commanded) >= limits) & (limits > 0.0)
 
@@ -134,7 +134,7 @@ class Diagnostics:
         return ', '.join(names[k] for k in np.flatnonzero(dofs)) or 'none'
 
     def _freedom(self, inverse_inertia, acting):
-        """Return how well the robot can move acting tasks' frames at the last cycle."""
+        """Return the conditioning of the active tasks at the last cycle."""
         index = np.concatenate([np.arange(6 * e, 6 * e + 6) for e, _ in acting])
         below = nearly_lost(sum(len(task.axes) for _, task in acting),
                             self._controller.singularity_threshold)
@@ -148,31 +148,31 @@ class Diagnostics:
                 _LOST: '; '.join([*immovable, *weak]) or 'none'}
 
 
-def lost_in_words(controller, facts, values):
-    """Return which directions tasks lose and why, or that the last cycle lost none."""
+def singular_in_words(controller, facts, values):
+    """Return the singular directions of tasks with their cause, as text."""
     for key in _LOST, _GIVEN_UP:
         if values.get(key, 'none') != 'none':
-            return f'Directions of the tasks are lost: {values[key]}.'
+            return f'Directions of the tasks are singular: {values[key]}.'
     if controller.least_eigenvalue == 0.0 and controller.held_joints:
         return f'Joints at their limits leave the tasks fewer directions: {values[_AT_LIMITS]}.'
-    last = '; the last one lost none' if controller.least_eigenvalue > 0.0 else ''
-    return (f'Directions of the tasks were lost in {facts["released"]} of {facts["cycles"]} '
-            f'cycles{last}.')
+    last = '; the last one had none' if controller.least_eigenvalue > 0.0 else ''
+    return (f'{facts["singular"]} of {facts["cycles"]} cycles had singular directions of the '
+            f'tasks{last}.')
 
 
-def held_in_words(joints):
-    """Return which joints are held at which limit, as text."""
-    return ', '.join(f'{held.joint} ({"upper" if held.side > 0 else "lower"} {held.limit})'
-                     for held in joints) or 'none'
+def limits_in_words(joints):
+    """Return joints and their active limits, as text."""
+    return ', '.join(f'{one.joint} ({"upper" if one.side > 0 else "lower"} {one.limit})'
+                     for one in joints) or 'none'
 
 
-def missed_in_words(accelerations):
-    """Return what each task asked for and did not get, along its axes, as text."""
-    return '; '.join(f'{task} [{" ".join(f"{a:.2g}" for a in missed)}]'
-                     for task, missed in accelerations.items()) or 'none'
+def residuals_in_words(accelerations):
+    """Return the residual acceleration of each task, along its axes, as text."""
+    return '; '.join(f'{task} [{" ".join(f"{a:.2g}" for a in residual)}]'
+                     for task, residual in accelerations.items()) or 'none'
 
 
 def _in_words(wrench):
-    """Return the larger parts of a direction, each a task's axis with its share."""
+    """Return the larger components of a direction, each with its task's axis, as text."""
     return ', '.join(f'{share:+.2g} {task} {axis}' for (task, axis), share in wrench.items()
                      if abs(share) > _SMALL)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the tasks do, on topics; computed only for who listens."""
+"""Feedback of the tasks on topics, computed only for subscribers."""
 
 import array
 from functools import partial
@@ -16,7 +16,7 @@ from opspace_control.tasks import CenterOfMassTask, JointTask, PoseTask
 
 class Feedback:
     """
-    Publishers whose messages are filled only if somebody has subscribed.
+    Publishers whose messages are filled only for subscribers.
 
     Parameters
     ----------
@@ -30,15 +30,15 @@ class Feedback:
 
     def add(self, topic, message, fill, qos=RELIABLE):
         """
-        Add a topic: ``fill(stamp)`` brings its one message up to date with the last cycle.
+        Add a topic: ``fill(stamp)`` writes the last cycle's values to its message.
 
-        Where it returns False there is nothing to say.
+        If it returns False, the message is not published.
         """
         publisher = self._node.create_publisher(type(message), topic, qos)
         self._outlets.append((publisher, message, fill))
 
     def publish(self, stamp):
-        """Publish what the last cycle found, for a joint state of this time stamp."""
+        """Publish the results of the last cycle, for a joint state of this time stamp."""
         for publisher, message, fill in self._outlets:
             if publisher.get_subscription_count() and fill(stamp) is not False:
                 publisher.publish(message)
@@ -54,20 +54,20 @@ def add_task_topics(feedback, controller, frames):
     Add each task's ``current_pose``, ``error``, ``wrench`` and ``measured_wrench``.
 
     Pose and error are in the base frame, or in that of a relative task's reference; ``error`` is
-    goal minus pose: metres, and the rotation vector in radians. ``wrench`` is what the task
-    commands, at its frame's origin and in its axes; ``measured_wrench``, only of tasks with a
-    sensor that is heard, what the robot applies there. Of an object, or a centre of mass, it is
-    moved to the frame's origin, or to that of the base if no link carries it. A task of joints has
-    ``joint_error`` instead: goal minus position, and its efforts.
+    goal minus pose: metres, and the rotation vector in radians. ``wrench`` is the task's command at
+    its frame's origin, in its axes; ``measured_wrench``, of tasks with sensor readings, the applied
+    wrench there. That of an object or a centre of mass is moved to the frame's origin, or to the
+    base's without a link. A joint task has ``joint_error`` instead: goal minus position, and its
+    efforts.
 
     Parameters
     ----------
     feedback : Feedback
-        Gets the topics.
+        Receives the topics.
     controller : OperationalSpaceController
         Has the tasks.
     frames : Frames
-        Knows how messages call the frames.
+        Names of frames in messages.
 
     """
     objects = [grasp.task for grasp in controller.grasps.values()]
@@ -108,12 +108,12 @@ def _fill_error(task, message, stamp):
 
 
 def _commanded(task):
-    """Return what a task commands at its point, (2, 3), base axes."""
+    """Return the commanded wrench of a task at its point, (2, 3), base axes."""
     return task.wrench.reshape(2, 3)
 
 
 def _measured(task):
-    """Return what the robot applies there, likewise; None where that is not known."""
+    """Return the applied wrench there, (2, 3), base axes; None if unknown."""
     measured = task.force.measured
     return None if measured is None else np.einsum('kbt,kt->kb', task.axes_in_base,
                                                    measured.reshape(2, 3))

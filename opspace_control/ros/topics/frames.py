@@ -1,32 +1,32 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a frame that a message names is, seen from the base or, if that floats, the world."""
+"""Poses of frames of messages, in the base frame or, with a floating base, in the world."""
 
 import numpy as np
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 
-# A chain of transforms longer than this goes round in circles.
+# A longer chain of transforms is circular.
 _LONGEST_CHAIN = 100
 
 
 class Frames:
     """
-    Frames of messages: links of the robot by its own kinematics, all others by TF.
+    Frames of messages: links of the robot by its kinematics, all others by TF.
 
-    What tasks call the base frame is the root link's, or that of the world if the base floats.
+    The base frame of tasks is that of the root link, or of the world with a floating base.
 
     Parameters
     ----------
     model : RobotModel
     cycle : ControlCycle
-        Knows the state of the robot.
+        Has the state of the robot.
     transforms : Transforms
     prefix : str
-        What the robot's links begin with in messages, as robot_state_publisher's frame_prefix.
+        Prefix of the robot's links in messages, as robot_state_publisher's frame_prefix.
     world : str
-        What the world's frame is called in messages; for a floating base.
+        Name of the world's frame in messages, for a floating base.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Frames:
         self._transforms = transforms
         self._prefix = prefix
         self._links = {self.named(link): link for link in model.frame_names}
-        for link in model.frame_names:  # also as the URDF calls them
+        for link in model.frame_names:  # the URDF's names, too
             self._links.setdefault(link, link)
         self.base = world if model.floating_base else self.named(model.root_link)
         # The root link of a floating base is a link like any other.
@@ -51,16 +51,16 @@ class Frames:
         self.timeout = 1.0
 
     def named(self, link):
-        """Return how messages call a link of the robot."""
+        """Return the name of a link of the robot in messages."""
         return self._prefix + link
 
     def of_goals(self, task):
-        """Return what messages call the frame that the goals and poses of a task are in."""
+        """Return the name in messages of the frame of a task's goals and poses."""
         return self.named(task.reference) if task.reference else self.base
 
     def in_base(self, frame):
         """
-        Return the pose (4, 4) in the base frame that a frame has now.
+        Return the present pose (4, 4) of a frame in the base frame.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Frames:
         Raises
         ------
         RosInterfaceError
-            Nobody knows where the frame is.
+            The frame is unknown to the robot and to TF.
 
         """
         frame = frame.lstrip('/')
@@ -80,17 +80,17 @@ class Frames:
         top, transform = chain[-1]
         if top in self._links:
             return self._link(self._links[top]) @ transform
-        # Not carried by the robot: perhaps the robot and this frame stand on something common.
+        # Not on the robot: look for a common ancestor of this frame and of the base.
         there = dict(chain)
         for name, base in self._ancestors(self.base):
             if name in there:
                 return np.linalg.inv(base) @ there[name]
         raise self._unknown(frame, top)
 
-    def _ancestors(self, frame, ends=()):
-        """Return a frame and those above it, and its pose in each; no further than ``ends``."""
+    def _ancestors(self, frame, until=()):
+        """Return a frame and its ancestors, up to one of ``until``, with its pose in each."""
         chain = [(frame, np.eye(4))]
-        while chain[-1][0] not in ends and len(chain) < _LONGEST_CHAIN:
+        while chain[-1][0] not in until and len(chain) < _LONGEST_CHAIN:
             name, transform = chain[-1]
             above = self._transforms.parent(name, self.timeout)
             if above is None:
@@ -101,21 +101,21 @@ class Frames:
     def _link(self, link):
         if not self._cycle.known:
             raise RosInterfaceError(
-                f"Where '{link}' is cannot be known before the first joint state.",
-                cure='Send it again when the robot is there.', frame=link)
+                f"The pose of '{link}' is unknown before the first joint state.",
+                cure='Send it again when joint states arrive.', frame=link)
         return self._model.forward_kinematics(self._cycle.state, [link])[link]
 
     def _unknown(self, frame, top):
         near = nearest(frame, self._links)
         if not self._transforms.available:
             return RosInterfaceError(
-                f"The robot has no frame '{frame}', and TF cannot be asked, since tf2_msgs is not "
-                'installed.', cure=near, frame=frame)
+                f"The robot has no frame '{frame}', and TF cannot be used without tf2_msgs, which "
+                'is not installed.', cure=near, frame=frame)
         if top == frame:
             return RosInterfaceError(
-                f"There is no frame '{frame}': no link of the robot is called so, and TF has not "
-                f'told of it in the last {self.timeout:g} s.', cure=near, frame=frame)
+                f"There is no frame '{frame}': it is not a link of the robot, and TF has not "
+                f'published it in the last {self.timeout:g} s.', cure=near, frame=frame)
         return RosInterfaceError(
-            f"The frame '{frame}' is not connected to the robot: TF leads from it to '{top}' and "
-            'no further.', frame=frame,
+            f"The frame '{frame}' is not connected to the robot: its topmost ancestor in TF is "
+            f"'{top}'.", frame=frame,
             cure=f"Publish a transform between '{top}' and '{self.base}'.")

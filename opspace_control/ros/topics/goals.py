@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Goals that arrive on topics: poses and wrenches of the tasks, positions of the joints."""
+"""Goals on topics: poses and wrenches of the tasks, positions of the joints."""
 
 import time
 from functools import partial
@@ -28,17 +28,17 @@ from opspace_control.tasks import JointTask, PoseTask
 
 _COMPLAIN_EVERY = 1.0  # s
 _COMPLAIN_RARELY = 10.0  # s
-# A trajectory that begins later than this was stamped by another clock.
+# A trajectory that begins later than this has the stamp of another clock.
 _LONGEST_WAIT = 60.0  # s
 
-# What a goal makes obsolete, of goals that came before it and still wait for their turn.
+# The waiting goals that a new goal replaces.
 _SUPERSEDED = {'target_pose': ('target_trajectory',),
                'target_trajectory': ('target_pose', 'target_twist', 'target_accel')}
 
 
 class Goals:
     """
-    Subscriptions that check goals and hand them to a controller's tasks, and switches of tasks.
+    Subscriptions that check goals and set them, and services that switch tasks.
 
     A goal that cannot be used is refused with a throttled warning, and the old one stays.
 
@@ -47,9 +47,9 @@ class Goals:
     node : rclpy.node.Node
     controller : OperationalSpaceController
     cycle : ControlCycle
-        Knows where the robot is, and its time.
+        State and time of the robot.
     frames : Frames
-        Knows the frames goals are given in.
+        Poses of the frames of goals.
 
     Attributes
     ----------
@@ -71,12 +71,12 @@ class Goals:
         for task in controller.tasks.values():
             for name, kind, take in self._kinds_of_goals(task):
                 self._listen(kind, f'~/{task.name}', name, take, task)
-            if task.name not in controller.grasps:  # those are engaged instead
+            if task.name not in controller.grasps:  # grasps are engaged instead
                 self._endpoints.serve(SetBool, f'~/{task.name}/enable', self._switch_of(task))
         self._listen(JointState, '~', 'target_joint', self._on_joints, controller.posture)
 
     def hold(self, reason='the robot holds'):
-        """Make the present pose every goal; goals that wait for their turn are forgotten."""
+        """Make the present pose every goal; discard waiting goals."""
         self.pace.forget()
         self.moving.stop(reason=reason)
         self._controller.hold()
@@ -86,12 +86,12 @@ class Goals:
         self._endpoints.withdraw()
 
     def take_due(self):
-        """Take goals that had to wait; to be called every now and then."""
+        """Set waiting goals that are due; to be called often."""
         for take in self.pace.due(time.perf_counter()):
             take()
 
     def _kinds_of_goals(self, task):
-        """Yield topic, message type and callback of each goal that a task understands."""
+        """Yield topic, message type and callback of each kind of goal of a task."""
         if isinstance(task, JointTask):
             yield 'target_joint', JointState, self._on_joints
             return
@@ -119,7 +119,7 @@ class Goals:
                 checked(message)
             else:
                 self._node.get_logger().warning(
-                    f'Goals on {topic} come faster than limits.goal_rate; how many publish there?',
+                    f'Goals on {topic} come faster than limits.goal_rate: check its publishers.',
                     throttle_duration_sec=_COMPLAIN_RARELY)
         self._endpoints.listen(kind, topic, callback, RELIABLE)
 
@@ -157,7 +157,7 @@ class Goals:
                            self.start_of(message.header.stamp, trajectory.duration))
 
     def _on_wrench(self, message, task):
-        """Take the wrench that a task is to apply, in any axes, to be kept along the task's own."""
+        """Set the wrench that a task applies, given in any axes, along the task's axes."""
         if not task.force_axes:
             raise RosInterfaceError(f"No axis of '{task.name}' controls force.", task=task.name,
                                     cure=f'Name some in {task.name}.force_axes.')
@@ -170,7 +170,7 @@ class Goals:
         task.force.set_target(wrench.reshape(6))
 
     def _axes_of(self, task):
-        """Return the axes of a task where the robot is now, by column, in the base, (2, 3, 3)."""
+        """Return the axes of a task at the present state, by column, in the base, (2, 3, 3)."""
         if task.reference:
             return np.repeat(self._reference(task)[None, :3, :3], 2, axis=0)
         return np.array([self._frames.in_base(self._frames.named(link))[:3, :3] @ rotation
@@ -179,13 +179,13 @@ class Goals:
                                                    strict=True)])
 
     def start_of(self, stamp, duration):
-        """Return when a trajectory with this time stamp begins, ns: now, if it has none."""
+        """Return the start of a trajectory with this time stamp, ns: now without a stamp."""
         now, start = self._cycle.time, nanoseconds(stamp)
         if not start:
             return now
         ahead = 1e-9 * (start - now)
         if not self._cycle.stamp:
-            reason = 'The joint states have no time stamps to compare with that of the trajectory.'
+            reason = 'The trajectory has a time stamp, but the joint states have none.'
         elif ahead > _LONGEST_WAIT:
             reason = f'The trajectory begins in {ahead:.0f} s, by the time of the joint states.'
         elif ahead + duration < 0.0:
@@ -196,7 +196,7 @@ class Goals:
                                 value=ahead)
 
     def _on_joints(self, message, task):
-        """Take positions by name, for a task of joints or the posture."""
+        """Set positions by name, for a joint task or the posture."""
         if not message.name or len(message.name) != len(message.position):
             raise RosInterfaceError(
                 f'It names {len(message.name)} joints and gives {len(message.position)} positions.',
@@ -210,20 +210,21 @@ class Goals:
     def _switch_of(self, task):
         def callback(request, response):
             with self._cycle.ramps.smoothly():
-                # In here a task that is still on its way out is off.
+                # Inside `smoothly` a task that is ramping down is disabled.
                 if request.data and not task.enabled:
                     self.pace.forget(task)
                     self.moving.stop(task, f"'{task.name}' is switched on")
                     task.clear_target()
                 task.enabled = request.data
             response.success = True
-            response.message = (f"'{task.name}' acts, from where it is." if request.data else
-                                f"'{task.name}' is off: its axes belong to the posture.")
+            response.message = (
+                f"'{task.name}' is on; its goal is the present pose." if request.data else
+                f"'{task.name}' is off: its axes belong to the posture.")
             return response
         return callback
 
     def _goal_frame(self, frame, task):
-        """Return the pose (4, 4) of a frame in that in which a task's goal is."""
+        """Return the pose (4, 4) of a frame in the frame of a task's goals."""
         if not task.reference:
             return self._frames.in_base(frame)
         if frame in ('', self._frames.named(task.reference)):
@@ -234,7 +235,7 @@ class Goals:
         return self._frames.in_base(self._frames.named(task.reference))
 
     def _in_goal_axes(self, message, header, task):
-        """Return a Twist or Accel of a frame's axes in those of a task's goal, (6,)."""
+        """Return a Twist or Accel in the axes of a task's goals, (6,)."""
         six = six_from_message(message)
         R = self._goal_frame(header.frame_id, task)[:3, :3]
         return (six.reshape(2, 3) @ R.T).reshape(6)
@@ -242,4 +243,4 @@ class Goals:
     def _need_state(self):
         if not self._cycle.known:
             raise RosInterfaceError('A goal cannot move before the first joint state.',
-                                    cure='Send it again when the robot is there.')
+                                    cure='Send it again when joint states arrive.')

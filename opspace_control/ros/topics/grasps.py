@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Grasps and contacts of the controller node: switched by services, squeezed by a topic."""
+"""Grasps and contacts of the controller node: services to engage, topics of internal forces."""
 
 from functools import partial
 
@@ -20,16 +20,16 @@ class Grasps:
     """
     The services ``~/<grasp>/engage``, ``~/<contact>/engage``; the topics ``internal_force``.
 
-    And ``~/<grasp>/engaged``, which grippers may go by.
+    ``~/<grasp>/engaged`` is for gripper controllers.
 
     Parameters
     ----------
     node : rclpy.node.Node
     controller : OperationalSpaceController
     cycle : ControlCycle
-        Knows where the robot is, and makes changes gradual.
+        State of the robot, and ramps.
     goals : Goals
-        Whose goals that move end where tasks give way.
+        Its moving goals end with the tasks that a grasp replaces.
     is_active : callable
         Returns whether the controller is commanding.
 
@@ -53,9 +53,9 @@ class Grasps:
         self.tell()
 
     def tell(self):
-        """Say which grasps are engaged, and when that is over: not before the ramp is."""
+        """Publish changes of engagement: true from the start of the ramp, false after its end."""
         for grasp, publisher, message in self._engaged:
-            engaged = grasp.engaged or grasp in self._wanted  # on its way in, from zero on
+            engaged = grasp.engaged or grasp in self._wanted  # wanted: ramping up
             if engaged != message.data:
                 message.data = engaged
                 publisher.publish(message)
@@ -69,9 +69,9 @@ class Grasps:
 
     def renew(self, parameters):
         """
-        Engage contacts that are to be at activation; closed constraints hold where they are now.
+        Engage contacts with parameter ``engaged``; close constraints at the present poses again.
 
-        The ramps get there gradually, or at once where the cycle begins anew.
+        This is ramped, or at once when the cycle restarts.
         """
         with self._cycle.ramps.smoothly():
             for contact in contacts_of(self._controller):
@@ -112,7 +112,7 @@ class Grasps:
         (self._wanted.add if on else self._wanted.discard)(switched)
         self.tell()
         for task in self._controller.tasks.values():
-            if task.target is None:  # what has just changed hands
+            if task.target is None:  # changed by the switch
                 self._goals.pace.forget(task)
                 self._goals.moving.stop(task)
 
@@ -126,8 +126,8 @@ class Grasps:
         except (OpspaceError, ValueError) as error:
             self._node.get_logger().warning(
                 f"An internal force of '{grasp.name}' is refused: {error} Send {members} tensions "
-                f'in N, a squeeze being negative, and, or not, {3 * len(grasp.effectors)} moments; '
-                'or nothing at all.',
+                f'in N, negative for compression, and optionally {3 * len(grasp.effectors)} '
+                'moments; or an empty message.',
                 throttle_duration_sec=_COMPLAIN_EVERY)
 
 
@@ -137,7 +137,7 @@ def _fill_internal_force(grasp, message, _stamp):
 
 
 def facts(controller):
-    """Return what there is to say of grasps and contacts, and warnings: two lists of text."""
+    """Return diagnostics of grasps and contacts, a dict of text, and warnings."""
     values, warnings = {}, []
     for name, grasp in controller.grasps.items():
         values[f'{name}: engaged'] = 'yes' if grasp.engaged else 'no'
@@ -152,7 +152,7 @@ def facts(controller):
             f'{name}: closure residual [mm]': f'{1e3 * distance:.3f}',
             f'{name}: closure residual [deg]': f'{np.degrees(angle):.3f}'}
         if grasp.slips:
-            warnings.append(f"'{name}' may slip: no squeeze up to the greatest is enough.")
+            warnings.append(f"'{name}' may slip: the largest grasp force is not enough.")
     for contact in contacts_of(controller):
         values[f'{contact.name}: engaged'] = 'yes' if contact.closed else 'no'
         if contact.closed:

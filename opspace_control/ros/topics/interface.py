@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Everything a configured controller hears and says beside joint states and commands."""
+"""The topics and services of a configured controller, except joint states and commands."""
 
 import contextlib
 import time
@@ -18,9 +18,9 @@ from opspace_control.ros.topics.goals import Goals
 from opspace_control.ros.topics.grasps import Grasps
 from opspace_control.ros.topics.joint_efforts import JointEfforts
 from opspace_control.ros.topics.markers import GoalTransforms, TaskMarkers
-from opspace_control.ros.topics.missed_goals import MissedGoals
 from opspace_control.ros.topics.plans import Plans
 from opspace_control.ros.topics.sensors import Sensors
+from opspace_control.ros.topics.unreached_goals import UnreachedGoals
 
 
 class Interface:
@@ -32,9 +32,9 @@ class Interface:
     node : rclpy.node.Node
     controller : OperationalSpaceController
     cycle : ControlCycle
-        Calls back before each cycle, for goals that move, and for feedback.
+        Calls back before each cycle for moving goals, and for feedback.
     joints : sequence of str
-        Those that are commanded, in the order of the command.
+        The commanded joints, in the order of the command.
     parameters : mapping
         Values of the controller node's parameters.
     is_active : callable
@@ -75,39 +75,39 @@ class Interface:
         self._feedback.add('~/markers', markers.message, markers.fill)
         if parameters['broadcast_targets']:
             self._broadcast_targets(node, controller)
-        self._missed = MissedGoals(node, controller, cycle, is_active)
-        undo.callback(self._missed.destroy)
+        self._unreached = UnreachedGoals(node, controller, cycle, is_active)
+        undo.callback(self._unreached.destroy)
         undo.callback(Diagnostics(node, controller, cycle, is_active).destroy)
         endpoints = Endpoints(node)
         undo.callback(endpoints.withdraw)
         endpoints.serve(Trigger, '~/hold', partial(_on_hold, cycle, is_active))
 
     def apply(self, parameters):
-        """Take over the present values of parameters."""
+        """Apply the present values of parameters."""
         self._goals.moving.timeout = parameters['goals.feed_forward_timeout']
         self._goals.limits.lower[:] = parameters['limits.workspace_lower']
         self._goals.limits.upper[:] = parameters['limits.workspace_upper']
         self._goals.pace.rate = parameters['limits.goal_rate']
         self._frames.timeout = parameters['goals.transform_timeout']
-        self._missed.tolerances = self._plans.tolerances = (
+        self._unreached.tolerances = self._plans.tolerances = (
             parameters['goals.position_tolerance'], parameters['goals.rotation_tolerance'])
 
     def watch(self):
-        """Do what does not wait for the next message; to be called every now and then."""
+        """Do periodic work; to be called often."""
         self._goals.take_due()
         self._plans.watch(time.perf_counter())
         self._sensors.watch()
         self._grasps.tell()
 
     def drop_plan(self, reason):
-        """Follow a plan no further, and say why; return whether there was one."""
+        """End a plan for this reason; return whether there was one."""
         followed = self._goals.moving.played is not None
         if followed:
             self._goals.moving.stop(reason=reason)
         return followed
 
     def hold(self):
-        """Make the present pose every goal, and hold what is held where it is."""
+        """Make the present pose every goal, and close constraints at present poses again."""
         self._goals.hold()
         self._grasps.renew(self._parameters)
 

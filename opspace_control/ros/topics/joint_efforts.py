@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The joint forces that are commanded, and where they come from, on topics."""
+"""The commanded joint forces and their parts, on topics."""
 
 import array
 from functools import partial
@@ -13,15 +13,15 @@ from opspace_control.control.split import SOURCES, split_efforts
 
 class JointEfforts:
     """
-    ``controller_state``: the joint forces commanded; a topic below it for each of their sources.
+    ``controller_state``: the commanded joint forces; a topic below it for each of their sources.
 
     Parameters
     ----------
     controller : OperationalSpaceController
     cycle : ControlCycle
-        Knows what it saw and commanded last.
+        Has the last state and command.
     joints : sequence of str
-        Those that are commanded, in the order of the command.
+        The commanded joints, in the order of the command.
 
     """
 
@@ -49,7 +49,7 @@ class JointEfforts:
         self._fill(message, stamp, self._cycle.commanded)
 
     def _fill_part(self, source, message, stamp):
-        if self._parts_of is not stamp:  # all sources of a cycle are found at once
+        if self._parts_of is not stamp:  # computed once for all sources of a cycle
             self._parts_of = stamp
             self._parts = split_efforts(
                 self._controller, self._cycle.state, self._cycle.commanded)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Goals, errors and forces of the tasks for RViz, and goals as frames of TF."""
+"""Goals, errors and forces of the tasks as markers for RViz, and goals as frames of TF."""
 
 import numpy as np
 from geometry_msgs.msg import Point, TransformStamped
@@ -16,7 +16,7 @@ _AXIS = 0.1            # m, of a goal's axes
 _LINE = 0.006          # m, thickness
 _PER_NEWTON = 0.005    # m, of a force's arrow
 _LEAST_FORCE = 0.5     # N
-_LIFETIME = Duration(seconds=1).to_msg()  # they go when the controller does
+_LIFETIME = Duration(seconds=1).to_msg()  # they disappear with the controller
 _RED, _GREEN, _BLUE, _YELLOW = (
     ColorRGBA(r=r, g=g, b=b, a=0.9) for r, g, b in (
         (0.9, 0.1, 0.1), (0.1, 0.8, 0.1), (0.1, 0.3, 1.0), (1.0, 0.8, 0.1)))
@@ -24,15 +24,15 @@ _RED, _GREEN, _BLUE, _YELLOW = (
 
 class TaskMarkers:
     """
-    The markers of all tasks that act: the goal's axes, a line from the frame to it, and the force.
+    The markers of active tasks: the goal's axes, a line from the frame to it, and the force.
 
-    A namespace for each task. The arrow is the force that the task commands, 5 mm for each newton.
+    Each task has a namespace. The arrow is the commanded force of the task, 5 mm per newton.
 
     Parameters
     ----------
     controller : OperationalSpaceController
     frames : Frames
-        Knows how messages call the frames.
+        Names of frames in messages.
 
     """
 
@@ -51,19 +51,19 @@ class TaskMarkers:
             self._sets.append((task, goal, error, force))
 
     def fill(self, stamp):
-        """Write what the last cycle found, for a joint state of this time stamp."""
+        """Write the results of the last cycle, for a joint state of this time stamp."""
         self.message.markers.clear()
         for task, goal, error, force in self._sets:
             if not task.enabled or task.target is None or task.pose is None:
                 continue
             shown = [goal, error]
-            here, pull = task.pose[:3], task.wrench[:3]
+            here, applied = task.pose[:3], task.wrench[:3]
             if task.reference:
-                pull = task.axes_in_base[0].T @ pull
+                applied = task.axes_in_base[0].T @ applied
             fill_pose(goal.pose, task.target)
             error.points = [_point(here), _point(task.target[:3])]
-            if np.linalg.norm(pull) > _LEAST_FORCE:
-                force.points = [_point(here), _point(here + _PER_NEWTON * pull)]
+            if np.linalg.norm(applied) > _LEAST_FORCE:
+                force.points = [_point(here), _point(here + _PER_NEWTON * applied)]
                 shown.append(force)
             for marker in shown:
                 marker.header.stamp = stamp
@@ -78,7 +78,7 @@ class GoalTransforms:
     ----------
     controller : OperationalSpaceController
     frames : Frames
-        Knows how messages call the frames.
+        Names of frames in messages.
 
     """
 
@@ -103,7 +103,7 @@ class GoalTransforms:
 
 
 def _with_a_place(controller):
-    """Return the tasks that move a link."""
+    """Return the tasks at points: all but joint tasks."""
     return [task for task in controller.tasks.values() if not isinstance(task, JointTask)]
 
 

@@ -1,22 +1,22 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Goals that change between messages: feed-forward that fades, trajectories that go on.
+Moving goals: feed-forward that fades, trajectories and plans.
 
-Time is that of the joint states, so that a simulation at any speed gives the same motion.
+Time is that of the joint states, so a simulation at any speed gives the same motion.
 """
 
 import numpy as np
 
 _SECOND = 1_000_000_000  # ns
 
-# Without a cycle for longer than this a trajectory ends where it is: its goal must not jump.
+# A trajectory ends after a longer time without a cycle, because its goal would jump.
 _LONGEST_PAUSE = _SECOND // 10
 
 
 class MovingGoals:
     """
-    What moves the goals of tasks.
+    The motions of the goals of tasks.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class MovingGoals:
         self._playing = None
 
     def advance(self, time):
-        """Move all goals to where they are at the time of a state, ns."""
+        """Move all goals to the time of a state, ns."""
         if self._playing:
             if not self._playing.move(time):
                 self.stop(reason=self._playing.reason)
@@ -41,7 +41,7 @@ class MovingGoals:
                     del self._motions[task]
 
     def stop(self, task=None, reason='another goal has come'):
-        """Let the goal of a task, or of all, stay where it is; a Playback ends for this reason."""
+        """Stop the goal of a task, or of all tasks; a Playback ends for this reason."""
         playing, self._playing = self._playing, None
         if playing:
             playing.stop(reason)
@@ -59,18 +59,18 @@ class MovingGoals:
         """
         Let all goals follow a Playback that begins at the time ``start``, ns.
 
-        ``ended(reason)`` is called when it is over; the reason is '' when it has come to its end.
+        ``ended(reason)`` is called when it is over; the reason is '' at its regular end.
         """
         self.stop(reason='another plan has come')
         self._playing = _Playing(playback, start, ended)
 
     @property
     def played(self):
-        """Time that a Playback has come to, s, below 0 before it begins; None without one."""
+        """Time of the Playback, s, below 0 before it begins; None without one."""
         return self._playing.elapsed if self._playing else None
 
     def following(self, task):
-        """Return whether a task's goal follows a trajectory, or all do."""
+        """Return whether a task's goal follows a trajectory or a plan."""
         return self._playing is not None or isinstance(self._motions.get(task), _Following)
 
     def feed_forward(self, task, name, values, time):
@@ -80,7 +80,7 @@ class MovingGoals:
 
 
 class _FeedForward:
-    """A twist and an acceleration, each as old as its last message."""
+    """A twist and an acceleration, each with the time of its last message."""
 
     def __init__(self, goals):
         self._goals = goals
@@ -93,12 +93,12 @@ class _FeedForward:
         return any(values.any() for values in scaled.values())
 
     def _left(self, age):
-        """Return how much is left of something ``age`` ns old; nothing if time went backwards."""
+        """Return the scale of feed-forward at an age, ns; 0 if time went backwards."""
         return np.clip(2.0 - age / (_SECOND * self._goals.timeout), 0.0, 1.0) if age >= 0 else 0.0
 
 
 class _Following:
-    """A trajectory and when it began."""
+    """A trajectory and its start."""
 
     def __init__(self, trajectory, start):
         self._trajectory = trajectory
@@ -116,7 +116,7 @@ class _Following:
 
 
 class _Playing:
-    """A Playback and when it began."""
+    """A Playback and its start."""
 
     def __init__(self, playback, start, ended):
         self._playback, self._start, self._ended = playback, start, ended

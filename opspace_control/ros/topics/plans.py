@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Plans that arrive on a topic: checked as a whole, then followed, and told of."""
+"""Plans on a topic: checked as a whole, then followed, with a status topic."""
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -15,33 +15,33 @@ from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 from opspace_control.ros.middleware.serialized import open_message
 
 TOPIC, STATUS = '~/joint_trajectory', '~/joint_trajectory/status'
-# What a message may have, bytes: to read and check it takes some 20 ms, in which there is no cycle.
+# Largest message, bytes: to read and check it takes some 20 ms, in which there is no cycle.
 LARGEST = 500_000
 _HEADER = 1000  # bytes of a message that hold its header, and the tag of the plan in it
 _PERIOD = 0.1  # s, of progress
 _LEVELS = {'refused': DiagnosticStatus.ERROR, 'interrupted': DiagnosticStatus.WARN,
-           'missed': DiagnosticStatus.WARN}
+           'outside_tolerance': DiagnosticStatus.WARN}
 
 
 class Plans:
     """
-    ``~/joint_trajectory``: all goals follow it; ``~/joint_trajectory/status`` says how far.
+    ``~/joint_trajectory``: all goals follow it; ``~/joint_trajectory/status`` has its progress.
 
     Parameters
     ----------
     node : rclpy.node.Node
     controller : OperationalSpaceController
     cycle : ControlCycle
-        Knows where the robot is, and its time.
+        State and time of the robot.
     goals : Goals
-        That move.
+        The goals to move.
     is_active : callable
         Returns whether the controller is commanding.
 
     Attributes
     ----------
     tolerances : (float, float)
-        Of joints that slide, m, and that turn, rad: at the beginning and at the end.
+        Of prismatic joints, m, and of revolute ones, rad: at the beginning and at the end.
 
     """
 
@@ -55,14 +55,14 @@ class Plans:
         self._status = node.create_publisher(DiagnosticStatus, STATUS, LATCHED)
 
     def watch(self, now):
-        """Tell of progress now and then; to be called often, with a steady time in s."""
+        """Publish progress periodically; to be called often, with a steady time in s."""
         if self._playback and now - self._told >= _PERIOD:
             self._told = now
             time = self._goals.moving.played
             self._tell('following' if time >= 0.0 else 'waiting', 'The robot follows the plan.')
 
     def destroy(self):
-        """Stop listening, and tell nothing any more."""
+        """Withdraw the topics."""
         self._endpoints.withdraw()
         self._node.destroy_publisher(self._status)
 
@@ -76,7 +76,7 @@ class Plans:
                     cure='Send fewer points, with velocities and accelerations.')
             message = open_message(data, Message)
             tag = message.header.frame_id
-            if not self._playback or message != self._message:  # else it has been sent twice
+            if not self._playback or message != self._message:  # ignore a repeated message
                 self._begin(message)
         except OpspaceError as error:
             self._node.get_logger().warning(str(error))
@@ -100,14 +100,14 @@ class Plans:
             f'{len(playback.trajectory.times)} points of {len(playback.trajectory.joints)} joints.')
 
     def _on_end(self, reason):
-        """Tell how the plan has ended; at its end, how near the joints are to it."""
+        """Publish the end of the plan, with the distance of the joints from it."""
         if reason:
             self._tell('interrupted', f'The plan is interrupted: {reason}.')
         else:
-            missed = self._playback.missed(self._cycle.state, self.tolerances)
-            self._tell('missed' if missed else 'succeeded', 'The plan is over. ' + (
-                f"'{missed[0]}' is {missed[1]:.3g} rad or m from its end." if missed
-                else 'The joints are where it ends.'))
+            outside = self._playback.missed(self._cycle.state, self.tolerances)
+            self._tell('outside_tolerance' if outside else 'succeeded', 'The plan is over. ' + (
+                f"'{outside[0]}' is {outside[1]:.3g} rad or m from its end." if outside
+                else 'The joints are at its end.'))
         self._node.get_logger().info(self._last)
         self._playback = None
 

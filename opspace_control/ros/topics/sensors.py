@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Wrench sensors on topics: what they read, and what is to be done when they fall silent."""
+"""Wrench sensors on topics: readings, bias, and warnings about missing readings."""
 
 from functools import partial
 
@@ -23,16 +23,16 @@ class Sensors:
     """
     The topics ``~/<sensor>/wrench`` and the services ``~/<sensor>/zero``.
 
-    A wrench is what the tool, and all that touches it, exert on the robot, as
-    force_torque_sensor_broadcaster tells it. In another frame than the sensor's it is taken to be
-    measured there, at a point that is fixed to the sensor.
+    A wrench is that of the tool and of the environment on the robot, as of
+    force_torque_sensor_broadcaster. A wrench in another frame than the sensor's is measured at the
+    origin of that frame, which is fixed to the sensor.
 
     Parameters
     ----------
     node : rclpy.node.Node
     controller : OperationalSpaceController
     frames : Frames
-        Knows the frames that wrenches are given in.
+        Poses of the frames of wrenches.
 
     """
 
@@ -48,15 +48,15 @@ class Sensors:
             self._endpoints.serve(Trigger, f'~/{sensor.name}/zero', partial(self._on_zero, sensor))
 
     def watch(self):
-        """Tell, every now and then, of sensors that are wanted and silent."""
+        """Warn periodically about sensors of tasks without recent readings."""
         for sensor, task in silent_sensors(self._controller):
             seen = (f'for {sensor.age:.1f} s' if np.isfinite(sensor.age) else 'so far')
             self._node.get_logger().warning(
-                f"Nothing has been heard of sensor '{sensor.name}' {seen}: '{task.name}' controls "
-                'force open loop.', throttle_duration_sec=_COMPLAIN_RARELY)
+                f"No reading of sensor '{sensor.name}' {seen}: '{task.name}' controls force open "
+                'loop.', throttle_duration_sec=_COMPLAIN_RARELY)
 
     def destroy(self):
-        """Stop listening."""
+        """Withdraw topics and services."""
         self._endpoints.withdraw()
 
     def _on_wrench(self, sensor, reader, data):
@@ -96,7 +96,7 @@ def _pressing(controller):
 
 
 def silent_sensors(controller):
-    """Yield the sensors that acting tasks want to control force by and cannot, with the task."""
+    """Yield the sensors of active tasks without recent readings, each with the task."""
     for task in _pressing(controller):
         sensor = task.force.sensor
         if sensor and task.enabled and not sensor.fresh:
@@ -104,7 +104,7 @@ def silent_sensors(controller):
 
 
 def facts(controller):
-    """Return what there is to say of tasks that control force, a dict of text, and warnings."""
+    """Return diagnostics of force control, a dict of text, and warnings."""
     values = {}
     for task in _pressing(controller):
         loop = 'closed loop' if task.force.closed_loop else 'open loop'
@@ -112,4 +112,5 @@ def facts(controller):
     for sensor in controller.sensors.values():
         values[f'age of {sensor.name} [s]'] = f'{sensor.age:.4f}'
     silent = dict.fromkeys(sensor.name for sensor, _ in silent_sensors(controller))
-    return values, [f"Sensor '{name}' is silent: force is controlled open loop." for name in silent]
+    return values, [f"Sensor '{name}' has no recent reading: force is controlled open loop."
+                    for name in silent]

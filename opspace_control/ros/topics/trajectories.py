@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories of one frame, as trajectory_msgs carries them."""
+"""Trajectories of one frame from trajectory_msgs."""
 
 import numpy as np
 
@@ -13,27 +13,27 @@ def read_trajectory(message, task, frame):
     """
     Return the PoseTrajectory of a trajectory_msgs/MultiDOFJointTrajectory for a task.
 
-    It starts where the task's goal is now, at rest, unless its first point says ``0 s``.
+    It starts at rest at the task's present goal, unless its first point is at 0 s.
 
     Parameters
     ----------
     message : MultiDOFJointTrajectory
-        Of one joint, called like the task or its frame, or not at all.
+        Of one joint with the name of the task or its frame, or without a name.
     task : PoseTask
-        The one to follow it.
+        The task that follows it.
     frame : (4, 4) array
-        The pose in the base frame of the frame that the message is given in.
+        The pose of the message's frame in the base frame.
 
     Raises
     ------
     OpspaceError
-        The message is not such a trajectory, or is faster than the task may be.
+        The message is not such a trajectory, or is faster than the task's limits.
 
     """
     if any(name not in (task.name, task.frame) for name in message.joint_names):
         raise RosInterfaceError(
             f'The trajectory is one of {", ".join(message.joint_names)}.',
-            cure=f"This topic is for '{task.name}' alone.", value=message.joint_names)
+            cure=f"This topic is for '{task.name}' only.", value=message.joint_names)
     start = task.target if task.target is not None else task.pose
     trajectory = PoseTrajectory(
         [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
@@ -46,12 +46,12 @@ def read_trajectory(message, task, frame):
 
 
 def check_speed(task, linear, angular):
-    """Raise a RosInterfaceError if a goal moves faster, in m/s and rad/s, than its task may."""
+    """Raise a RosInterfaceError if a goal is faster, in m/s and rad/s, than its task's limits."""
     for speed, limit, unit in ((linear, task.max_linear_velocity, 'm/s'),
                                (angular, task.max_angular_velocity, 'rad/s')):
         if speed > limit:
             raise RosInterfaceError(
-                f'It moves at {speed:.3g} {unit}, and {limit:.3g} {unit} are allowed.',
+                f'It moves at {speed:.3g} {unit}, above the limit of {limit:.3g} {unit}.',
                 cure='Slow it down, or raise the limit of the task.', value=speed)
 
 

@@ -1,37 +1,37 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The log says why a robot that has come to rest is not at its goals."""
+"""Log messages about goals that a robot at rest has not reached, with the causes."""
 
 import numpy as np
 
 from opspace_control.control.missed_goals import causes_at_rest, distance_to_goal
 from opspace_control.ros.middleware.endpoints import Endpoints
 
-_PERIOD = 0.25     # s, between two looks at the distances
-_REST_TIME = 1.0   # s, in which the distance of a robot at rest
-_REST_CHANGE = 0.1  # changes by no more than this part of the tolerance
+_PERIOD = 0.25     # s, between two checks
+_REST_TIME = 1.0   # s, in which the distance at rest ...
+_REST_CHANGE = 0.1  # ... changes by no more than this fraction of the tolerance
 
 
-class MissedGoals:
+class UnreachedGoals:
     """
-    Tells, once for each goal, of tasks that the robot rests without having reached.
+    Logs, once for each goal, that a task rests away from its goal.
 
-    A task rests when its goal stands and its distance to the goal changes by less than a tenth of
-    the tolerance within a second of the robot's time.
+    A task rests if its goal is constant and its distance to the goal changes by less than a tenth
+    of the tolerance within a second of the robot's time.
 
     Parameters
     ----------
     node : rclpy.node.Node
     controller : OperationalSpaceController
     cycle : ControlCycle
-        Knows the state and the efforts of the last cycle.
+        Has the state and the efforts of the last cycle.
     is_active : callable
         Returns whether the controller commands the robot.
 
     Attributes
     ----------
     tolerances : (float, float)
-        Distances that count as reached: m, and rad.
+        Largest distances of a reached goal: m, and rad.
 
     """
 
@@ -46,7 +46,7 @@ class MissedGoals:
         self._endpoints.repeat(_PERIOD, self._on_timer)
 
     def destroy(self):
-        """Stop looking."""
+        """Stop the timer."""
         self._endpoints.withdraw()
 
     def _on_timer(self):
@@ -80,14 +80,14 @@ class MissedGoals:
 
 
 class _Approach:
-    """How a task approaches one goal."""
+    """The approach of a task to one goal."""
 
     def __init__(self, goal, distance, now):
         self.goal, self.told = goal, False
         self._distance, self._since = distance, now
 
     def rests(self, distance, tolerances, now):
-        """Return whether the distances have stayed as they are for the rest time."""
+        """Return whether the distances have been constant for the rest time."""
         if any(abs(part - before) > _REST_CHANGE * most for part, before, most in zip(
                 distance, self._distance, tolerances, strict=True)):
             self._distance, self._since = distance, now

@@ -12,7 +12,7 @@ from rclpy.serialization import serialize_message
 from ros_nodes import joint_state
 
 from opspace_control import SafetyError
-from opspace_control.ros.cycle.state_intake import StateIntake
+from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.safety.envelope import Envelope
 from opspace_control.safety.trips import POSITION_JUMP, STATE_INVALID, VELOCITY_LIMIT
 
@@ -26,7 +26,7 @@ class Stream:
     def __init__(self):
         envelope = Envelope(MODEL, MODEL.effort_limits)
         envelope.set_limits(velocity_scale=1.0, position_jump=0.1)
-        self.intake = StateIntake(MODEL, envelope)
+        self.state_input = StateInput(MODEL, envelope)
         self._stamp = 0
 
     def take(self, later=STEP, velocity=0.0, **positions):
@@ -35,7 +35,8 @@ class Stream:
         velocities = np.where(np.arange(MODEL.nv) == ELBOW, velocity, 0.0)
         message = joint_state(START | positions, velocities)
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, 10**9)
-        self.intake.take(self.intake.open(serialize_message(message)), 0.001 * self._stamp / STEP)
+        opened = self.state_input.open(serialize_message(message))
+        self.state_input.take(opened, 0.001 * self._stamp / STEP)
 
     def refusal(self, **state):
         """Return the trip that such a state causes."""
@@ -44,7 +45,7 @@ class Stream:
         return error.value.trip
 
     def elbow(self):
-        return self.intake.state.q[ELBOW], self.intake.state.v[ELBOW]
+        return self.state_input.state.q[ELBOW], self.state_input.state.v[ELBOW]
 
 
 @pytest.fixture
@@ -69,8 +70,8 @@ def test_what_is_too_fast_is_kept(stream):
 
 
 def test_time_is_spent_once(stream):
-    stream.intake.elapsed()
+    stream.state_input.elapsed()
     for _ in range(3):
         stream.take(l_elbow=-1.4)
-    assert stream.intake.elapsed() == pytest.approx(0.003)
-    assert stream.intake.elapsed() == 0.0
+    assert stream.state_input.elapsed() == pytest.approx(0.003)
+    assert stream.state_input.elapsed() == 0.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the robot: joint states, each of them judged before it is believed."""
+"""The state input of the node: joint states, checked before they are accepted."""
 
 import numpy as np
 
@@ -11,30 +11,30 @@ from opspace_control.safety.state_clock import StateClock
 from opspace_control.safety.trips import STATE_INVALID
 
 
-class StateIntake:
+class StateInput:
     """
-    Takes joint states, or says why one is not to be gone by.
+    Reads and checks joint states.
 
     Parameters
     ----------
     model : RobotModel
     envelope : Envelope
-        Judges them.
+        Checks them.
     odometry : BaseOdometry, optional
-        Knows where a floating base is.
+        State of a floating base.
 
     Attributes
     ----------
     state : RobotState
-        The last one that was believed.
+        The last accepted one.
     known : bool
-        Whether there was one.
+        Whether a state was accepted.
     last_good : float
-        Steady time at which it came, s; a message that only repeats the last one does not count.
+        Steady time of its arrival, s; repetitions of a message do not count.
     last_arrival : float
-        Steady time at which any state came, s.
+        Steady time of the last arrival, accepted or not, s.
     clock : StateClock
-        Of the last one that came.
+        Of the last arrival.
 
     """
 
@@ -42,14 +42,14 @@ class StateIntake:
         self._reader = JointStateReader(model)
         self._odometry = odometry
         self._envelope = envelope
-        # In turns: what is read may turn out not to be true.
+        # Two buffers: a candidate may be refused.
         self.state, self._candidate = (
             RobotState(model, model.neutral(), np.zeros(model.nv)) for _ in range(2))
         self.clock = StateClock()
         self.restart(0.0)
 
     def restart(self, now):
-        """Know nothing until the next state."""
+        """Reset: the state is unknown until the next one arrives."""
         self.known = False
         self.last_good = self.last_arrival = now
         self._elapsed = 0.0
@@ -58,25 +58,25 @@ class StateIntake:
             self._odometry.forget()
 
     def open(self, data):
-        """Return a serialized JointState as an OpenedJointState; None if it is none."""
+        """Return a serialized JointState as an OpenedJointState; None for anything else."""
         try:
             return self._reader.open(data)
         except RosInterfaceError:
             return None
 
     def expects(self, opened, now):
-        """Return whether the rest of what a first joint state needs may still be on its way."""
+        """Return whether the odometry for a first joint state may still arrive."""
         return self._odometry is not None and self._odometry.expected(opened.stamp, now)
 
     def take(self, opened, now):
         """
-        Take an OpenedJointState that came at the steady time ``now``, s.
+        Read and check an OpenedJointState that arrived at the steady time ``now``, s.
 
         Raises
         ------
         SafetyError
-            TIME_BACKWARDS, STATE_INVALID, ODOM_TIMEOUT, ODOM_INVALID, POSITION_JUMP: it is not
-            believed; VELOCITY_LIMIT: it is.
+            TIME_BACKWARDS, STATE_INVALID, ODOM_TIMEOUT, ODOM_INVALID, POSITION_JUMP: the state is
+            refused; VELOCITY_LIMIT: it is accepted.
 
         """
         self.last_arrival = now
@@ -101,7 +101,7 @@ class StateIntake:
         self._accept(now)
 
     def elapsed(self):
-        """Return the robot's time since this was asked last, s."""
+        """Return the robot's time since the last call, s."""
         dt, self._elapsed = self._elapsed, 0.0
         return dt
 
