@@ -21,22 +21,22 @@ except ImportError:  # not a POSIX system: every process compiles for itself
 # Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
 FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
 
-# Without Numba's memory management a kernel that allocates does not compile, and a call does not
-# spend a heap block on each array it is given.
+# Without Numba's memory management a kernel that allocates does not compile, and a call allocates
+# no heap block for each of its arrays.
 _OPTIONS = {'fastmath': FAST_MATH, 'error_model': 'numpy', '_nrt': False}
 
 _KERNELS, _PARTS, _RARE_PARTS = compilers_for(version_info.short)
 
-# What is not for Python to call.
+# Options of functions that Python does not call.
 _PART = {'pipeline_class': _PARTS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True,
          **_OPTIONS}
 
 # How long a process waits for another one that compiles the same, and how often it looks.
-_PATIENCE, _LOOK = 120.0, 0.05  # s
+_TIMEOUT, _LOOK = 120.0, 0.05  # s
 
 _PACKAGE = Path(__file__).parent
 _COMPILATION = ('compiled.py', 'compilers.py', 'folding.py', 'linking.py', 'lowering.py')
-_COMPILED_ROOMS = ('spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
+_COMPILED_FOLDERS = ('spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
 
 
 @functools.cache
@@ -50,7 +50,8 @@ def cache_directory():
     """
     digest = hashlib.sha256()
     for source in (*(_PACKAGE / name for name in _COMPILATION), *(
-            path for room in _COMPILED_ROOMS for path in sorted((_PACKAGE / room).rglob('*.py')))):
+            path for folder in _COMPILED_FOLDERS
+            for path in sorted((_PACKAGE / folder).rglob('*.py')))):
         digest.update(source.read_bytes())
     root = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(
         os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'opspace_control')
@@ -87,14 +88,14 @@ def _turn(name):
         with contextlib.suppress(OSError):  # nothing can be kept there, or locked
             directory.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context((directory / name).open('a'))
-            end = time.monotonic() + _PATIENCE
+            end = time.monotonic() + _TIMEOUT
             while fcntl and not _locked(file) and time.monotonic() < end:
                 time.sleep(_LOOK)
         yield
 
 
 def _locked(file):
-    """Lock a file until it is closed, if nobody else has; return whether it worked."""
+    """Lock a file until it is closed; return whether no other process has it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,12 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How compilation is kept short.
+Compilers of kernels and their parts, with short compilation.
 
 Functions that only compiled functions call get no machine code of their own. Numba optimises each
-function with all that it calls and makes machine code of that, then does the same again in whatever
-calls it. For a kernel of many small steps that is most of the time. A part's code is only handed
-on; the kernel at the end is optimised as a whole, once.
+function with all that it calls and makes machine code of that, then does the same again in the
+caller. For a kernel of many small steps that is most of the time. The code of a part is only linked
+into the kernel, which is optimised as a whole, once.
 """
 
 import contextlib

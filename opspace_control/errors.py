@@ -49,9 +49,9 @@ class ControlError(OpspaceError):
 
 class SafetyError(OpspaceError):
     """
-    The safety envelope was left: the robot must not be controlled with what was just seen.
+    The safety envelope was left: the robot must not be controlled with the last state.
 
-    ``trip``, a `control.trips.Trip`, is the kind of reason; the message says what was seen.
+    ``trip``, a `safety.trips.Trip`, is the kind of reason; the message has the details.
     """
 
     def __init__(self, trip, message, **data):

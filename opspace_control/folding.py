@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A writer of LLVM's code that does in Python what is known before anything runs."""
+"""A builder of LLVM code that folds constants in Python."""
 
 from llvmlite import ir as llvm
 from llvmlite.ir.instructions import InsertValue
@@ -71,7 +71,7 @@ def _unknown(parts, place=()):
 
 
 def drop_needless(function):
-    """Take those aggregates out of a function that nobody needs as a whole."""
+    """Remove aggregates from a function that are not used as a whole."""
     instructions = [each for block in function.blocks for each in block.instructions]
     needed, pending = set(), []
     for each in instructions:

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How the parts of a kernel come together: their code is linked into it, each once."""
+"""Linking of the parts of a kernel, each once."""
 
 from numba.core.codegen import JITCodeLibrary
 
@@ -21,7 +21,7 @@ class KernelLibrary(JITCodeLibrary):
         libraries, defined = _all_used(self._linking_libraries), set()
         for library in libraries:
             if isinstance(library, PartLibrary):
-                part = library.alone()
+                part = library.without_parts()
                 defined |= {each.name for each in part.functions if not each.is_declaration}
                 self._final_module.link_in(part, preserve=True)
         self._linking_libraries = [each for each in libraries if not isinstance(each, PartLibrary)]
@@ -29,7 +29,7 @@ class KernelLibrary(JITCodeLibrary):
         super().finalize()
 
     def _finalize_final_module(self):
-        """Make machine code; nobody could take it back that calls what is not there."""
+        """Make machine code; a call of a missing function would not be detected later."""
         missing = [each.name for each in self._final_module.functions
                    if each.is_declaration and each.name in self._defined]
         if missing:
@@ -68,15 +68,15 @@ class PartLibrary(JITCodeLibrary):
         library._ensure_finalized()
         self.uses.append(library)
 
-    def alone(self):
+    def without_parts(self):
         """Return the code without what it uses."""
         return super()._get_module_for_linking()
 
     def _get_module_for_linking(self):
         """Return the code with what it uses, for Numba's own libraries."""
-        module = self.alone().clone()
+        module = self.without_parts().clone()
         for library in _all_used(self.uses):
-            module.link_in(library.alone() if isinstance(library, PartLibrary)
+            module.link_in(library.without_parts() if isinstance(library, PartLibrary)
                            else library._get_module_for_linking(), preserve=True)
         return module
 

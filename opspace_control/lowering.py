@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How functions become LLVM's code: as little of it as says the same.
+Lowering of functions to short LLVM code.
 
 For ``s.S[3]`` Numba writes down an array, with its shape and strides, in memory, and reads most of
 it again; for ``for r in range(6)`` a division. LLVM finds out that none of it is needed, but what
@@ -35,10 +35,10 @@ class LeanLower(Lower):
         super().setup_function(fndesc)
         self.builder = FoldingBuilder(self.entry_block)
         self.call_helper = self.call_conv.init_call_helper(self.builder)
-        self._nonnegative = {}  # values by their ids: who is kept has nobody else's
+        self._nonnegative = {}  # values by their ids, which stay unique while they are kept
 
     def post_lower(self):
-        """End a function: of the aggregates only those stay that somebody needs as a whole."""
+        """End a function: remove aggregates that are not used as a whole."""
         super().post_lower()
         drop_needless(self.function)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where the package's own launch, config and urdf files are, however it was installed."""
+"""The directory of the package's launch, config and urdf files, for any installation."""
 
 import os
 import sys

@@ -40,7 +40,7 @@ URDF = Path(__file__).parents[1] / 'urdf'
 class Node(Process):
     """A node that gets the time to leave that it needs on a busy machine."""
 
-    patience = PATIENCE
+    grace_time = PATIENCE
 
     def __init__(self, verb, arguments, environment, log):
         if self.program == Process.program:

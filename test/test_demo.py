@@ -91,8 +91,8 @@ def test_plan_suits_the_robot(known):
     plan = make_schedule(reach, start, SECONDS)
     assert len(plan.goals) == 4
     assert plan.length == pytest.approx(SECONDS)
-    # A goal ends to the bit when the next begins: what is seen then belongs to one of them only.
-    np.testing.assert_array_equal(plan.ends[:-1], plan.starts[1:])
+    # A goal stops to the bit when the next begins: what is seen then belongs to one of them only.
+    np.testing.assert_array_equal(plan.stops[:-1], plan.starts[1:])
     for goals in plan.goals:
         posture, easy = reach.posture_at(goals, start)
         assert easy

@@ -202,7 +202,7 @@ def test_what_the_showcase_shows(asked):
     assert abs(held + asked.squeeze).max() < max(0.05 * asked.squeeze, 0.1)
     if asked.name == 'augmented':
         assert scene.controller._cycle['ranks'][0, 0] == 3  # of the six rows: a loop in a plane
-    switches = [seen[:2], *([seen[-3:-1], seen[-2:]] if asked.let_go else [])]
+    switches = [seen[:2], *([seen[-3:-1], seen[-2:]] if asked.disengage else [])]
     for before, after in switches:
         efforts = np.concatenate([before.efforts[-1:], after.efforts])
         assert abs(np.diff(efforts, axis=0)).max() < 0.5  # N·m in a millisecond

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""`opspace check`: whether a robot, with its parameters, is fit to be controlled."""
+"""`opspace check`: a report on a robot and its parameters before control."""
 
 import argparse
 import json

@@ -32,7 +32,7 @@ _LOOK_PERIOD = 0.02  # s
 _POSTURE_PERIOD = 0.05  # s
 _SPEEDS = {'max_linear_velocity': 0.25, 'max_angular_velocity': 0.7}  # m/s, rad/s
 # Without a command after this, something is wrong that no node says.
-_PATIENCE = 60.0  # s
+_TIMEOUT = 60.0  # s
 
 
 def main(arguments):
@@ -41,15 +41,15 @@ def main(arguments):
     if options.list:
         return _list()
     try:
-        asked = _experiment(options.experiment, not options.untold)
+        chosen = _experiment(options.experiment, not options.untold)
         robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
-        output = options.output or Path(f'opspace_demo_{asked.name if asked else robot.name}.png')
-        if hasattr(asked, 'run'):  # a study, which needs no ROS
+        output = options.output or Path(f'opspace_demo_{chosen.name if chosen else robot.name}.png')
+        if hasattr(chosen, 'run'):  # a study, which needs no ROS
             if options.view or options.record:
-                raise OpspaceError(f'{asked.name} does not go over ROS 2.',
+                raise OpspaceError(f'{chosen.name} does not go over ROS 2.',
                                    cure='Leave out --view and --record.')
-            return 0 if asked.run(output) else 1
-        return 0 if _demo(asked.robot if asked else robot, options, output, asked) else 1
+            return 0 if chosen.run(output) else 1
+        return 0 if _demo(chosen.robot if chosen else robot, options, output, chosen) else 1
     except KeyboardInterrupt:
         print('\nStopped.')
         return 130
@@ -99,8 +99,8 @@ def _experiment(name, told):
     if name is None:
         return None
     from opspace_control.cli.showcase.experiments import experiment
-    asked = experiment(name)
-    return asked if told else dataclasses.replace(asked, told=False)
+    chosen = experiment(name)
+    return chosen if told else dataclasses.replace(chosen, told=False)
 
 
 def _custom_robot(options):
@@ -118,8 +118,8 @@ def _custom_robot(options):
                      reach.carriers(posture), joint_friction=False, speed=0.5)
 
 
-def _demo(robot, options, output, asked):
-    """Run the demo of a robot, or the experiment that is asked for; return whether it succeeded."""
+def _demo(robot, options, output, chosen):
+    """Run the demo of a robot, or the chosen experiment; return whether it succeeded."""
     began = time.monotonic() - process_age()
     description = urdf_text(robot.path())
     with contextlib.ExitStack() as stack:
@@ -128,34 +128,34 @@ def _demo(robot, options, output, asked):
         nodes = Nodes(description, folder, domain)
         stack.callback(nodes.end)
         # Before this process has any thread, and before it takes the time to import ROS 2.
-        for node, values in node_parameters(robot, asked).items():
+        for node, values in node_parameters(robot, chosen).items():
             nodes.start(node, values)
         if options.view:
             nodes.accompany('view')
         if options.record:
             nodes.accompany('record', '--output', str(options.record))
         status = stack.enter_context(Status(sys.stdout))
-        summary = asked.summary if asked else robot.summary
+        summary = chosen.summary if chosen else robot.summary
         print(f'{robot.name}: {summary}\n'
               f'ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST (to look on)')
-        record = _run(robot, options.seconds, description, nodes, status, began, asked)
+        record = _run(robot, options.seconds, description, nodes, status, began, chosen)
         for line in nodes.complaints():
             print(line)
-        succeeded = _report(record, f'opspace demo: {robot.name}, {summary}', output, asked)
+        succeeded = _report(record, f'opspace demo: {robot.name}, {summary}', output, chosen)
         if options.view:
             _hand_over(nodes)
     return succeeded
 
 
-def _report(record, title, output, asked):
+def _report(record, title, output, chosen):
     """Print and draw what was seen; return whether it is a success."""
     from opspace_control.cli.showcase.picture import draw
 
     print(record.table())
-    draw(record, title, record.skeletons(2 if asked else 1), output)
+    draw(record, title, record.skeletons(2 if chosen else 1), output)
     print(f'\nPicture: {output}')
-    if asked:
-        findings = asked.findings(record.course())
+    if chosen:
+        findings = chosen.findings(record.course())
         print('', *findings, sep='\n  ')
         return all(finding.met for finding in findings)
     if not record.reached():
@@ -172,24 +172,24 @@ def _hand_over(nodes):
             time.sleep(_LOOK_PERIOD)
 
 
-def node_parameters(robot, asked=None):
-    """Return the parameters of the nodes, by verb and name, for a robot and what is asked of it."""
+def node_parameters(robot, chosen=None):
+    """Return the parameters of the nodes, by verb and name, of a robot or a chosen experiment."""
     tasks = task_names(robot)
     speeds = {f'{task}.{limit}': robot.speed * speed
               for task in tasks for limit, speed in _SPEEDS.items()}
     return {'controller': {**controller_values(robot), **speeds,
-                           **(asked.parameters(tasks) if asked else {})},
+                           **(chosen.parameters(tasks) if chosen else {})},
             'simulator': simulator_values(robot) | (
-                asked.simulator_parameters() if asked else {})}
+                chosen.simulator_parameters() if chosen else {})}
 
 
-def _run(robot, seconds, description, nodes, status, began, asked):
+def _run(robot, seconds, description, nodes, status, began, chosen):
     """Send the goals and look on; return the record."""
     os.environ.update(nodes.environment)  # DDS reads it
     from opspace_control.cli.showcase.client import Client
 
     tasks = task_names(robot)
-    client = (asked.client(tasks, COMMAND_TOPIC.default) if asked else
+    client = (chosen.client(tasks, COMMAND_TOPIC.default) if chosen else
               Client(tasks, COMMAND_TOPIC.default, robot.floating_base))
     try:
         compiled = began
@@ -198,7 +198,7 @@ def _run(robot, seconds, description, nodes, status, began, asked):
             nodes.check()
             if nodes.compiling():
                 compiled = time.monotonic()
-            elif time.monotonic() - compiled > _PATIENCE:
+            elif time.monotonic() - compiled > _TIMEOUT:
                 raise OpspaceError(f'No effort command for {waited:.0f} s.',
                                    cure='Does a firewall keep this machine from itself?')
             what = 'compiling for this machine, once' if nodes.compiling() else 'starting'
@@ -207,14 +207,14 @@ def _run(robot, seconds, description, nodes, status, began, asked):
         status.line(f'first effort command after {time.monotonic() - began:.1f} s')
         if page := nodes.page():
             status.line(f'Look: {page}')
-        record = make_record(robot, description, seconds, asked)
-        _follow(record.plan, client, nodes, record, status, asked)
+        record = make_record(robot, description, seconds, chosen)
+        _follow(record.plan, client, nodes, record, status, chosen)
         return record
     finally:
         client.close()
 
 
-def make_record(robot, description, seconds, asked=None):
+def make_record(robot, description, seconds, chosen=None):
     """Return an empty Record of a robot that starts where it does, with the plan for it."""
     from opspace_control.cli.showcase.kinematics import Reach
     from opspace_control.cli.showcase.record import Record
@@ -224,16 +224,16 @@ def make_record(robot, description, seconds, asked=None):
     model = SimulatedRobot(description, floating_base=robot.floating_base)
     model.reset(robot.start)
     start = model.positions
-    reach = Reach(model, robot.hands, asked.axes if asked else robot.axes, robot.driven)
-    plan = asked.plan(reach.poses(start)) if asked else make_schedule(reach, start, seconds)
+    reach = Reach(model, robot.hands, chosen.axes if chosen else robot.axes, robot.driven)
+    plan = chosen.plan(reach.poses(start)) if chosen else make_schedule(reach, start, seconds)
     limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
     return Record(plan, reach, task_names(robot), limits, robot.body)
 
 
-def _follow(plan, client, nodes, record, status, asked):
+def _follow(plan, client, nodes, record, status, chosen):
     """Send each goal when it is due, and write down what is seen, by the time of the robot."""
     sent, zero, posture_due = -1, None, 0.0
-    failing = plan.starts[0] + asked.failing_at if asked and asked.fails else math.inf
+    failing = plan.starts[0] + chosen.failing_at if chosen and chosen.fails else math.inf
     while True:
         nodes.check()
         time.sleep(_LOOK_PERIOD)
@@ -251,6 +251,6 @@ def _follow(plan, client, nodes, record, status, asked):
             client.send_posture(plan.posture_at(now))
         if now >= failing:
             failing = math.inf
-            client.fail((*asked.robot.passive, *asked.dead), asked.braked, asked.told)
+            client.fail((*chosen.robot.passive, *chosen.dead), chosen.braked, chosen.told)
         record.add(now, sight)
         status.show(record.now())

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A corner of the ROS 2 network that no robot, and no other demo, shares."""
+"""A private ROS 2 domain on this machine."""
 
 import contextlib
 import fcntl
@@ -39,7 +39,7 @@ def own_domain():
 
 
 def _lock(domain):
-    """Return a file that nobody else has locked until it is closed, or None."""
+    """Return a file locked by this process until it is closed, or None."""
     try:
         file = _lock_file(domain).open('w')
     except OSError:  # another user's
@@ -58,9 +58,9 @@ def _lock_file(domain):
 
 def private_environment(domain):
     """
-    Return the environment of processes that talk to each other on this machine alone.
+    Return the environment of processes that communicate on this machine only.
 
-    Whatever ROS 2 network the user's shell points to, a demo must not command the robot on it.
+    A demo must not command a robot on the ROS 2 network of the user's shell.
     """
     environment = dict(os.environ)
     environment.pop('ROS_LOCALHOST_ONLY', None)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The `opspace` command: find the verb, import its module, hand over the arguments."""
+"""The `opspace` command: find the verb, import its module, call it with the arguments."""
 
 import importlib
 import sys
@@ -25,7 +25,7 @@ VERBS = {
     'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),
 }
 
-# What a verb may miss, and where to get it.
+# Optional dependencies of verbs, and their sources.
 _OPTIONAL = {
     'rclpy': "Source ROS 2, or pip install 'opspace_control[ros]'.",
     'mujoco': "pip install 'opspace_control[sim]'.",
@@ -47,9 +47,9 @@ def main(arguments=None):
     """Run one verb with the arguments after it; return the exit code of the process."""
     verb, *rest = (sys.argv[1:] if arguments is None else arguments) or ['']
     if verb not in VERBS:
-        asked = verb in ('-h', '--help')
-        print(_USAGE, file=sys.stdout if asked else sys.stderr)
-        return 0 if asked else 2
+        wanted = verb in ('-h', '--help')
+        print(_USAGE, file=sys.stdout if wanted else sys.stderr)
+        return 0 if wanted else 2
     try:
         return importlib.import_module(f'opspace_control.{VERBS[verb][0]}').main(rest)
     except OpspaceError as error:

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""`opspace plan`: the efforts that take a robot's links along, passive joints and all."""
+"""`opspace plan`: efforts of the drives for motions of links, with passive joints, too."""
 
 import argparse
 import math
@@ -155,10 +155,10 @@ def _report(plan, model, output):
         print(f'  {task}: {1e3 * off[-1]:.3g} mm and {math.degrees(turned[-1]):.2g}° from its goal '
               f'at the end, {1e3 * off.max():.3g} mm and {math.degrees(turned.max()):.2g}° on the '
               'way')
-    travel = np.ptp(plan.q, axis=0)
+    span = np.ptp(plan.q, axis=0)
     for k, name in enumerate(plan.dof_names):
         i = model.q_index[k]
-        moved = f'moves over {travel[i]:.3g}' if i >= 0 else 'turns'
+        moved = f'moves over {span[i]:.3g}' if i >= 0 else 'turns'
         most = abs(plan.effort[:, k]).max()
         drive = ('no drive' if name in plan.passive else 'held' if name in plan.locked else
                  f'at most {most:.3g} of {model.effort_limits[k]:.3g}')

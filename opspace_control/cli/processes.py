@@ -18,7 +18,7 @@ class Process:
     """
     A verb of the `opspace` command in a process of its own.
 
-    It has a session of its own too: Ctrl-C in a terminal reaches the parent alone, which then ends
+    It has a session of its own: Ctrl-C in a terminal reaches only the parent, which then ends
     the nodes in the right order. Make it before the first thread of the parent: the death signal
     is set between fork and exec.
 
@@ -36,7 +36,7 @@ class Process:
     """
 
     program = ('-m', 'opspace_control.cli.main')
-    patience = 3.0  # s, for a node to leave
+    grace_time = 3.0  # s, for a node to leave
 
     def __init__(self, verb, arguments, environment, log):
         self.verb = verb
@@ -69,7 +69,7 @@ class Process:
         """Ask the process to leave; kill it if it does not. Return its exit code."""
         self.send_signal(number)
         try:
-            return self._process.wait(self.patience)
+            return self._process.wait(self.grace_time)
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()

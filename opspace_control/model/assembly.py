@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A description becomes flat arrays: nodes that move, frames that ride on them, numbers per dof."""
+"""The assembly of a description into flat arrays: nodes, frames on nodes, numbers per dof."""
 
 import numpy as np
 
@@ -129,11 +129,11 @@ class Assembly:
             self._owners[name] = joint
 
     def _lead_followers(self):
-        """Let each mimic node read its leader's coordinate; the leader may have come later."""
+        """Set the coordinate of each mimic node; the mimicked joint may follow it in the file."""
         for follower, number in self._followers.items():
-            leader, multiplier, offset = self.mimics[follower]
+            mimicked, multiplier, offset = self.mimics[follower]
             row = self._nodes[number]
-            row['q_index'] = self.q_index[self.dofs[leader][0]]
+            row['q_index'] = self.q_index[self.dofs[mimicked][0]]
             row['q_scale'], row['q_offset'] = multiplier, offset
 
     def _lump_links(self, links):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rigid bodies: the links that fixed joints weld together become one mass and one inertia."""
+"""Rigid bodies: one mass and one inertia for the links that fixed joints connect."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-XML text to the few elements of a URDF that matter here, each complete and with numbers that are.
+The reader of XML text: the elements of a URDF that matter here, complete, with valid numbers.
 
 ``urdf_parser_py`` stops at much that a controller never looks at (meshes, materials, transmissions,
 sensors) and says little about where; what passes through here, it reads.

@@ -1,12 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The limits of a joint as a controller may use them.
+The limits of a joint as a controller uses them.
 
-Exporters write zeros where they know nothing. A joint that may not move, or not move at any speed,
-would be a fixed joint: such a zero is taken for no limit. A joint that has no motor is common, and
-of two readings of a torque limit the smaller is the safe one: a zero effort stays zero. Either way
-the model says so in its ``warnings``.
+Exporters write zeros for unknown limits. A joint of zero range or zero velocity would be fixed, so
+such a zero means no limit. A joint without a motor is common, and the smaller torque limit is the
+safe one, so a zero effort stays zero. The model's ``warnings`` have both cases.
 """
 
 import math

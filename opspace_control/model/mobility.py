@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every free joint must have something to move: it feels a positive articulated inertia."""
+"""The check that every free joint has a positive articulated inertia."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from opspace_control.model.assembly import BASE
 from opspace_control.model.nodes import LOCKED, PRISMATIC, QUATERNION, QUATERNION_AXIS
 from opspace_control.model.topology import enumerate_names
 
-# What is left of the inertia about an axis once the joints beyond have given way, as a part of that
-# of the same links frozen. Nothing at all shows as rounding, 1e-15; a small rotor in front of a
-# heavy link leaves 1e-9, and the first joint of a straight chain of 10,000 links 1e-12.
+# Least articulated inertia about an axis, relative to that of the same links as one rigid body.
+# Zero shows as rounding, 1e-15; a small rotor before a heavy link has 1e-9, and the first joint of
+# a straight chain of 10,000 links 1e-12.
 _NOTHING = 1e-13
 
 
@@ -22,8 +22,8 @@ def check_mobility(robot):
     Raises
     ------
     ModelError
-        A joint that is neither locked nor a follower feels no inertia at any posture, such as one
-        that carries only massless links; names the joint and the links.
+        A joint that is neither locked nor a mimic has no inertia at any posture, such as one with
+        only massless links beyond it; names the joint and the links.
 
     """
     stuck = immovable_nodes(robot.nodes, generic_coordinates(robot.nq))
@@ -71,7 +71,7 @@ def immovable_nodes(nodes, q):
 
 def carried_by_joints(nodes, q, lift):
     """
-    Return what each joint feels of all that it carries, frozen, at a posture ``q`` (nq,).
+    Return composite inertia and gravity torque of each joint at a posture ``q`` (nq,).
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ def carried_by_joints(nodes, q, lift):
     q : (nq,) array
         rad or m; orientations are taken as identity.
     lift : (3,) array
-        The acceleration that holds the robot against gravity, m/s², in the root link's axes.
+        Minus the acceleration of gravity, m/s², in the root link's axes.
 
     Returns
     -------
     inertias : (n,) array
-        kg m² or kg: the diagonal of A, of all joints but those of a quaternion.
+        kg m² or kg: the diagonal of A, except for rotations of a quaternion.
     loads : (n,) array
         N m or N: g of [CK00] (1), likewise.
 
@@ -147,7 +147,7 @@ def _joints_of(robot, nodes):
 
 
 def _error(robot, stuck):
-    """Return the error of nodes that nothing opposes: about the last, with a cure for all."""
+    """Return the error of nodes without inertia: about the last, with a cure for all."""
     node, joints = stuck[-1], _joints_of(robot, stuck)
     joint = joints[-1]
     carried = [node]

@@ -25,7 +25,7 @@ NODE = np.dtype([
                                   # rotations of a floating joint its last translation
     ('kind', np.int64),           # REVOLUTE, PRISMATIC, QUATERNION_AXIS, QUATERNION
     ('status', np.int64),         # ACTIVE, PASSIVE, LOCKED (mimic nodes are locked)
-    ('q_index', np.int64),        # into q: own coordinate, the leader's for a mimic node; of
+    ('q_index', np.int64),        # into q: own coordinate, or that of the mimicked joint; of
                                   # qx at QUATERNION; unused at QUATERNION_AXIS
     ('v_index', np.int64),        # into v, -1 for a mimic node
     ('q_scale', np.float64),      # coordinate = q_scale * q[q_index] + q_offset (mimic; else 1, 0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a link carries: a rigid body that becomes part of the link's own, and may change live."""
+"""Payloads of links: rigid bodies that are added to a link's own, and may change at run time."""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ _BODY = ('mass', 'center_of_mass', 'inertia')
 @dataclass(frozen=True, eq=False)
 class Payload:
     """
-    A rigid body held by a link, given in the axes of the link and from its origin.
+    A rigid body fixed to a link, given in the axes of the link and from its origin.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Payload:
                        rotation @ self.inertia @ rotation.T)
 
     def scaled(self, part):
-        """Return the body with this part of its mass and inertia: one that is not yet all held."""
+        """Return the body with a fraction of its mass and inertia, for a ramp."""
         return Payload(part * self.mass, self.center_of_mass, part * self.inertia)
 
 
@@ -110,10 +110,10 @@ def _numbers(name, values, shape):
 
 def carry(nodes, bare, loads):
     """
-    Write the bodies of the nodes with all payloads welded on.
+    Write the bodies of the nodes with all payloads.
 
-    Whatever the nodes carried before is gone, so a payload is changed or taken off by calling this
-    again: mass, centre of mass and inertia of the nodes that carry anything are all that differs.
+    Former payloads are replaced, so this also changes or removes a payload. Only mass, centre of
+    mass and inertia of nodes with payloads differ from those without.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def carry(nodes, bare, loads):
     bare : (n,) array of NODE
         The same, without loads.
     loads : iterable of (FRAME record, Payload)
-        Any number a link; what the world carries makes no difference.
+        Any number per link; those on links that never move are ignored.
 
     """
     for name in _BODY:

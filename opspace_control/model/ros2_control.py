@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The <ros2_control> blocks of a URDF: which joints the hardware moves, and by what command."""
+"""The <ros2_control> blocks of a URDF: joints of the hardware and their interfaces."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a robot is and how it moves: positions and velocities that are known to be usable."""
+"""The state of a robot: checked positions and velocities."""
 
 import math
 
@@ -16,8 +16,8 @@ class RobotState:
     """
     Positions q (nq,) and velocities v (nv,) of a robot, copied and checked.
 
-    ``q`` and ``v`` are read-only views of the state's own memory, which `update` rewrites in place:
-    whoever holds them sees the new values. A refused update leaves both as they were.
+    ``q`` and ``v`` are read-only views of the state's own memory, which `update` rewrites in place.
+    A refused update leaves both unchanged.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which degrees of freedom are ours to command: active, passive or locked, [JR94] 3."""
+"""The status of degrees of freedom: active, passive or locked, [JR94] 3."""
 
 from collections.abc import Iterable
 
@@ -45,7 +45,7 @@ def read_status(dof_names, joint_dofs, mimics, passive_joints, locked_joints):
     joint_dofs : mapping of str to range
         Joint to its indices into v.
     mimics : mapping of str to tuple
-        Joints that follow others, their leaders first.
+        Joints that follow others, with (mimicked joint, multiplier, offset).
     passive_joints, locked_joints : sequence of str
         Names of joints or of single degrees of freedom.
 
@@ -77,7 +77,7 @@ def _chosen(dof_names, joint_dofs, mimics, names, argument):
             mask[dof_index[name]] = True
         elif name in mimics:
             raise ModelError(f"{argument} names '{name}', which mimics '{mimics[name][0]}'.",
-                             cure='Name its leader.', element=name)
+                             cure='Name the joint that it mimics.', element=name)
         else:
             raise ModelError(f"{argument} names '{name}', which is no moving joint of the robot.",
                              cure=nearest(name, [*joint_dofs, *dof_index]), element=name)

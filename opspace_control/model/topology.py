@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of the tree: one root, every link hanging on it, every follower on a leader."""
+"""The topology of the tree: one root, all links connected to it, all mimicked joints present."""
 
 import difflib
 
@@ -75,14 +75,14 @@ def _loop(link, parent_joint):
 
 def resolve_mimics(joints):
     """
-    Return name -> (leader, multiplier, offset) of the following joints, leaders independent.
+    Return name -> (mimicked joint, multiplier, offset) of the joints that mimic independent ones.
 
-    A follower of a follower is resolved to the joint that leads them both.
+    A mimic of a mimic joint is resolved to the independent joint.
 
     Raises
     ------
     ModelError
-        A leader is missing, is not of one degree of freedom, or follows its own follower.
+        A mimicked joint is missing, has not one degree of freedom, or mimics its own mimic.
 
     """
     resolved = {}
@@ -93,19 +93,20 @@ def resolve_mimics(joints):
                 raise ModelError(f"The joint '{joint.name}' mimics itself.", element=joint.name,
                                  cure='Remove one <mimic> of the loop.')
             chain[joint.name] = joint
-            leader = joints.get(joint.mimic[0])
-            if leader is None:
+            mimicked = joints.get(joint.mimic[0])
+            if mimicked is None:
                 raise ModelError(
                     f"The joint '{joint.name}' mimics '{joint.mimic[0]}', which is missing.",
                     cure=nearest(joint.mimic[0], joints), element=joint.name)
-            if leader.type not in SCALAR_TYPES:
+            if mimicked.type not in SCALAR_TYPES:
                 raise ModelError(
-                    f"The joint '{joint.name}' mimics '{leader.name}', a {leader.type} joint.",
-                    cure='A leader must be revolute, continuous or prismatic.', element=joint.name)
-            joint = leader
+                    f"The joint '{joint.name}' mimics '{mimicked.name}', a {mimicked.type} joint.",
+                    cure='A mimicked joint is revolute, continuous or prismatic.',
+                    element=joint.name)
+            joint = mimicked
         for follower in reversed(chain.values()):
-            leader, multiplier, offset = follower.mimic
-            root, scale, shift = resolved.get(leader, (leader, 1.0, 0.0))
+            mimicked, multiplier, offset = follower.mimic
+            root, scale, shift = resolved.get(mimicked, (mimicked, 1.0, 0.0))
             resolved[follower.name] = (root, multiplier * scale, multiplier * shift + offset)
     return resolved
 

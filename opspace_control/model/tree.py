@@ -35,7 +35,7 @@ class KinematicTree:
     one in v; a planar joint three, ``[x y θ]`` (``joint/x``, ``joint/y``, ``joint/rz``), where x
     and y are the joint frame's own, turned the short way with its z onto the joint axis; a
     ``floating`` joint seven and six, like the base but in its joint frame's axes. A mimic joint
-    follows its leader's position and is no degree of freedom. Units are m, rad, kg, s, N, N·m.
+    follows the position of another and is no degree of freedom. Units are m, rad, kg, s, N, N·m.
     """
 
     name: str
@@ -56,9 +56,9 @@ class KinematicTree:
     upper_soft_limits: np.ndarray  # (nv,) <safety_controller>
     damping: np.ndarray           # (nv,) N·m·s/rad or N·s/m
     friction: np.ndarray          # (nv,) N·m or N
-    passive: np.ndarray           # (nv,) bool: torque is not ours
-    locked: np.ndarray            # (nv,) bool: held by a brake
-    mimics: MappingProxyType      # joint -> (leader, multiplier, offset), leaders independent
+    passive: np.ndarray           # (nv,) bool: without a drive that we command
+    locked: np.ndarray            # (nv,) bool: with a closed brake
+    mimics: MappingProxyType      # joint -> (independent joint, multiplier, offset)
     ros2_control: tuple           # Hardware blocks
     effort_joints: tuple          # joints with an effort command interface
     warnings: tuple               # what the file says that no robot can mean, and how it was read

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""URDF text to a checked description of links and joints; nothing else of a file matters here."""
+"""The reader of URDF text: a checked description of links and joints."""
 
 import math
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Joint:
     ``rotation`` (3, 3) and ``position`` (3,), in m, place the joint frame in the parent link;
     ``axis`` (3,) is a unit vector in the joint frame; ``limit`` is (lower, upper, velocity,
     effort) or None, ``soft_limit`` (lower, upper) or None; ``armature`` is the inertia of the
-    motor, seen through the gear, kg m² or kg; ``mimic`` is (leader, multiplier, offset) or None.
+    motor, seen through the gear, kg m² or kg; ``mimic`` is (mimicked, multiplier, offset) or None.
     """
 
     name: str
@@ -195,7 +195,7 @@ def _not_negative(parsed, name, value):
 
 
 def _mimic(parsed):
-    """Return (leader, multiplier, offset) of a moving joint that follows another, else None."""
+    """Return (mimicked, multiplier, offset) of a moving joint that follows another, else None."""
     mimic = parsed.mimic
     if mimic is None or parsed.type == 'fixed':
         return None

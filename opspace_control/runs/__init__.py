@@ -1,3 +1,3 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that are kept: the file, its reader, and a page about it. Needs no ROS."""
+"""Recorded runs: the file, its reader, and a report page. Needs no ROS."""

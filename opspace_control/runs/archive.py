@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""An MCAP file in memory, compressed as it is on disk: any of its messages is found at once."""
+"""An MCAP file in memory, compressed as on disk, with random access to messages."""
 
 import io
 import struct

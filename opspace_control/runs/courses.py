@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What was seen of each task of a recorded run, in time."""
+"""Time series of each task of a recorded run."""
 
 from dataclasses import dataclass
 
@@ -69,8 +69,8 @@ class TaskCourse:
 
     def left(self):
         """Return what was left of each goal when the next came, (goals, 2), mm and degrees."""
-        ends = [*self.goals[1:], np.inf]
-        rows = np.searchsorted(self.error.times, ends) - 1
+        limits = [*self.goals[1:], np.inf]
+        rows = np.searchsorted(self.error.times, limits) - 1
         return self.sizes()[rows[rows >= 0]]
 
     def take_error(self, time, message):

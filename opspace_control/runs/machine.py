@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What something ran on, in a few words."""
+"""Description of the machine of a run or a measurement."""
 
 import os
 import platform

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""One page of HTML about a run, with everything in it: no file beside it, no network."""
+"""The report of a run: one self-contained HTML page."""
 
 import time
 from html import escape
@@ -51,7 +51,7 @@ def page(summary, defaults=None):
         _section('Where it went', pictures.paths(summary.tasks, _skeletons(summary))),
         _section('Errors', *_errors(summary)),
         _section('Efforts', _effort_table(summary), pictures.efforts(summary),
-                 pictures.forces(summary.tasks) if any(map(_pulls, summary.tasks)) else ''),
+                 pictures.forces(summary.tasks) if any(map(_has_force, summary.tasks)) else ''),
         _section('Timing', _timing_table(summary), pictures.timing(summary)),
         _section('What was said', _said(summary)),
         _section('What ran', _tasks(summary), _parameters(summary.run, defaults or {})),
@@ -204,7 +204,7 @@ def _peaks(summary):
     return abs(summary.efforts.values).max(axis=0), abs(summary.loads()).max(axis=0)
 
 
-def _pulls(task):
+def _has_force(task):
     return len(task.wrench)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a recorded run: errors, efforts against limits, timing, and what was said."""
+"""The numbers of a recorded run: errors, efforts against limits, timing, and log messages."""
 
 from dataclasses import dataclass
 

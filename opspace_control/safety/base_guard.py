@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a floating base turns as its angular velocity has it, which no dof of it can tell."""
+"""The check of a floating base's orientation against its angular velocity."""
 
 import math
 
@@ -20,10 +20,10 @@ BASE_GUARD = np.dtype([
 @kernel
 def judge_turn(guards, q, v, dt, furthest):
     """
-    Take the orientation of a state, or return that it has jumped: the rule of `judge_state`.
+    Accept the orientation of a state, or return that it has jumped, by the rule of `judge_state`.
 
     ``|φ − (ω + ω') dt/2| ≤ furthest + (|ω| + |ω'|) dt/2``, φ being the rotation vector from the
-    last orientation to this one. One that has jumped is followed by its angular velocity.
+    last orientation to this one. After a jump the last one is extrapolated by its velocity.
     """
     guard = guards[0]
     last, w, turn = guard.q, guard.w, guard.turn
@@ -39,7 +39,7 @@ def judge_turn(guards, q, v, dt, furthest):
     if math.sqrt(away) > furthest + 0.5 * dt * (math.sqrt(before) + math.sqrt(now)):
         x, y, z, s = last[3], last[4], last[5], last[6]
         a, b, c = 0.5 * turn[0], 0.5 * turn[1], 0.5 * turn[2]
-        # To the first order: what is left of the norm does not matter to an angle.
+        # To first order: the norm's error does not change an angle.
         last[3] += a * s + b * z - c * y
         last[4] += b * s + c * x - a * z
         last[5] += c * s + a * y - b * x
@@ -52,7 +52,7 @@ def judge_turn(guards, q, v, dt, furthest):
 
 class BaseGuard:
     """
-    The memory of a floating base's orientation.
+    The last orientation of a floating base.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class BaseGuard:
         self.forget()
 
     def forget(self):
-        """Compare the next state with none."""
+        """Forget the last state: the next one is not compared."""
         self._guards['q'] = math.nan
         self._guards['w'] = 0.0
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The safety envelope: which states are believed, and which efforts may be sent."""
+"""The safety envelope: checks of states, and bounds of efforts."""
 
 import math
 
@@ -16,7 +16,7 @@ from opspace_control.safety.trips import (
     VELOCITY_LIMIT,
 )
 
-# However late a cycle is, the effort changes by no more than in this time, s.
+# Longest time step for the rate limit of efforts, s, however late a cycle is.
 LONGEST_STEP = 0.01
 
 # One degree of freedom, in the order of dof_names.
@@ -36,13 +36,13 @@ GUARD = np.dtype([
 @kernel
 def judge_state(guards, q, v, dt):
     """
-    Take a state that is ``dt`` s younger than the last one, or say which dof speaks against it.
+    Accept a state that is ``dt`` s later than the last one, or return the dof that violates it.
 
-    Returns 0; ``k + 1`` if dof k is not about where its velocities v of before and v' of now have
-    brought it, ``|q' − q − (v + v') dt/2| ≤ jump + (|v| + |v'|) dt/2``, where whole turns of a
-    rotation without limits do not count; ``−(k + 1)`` if it moves faster than it may. Without a
-    last state nothing is a jump. The position of a dof that has jumped is followed by its velocity:
-    it neither becomes true by waiting, nor is it doubted when the jump goes away.
+    Returns 0 if accepted; ``k + 1`` if dof k jumped: its velocities v of before and v' of now do
+    not explain its position, ``|q' − q − (v + v') dt/2| > jump + (|v| + |v'|) dt/2``, modulo whole
+    turns of a rotation without limits; ``−(k + 1)`` if it is too fast. Without a last state there
+    is no jump. After a jump the last position is extrapolated by the velocity, so a jump neither
+    becomes valid by waiting, nor does its end count as another jump.
     """
     verdict = 0
     for k in range(guards.size - 1, -1, -1):
@@ -70,10 +70,9 @@ def judge_state(guards, q, v, dt):
 @kernel
 def bound_efforts(guards, dt, tau):
     """
-    Cut ``tau`` at the limits and at what may be added to the last one in ``dt`` s, and keep it.
+    Clip ``tau`` at its limits and at the rate limit for ``dt`` s, and store it.
 
-    Returns how many efforts the rate limit has held back, or −1, with nothing kept, if one is not
-    finite.
+    Returns the number of efforts at the rate limit, or −1, storing nothing, if one is not finite.
     """
     for k in range(tau.size):
         if not math.isfinite(tau[k]):
@@ -95,7 +94,7 @@ def bound_efforts(guards, dt, tau):
 
 class Envelope:
     """
-    What stands between any states and any control law, and between its efforts and the robot.
+    The check of all states before control, and the bound of all efforts after it.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ class Envelope:
     Attributes
     ----------
     rate_limited : int
-        How many joints the rate limit held back at the last cycle.
+        Number of joints at the rate limit in the last cycle.
 
     """
 
@@ -128,7 +127,7 @@ class Envelope:
     def set_limits(self, *, effort_rate=math.inf, velocity_scale=math.inf, position_jump=math.inf,
                    passive=None):
         """
-        Set what the envelope allows; takes effect at the next cycle.
+        Set the bounds, from the next cycle on.
 
         Parameters
         ----------
@@ -137,9 +136,9 @@ class Envelope:
         velocity_scale : float or (nv,) array
             Velocity that trips, in multiples of the robot's velocity limit.
         position_jump : float
-            Distance between a joint and where its velocity leads that trips, rad or m.
+            Distance of a joint from its extrapolated position that trips, rad or m.
         passive : (nv,) array of bool, optional
-            Which joints no drive moves; those of the model if not given.
+            Joints without a drive; those of the model if not given.
 
         """
         guards = self._guards
@@ -159,30 +158,30 @@ class Envelope:
         self.forget_efforts()
 
     def forget_efforts(self):
-        """Do not hold the next efforts back: they need not be near the last ones."""
+        """Forget the last efforts: the rate limit does not apply to the next ones."""
         self._guards['effort'] = math.nan
         self.rate_limited = 0
 
     def forget_state(self):
-        """Compare the next state with none: the robot may have been moved meanwhile."""
+        """Forget the last state: the robot may have been moved."""
         self._guards['q'] = math.nan
         if self._base:
             self._base.forget()
         self._elapsed = 0.0
 
     def elapse(self, dt):
-        """Let ``dt`` s pass between two states, whether they are good or not."""
+        """Add ``dt``, s, to the time since the last accepted state."""
         self._elapsed += dt
 
     def accept(self, state):
         """
-        Take a state, compared with the last one that was taken.
+        Accept a state, compared with the last accepted one.
 
         Raises
         ------
         SafetyError
-            POSITION_JUMP: the state is not believed; VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is
-            too fast.
+            POSITION_JUMP: the state is refused; VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too
+            fast.
 
         """
         dt, self._elapsed = self._elapsed, 0.0
@@ -204,7 +203,7 @@ class Envelope:
         Raises
         ------
         SafetyError
-            EFFORT_NOT_FINITE: nothing is bounded, nothing may be sent.
+            EFFORT_NOT_FINITE: the efforts are unchanged and must not be sent.
 
         """
         rate_limited = self._bound(self._guards, min(dt, LONGEST_STEP), tau)
@@ -235,5 +234,5 @@ class Envelope:
 
 
 def _times(factor, limits):
-    """Return ``factor * limits`` where no limit at all stays none, also times zero."""
+    """Return ``factor * limits``; infinite limits stay infinite, also times zero."""
     return np.where(np.isfinite(limits) & np.isfinite(factor), factor * limits, math.inf)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which goals are worth starting for, and how many of them."""
+"""Bounds of goals: reach, workspace, joint limits and rate."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from opspace_control.tasks import CenterOfMassTask
 
 class GoalLimits:
     """
-    Refuse goals that no robot of this size reaches, or that are outside of where it may work.
+    Bounds of goals: the reach of the robot and a box of allowed positions.
 
     ``task.goal_limits = GoalLimits(model)`` lets `PoseTask.set_target` refuse them.
 
@@ -36,9 +36,9 @@ class GoalLimits:
 
     def check_position(self, task, position):
         """
-        Check where a goal of a pose task is, (3,), m, in the base frame; on the task's axes alone.
+        Check the position of a goal of a pose task, (3,), m, in the base frame, on the task's axes.
 
-        A goal in the frame of a link that moves is not checked: where it will be is not known.
+        A goal in the frame of a moving link is not checked.
 
         Raises
         ------
@@ -48,10 +48,10 @@ class GoalLimits:
         """
         if task.reference:
             return
-        asked = np.array([axis in task.axes for axis in 'xyz'])
+        controlled = np.array([axis in task.axes for axis in 'xyz'])
         inside = (self.lower <= position) & (position <= self.upper)
         for axis, value, lower, upper, refused in zip(
-                'xyz', position, self.lower, self.upper, asked & ~inside, strict=True):
+                'xyz', position, self.lower, self.upper, controlled & ~inside, strict=True):
             if refused:
                 raise TaskError(
                     f"Goal of '{task.name}': {axis} = {value:.3f} m is outside of the workspace, "
@@ -61,7 +61,7 @@ class GoalLimits:
             return
         if task.frame not in self._reach:
             self._reach[task.frame] = reach(self.model, task.frame)
-        distance = np.linalg.norm(position[asked])
+        distance = np.linalg.norm(position[controlled])
         if distance > self._reach[task.frame]:
             raise TaskError(
                 f"Goal of '{task.name}': {distance:.2f} m from the base, where '{task.frame}' gets "
@@ -75,7 +75,7 @@ class GoalLimits:
         Raises
         ------
         TaskError
-            One is beyond its joint's limits. Unknown names are not looked at.
+            One is beyond its joint's limits. Unknown names are ignored.
 
         """
         for name, position in positions.items():
@@ -94,8 +94,8 @@ def reach(model, frame):
     """
     Return an upper bound of a frame's distance from the root link's origin, m.
 
-    The sum of the distances between joints on the way, and of what sliding ones add; inf where
-    nothing bounds them, as for a floating base.
+    The sum of the distances between joints on the path, and of the travel of prismatic ones; inf
+    without limits, such as for a floating base.
     """
     record = model.frames[model.frame_index(frame)]
     distance = np.linalg.norm(record['position'])
@@ -110,15 +110,16 @@ def reach(model, frame):
 
 
 def _furthest(model, node):
-    """Return how far a sliding node gets from its zero, m."""
-    leader = np.flatnonzero(model.q_index == node['q_index'])[0]
-    ends = np.array([model.lower_position_limits[leader], model.upper_position_limits[leader]])
-    return abs(node['q_scale'] * ends + node['q_offset']).max()
+    """Return the largest displacement of a prismatic node from its zero, m."""
+    mimicked = np.flatnonzero(model.q_index == node['q_index'])[0]
+    bounds = np.array([model.lower_position_limits[mimicked],
+                       model.upper_position_limits[mimicked]])
+    return abs(node['q_scale'] * bounds + node['q_offset']).max()
 
 
 class GoalPace:
     """
-    Let so many goals of each kind pass in a second; of more, the newest counts.
+    Limit the rate of goals of each kind; of more, the newest is used.
 
     Parameters
     ----------
@@ -134,14 +135,14 @@ class GoalPace:
 
     def may_pass(self, key, goal, now):
         """
-        Return whether a goal may be taken now; if not, it waits in the place of an earlier one.
+        Return whether a goal may be set now; if not, it waits and replaces an earlier one.
 
         Parameters
         ----------
         key : tuple
-            Who gets it, and its kind.
+            The task, and the kind of goal.
         goal : object
-            Kept if it has to wait.
+            Stored if it has to wait.
         now : float
             Steady time, s.
 
@@ -154,13 +155,13 @@ class GoalPace:
         return True
 
     def forget(self, who=None, kinds=()):
-        """Forget goals that wait, of somebody and of some kinds or all: newer ones are there."""
+        """Discard waiting goals, of a task or all tasks, of some kinds or all."""
         for key in tuple(self._waiting):
             if who in (None, key[0]) and (not kinds or key[1] in kinds):
                 del self._waiting[key]
 
     def due(self, now):
-        """Return the goals whose time has come; they wait no longer."""
+        """Return the waiting goals that are due, and remove them."""
         ready = [key for key in self._waiting if now >= self._due[key]]
         self._due.update(dict.fromkeys(ready, now + 1.0 / self.rate))
         return [self._waiting.pop(key) for key in ready]

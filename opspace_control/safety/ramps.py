@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Gains and tasks that change gradually: nothing that is set may make the torque jump."""
+"""Ramps of gains and activations, so that changes do not step the torque."""
 
 import contextlib
 
@@ -11,7 +11,7 @@ from opspace_control.compiled import entry_point, kernel
 
 @kernel
 def approach(numbers, wanted, rates, dt):
-    """Move 2-D ``numbers`` towards what is wanted, for ``dt`` s; return whether all are there."""
+    """Move 2-D ``numbers`` towards their targets for ``dt`` s; return whether all arrived."""
     there = True
     for i in range(numbers.shape[0]):
         for j in range(numbers.shape[1]):
@@ -29,14 +29,14 @@ def approach(numbers, wanted, rates, dt):
 
 class Ramps:
     """
-    Numbers of a controller on their way from what they are to what they have been set to.
+    Ramps of a controller's numbers from their present to their target values.
 
     Parameters
     ----------
     arrays : dict of str to float array
-        The numbers themselves, of one or two dimensions, as in ``controller.gradual``.
+        The numbers, of one or two dimensions, as in ``controller.gradual``.
     time : float
-        How long a change takes, s.
+        Duration of a ramp, s.
 
     """
 
@@ -53,7 +53,7 @@ class Ramps:
 
     @contextlib.contextmanager
     def smoothly(self):
-        """Let whatever the body of the ``with`` statement sets be reached in ``time``."""
+        """Ramp all changes that the body of the ``with`` statement makes."""
         now = [array.copy() for array in self._arrays]
         self._finish()
         try:
@@ -71,7 +71,7 @@ class Ramps:
                     array[:] = value
 
     def start_from_zero(self, *names):
-        """Begin with the arrays of these names at zero, and the others where they should be."""
+        """Start ramps of the named arrays from zero; set all others to their targets."""
         self._finish()
         self._moving = self.time > 0.0
         for name, array, rate in zip(self._names, self._arrays, self._rates, strict=True):
@@ -80,7 +80,7 @@ class Ramps:
                 array[:] = 0.0
 
     def advance(self, dt):
-        """Go on by ``dt`` s; costs nothing when nothing is on its way."""
+        """Advance all ramps by ``dt``, s; costs nothing without a ramp."""
         if self._moving:
             there = [move(array, wanted, rate, dt) for move, array, wanted, rate in self._steps]
             self._moving = not all(there)

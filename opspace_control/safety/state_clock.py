@@ -1,22 +1,22 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How much time lies between two states, and how old the newest one is."""
+"""The time between two states, and the age of the newest one."""
 
 from opspace_control.errors import SafetyError
 from opspace_control.safety.trips import TIME_BACKWARDS
 
-# Stamps may run ahead of steady time by so much from one state to the next: a simulation that is
-# faster than real time takes such steps. More is a clock that has been set.
+# Largest step of stamps beyond steady time, s: a simulation faster than real time has such steps.
+# A larger one means that the clock was set.
 LONGEST_LEAP = 0.1  # s
 
 
 class StateClock:
     """
-    The robot's time as the stamps of its states tell it; without stamps, that of a steady clock.
+    The robot's time by the stamps of its states, or by a steady clock without stamps.
 
-    A simulation may be slow, and its clock may stop; how long a robot has been unseen is a matter
-    of steady time alone. No time passes to a state with the stamp of the last one: it is the same
-    message again, or the clock that gives the stamps is late or stands still.
+    The age of a state is in steady time, because a simulation may be slow or stop. No time passes
+    to a state with the stamp of the last one: it is the same message again, or the clock of the
+    stamps is late or has stopped.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class StateClock:
 
     @property
     def time(self):
-        """Return the robot's time at the last state, ns, by whatever clock it is told."""
+        """Return the robot's time at the last state, ns: its stamp, or steady time."""
         return self.stamp or round(1e9 * self.last_new)
 
     def step(self, stamp, now):
         """
-        Return how much later than the last state this one is, in s; a leap ahead does not count.
+        Return the time since the last state, s; a leap ahead does not count.
 
         Parameters
         ----------

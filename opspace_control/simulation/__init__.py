@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The robot simulated by MuJoCo: what a controller is tried on. No ROS here."""
+"""The robot simulated by MuJoCo, without ROS."""
 
 from opspace_control.simulation.objects import Box
 from opspace_control.simulation.simulated_robot import SimulatedRobot

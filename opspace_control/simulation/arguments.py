@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulated robot is given, checked before anything changes."""
+"""Checks of the arguments of a simulated robot."""
 
 import mujoco
 import numpy as np
@@ -9,7 +9,7 @@ from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
 
 IDENTITY_POSE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-# Room beyond a position limit for rounded numbers in a parameter file, rad or m.
+# Margin beyond a position limit for rounded numbers in a parameter file, rad or m.
 _LIMIT_SLACK = 1e-3
 
 

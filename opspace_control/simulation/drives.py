@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The drives of the simulated joints, which may fail, and their brakes, which may be put on."""
+"""The drives and brakes of the simulated joints; drives may fail."""
 
 import mujoco
 import numpy as np
@@ -127,7 +127,7 @@ class Drives:
         dead = None if passive is None else self._chosen(passive, 'passive')
         braked = None if locked is None else self._chosen(locked, 'locked')
         if braked is not None:
-            # Where the joint is now is where the brake holds it; one that is on keeps its place.
+            # A closing brake locks the present position; a closed one keeps its position.
             new = braked[self.free] & ~self._braked
             self._model.eq_data[self._brakes[new], 0] = self._data.qpos[self.in_qpos[new]]
             self._braked = braked[self.free]

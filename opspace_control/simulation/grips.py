@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Physical grasps in the simulator: bodies held together as they are, until they are let go."""
+"""Physical grasps in the simulator: equality constraints between bodies at their present poses."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,10 @@ import numpy as np
 from opspace_control.errors import SimulationError
 from opspace_control.simulation.drives import make_stiff
 
-# So many can be closed at a time; one that is open costs nothing.
+# Largest number of closed grips; open ones cost nothing.
 _MOST = 16
 _GRIP = 'grip '
-# Where MuJoCo keeps what a weld or a connection holds together.
+# Layout of MuJoCo's data of a weld or a connection.
 _SECOND_ANCHOR, _FIRST_ANCHOR, _TURN, _TORQUE_SCALE = (
     slice(0, 3), slice(3, 6), slice(6, 10), 10)
 
@@ -26,7 +26,7 @@ class _Grip(NamedTuple):
 
 
 def add_grips(spec, timestep):
-    """Add to a MuJoCo spec the grips that are open, between no bodies in particular."""
+    """Add inactive equality constraints for the grips to a MuJoCo spec."""
     first = spec.worldbody.first_body().name
     for number in range(_MOST):
         grip = spec.add_equality(name=f'{_GRIP}{number}')
@@ -60,7 +60,7 @@ class Grips:
 
     def close(self, name, first, second, place, rigid):
         """
-        Hold two bodies together as they are.
+        Close a grip between two bodies at their present poses.
 
         Parameters
         ----------
@@ -69,20 +69,20 @@ class Grips:
         first, second : int
             The bodies; 0 is the world.
         place : (3,) array
-            Where the first one's force acts, m, in the world.
+            Point of the force, m, in the world.
         rigid : bool
-            Whether the bodies cannot turn against each other either.
+            Whether the relative rotation is constrained, too.
 
         Raises
         ------
         SimulationError
-            The name is in use, or so many grips are.
+            The name is in use, or no grip is left.
 
         """
         if name in self._closed:
-            raise SimulationError(f'{name} are held together already.', cure='Let go first.')
+            raise SimulationError(f'{name} have a grip already.', cure='Release it first.')
         if not self._spare:
-            raise SimulationError(f'{_MOST} grips are closed.', cure='Let go of something.')
+            raise SimulationError(f'{_MOST} grips are closed.', cure='Release one of them.')
         grip = _Grip(self._spare.pop(), first, second, rigid)
         self._closed[name] = grip
         model, data, number = self._model, self._data, grip.number
@@ -90,27 +90,27 @@ class Grips:
         model.eq_obj1id[number], model.eq_obj2id[number] = first, second
         here, there = ((place - data.xpos[body]) @ data.xmat[body].reshape(3, 3)
                        for body in (first, second))
-        held = model.eq_data[number]
-        held[:] = 0.0
+        equality = model.eq_data[number]
+        equality[:] = 0.0
         if rigid:
-            held[_SECOND_ANCHOR], held[_FIRST_ANCHOR] = there, here
+            equality[_SECOND_ANCHOR], equality[_FIRST_ANCHOR] = there, here
             turn, back = np.empty(4), np.empty(4)
             mujoco.mju_negQuat(back, data.xquat[first])
             mujoco.mju_mulQuat(turn, back, data.xquat[second])
-            held[_TURN], held[_TORQUE_SCALE] = turn, 1.0
+            equality[_TURN], equality[_TORQUE_SCALE] = turn, 1.0
         else:
             # A connection has them the other way round.
-            held[_SECOND_ANCHOR], held[_FIRST_ANCHOR] = here, there
+            equality[_SECOND_ANCHOR], equality[_FIRST_ANCHOR] = here, there
         data.eq_active[number] = 1
 
     def open(self, name):
         """
-        Let go.
+        Open a grip.
 
         Raises
         ------
         SimulationError
-            Nothing of this name is held.
+            There is no closed grip of this name.
 
         """
         grip = self._found(name)
@@ -120,14 +120,14 @@ class Grips:
 
     def wrench(self, name):
         """
-        Return what the first body does to the second, (6,) ``[f; n]``, N and N m, at the place.
+        Return the wrench of the first body on the second, (6,) ``[f; n]``, N and N m, at the place.
 
-        World axes; of the step that has led to the present state.
+        World axes, of the last step.
 
         Raises
         ------
         SimulationError
-            Nothing of this name is held.
+            There is no closed grip of this name.
 
         """
         grip = self._found(name)
@@ -154,6 +154,6 @@ class Grips:
 
     def _found(self, name):
         if name not in self._closed:
-            raise SimulationError(f'{name} are not held together.',
-                                  cure=f'Held are {list(self._closed) or "none"}.')
+            raise SimulationError(f'{name} have no closed grip.',
+                                  cure=f'Closed are {list(self._closed) or "none"}.')
         return self._closed[name]

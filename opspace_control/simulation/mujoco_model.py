@@ -28,14 +28,14 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floo
     """
     Return (mujoco.MjModel, joints, welds).
 
-    ``joints`` are the moving ones by name, depth first, followers on independent leaders;
-    ``welds`` holds the `Weld` of each that is locked, and of its followers. Arguments as of
+    ``joints`` are the moving ones by name, depth first, mimics resolved to independent joints;
+    ``welds`` has the `Weld` of each locked joint and of its mimics. Arguments as of
     `SimulatedRobot`.
 
     Raises
     ------
     SimulationError
-        The URDF, or MuJoCo's opinion of it; names the element.
+        For an error of the URDF, or one that MuJoCo reports; names the element.
 
     """
     description = read_urdf(urdf_text, collision_shapes=contacts or floor)
@@ -70,28 +70,28 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floo
 
 
 def _resolve(spec, joints):
-    """Return the joints in the order of the tree, with leaders that follow no other."""
+    """Return the joints in the order of the tree, mimics resolved to independent joints."""
     by_part = {joint.parts[0]: joint for joint in joints.values()}
     ordered = [by_part[part.name] for part in spec.joints if part.name in by_part]
-    return {joint.name: joint._replace(mimic=_leader(joint, joints)) for joint in ordered}
+    return {joint.name: joint._replace(mimic=_mimicked(joint, joints)) for joint in ordered}
 
 
-def _leader(joint, joints):
-    """Return (leader, multiplier, offset) with a leader that follows no other, or None."""
+def _mimicked(joint, joints):
+    """Return (independent joint, multiplier, offset) of a mimic joint, or None."""
     if joint.mimic is None:
         return None
-    multiplier, offset, walked, leader = 1.0, 0.0, {joint.name}, joint
-    while leader.mimic is not None:
-        name, factor, shift = leader.mimic
+    multiplier, offset, walked, mimicked = 1.0, 0.0, {joint.name}, joint
+    while mimicked.mimic is not None:
+        name, factor, shift = mimicked.mimic
         multiplier, offset = multiplier * factor, offset + multiplier * shift
         if name not in joints or name in walked or len(joints[name].parts) != 1:
             raise SimulationError(
                 f"The joint '{joint.name}' mimics '{name}', which is no joint that can lead it.",
-                cure='A leader is a revolute, continuous or prismatic joint, and not its own.',
+                cure='A mimicked joint is revolute, continuous or prismatic, and not its own.',
                 element=joint.name)
         walked.add(name)
-        leader = joints[name]
-    return leader.name, multiplier, offset
+        mimicked = joints[name]
+    return mimicked.name, multiplier, offset
 
 
 def _locked(joints, names):
@@ -115,7 +115,7 @@ def _set_options(spec, timestep, gravity):
     spec.option.gravity = gravity
     # Implicit in the joints' damping, which real files give values of 20,000 N s/m.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    # A simulation that blew up must not silently start anew.
+    # A diverged simulation must not restart silently.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
 
@@ -180,14 +180,14 @@ def _set_inertias(model, inertials):
 
 
 def _set_mimics(spec, joints, timestep, welds):
-    """Couple followers to their leaders, as stiffly as the time step allows."""
+    """Couple mimic joints to the mimicked ones, as stiffly as the time step allows."""
     for follower in joints.values():
         if follower.mimic is None or follower.name in welds:
             continue
-        leader, multiplier, offset = follower.mimic
+        mimicked, multiplier, offset = follower.mimic
         coupling = spec.add_equality()
         coupling.type = mujoco.mjtEq.mjEQ_JOINT
-        coupling.name1, coupling.name2 = follower.parts[0], joints[leader].parts[0]
+        coupling.name1, coupling.name2 = follower.parts[0], joints[mimicked].parts[0]
         coupling.data[:5] = offset, multiplier, 0.0, 0.0, 0.0
         make_stiff(coupling, timestep)
 

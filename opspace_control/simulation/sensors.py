@@ -54,14 +54,14 @@ def contact_wrench(model, data, body):
     force, moment, six = np.zeros(3), np.zeros(3), np.empty(6)
     for i in range(data.ncon):
         contact = data.contact[i]
-        ends = model.body_weldid[model.geom_bodyid[contact.geom]] == rigid
-        if ends[0] == ends[1]:
+        own = model.body_weldid[model.geom_bodyid[contact.geom]] == rigid
+        if own[0] == own[1]:
             continue
         # In the contact's axes, by rows; on the second of the two shapes.
         mujoco.mj_contactForce(model, data, i, six)
-        pushes, turns = (six.reshape(2, 3) @ contact.frame.reshape(3, 3)) * (ends[1] * 2.0 - 1.0)
-        force += pushes
-        moment += turns + np.cross(contact.pos - data.xpos[body], pushes)
+        f, n = (six.reshape(2, 3) @ contact.frame.reshape(3, 3)) * (own[1] * 2.0 - 1.0)
+        force += f
+        moment += n + np.cross(contact.pos - data.xpos[body], f)
     R = data.xmat[body].reshape(3, 3)
     return np.concatenate([force @ R, moment @ R])
 

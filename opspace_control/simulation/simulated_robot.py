@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot made of its URDF alone, driven by joint efforts."""
+"""A simulated robot from its URDF, driven by joint efforts."""
 
 import mujoco
 import numpy as np
@@ -123,30 +123,30 @@ class SimulatedRobot(ObservableRobot):
 
     def set_status(self, *, passive=None, locked=None):
         """
-        Say which drives are dead, and which joints a brake holds, from now on.
+        Set the dead drives and the closed brakes.
 
-        A brake takes up to a few time steps to stop its joint, which it then holds where it is.
-        `reset` makes all drives work, and takes all brakes off.
+        A brake stops its joint within a few time steps and locks it there. `reset` repairs all
+        drives and opens all brakes.
 
         Parameters
         ----------
         passive : iterable of str, optional
-            Joints, or single degrees of freedom, whose drive is dead: it applies no effort,
-            whatever is commanded. If not given, those stay dead that are.
+            Joints, or single degrees of freedom, with a dead drive: commands have no effect. If not
+            given, drives do not change.
         locked : iterable of str, optional
-            Those whose brake is on; if not given, no brake changes.
+            Those with a closed brake; if not given, brakes do not change.
 
         Raises
         ------
         SimulationError
-            There is no such joint; nothing has changed.
+            There is no such joint; nothing changes.
 
         """
         self._drives.set_status(passive, locked)
 
     def apply_wrench(self, link, wrench):
         """
-        Push a link until told otherwise; zero ends it.
+        Apply a wrench to a link until the next call; zero removes it.
 
         Parameters
         ----------
@@ -166,23 +166,23 @@ class SimulatedRobot(ObservableRobot):
 
     def grip(self, link, other, *, place=None, rigid=True):
         """
-        Hold something with a link, as it is there, until `release` or `reset`.
+        Close a grip of a link at the present pose, until `release` or `reset`.
 
         Parameters
         ----------
         link : str
-            What grips.
+            The gripping link.
         other : str or None
             The object or link that is gripped; None for the world.
         place : (3,) array_like, optional
-            Where, in the link's frame, m; at its origin if not given.
+            Point of the grip in the link's frame, m; its origin if not given.
         rigid : bool
-            Whether the other cannot turn in the grip either; else only its place is held.
+            Whether the relative rotation is constrained, too; else only the position.
 
         Raises
         ------
         SimulationError
-            There is no such thing, it is held already, or so many are.
+            There is no such link or object, it has a grip already, or no grip is left.
 
         """
         first = self._body(link)
@@ -194,12 +194,12 @@ class SimulatedRobot(ObservableRobot):
 
     def release(self, link, other):
         """
-        Let go of what a link holds.
+        Open a grip of a link.
 
         Raises
         ------
         SimulationError
-            The link does not hold that.
+            There is no such grip.
 
         """
         self._grips.open((link, other))
@@ -240,7 +240,7 @@ class SimulatedRobot(ObservableRobot):
         Raises
         ------
         SimulationError
-            The motion blew up; `reset` starts anew.
+            The motion diverged; `reset` restarts.
 
         """
         if self._wrenches:
@@ -256,7 +256,7 @@ class SimulatedRobot(ObservableRobot):
 
     def reset(self, positions=None, velocities=None, *, base_pose=None, base_twist=None):
         """
-        Start anew at time 0, without efforts, wrenches and grips, objects where they began.
+        Reset to time 0, without efforts, wrenches and grips, objects at their initial poses.
 
         Parameters
         ----------
@@ -299,9 +299,9 @@ class SimulatedRobot(ObservableRobot):
     def _place_followers_and_welds(self):
         for joint in self._joints.values():
             if joint.mimic is not None:
-                leader, multiplier, offset = joint.mimic
-                leader = self._index[leader]
-                values = [multiplier * self._start[leader] + offset]
+                mimicked, multiplier, offset = joint.mimic
+                mimicked = self._index[mimicked]
+                values = [multiplier * self._start[mimicked] + offset]
             else:
                 values = [self._start[self._index[name]] for name in joint.dof_names]
             if joint.name in self._welds:

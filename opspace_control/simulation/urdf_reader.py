@@ -1,12 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What MuJoCo's URDF importer shall see of a file, and what it must be told in another way.
+The split of a URDF into the text for MuJoCo's importer and data that bypass it.
 
 The importer reads the tree, the frames, axes, limits, damping and friction: independently of this
 package's own model, so that a simulation also tests the model. Meshes, materials and extensions
-are left out, hence no ``package://`` path is ever opened. Inertias go past MuJoCo's compiler, which
-refuses or alters those that real files have.
+are left out, hence no ``package://`` path is ever opened. Inertias bypass MuJoCo's compiler, which
+refuses or alters those of real files.
 """
 
 import xml.etree.ElementTree as ET
@@ -51,7 +51,7 @@ class Joint(NamedTuple):
     upper: float
     effort: float     # inf where there is none
     armature: float   # kg m² or kg
-    mimic: tuple      # (leader, multiplier, offset), or None
+    mimic: tuple      # (mimicked, multiplier, offset), or None
 
 
 class Description(NamedTuple):
@@ -184,7 +184,7 @@ def _copy_joint(name, element, kept):
     _copy_numbers(element, copy, 'dynamics', {'damping': 1, 'friction': 1})
     lower, upper, effort = _limits(element.find('limit'), kind, where)
     mimic = _mimic(element.find('mimic'), where)
-    # A follower stops where its leader does.
+    # A mimic joint stops where the mimicked one does.
     if np.isfinite([lower, upper]).any() and mimic is None:
         ET.SubElement(copy, 'limit', lower=str(max(lower, -_FAR)), upper=str(min(upper, _FAR)))
     dofs, parts = _DOFS[kind]

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A joint with its brake on: no joint at all for MuJoCo, but a pose of the link that it carries."""
+"""A locked joint, which is a fixed pose of its child link in MuJoCo."""
 
 from typing import NamedTuple
 

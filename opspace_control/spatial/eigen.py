@@ -31,7 +31,7 @@ def tridiagonalise(A, diagonal, off):
             scale = 1.0 / math.sqrt(norm * abs(A[k + 1, k]))
             for i in range(k + 1, n):
                 A[i, k] *= scale
-        # A ← A − v wᵀ − w vᵀ with w = A v − (vᵀ A v / 2) v, held in the diagonal's place.
+        # A ← A − v wᵀ − w vᵀ with w = A v − (vᵀ A v / 2) v, stored in the diagonal's place.
         along = 0.0
         for i in range(k + 1, n):
             t = 0.0

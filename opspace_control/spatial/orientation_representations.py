@@ -12,7 +12,7 @@ import numpy as np
 from opspace_control.errors import TaskError
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 
-# So near a singularity of Euler angles, sine of the angle to it, half of the digits are lost.
+# Sine of the angle to a singularity of Euler angles at which half of the digits are lost.
 _SINGULAR = 1e-8
 
 

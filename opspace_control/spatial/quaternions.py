@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Quaternions xyzw of unit norm for what is not in a hurry: nothing here is compiled."""
+"""Unit quaternions xyzw; nothing here is compiled."""
 
 import math
 

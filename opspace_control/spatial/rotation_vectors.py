@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Rotation vectors that move: ``R = exp([φ]×)``, and what φ̇ and φ̈ are as angular motion.
+Rotation vectors, ``R = exp([φ]×)``, and angular velocity and acceleration of φ̇ and φ̈.
 
 ``ω = L φ̇``, ``L = 1 + b [φ]× + c [φ]×²`` with ``θ = |φ|``, ``b = (1 − cos θ) / θ²`` and
 ``c = (θ − sin θ) / θ³``.
@@ -59,7 +59,7 @@ def _rates(phi):
 
 
 def _bias(phi, rate):
-    """Return L̇ φ̇: what ω̇ is when φ moves evenly."""
+    """Return L̇ φ̇: ω̇ for constant φ̇."""
     _, c, b_slope, c_slope = _coefficients(phi)
     skew = _skew(phi)
     once = skew @ rate  # np.cross takes five times as long

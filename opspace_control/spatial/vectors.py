@@ -1,10 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Compiled algebra of 3- and 6-vectors, the vocabulary of the recursions.
+Compiled algebra of 3- and 6-vectors.
 
 Six-vectors are linear first: motion ``[v; ω]``, force ``[f; n]``, both about one fixed point and in
-axes parallel to the world's, so a parent's vector is simply added to its child's.
+axes parallel to the world's, so vectors of parent and child add without a transform.
 Results go into ``out``; nothing is allocated, nothing is validated. Operands are read into locals
 before anything is written: the compiler cannot know that ``out`` is other memory.
 """

@@ -143,6 +143,6 @@ def _polynomials(times, q, v, a):
     h = np.diff(times)[:, None]
     powers = np.zeros((len(q), 6, q.shape[1]))
     powers[:, 0] = q
-    ends = [None if part is None else (part[:-1], part[1:]) for part in (v, a)]
-    powers[:-1, 1:] = np.moveaxis(segment_coefficients(h, np.diff(q, axis=0), *ends), 0, 1)
+    pairs = [None if part is None else (part[:-1], part[1:]) for part in (v, a)]
+    powers[:-1, 1:] = np.moveaxis(segment_coefficients(h, np.diff(q, axis=0), *pairs), 0, 1)
     return powers

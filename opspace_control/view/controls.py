@@ -1,19 +1,19 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Controls of the page that follow what they control, and give way when they are refused."""
+"""Controls of the page: they show the controlled value, and return to it after a refusal."""
 
 import math
 import time
 
 import yaml
 
-# What a control was set to by hand stays for so long, s, whatever the controller tells.
-_PATIENCE = 1.0
+# Time for which a control keeps the user's value, s, before it shows the controller's.
+_TIMEOUT = 1.0
 _MARKS = 200  # of a slider
 _TURN = math.pi  # rad or m, to which the slider of a joint without limits goes
 _WIDE = 1000.0  # range of a parameter that a slider does not show whole
-_ROOM = 4.0   # it then goes up to so many times the present value,
-_ROOM_AT_ZERO = 100.0  # or to this
+_SPAN = 4.0   # it then goes up to so many times the present value,
+_SPAN_AT_ZERO = 100.0  # or to this
 
 
 def listen(handle, act, do):
@@ -37,7 +37,7 @@ class Control:
     gone = False
 
     def leave(self):
-        """Take note that it is not on the page any more."""
+        """Record that it is no longer on the page."""
         self.gone = True
 
 
@@ -68,7 +68,7 @@ class Switch(Control):
 
     def follow(self, on):
         """Show what it is."""
-        if not self.gone and time.monotonic() - self._touched > _PATIENCE:
+        if not self.gone and time.monotonic() - self._touched > _TIMEOUT:
             self._box.value = bool(on)
 
     def _on_touch(self, on):
@@ -109,7 +109,7 @@ class JointSlider(Control):
 
     def follow(self, position):
         """Show a position, rad or m."""
-        if not self.gone and time.monotonic() - self._touched > _PATIENCE:
+        if not self.gone and time.monotonic() - self._touched > _TIMEOUT:
             self._slider.value = self._inside(round(float(position), 3))
 
     def _inside(self, position):
@@ -124,7 +124,7 @@ class ParameterControl(Control):
     """
     A control of a parameter: a slider, a check box, or a field for what is no single number.
 
-    A slider is sent on while it is dragged, but never faster than the node answers.
+    A slider sends its value while it is dragged, no faster than the node answers.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ class ParameterControl(Control):
     def __init__(self, gui, parameters, name, label, act, say):
         self._parameters, self._name, self._say = parameters, name, say
         self._gui, self._label, self._act = gui, label, act
-        self._wanted, self._typed, self._asked, self._touched = None, None, False, 0.0
+        self._wanted, self._typed, self._requested, self._touched = None, None, False, 0.0
         self._control = self._make()
 
     def follow(self):
         """Show the present value, unless a viewer is just changing it; to be called often."""
-        if self.gone or self._asked or time.monotonic() - self._touched < _PATIENCE:
+        if self.gone or self._requested or time.monotonic() - self._touched < _TIMEOUT:
             return
         if self._typed is None:
             self._show()
@@ -198,13 +198,13 @@ class ParameterControl(Control):
         self._send()
 
     def _send(self):
-        if self._asked or self._wanted is None:
+        if self._requested or self._wanted is None:
             return
         value, self._wanted = self._wanted, None
-        self._asked = True
+        self._requested = True
 
         def answered(reason):
-            self._asked = False
+            self._requested = False
             if reason:
                 self._say(reason)
             if not self.gone:
@@ -231,8 +231,8 @@ def _slider_range(value, descriptor):
     low, high = (ranges[0].from_value, ranges[0].to_value) if ranges else (-math.inf, math.inf)
     if high - low <= _WIDE:
         return low, high
-    room = _ROOM * value if value > 0.0 else _ROOM_AT_ZERO
-    return max(low, -room), min(high, room)
+    span = _SPAN * value if value > 0.0 else _SPAN_AT_ZERO
+    return max(low, -span), min(high, span)
 
 
 def _step(span):

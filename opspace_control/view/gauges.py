@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the page tells in words and bars, as HTML."""
+"""Texts and bars of the page, as HTML."""
 
 from html import escape
 

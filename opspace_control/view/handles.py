@@ -1,14 +1,14 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Goals as handles that are dragged with the mouse, and what stands between them and the hands."""
+"""Goals as handles that the user drags, and lines from the frames to the goals."""
 
 import time
 
 import numpy as np
 
 _COLOR = (255, 200, 30)
-# A goal that the controller has not taken so long after it was let go, s, was refused.
-_PATIENCE = 1.0
+# Time after which a goal that the controller has not set was refused, s.
+_TIMEOUT = 1.0
 _SAME = 1e-4  # m, and rad
 
 
@@ -49,16 +49,16 @@ class GoalHandle:
             act(lambda: self._on_drag(event.phase))
 
     @property
-    def held(self):
-        """Whether somebody drags it, or the controller has not had time to take it."""
-        return self._dragged or time.monotonic() - self._let_go < _PATIENCE
+    def is_dragged(self):
+        """Whether a viewer drags it, or the controller has not had time to set the goal."""
+        return self._dragged or time.monotonic() - self._let_go < _TIMEOUT
 
     def update(self, pose, goal):
-        """Send what was dragged; show the way from a position (3,) to a goal (position, xyzw)."""
+        """Send a dragged pose; show the line from a position (3,) to a goal (position, xyzw)."""
         if self._moved:
             self._moved = False
             self._send(self._task, self._grip.position, np.roll(self._grip.wxyz, -1))
-        elif not self.held:
+        elif not self.is_dragged:
             position, wxyz = goal[0], np.roll(goal[1], 1)
             if (not np.allclose(position, self._grip.position, rtol=0.0, atol=_SAME)
                     or 1.0 - abs(wxyz @ self._grip.wxyz) > _SAME ** 2 / 8.0):

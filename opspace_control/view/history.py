@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The recent past as plots."""
+"""Plots of the last half minute."""
 
 from collections import deque
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Mesh files of a URDF: where they are on this computer, and what is in them."""
+"""Mesh files of a URDF: their paths and their triangles."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node that shows a controller: it listens, and tells what viewers want, over topics alone."""
+"""The node that shows a controller, over topics, services and parameters."""
 
 import queue
 import time
@@ -29,7 +29,7 @@ from opspace_control.view.simulation import Simulation
 
 _FRAME = 1.0 / 30.0   # s
 _LOOK = 1.0           # s, between two looks at the graph
-_PATIENCE = 5.0       # s, for the parameters to be told
+_TIMEOUT = 5.0       # s, for the parameters to be told
 _HANDLE = 0.12        # of the robot's size
 _ROOT = '/robot'
 
@@ -38,8 +38,7 @@ class ViewNode(Node):
     """
     The node ``opspace_view``.
 
-    All that happens to the scene happens in the thread that spins this node; what viewers do is
-    queued for it.
+    Only the thread that spins this node changes the scene; actions of viewers are queued for it.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class ViewNode(Node):
         self._remote_parameters = RemoteParameters(self, self._controller, self._panel.on_parameter)
         self._simulation = Simulation(self, server, self._actions.put, self._panel.say)
         self._offer = self._remote = self._robot = self._forces = None
-        self._text, self._asked, self._looked = '', None, -np.inf
+        self._text, self._requested, self._looked = '', None, -np.inf
         self._handles, self._positions = {}, {}
         self._states = Outlook(self, JointState, 'joint_states')
         self._base = Outlook(self, Odometry, 'odom')
@@ -95,15 +94,15 @@ class ViewNode(Node):
         offer = look_for_offer(self, self._controller)
         if offer != self._offer:
             self._detach()
-            self._offer, self._asked = offer, None
+            self._offer, self._requested = offer, None
         if offer is None:
             others = [name for name in controllers(self) if name != self._controller]
             self._panel.wait(f'Waiting for {self._controller}.' + (
                 f' There is {", ".join(others)}: --controller NAME.' if others else ''))
             return
         if self._remote is None and self._remote_parameters.ready() and (
-                self._asked is None or now - self._asked > _PATIENCE):
-            self._asked = now
+                self._requested is None or now - self._requested > _TIMEOUT):
+            self._requested = now
             self._remote_parameters.load(self._attach)
 
     def _attach(self):
@@ -113,7 +112,7 @@ class ViewNode(Node):
         if not self._text:
             self._take_robot(self._remote_parameters.values.get('robot_description') or '')
         if self._robot is None:
-            self._asked = None  # the parameters may have changed by then
+            self._requested = None  # the parameters may have changed by then
             self._panel.wait('Waiting for the robot on robot_description.')
             return
         self._remote = Remote(self, self._controller, self._offer)
@@ -150,7 +149,7 @@ class ViewNode(Node):
             return
         for doubt in self._robot.doubts:
             self.get_logger().warning(doubt)
-        self._asked, self._states.newest = None, None
+        self._requested, self._states.newest = None, None
         _look_at(self._server, *self._robot.bounds())
 
     def _move_robot(self):
@@ -197,7 +196,7 @@ class ViewNode(Node):
                     {value.key: value.value for value in status.values})
 
     def _on_log(self, message):
-        """Pass on what the controller warns of: why a goal is refused, that it has tripped."""
+        """Show warnings of the controller, such as a refused goal or a trip."""
         if (message.level >= Log.WARN and
                 message.name == self._controller[1:].replace('/', '.')):
             self._panel.say(message.msg)

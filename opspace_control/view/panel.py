@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The panel beside the picture: how the controller is, and everything that can be set."""
+"""The panel of the page: diagnostics of the controller, and controls."""
 
 import math
 import time
@@ -27,7 +27,7 @@ class Panel:
     """
     Everything beside the picture.
 
-    The head is always there; the rest is built anew for each controller.
+    The head is always there; the rest is built for each controller.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Panel:
         """Add the switch of a grasp or a contact, if the name is that of one."""
         if name in self._offer.switches:
             self._engaged[name] = self._add_switch(
-                'engaged', 'On, it is held as it is now; off, it is let go.', f'{name}/engage')
+                'engaged', 'On: engage at the present poses. Off: disengage.', f'{name}/engage')
 
     def _add_switch(self, label, hint, service, on=False):
         switch = Switch(self._gui, label, hint, self._act, lambda wanted, answered:

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The robot in the picture: a node of the scene for each joint, which carries its child link."""
+"""The robot in the scene: a node for each joint, with its child link."""
 
 import math
 
@@ -59,15 +59,15 @@ class RobotScene:
         self._nodes = {self.root_link: self._root}
         self._origins = {self.root_link: (np.zeros(3), SO3.identity())}
         self._parents = {joint.child: joint.parent for joint in joints}
-        leaders = resolve_mimics(description.joints)
+        mimicked_joints = resolve_mimics(description.joints)
         self._joints = []
         for joint in joints:
             node = self._add(joint)
             if joint.type in SCALAR_TYPES:
-                leader = leaders.get(joint.name, (joint.name, 1.0, 0.0))
-                self._joints.append(_MovingJoint(joint, node, leader))
+                mimicked = mimicked_joints.get(joint.name, (joint.name, 1.0, 0.0))
+                self._joints.append(_MovingJoint(joint, node, mimicked))
         self.limits = {joint.name: _limits(joint) for joint in joints
-                       if joint.type in SCALAR_TYPES and joint.name not in leaders}
+                       if joint.type in SCALAR_TYPES and joint.name not in mimicked_joints}
         looks = read_looks(text)
         self.doubts = list(looks.doubts)
         self._dress(looks, joints)
@@ -82,8 +82,8 @@ class RobotScene:
         """Put joints at positions, rad or m; joints that are not named stay."""
         if names != self._names:
             where = {name: i for i, name in enumerate(names)}
-            self._order = [(moving, where[moving.leader]) for moving in self._joints
-                           if moving.leader in where]
+            self._order = [(moving, where[moving.mimicked]) for moving in self._joints
+                           if moving.mimicked in where]
             self._names = list(names)
         for moving, i in self._order:
             moving.go(positions[i])
@@ -161,8 +161,8 @@ class RobotScene:
 class _MovingJoint:
     """A joint of one degree of freedom, the node that carries its child, and whom it follows."""
 
-    def __init__(self, joint, node, leader):
-        self.leader, self._factor, self._offset = leader
+    def __init__(self, joint, node, mimicked):
+        self.mimicked, self._factor, self._offset = mimicked
         self._slides = joint.type == 'prismatic'
         self._node = node
         self._position = joint.position
@@ -174,7 +174,7 @@ class _MovingJoint:
         self._at = math.nan
 
     def go(self, position):
-        """Move to a position of the leader, rad or m."""
+        """Move to a position of the independent joint, rad or m."""
         q = self._factor * position + self._offset
         if not math.isfinite(q) or abs(q - self._at) < _STILL:
             return

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the links of a URDF look like; whatever cannot be understood is left out, and told."""
+"""The shapes of the links of a URDF; unknown ones are left out and reported."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated robot's surroundings: its boxes in the picture, and what it can be asked to do."""
+"""The simulator in the view: its boxes, grips and services."""
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.expand_topic_name import expand_topic_name
@@ -85,7 +85,7 @@ class Simulation:
             on_click(gui.add_button('Reset', hint='Back to the start, at rest.'), self._act,
                      lambda: self._call(Trigger, 'reset', self._answer))
             for grip in grips:
-                self._add_switch(f'grip {grip}', 'What is held is welded to what holds it.',
+                self._add_switch(f'grip {grip}', 'Welds the object to the gripping links.',
                                  f'{grip}/engage')
         for name in boxes:
             self._outlooks[name] = Outlook(self._node, PoseStamped, f'{self._name}/{name}/pose')

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether joints are strong enough to keep the limits of their motion."""
+"""The check whether drives can keep the limits of their joints."""
 
 from opspace_control.cli.preflight import verdict
 from opspace_control.control import JointLimits

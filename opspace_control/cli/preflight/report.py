@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of the report: a robot, its parameters and its tasks, looked at from all sides."""
+"""The facts of the report: a robot, its parameters and its tasks."""
 
 from pathlib import Path
 

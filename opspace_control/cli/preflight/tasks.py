@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the tasks can do with the joints that they have, and what gravity does to passive ones."""
+"""The conditioning of tasks, and the gravity torques of passive joints."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The report as a person reads it, in a terminal of a hundred columns."""
+"""The report as text, for a terminal of a hundred columns."""
 
 import math
 import textwrap
@@ -20,7 +20,7 @@ _COLOURS = {'OK': '32', 'WARN': '33', 'FAIL': '1;31', 'heading': '1', 'faint': '
 _LONGEST_BRANCH = 56
 _SHORTEST_NAME = 8
 _MOST_NAMES = 12
-# Of more joints than this, only those that bear that part of their effort somewhere are shown.
+# Of more joints than this, only those with that fraction of their effort somewhere are shown.
 _MOST_ROWS, _NOTABLE = 40, 0.05
 _NONE = '–'
 _JOINTS = 'Active joints (rad, N·m; m, N), and what gravity takes of their effort'
@@ -65,12 +65,12 @@ def _robot(robot):
     lines = [f'  {robot["name"]}: {robot["degrees_of_freedom"]} degrees of freedom, '
              f'{robot["links"]} links, {robot["mass"]:.4g} kg, {base}']
     blocks = [f'{block["name"]} ({_interfaces(block)})' for block in robot['hardware']]
-    leaders = Counter(leader for leader, _, _ in robot['mimics'].values())
+    mimicked_joints = Counter(mimicked for mimicked, _, _ in robot['mimics'].values())
     for label, names, count in (
             ('commanded', robot['commanded'], len(robot['commanded'])),
             ('passive', robot['passive'], len(robot['passive'])),
             ('locked', robot['locked'], len(robot['locked'])),
-            ('mimic', [f'{leader} leads {count}' for leader, count in leaders.items()],
+            ('mimic', [f'{count} of {mimicked}' for mimicked, count in mimicked_joints.items()],
              len(robot['mimics'])),
             ('ros2_control', blocks or ['no block'], len(blocks))):
         text = ', '.join(names[:_MOST_NAMES])
@@ -94,17 +94,17 @@ def _tree(bodies, paint):
     for names, kinds, mass, links in rows:
         weight = f'{mass:.3g} kg' if mass else ''
         left = f'  {_shortened(names, width):<{width}}  {kinds:<11} {weight:>8}'
-        room = _WIDTH - len(left) - 2
-        right = _shortened(_links(links, room), room) if room > 8 else ''
+        width = _WIDTH - len(left) - 2
+        right = _shortened(_links(links, width), width) if width > 8 else ''
         lines.append(f'{left}  {paint(right, "faint")}'.rstrip() if right else left.rstrip())
     return lines
 
 
-def _links(links, room):
-    """Return as many names of links as there is room for, and how many more there are."""
+def _links(links, width):
+    """Return as many names of links as fit the width, and the number of the others."""
     text = ', '.join(links)
     for count in range(len(links) - 1, 0, -1):
-        if len(text) <= room:
+        if len(text) <= width:
             break
         text = f'{", ".join(links[:count])} + {len(links) - count}'
     return text

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint trajectory controllers of a parameter file: where they begin when they get the joints."""
+"""Joint trajectory controllers of a parameter file: their start position on activation."""
 
 from opspace_control.cli.preflight.verdict import ok, warning
 from opspace_control.ros.parameters.parameter_file import ParameterFile

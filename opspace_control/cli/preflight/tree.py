@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The drawing of a robot's tree: deeper only where the robot branches, a long run in one line."""
+"""The drawing of a robot's tree: one line for each unbranched chain."""
 
 import re
 from collections import Counter
@@ -60,20 +60,20 @@ def tool_frames(bodies):
     for number in range(len(bodies) - 1, 0, -1):
         parent = bodies[number]['parent']
         height[parent] = max(height[parent], height[number] + (not bodies[number]['mimics']))
-    ends, stack = [], [0]
+    tips, stack = [], [0]
     while stack:
         number = stack.pop()
         names = [bodies[i]['joint'] for i in (number, *children[number]) if i]
         named = not _JAW.search(names[0]) and any(map(_JAW.search, names[1:])) if number else False
         shorter = len(children[number]) > 1 and height[number] < lead[number]
         if named or shorter or not children[number]:
-            ends.append(number)
+            tips.append(number)
         else:
             stack += reversed(children[number])
-    furthest = max(depth[number] for number in ends)
-    tools = [number for number in ends if 2 * depth[number] > furthest
+    furthest = max(depth[number] for number in tips)
+    tools = [number for number in tips if 2 * depth[number] > furthest
              and not _NO_TOOL.search(bodies[number]['joint'] or '')]
-    return [_tool_of(bodies[number]['links']) for number in tools or ends]
+    return [_tool_of(bodies[number]['links']) for number in tools or tips]
 
 
 def draw(bodies):

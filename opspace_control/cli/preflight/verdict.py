@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the facts of the report mean: findings OK, WARN or FAIL, each with its cure."""
+"""The verdict of the report: findings OK, WARN or FAIL, each with its cure."""
 
 import math
 import re
@@ -13,7 +13,7 @@ LEVELS = ('OK', 'WARN', 'FAIL')
 
 # Shares of the effort limit that gravity alone may take.
 _HEAVY, _TOO_HEAVY = 0.8, 1.0
-# No drive of a robot arm is that strong or fast: such a limit was never meant.
+# No drive of a robot arm is that strong or fast: such a limit is a placeholder.
 _NO_EFFORT_LIMIT, _NO_VELOCITY_LIMIT = 1e4, 1e3
 # A joint is close to a limit within this part of its range, and no more than this, rad or m.
 _CLOSE_PART, _CLOSE = 0.05, 0.1
@@ -246,7 +246,7 @@ def _at_gravity(report):
                 what = (f"joint '{joint['name']}' needs {abs(joint['gravity']):.3g} "
                         f'{joint["unit"]} against gravity at home, its effort limit is 0.')
             cure = 'Start from another posture, or correct the effort limit.'
-            # A posture that nobody chose is no reason to stay on the ground.
+            # A default posture is no reason for a FAIL.
             sinks = share > _TOO_HEAVY and report['home']['given']
             yield (failure(OpspaceError(_sentence(what), cure=cure)) if sinks
                    else warning(_sentence(what), cure))

@@ -1,3 +1,3 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What `opspace demo` shows: a plan of goals, a client of the nodes, a report and a picture."""
+"""Parts of `opspace demo`: a schedule of goals, a client of the nodes, a report and a picture."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Experiments with an object in several hands: it is grasped, carried, turned, set down, let go."""
+"""Experiments with an object in several hands: grasp, transport, rotation, release."""
 
 import math
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class Carry(Experiment):
         Of the box, m; None: as wide as the hands are apart.
     mass, squeeze : float
         kg and N.
-    let_go : bool
+    disengage : bool
         Whether the box is let go after the last move.
 
     """
@@ -41,7 +41,7 @@ class Carry(Experiment):
     size: tuple = (0.2, None, 0.2)
     mass: float = 3.0
     squeeze: float = 20.0
-    let_go: bool = True
+    disengage: bool = True
 
     def plan(self, home):
         """Return the goals of the hands while they hold the box: the first is to grasp it."""
@@ -56,7 +56,7 @@ class Carry(Experiment):
                     z])
                 pose[3:] = turned(pose[3:], (0.0, 0.0, yaw))
             goals.append(poses)
-        goals += [goals[-1]] * (2 * self.let_go)  # the controller, then the grips
+        goals += [goals[-1]] * (2 * self.disengage)  # the controller, then the grips
         return Schedule(home, np.array(goals), self.seconds, 0.5, self.joint, self.unit,
                     dict.fromkeys([self.joint, *self.moved], 0.0) | self.robot.start,
                     {self.joint: self.swing}, self.moved, SETTLING + self.seconds)
@@ -107,46 +107,47 @@ class Carry(Experiment):
         return np.array([robot.frame_pose(hand) for hand in self.robot.hands])
 
 
-def _judge(asked, course):
+def _judge(experiment, course):
     """Judge hands that hold a box: at its goals, and as far apart as they were, all the time."""
     times, paths, errors = course.times, course.paths, course.errors
-    stops = SETTLING + asked.seconds * np.arange(2, len(asked.moves) + 2)
+    stops = SETTLING + experiment.seconds * np.arange(2, len(experiment.moves) + 2)
     rows = np.minimum(np.searchsorted(times, stops), len(times)) - 1
     away = 1e3 * np.linalg.norm(errors[rows, :, :3], axis=-1)
     turn = np.degrees(np.linalg.norm(errors[rows, :, 3:], axis=-1))
-    held = (times > SETTLING + asked.seconds) & (times < stops[-1])
+    closed = (times > SETTLING + experiment.seconds) & (times < stops[-1])
     free = 1e3 * np.linalg.norm(errors[-1, :, :3], axis=-1)
-    apart = np.linalg.norm(paths[held, 1:] - paths[held, :1], axis=2)
-    raised = 0.8 * max(move[2] for move in asked.moves)
+    apart = np.linalg.norm(paths[closed, 1:] - paths[closed, :1], axis=2)
+    raised = 0.8 * max(move[2] for move in experiment.moves)
     return [Finding('the box misses its goals', away.max(), 2.0, 'mm'),
             Finding('the box is turned from them', turn.max(), 0.3, 'deg'),
             Finding('the hands give way to each other', 1e3 * np.ptp(apart, axis=0).max(), 0.5,
                     'mm'),
-            Finding('the box is lifted', np.ptp(paths[held, :, 2], axis=0).min(), raised, 'm',
+            Finding('the box is lifted', np.ptp(paths[closed, :, 2], axis=0).min(), raised, 'm',
                     True),
             Finding('hands that are free again move', free.max(), 2.0, 'mm')]
 
 
-def _judge_slew(asked, course):
+def _judge_slew(experiment, course):
     """Judge a bar that follows its commanded response while the base goes somewhere else."""
-    begin = SETTLING + asked.seconds
+    begin = SETTLING + experiment.seconds
     seen = course.since(begin)
     bar = seen.paths.mean(axis=1)
     across = seen.paths[:, 0] - seen.paths[:, 1]
     heading = np.unwrap(np.arctan2(across[:, 1], across[:, 0]))
-    *shift, yaw = asked.moves[0]
+    *shift, yaw = experiment.moves[0]
     turn = np.zeros((len(heading), 3))
     turn[:, 0] = heading - heading[0]
-    away = farthest_from_response(bar, bar[0] + shift, seen.times, asked.kp[0],
-                                  asked.max_linear_velocity)
-    turned_away = farthest_from_response(turn, np.array([yaw, 0.0, 0.0]), seen.times, asked.kp[0],
+    away = farthest_from_response(bar, bar[0] + shift, seen.times, experiment.kp[0],
+                                  experiment.max_linear_velocity)
+    turned_away = farthest_from_response(turn, np.array([yaw, 0.0, 0.0]), seen.times,
+                                         experiment.kp[0],
                                          _MAX_ANGULAR_VELOCITY)
-    arrived = seen.times > begin + asked.seconds
-    base = seen.positions[arrived, :3] - [asked.moved[joint] for joint in _THRUSTERS]
-    miss = np.linalg.norm(bar[arrived] - bar[0] - shift, axis=1)
+    arrived = seen.times > begin + experiment.seconds
+    base = seen.positions[arrived, :3] - [experiment.moved[joint] for joint in _THRUSTERS]
+    deviation = np.linalg.norm(bar[arrived] - bar[0] - shift, axis=1)
     return [Finding('the bar leaves its commanded response', 1e3 * away, 2.0, 'mm'),
             Finding('and its commanded heading', np.degrees(turned_away), 0.5, 'deg'),
-            Finding('the bar is at its goal, and stays', 1e3 * miss.max(), 1.0, 'mm'),
+            Finding('the bar is at its goal, and stays', 1e3 * deviation.max(), 1.0, 'mm'),
             Finding('the base has then still to go', np.hypot(*base[0, :2]), 0.05, 'm', True),
             Finding('the base misses its new place', 1e3 * np.hypot(*base[-1, :2]), 5.0, 'mm'),
             Finding('the base misses its new heading', np.degrees(abs(base[-1, 2])), 0.5, 'deg')]
@@ -183,7 +184,7 @@ CARRIED = (
           'while the base moves to a new location; long after the object has arrived the base '
           'continues to move and settles, which does not disturb the object. Here a bar of 2 kg '
           'goes 0.25 m and turns by 0.4 rad within 2 mm and 0.5° of its commanded response, and '
-          'is held there while the base has still to go. No internal forces are asked for, as in '
+          'is kept there while the base still moves. There are no target internal forces, as in '
           'the paper.',
           _FLYER, ('x y rz',) * 2, (), 3.0, _judge_slew, joint='base_x', unit='m',
           max_linear_velocity=0.15, posture_kp=1.0,
@@ -192,7 +193,7 @@ CARRIED = (
                  'l_elbow': -2.243, 'l_wrist': 1.34, 'r_shoulder': -1.523, 'r_elbow': 1.604,
                  'r_wrist': 0.019},
           moves=((0.2, -0.15, 0.0, 0.4),) * 4, size=(0.1, None, 0.1), mass=2.0, squeeze=0.0,
-          let_go=False),
+          disengage=False),
     Carry('lift', 'a TIAGo with two arms lifts a box of 3 kg with both hands, [RKR95] (17)',
           'A real robot lifts a box',
           'The operational space of [RKR95] (17) is that of any branching robot; the experiments '

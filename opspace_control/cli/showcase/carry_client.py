@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's side of a grasp: it has the object grasped, moves it, and has it let go."""
+"""The client of the demo for a grasp: it engages, moves and disengages the object."""
 
 import math
 
@@ -14,7 +14,7 @@ from opspace_control.errors import OpspaceError
 from opspace_control.ros.middleware.conversions import fill_pose
 from opspace_control.ros.middleware.qos import RELIABLE
 
-_PATIENCE = 10.0  # s, for an answer
+_TIMEOUT = 10.0  # s, for an answer
 
 
 class CarryClient(Client):
@@ -46,7 +46,7 @@ class CarryClient(Client):
         self._home = None
 
     def send_goals(self, poses):
-        """Grasp the object, move it as the hands (2, 7) are to move, or let it go."""
+        """Engage the grasp, move the object with the hands (2, 7), or disengage."""
         if self._home is None:
             self._home = poses
             self._switch(True, SIMULATOR, CONTROLLER)
@@ -63,7 +63,7 @@ class CarryClient(Client):
     def _switch(self, on, *nodes):
         for name in nodes:
             future = self._engage[name].call_async(SetBool.Request(data=on))
-            rclpy.spin_until_future_complete(self._node, future, timeout_sec=_PATIENCE)
+            rclpy.spin_until_future_complete(self._node, future, timeout_sec=_TIMEOUT)
             if not (future.done() and future.result().success):
                 raise OpspaceError(f'{name} does not {"grasp" if on else "let go"}: '
                                    f'{future.result().message if future.done() else "no answer"}.',

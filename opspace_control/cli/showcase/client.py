@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's side of the topics: it sends goals, and looks at what the robot does."""
+"""The client of the demo: it sends goals and records the robot's state."""
 
 import array
 import time

@@ -150,11 +150,11 @@ _WIDTH, _DEPTH, _CHAMFER = 0.021, 0.03, 0.006  # m
 _BELOW = 0.02  # m, the rim below the peg at the start
 
 
-def _inserting(label, yielding):
+def _inserting(label, compliant):
     from opspace_control import ForceControl
     scene = ContactScene(
         lambda sensor: _task(ForceControl(sensor, approach_velocity=0.02),
-                             force_axes='x y z' if yielding else 'z'),
+                             force_axes='x y z' if compliant else 'z'),
         lambda start: hole(*(start[:2] - _OFFSET), start[2] - _BELOW, _WIDTH, _DEPTH), peg=True,
         friction=0.1, softness=0.01)
     scene.press(_PRESSED)
@@ -165,11 +165,11 @@ def _insert():
     return [_inserting('no force to the sides', True), _inserting('holding its place', False)]
 
 
-def _judge_insert(yielding, holding):
-    free, sides = yielding.since(3.0), holding.since(3.0)
-    return [Finding('the peg is short of the bottom by', 1e3 * _short(yielding), 0.5, 'mm'),
+def _judge_insert(compliant, holding):
+    free, sides = compliant.since(3.0), holding.since(3.0)
+    return [Finding('the peg is short of the bottom by', 1e3 * _short(compliant), 0.5, 'mm'),
             Finding('it has moved to the sides by',
-                    1e3 * np.linalg.norm(np.diff(yielding.positions[[0, -1], :2], axis=0)), 3.0,
+                    1e3 * np.linalg.norm(np.diff(compliant.positions[[0, -1], :2], axis=0)), 3.0,
                     'mm', True),
             Finding('the sides of the hole feel', _sideways(free), 3.0, 'N'),
             Finding('those of a peg that holds its place', _sideways(sides), 6.0, 'N', True)]

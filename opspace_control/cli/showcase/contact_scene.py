@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The PUMA 560 of [K87] IX with a wrist sensor and a finger, before something stiff; lock-step."""
+"""The PUMA 560 of [K87] IX with a wrist sensor and a finger, in contact, in lock-step."""
 
 import math
 import re

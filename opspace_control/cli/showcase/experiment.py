@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment is: what a robot is asked, what happens on the way, what must be seen."""
+"""Experiments: goals of a robot, failures during the motion, and bounds of the results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class Finding:
 @dataclass(frozen=True)
 class Experiment:
     """
-    Something a robot is asked to do, and what must be seen then.
+    Goals of a robot, and the bounds that its motion must meet.
 
     The hands hold still until the controller has taken up the robot's weight; then each goes to its
     target, and stays there. On the way drives may die, and brakes come on.

@@ -1,10 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The experiments of the papers, [CK00] 2.2 and 5, [K87] (4.4)-(4.5): what is asked, what must come.
+The experiments of the papers, [CK00] 2.2 and 5, [K87] (4.4)-(4.5).
 
-An experiment says which robot stands how, where its hands go and what its posture does, and judges
-what was seen. It runs as a demo over ROS 2 and, as a test, in lock-step with the simulator.
+An experiment defines the robot, its start, the goals of its hands and of its posture, and the
+bounds of the results. It runs as a demo over ROS 2 and, as a test, in lock-step with the simulator.
 """
 
 from dataclasses import replace
@@ -39,15 +39,16 @@ def experiment(name):
                        cure=nearest(name, [one.name for one in known]), experiment=name)
 
 
-def _judge_torso(asked, course):
+def _judge_torso(experiment, course):
     errors, posture = course.errors, course.posture
-    center = asked.robot.start.get(asked.joint, 0.0)
+    center = experiment.robot.start.get(experiment.joint, 0.0)
     return [*holds('left', errors[:, 0]), *holds('right', errors[:, 1]),
-            Finding(f'{asked.joint} swings forwards', posture.max() - center, 0.3, 'rad', True),
-            Finding(f'{asked.joint} swings back', center - posture.min(), 0.3, 'rad', True)]
+            Finding(f'{experiment.joint} swings forwards', posture.max() - center, 0.3, 'rad',
+                    True),
+            Finding(f'{experiment.joint} swings back', center - posture.min(), 0.3, 'rad', True)]
 
 
-def _judge_floor(_asked, course):
+def _judge_floor(_experiment, course):
     paths, errors = course.paths, course.errors
     return [Finding('left hand misses the floor', 1e3 * np.linalg.norm(errors[-1, 0, :3]), 1.0,
                     'mm'),
@@ -55,7 +56,7 @@ def _judge_floor(_asked, course):
             *holds('right', errors[:, 1])]
 
 
-def _judge_step(asked, course):
+def _judge_step(experiment, course):
     times, errors = course.times, course.errors
     path = course.paths[:, 0]
     way = errors[0, 0, :3]  # from where it starts to its goal
@@ -64,7 +65,7 @@ def _judge_step(asked, course):
     later = np.minimum(np.searchsorted(times, times + _WINDOW), len(times) - 1)
     gone = np.linalg.norm(path[later] - path, axis=1)
     speed = (gone / np.maximum(times[later] - times, 0.5 * _WINDOW)).max()
-    limit = asked.max_linear_velocity
+    limit = experiment.max_linear_velocity
     return [
         Finding('left hand leaves the straight line',
                 1e3 * np.linalg.norm(beside, axis=1).max(), 2.0, 'mm'),

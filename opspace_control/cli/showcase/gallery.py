@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-doc/gallery.md and its pictures: one table of what there is to be shown.
+doc/gallery.md and its pictures, from one table.
 
 ``make gallery`` has every experiment run and draw its picture, and writes the page.
 """

@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Where a simulated robot can reach, found by trying.
+Numerical inverse kinematics of a simulated robot.
 
 The demo plans with the simulated robot's own kinematics: it starts before, and does not wait for,
 the compiled mathematics of the controller.

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a demo: where the hands went, how well, and what the posture and drives did."""
+"""The picture of a demo: paths and errors of the hands, posture and efforts."""
 
 import matplotlib as mpl
 

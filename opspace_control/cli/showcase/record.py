@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What was seen in a demo, and what it amounts to."""
+"""The record of a demo, and its report."""
 
 import math
 
@@ -16,8 +16,8 @@ class Record:
     """
     The course of a demo.
 
-    Where the hands are is worked out from the joint states alone: what the controller believes
-    would not be a test of it.
+    The poses of the hands are computed from joint states, independently of the controller, because
+    the record is a test of it.
 
     Parameters
     ----------
@@ -114,18 +114,18 @@ class Record:
     def at_goals(self):
         """Return the errors (goals, hands, 2), mm and degrees, at the end of each goal's time."""
         found = []
-        for end in self.plan.ends:
+        for end in self.plan.stops:
             row = max(int(np.searchsorted(self.times, end)) - 1, 0)
             found.append(_sizes(self.errors[row]))
         return np.array(found)
 
     def while_holding(self):
         """Return the largest errors (hands, 2), mm and degrees, after the last goal is reached."""
-        return _sizes(self.errors[self.times > self.plan.ends[-1]]).max(axis=0)
+        return _sizes(self.errors[self.times > self.plan.stops[-1]]).max(axis=0)
 
     def reached(self):
         """Return whether every hand reached every goal, and stayed at the last one."""
-        last = self.times[-1] > self.plan.ends[-1]
+        last = self.times[-1] > self.plan.stops[-1]
         return bool(last and (self.at_goals() <= _REACHED).all()
                     and (self.while_holding() <= _REACHED).all())
 
@@ -140,8 +140,7 @@ class Record:
                 name = hand if column == 0 else ''
                 lines.append(f'  {name:14}{unit:6}' + ''.join(f'{x:14.3f}' for x in cells))
         joints, loads = self.loads
-        held = self.times > self.plan.ends[-1]
-        swing = self.posture[held]
+        swing = self.posture[self.times > self.plan.stops[-1]]
         if any(self.plan.swing.values()):
             lines.append(f'\n  {self.plan.joint} rocked from {swing.min():+.2f} to '
                          f'{swing.max():+.2f} in the meantime')

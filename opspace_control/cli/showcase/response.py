@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a hand is commanded to go to its goal: like a unit mass, [K87] (4.3)-(4.5)."""
+"""The commanded response of a hand to a goal, a unit mass: [K87] (4.3)-(4.5)."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo asks for: goals of the hands, one after the other, and a posture that rocks."""
+"""The schedule of the demo: a sequence of goals of the hands, and an oscillating posture."""
 
 import math
 from dataclasses import dataclass, field
@@ -70,14 +70,14 @@ class Schedule:
         return SETTLING + self.stop * np.arange(len(self.goals))
 
     @property
-    def ends(self):
+    def stops(self):
         """When each goal has to be reached, (k,), s: to the bit when the next one is given."""
         return SETTLING + self.stop * np.arange(1, len(self.goals) + 1)
 
     @property
     def length(self):
         """How long it all takes, s."""
-        return self.ends[-1] + self.holding
+        return self.stops[-1] + self.holding
 
     def goal_at(self, time):
         """Return the number of the goal of this time, s; -1 before the first."""

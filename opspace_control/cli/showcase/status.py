@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""One line that tells how it goes, on a terminal or in a log."""
+"""A status line, on a terminal or in a log."""
 
 import shutil
 import time

@@ -109,23 +109,29 @@ class Study:
         return all(finding.met for finding in findings)
 
 
-def _follow(label, task, posture, *, start, velocities=None, shift=(0.0, 0.0, 0.0), seconds,
-            model_passive=(), passive=(), robot='planar_3r', keep_limits=False, turn=None):
-    """
-    Return the Case of a planar arm whose hand is sent away by ``shift``, m.
-
-    ``turn`` is what happens then: when, s, by how much the hand is sent away from there, m, and the
-    posture that it is to take.
-    """
-    from opspace_control import JointLimits, OperationalSpaceController, RobotModel, RobotState
-    from opspace_control.cli.showcase.kinematics import Reach
+def _arm(start, velocities=None, *, name='planar_3r', passive=(), model_passive=()):
+    """Return model and simulation of a planar arm; ``model_passive`` are passive in the model."""
+    from opspace_control import RobotModel
     from opspace_control.simulation import SimulatedRobot
 
-    path = demo_robot(robot).path()
-    model = RobotModel.from_urdf_file(path, passive_joints=model_passive)
+    path = demo_robot(name).path()
     robot = SimulatedRobot(path.read_text())
     robot.reset(positions=start, velocities=velocities)
     robot.set_status(passive=passive)
+    return RobotModel.from_urdf_file(path, passive_joints=model_passive), robot
+
+
+def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_limits=False,
+            turn=None):
+    """
+    Return the Case of an arm (model, simulation) whose hand gets a goal at ``shift``, m.
+
+    ``turn`` is a second goal: its time, s, its displacement from the pose then, m, and a posture.
+    """
+    from opspace_control import JointLimits, OperationalSpaceController, RobotState
+    from opspace_control.cli.showcase.kinematics import Reach
+
+    model, robot = arm
     controller = OperationalSpaceController(
         model, task, posture, limits=JointLimits(model) if keep_limits else None)
     state = RobotState(model, robot.positions, robot.velocities)
@@ -156,8 +162,8 @@ def _damping():
     from opspace_control import PoseTask, PostureTask
 
     start = {'shoulder': 0.3, 'elbow': 1.0, 'wrist': 0.9}
-    return [_follow(label, PoseTask('hand', axes='x z', kp=400.0), PostureTask(kp=0.0, kd=kd),
-                    start=start, velocities=dict.fromkeys(start, 0.5), seconds=8.0)
+    return [_follow(label, _arm(start, dict.fromkeys(start, 0.5)),
+                    PoseTask('hand', axes='x z', kp=400.0), PostureTask(kp=0.0, kd=kd), seconds=8.0)
             for label, kd in (('with damping in the null space', 3.0), ('without', 0.0))]
 
 
@@ -175,8 +181,9 @@ def _passive():
     from opspace_control import PoseTask
 
     start = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
-    return [_follow(label, PoseTask('palm', axes='x z', max_linear_velocity=0.3), None, start=start,
-                    shift=(0.1, 0.0, 0.1), seconds=5.0, model_passive=known, passive=('wrist',))
+    return [_follow(label, _arm(start, passive=('wrist',), model_passive=known),
+                    PoseTask('palm', axes='x z', max_linear_velocity=0.3), None,
+                    shift=(0.1, 0.0, 0.1), seconds=5.0)
             for label, known in (('by the generalized Jacobian', ('wrist',)),
                                  ('as if the wrist had a drive', ()))]
 
@@ -189,18 +196,19 @@ def _judge_passive(knowing, believing):
                 'mm', True)]
 
 
-def _fold():
+def _singular():
     from opspace_control import PoseTask, PostureTask
 
-    return [_follow(label, PoseTask('hand', axes='x z', max_linear_velocity=0.5), PostureTask(),
-                    start={'shoulder': 0.9, 'elbow': -1.2}, shift=(1.0, 0.0, 0.0), seconds=6.0,
-                    robot='planar_2r', keep_limits=True,
+    start = {'shoulder': 0.9, 'elbow': -1.2}
+    return [_follow(label, _arm(start, name='planar_2r'),
+                    PoseTask('hand', axes='x z', max_linear_velocity=0.5), PostureTask(),
+                    shift=(1.0, 0.0, 0.0), seconds=6.0, keep_limits=True,
                     turn=(_STRAIGHT, (-0.4, 0.0, 0.0), {'elbow': elbow}))
             for label, elbow in (('out with the elbow as before', -1.0),
                                  ('out with the elbow on the other side', 1.0))]
 
 
-def _judge_fold(same, other):
+def _judge_singular(same, other):
     there = np.searchsorted(same.times, _STRAIGHT) - 1
     return [
         Finding('the arm is straight, but for', max(
@@ -231,7 +239,7 @@ STUDIES = (
           'the arm stretches out within 0.01 rad and rests. Then the hand is drawn back by 0.4 m '
           'and the posture task says on which side the elbow is to be: it arrives within 0.1 mm '
           'with the elbow above and with the elbow below. No joint is faster than its limit.',
-          _fold, _judge_fold, _PANELS),
+          _singular, _judge_singular, _PANELS),
     Study('damping', 'a redundant arm comes to rest by damping in the null space, [K87] Fig. 4',
           'A redundant arm that comes to rest',
           '[K87] Fig. 4 shows an arm of three joints in the plane whose effector is at its goal '

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a study: both cases in one, each in its colour."""
+"""The picture of a study: both cases, each in its colour."""
 
 import matplotlib as mpl
 

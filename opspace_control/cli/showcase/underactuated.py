@@ -16,15 +16,15 @@ _THRUSTERS = ('base_x', 'base_y', 'base_yaw')
 _ALL = DemoRobot.axes
 
 
-def _follows(asked, course, bound, hands=('left', 'right')):
+def _follows(experiment, course, bound, hands=('left', 'right')):
     """Return the findings of hands that go to their goals as they are commanded to, mm."""
     findings = []
     for i, hand in enumerate(hands):
         goal = course.paths[0, i] + course.errors[0, i, :3]
-        controlled = np.array([axis in asked.axes[i].split() for axis in 'xyz'])
+        controlled = np.array([axis in experiment.axes[i].split() for axis in 'xyz'])
         away = farthest_from_response(
-            course.paths[:, i] * controlled, goal * controlled, course.times, asked.kp[i],
-            asked.max_linear_velocity)
+            course.paths[:, i] * controlled, goal * controlled, course.times, experiment.kp[i],
+            experiment.max_linear_velocity)
         gone = np.linalg.norm(course.paths[-1, i] - course.paths[0, i])
         findings += [Finding(f'{hand} hand leaves its commanded response', 1e3 * away, bound, 'mm'),
                      Finding(f'{hand} hand travels', gone, 0.1, 'm', True),
@@ -37,9 +37,9 @@ def _rests(course):
     return Finding('the fastest joint at the end', course.speed[-1], 0.01, 'rad/s')
 
 
-def _momentum(asked, course):
+def _momentum(experiment, course):
     """Return how much of what body and arms exchange is lost or gained, of both kinds."""
-    free = np.array([axis in asked.robot.axes.split() for axis in AXES])  # of the table, say
+    free = np.array([axis in experiment.robot.axes.split() for axis in AXES])  # of the table, say
     whole, body = (free * (course.momentum[:, i] - course.momentum[0, i]) for i in (0, 1))
     findings = []
     for name, part in (('linear', slice(0, 3)), ('angular', slice(3, 6))):
@@ -50,32 +50,32 @@ def _momentum(asked, course):
     return findings
 
 
-def _judge_slew(asked, course):
-    wanted = [asked.moved[joint] for joint in _THRUSTERS]
+def _judge_slew(experiment, course):
+    wanted = [experiment.moved[joint] for joint in _THRUSTERS]
     there = course.positions[-1, :3]
-    return [*_follows(asked, course, 2.0),
+    return [*_follows(experiment, course, 2.0),
             Finding('base misses its new place', 1e3 * np.hypot(*(there - wanted)[:2]), 5.0, 'mm'),
             Finding('base misses its new heading', np.degrees(abs(there - wanted)[2]), 0.5, 'deg')]
 
 
-def _judge_coasting(asked, course):
+def _judge_coasting(experiment, course):
     moved = np.linalg.norm(course.positions[-1, :2] - course.positions[0, :2])
-    return [*_follows(asked, course, 2.0), *_momentum(asked, course),
+    return [*_follows(experiment, course, 2.0), *_momentum(experiment, course),
             Finding('the base gives way by', 1e3 * moved, 5.0, 'mm', True), _rests(course)]
 
 
-def _judge_space(asked, course):
-    return [*_follows(asked, course, 2.0), *_momentum(asked, course)]
+def _judge_space(experiment, course):
+    return [*_follows(experiment, course, 2.0), *_momentum(experiment, course)]
 
 
-def _judge_dead(asked, course):
-    return [*_follows(asked, course, 2.0, ['the']), _rests(course),
-            Finding(f'{asked.joint} gives way by', np.ptp(course.posture), 0.02, 'rad', True)]
+def _judge_dead(experiment, course):
+    return [*_follows(experiment, course, 2.0, ['the']), _rests(course),
+            Finding(f'{experiment.joint} gives way by', np.ptp(course.posture), 0.02, 'rad', True)]
 
 
-def _judge_stuck(asked, course):
-    missed = 1e3 * np.linalg.norm(course.errors[-1, 0, :3])
-    return [Finding('the hand misses its goal, as it must', missed, 20.0, 'mm', True),
+def _judge_stuck(experiment, course):
+    distance = 1e3 * np.linalg.norm(course.errors[-1, 0, :3])
+    return [Finding('the hand misses its goal, as it must', distance, 20.0, 'mm', True),
             Finding('the fastest joint ever', course.speed.max(), 2.0, 'rad/s'), _rests(course)]
 
 

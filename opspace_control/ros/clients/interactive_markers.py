@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Markers that RViz lets one drag: the server's side of the protocol of interactive_markers."""
+"""Interactive markers of RViz: the server's side of their protocol."""
 
 import math
 
@@ -19,7 +19,7 @@ _HALF = math.sqrt(0.5)
 # Quaternions that turn a control's own axis, x, onto each axis of the marker.
 _AXES = {'x': (_HALF, 0.0, 0.0, _HALF), 'y': (0.0, 0.0, _HALF, _HALF),
          'z': (0.0, _HALF, 0.0, _HALF)}
-# None may be lost: updates are counted, and a mouse lets go but once.
+# Reliable: updates are counted, and the end of a drag is sent once.
 _EVERY_ONE = TF
 
 
@@ -34,8 +34,8 @@ class InteractiveMarkers:
     ----------
     node : rclpy.node.Node
     touched : callable
-        Called with a marker's name, a frame and a geometry_msgs/Pose in it whenever somebody has
-        hold of the marker, and with whether it was moved there.
+        Called with a marker's name, a frame and a geometry_msgs/Pose in it while the user drags
+        the marker, and with whether it was moved there.
 
     """
 

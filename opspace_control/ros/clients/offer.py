@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller can be told and asked, as the ROS graph shows it: nothing is assumed."""
+"""The topics and services of a controller, from the ROS graph."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class Offer:
     groups : tuple of str
         Tasks of joints, which take their positions.
     switches : tuple of str
-        Grasps, which may be tasks too, and contacts, which are engaged and let go.
+        Grasps, which may be tasks too, and contacts, which are engaged and disengaged.
     wrenches, measured : tuple of str
         What it publishes a wrench of, and listens to a wrench of.
     sensors : tuple of str

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Topics that are looked at every now and then, whatever their rate."""
+"""Polled topics of any rate."""
 
 from rclpy.callback_groups import CallbackGroup
 

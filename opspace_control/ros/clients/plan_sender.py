@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node that sends a plan to a controller and hears how it goes."""
+"""The node that sends a plan to a controller and receives its status."""
 
 import time
 import uuid
@@ -29,7 +29,7 @@ class PlanSender(Node):
     trajectory : JointTrajectory
     controller : str
         Name of the controller's node.
-    patience : float
+    timeout : float
         s, for the controller to be there.
 
     Attributes
@@ -39,7 +39,7 @@ class PlanSender(Node):
 
     """
 
-    def __init__(self, trajectory, controller, patience):
+    def __init__(self, trajectory, controller, timeout):
         super().__init__('opspace_execute')
         self._controller = controller
         self._message = write_joint_trajectory(trajectory, f'opspace execute {uuid.uuid4().hex}')
@@ -47,7 +47,7 @@ class PlanSender(Node):
         self._publisher = self.create_publisher(JointTrajectory, topic, RELIABLE)
         self._hold = self.create_client(Trigger, f'{controller}/hold')
         self.create_subscription(DiagnosticStatus, f'{topic}/status', self._on_status, LATCHED)
-        self._end, self._due, self._sent = time.monotonic() + patience, None, 0
+        self._end, self._due, self._sent = time.monotonic() + timeout, None, 0
         self._heard = None
         self.status = {}
 
@@ -68,7 +68,7 @@ class PlanSender(Node):
         Raises
         ------
         RosInterfaceError
-            Nobody listens, nobody answers, or the controller falls silent.
+            The topic has no subscriber, or the controller does not answer or stops answering.
 
         """
         now = time.monotonic()

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node that replays a run: whoever looks on sees the controller of then, and cannot move it."""
+"""The node that replays a run with the names of the recorded controller."""
 
 import contextlib
 import time
@@ -139,7 +139,7 @@ class PlayerNode(Node):
         own = f'{self._run.controller}/'
         for topic, kind in self._run.hears.items():
             if topic.startswith(own):
-                with contextlib.suppress(RosInterfaceError):  # nobody else here can say it either
+                with contextlib.suppress(RosInterfaceError):  # no other node can publish it
                     self.create_subscription(message_type(kind), topic, self._on_goal,
                                              QoSProfile(depth=10), raw=True)
         for service, kind in self._run.services.items():
@@ -159,7 +159,7 @@ class PlayerNode(Node):
         finally:
             self._setting = False
         if self._rate == 0.0 or self.at_the_end:
-            # Whoever joins now is to see how it stands; goals were given once.
+            # Late subscribers get the present values; goals are events.
             self._say_newest([
                 topic for topic in self._run.topics if topic not in _EVENTS
                 and (topic in self._run.says or not topic.startswith(self._run.controller))])

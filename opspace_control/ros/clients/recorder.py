@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node that records a controller: it listens to all that is said around it, and takes notes."""
+"""The node that records the topics of a controller and of its simulator."""
 
 import time
 from collections import Counter
@@ -26,7 +26,7 @@ from opspace_control.runs.schema import definition
 _LOOK = 0.2  # s, between two looks at the graph
 _DEPTH = 2000  # messages that may wait: two seconds of a robot at 1 kHz
 _TIMEOUT = 5.0  # s, for the parameters to be told
-# Of interest whoever publishes it.
+# Recorded from any publisher.
 _ALWAYS = ('joint_states', 'odom', 'robot_description', '/tf', '/tf_static', '/clock',
            '/diagnostics')
 
@@ -94,7 +94,7 @@ class RecorderNode(Node):
         self._left_out = set()
         self.lost = Counter()
         self._remote = RemoteParameters(self, self.controller, lambda name: None)
-        self._run, self._asked = None, -np.inf
+        self._run, self._requested = None, -np.inf
         self._graph, self._values = Graph(), None
         self.create_timer(_LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -119,8 +119,8 @@ class RecorderNode(Node):
         # Another publisher is another run of the controller, or the same one configured anew.
         run = bytes(publishers[0].endpoint_gid) if publishers else None
         if run not in (None, self._run) and self._remote.ready() and (
-                time.monotonic() - self._asked > _TIMEOUT):
-            self._asked = time.monotonic()
+                time.monotonic() - self._requested > _TIMEOUT):
+            self._requested = time.monotonic()
             self._remote.load(lambda: self._take_parameters(run))
 
     def _is_wanted(self, topic):
@@ -185,7 +185,7 @@ class RecorderNode(Node):
         self._run, self._values = run, dict(self._remote.values)
         robot = self._values.pop('robot_description', '')
         if robot:
-            # As if it had come by topic: whoever plays the run back finds it where it belongs.
+            # As a message of the topic, for a replay.
             now = time.time_ns()
             self._writer.attach(ROBOT, robot)
             self._writer.write(

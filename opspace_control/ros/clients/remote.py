@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""One run of a controller, seen from outside: what it says, and what it can be told."""
+"""The client of one run of a controller: its topics and services."""
 
 import array
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of another node: read, followed whoever changes them, and changed."""
+"""The parameters of another node: read, monitored and changed."""
 
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter, parameter_value_to_python
@@ -18,7 +18,7 @@ class RemoteParameters:
     target : str
         Full name of the other node.
     changed : callable
-        Called with the name when a parameter has changed, whoever did it.
+        Called with the name after a change of a parameter by any client.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class RemoteParameters:
         self.values, self.descriptors = {}, {}
         self._target = target
         self._changed = changed
-        self._asked = 0
+        self._requested = 0
         self._client = AsyncParameterClient(node, target)
         node.create_subscription(
             ParameterEvent, '/parameter_events', self._on_event,
@@ -44,9 +44,9 @@ class RemoteParameters:
         return self._client.services_are_ready()
 
     def load(self, loaded):
-        """Read all anew; call ``loaded()`` when that is done, unless it is asked for again."""
-        self._asked += 1
-        ask = self._asked
+        """Read all parameters; call ``loaded()`` afterwards, unless `load` is called again."""
+        self._requested += 1
+        ask = self._requested
 
         def listed(future):
             names = list(future.result().result.names)
@@ -57,7 +57,7 @@ class RemoteParameters:
             self._client.get_parameters(names, lambda answer: read(descriptors, answer))
 
         def read(descriptors, future):
-            if ask != self._asked:
+            if ask != self._requested:
                 return
             self.descriptors = descriptors
             self.values = {name: _plain(value) for name, value in zip(

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of a command, and those after --ros-args: told apart, and given to rclpy."""
+"""Arguments of a command, and those after --ros-args for rclpy."""
 
 import json
 import re

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a part of a node hears and serves for as long as this part is there, and not once longer."""
+"""Timers, subscriptions and services of a part of a node, with its lifetime."""
 
 import contextlib
 import functools

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run one node until it is told to stop, so that it can still speak while it stops."""
+"""Run one node until a signal; the node can still publish while it stops."""
 
 import signal
 

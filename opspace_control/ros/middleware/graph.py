@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a ROS 2 network by their full names: who publishes where, and who is called so."""
+"""The nodes of a ROS 2 network: publishers, subscribers and namesakes by full names."""
 
 # Of a node that discovery has not named yet: in words, and as rmw has it.
 UNKNOWN, _UNKNOWN = 'a node of unknown name', '_NODE_NAME_UNKNOWN_'

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states as they come, serialized, matched by name."""
+"""Serialized joint states, matched by name."""
 
 from typing import NamedTuple
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories of joints, as trajectory_msgs carries them."""
+"""Trajectories of joints to and from trajectory_msgs."""
 
 import numpy as np
 from builtin_interfaces.msg import Duration

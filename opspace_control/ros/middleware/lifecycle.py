@@ -1,12 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What rclpy's lifecycle node leaves to us."""
+"""Additions to rclpy's lifecycle node."""
 
 from lifecycle_msgs.msg import State
 
 
 def is_unconfigured(node):
-    """Return whether nobody has configured a LifecycleNode yet."""
+    """Return whether a LifecycleNode is unconfigured."""
     return node._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED
 
 
@@ -14,8 +14,8 @@ def refuse_impossible_transitions(node):
     """
     Let a LifecycleNode answer False to requests for transitions that its state does not have.
 
-    Until after Jazzy rclpy raises what its state machine says to such a request, which ends the
-    process: another's activate that comes a moment too late would take down a robot.
+    Until after Jazzy rclpy raises an exception for such a request, which ends the process: a late
+    activate of another client would stop a robot's controller.
     """
     service = node._service_change_state
     change_state = service.callback

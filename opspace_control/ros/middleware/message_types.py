@@ -9,9 +9,9 @@ from opspace_control.errors import RosInterfaceError
 
 def message_type(kind):
     """Return the class of ``package/msg/Name``; a RosInterfaceError if it is not installed."""
-    package, room, name = kind.split('/')
+    package, folder, name = kind.split('/')
     try:
-        return getattr(importlib.import_module(f'{package}.{room}'), name)
+        return getattr(importlib.import_module(f'{package}.{folder}'), name)
     except (ModuleNotFoundError, AttributeError) as error:
         raise RosInterfaceError(f'{kind} is not installed here.',
                                 cure=f'Install {package} and source its workspace.') from error

@@ -1,10 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Quality of service of every kind of topic, said once."""
+"""Quality of service of every kind of topic."""
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-# Joint states and commands as they are received: the newest one counts, a lost one is not missed.
+# Received joint states and commands: only the newest one matters.
 # Compatible with every publisher.
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 

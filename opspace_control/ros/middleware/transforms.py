@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What TF says about frames that are not the robot's: listened to, but only opened when asked."""
+"""Transforms of TF between frames that are not the robot's, deserialized on demand."""
 
 import time
 from collections import deque
