@@ -11,8 +11,8 @@ from pinocchio_peer import PinocchioEngine
 from timing import interleave
 
 from opspace_control import RobotModel, RobotState
-from opspace_control.dynamics.hybrid_dynamics import solve_hybrid, yielding_nodes
-from opspace_control.dynamics.workspace import NODE_STATE, make_points, moment_nodes, poisoned
+from opspace_control.dynamics.data import NODE_STATE, make_points, moment_nodes, nan_filled
+from opspace_control.dynamics.hybrid_dynamics import responding_nodes, solve_hybrid
 
 _JOINTS = (25, 50, 100, 200, 400)
 _ROUNDS = 40
@@ -69,8 +69,8 @@ def _hybrid_arguments(joints, passive):
     model = RobotModel.from_urdf(chain(joints), passive_joints=names)
     state = RobotState(model, np.full(model.nq, 0.5), np.full(model.nv, 0.1))
     nodes = moment_nodes(model)
-    return (nodes, yielding_nodes(nodes), state.q, state.v, make_points(model, ())[0],
-            np.empty((0, 6)), np.array([0.0, 0.0, -9.81]), poisoned(nodes.size, NODE_STATE),
+    return (nodes, responding_nodes(nodes), state.q, state.v, make_points(model, ())[0],
+            np.empty((0, 6)), np.array([0.0, 0.0, -9.81]), nan_filled(nodes.size, NODE_STATE),
             np.zeros(model.nv), np.zeros(model.nv))
 
 

@@ -20,15 +20,15 @@ from timing import interleave
 from opspace_control import RobotModel, RobotState
 from opspace_control.cli.robots import demo_robot, real_robot
 from opspace_control.compiled import entry_point
-from opspace_control.dynamics.operational_space_inertia import inverse_inertia
-from opspace_control.dynamics.trunks import plan_propagation
-from opspace_control.dynamics.workspace import (
+from opspace_control.dynamics.data import (
     NODE_STATE,
-    felt_nodes,
     make_points,
     moment_nodes,
-    poisoned,
+    nan_filled,
+    nodes_in_inertia,
 )
+from opspace_control.dynamics.operational_space_inertia import inverse_inertia
+from opspace_control.dynamics.trunks import plan_propagation
 
 COUNTS = (2, 4, 8, 16, 32)
 _ROUNDS = 40
@@ -80,17 +80,16 @@ def contenders(text, links, count):
     model = RobotModel.from_urdf(text)
     state = RobotState(model, model.neutral() + 0.3, np.zeros(model.nv))
     points, supports = make_points(model, links)
-    carried, crossing, coupling = plan_propagation(model.nodes, points, supports)
+    plan = plan_propagation(model.nodes, points, supports)
     rows = 6 * count
-    L = poisoned((rows, rows))
-    inputs = (moment_nodes(model), state.q, felt_nodes(model.nodes, supports), carried, crossing,
-              coupling, points[:0], np.empty((0, 6)), poisoned(model.nodes.size, NODE_STATE), None,
-              L)
+    L = nan_filled((rows, rows))
+    inputs = (moment_nodes(model), state.q, nodes_in_inertia(model.nodes, supports), plan,
+              points[:0], np.empty((0, 6)), nan_filled(model.nodes.size, NODE_STATE), None, L)
     ours = entry_point(inverse_inertia, *inputs)
     peer, arguments = _peer(text, model, state, links)
     ours(*inputs)
     turn = np.zeros((rows, rows))
-    for e, point in enumerate(carried[:count]):
+    for e, point in enumerate(plan[0][:count]):
         turn[6 * e:6 * e + 6, 6 * e:6 * e + 6] = np.kron(np.eye(2), point['R'].T)
     difference = abs(turn @ L @ turn.T - peer(*arguments)).max() / abs(L).max()
     if not difference < _AGREEMENT:

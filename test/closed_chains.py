@@ -135,8 +135,8 @@ class DenseChain:
                - L_tc @ pinv(L_cc) @ (a_c_hyb - (L_cc - Q_cc) @ force - a_c))
         f = np.linalg.solve(Lambda_inverse, demand - a_0)
         on_constraints = -force - pinv(Q_cc, L_cc) @ Q_tc.T @ f
-        give_way = np.eye(len(tau)) - self.A @ over_passive  # J_Gᵀ = this Jᵀ
-        wrenches = give_way @ (self.J.T @ f + self.J_c.T @ on_constraints)
+        propagate_passive_force = np.eye(len(tau)) - self.A @ over_passive  # J_Gᵀ = this Jᵀ
+        wrenches = propagate_passive_force @ (self.J.T @ f + self.J_c.T @ on_constraints)
         return tau + np.where(self.active, wrenches, 0.0)
 
     def internal_torques(self):

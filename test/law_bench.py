@@ -5,7 +5,7 @@
 import numpy as np
 from numba import njit
 
-from opspace_control.dynamics.workspace import NODE_STATE, POINT
+from opspace_control.dynamics.data import NODE_STATE, POINT
 from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.tasks.binding import bind_tasks
 from opspace_control.tasks.impedance_law import impede
@@ -147,11 +147,12 @@ class PointAtWall:
             reading[2] = -self.force + self._noise * self._random.normal()
             self.task.force.sensor.update(reading)
         record = self.bench.cycle(dt)
-        demand = record['acceleration'] - (1.0 - record['compliant']) * (self.L @ record['push'])
-        asked = record['asked'] > 0.0
+        external = self.L @ record['spring_wrench']
+        demand = record['acceleration'] - (1.0 - record['compliant']) * external
+        asked = record['row_activation'] > 0.0
         force = np.zeros(6)
         force[asked] = np.linalg.solve(self.L[np.ix_(asked, asked)], demand[asked])
-        return force + record['push'] + record['press']
+        return force + record['spring_wrench'] + record['press']
 
     def _move(self, wrench, h, steps):
         """Only along the normal of the wall, where its force changes, is it done step by step."""

@@ -256,7 +256,7 @@ def test_two_springs_are_one_system_with_the_inertia_that_couples_them():
     for task in tasks:
         task.set_target(dense.goal().homogeneous)
     dense.control(tasks)
-    pushes = np.concatenate([task._record['push'] for task in tasks])
+    pushes = np.concatenate([task._record['spring_wrench'] for task in tasks])
     wanted = dense.mobility(tasks) @ pushes
     does = np.concatenate([dense.does(task) for task in tasks])
     np.testing.assert_allclose(does, wanted, rtol=0.0, atol=1e-8 * abs(wanted).max())

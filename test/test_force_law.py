@@ -52,7 +52,7 @@ class TestLaw:
             np.testing.assert_allclose(
                 record['acceleration'],
                 feed_forward + damping * (bench.tasks['target_twist'][0] - v), rtol=1e-12)
-            assert (record['asked'] == 1.0).all()
+            assert (record['row_activation'] == 1.0).all()
 
     def test_open_loop_is_what_is_wanted(self):
         task = pressing(sensor=False, approach_velocity=0.0, approach_rate=0.0)
@@ -116,7 +116,7 @@ class TestLaw:
         record = bench.cycle()
         assert record['press'][2] == 0.75 * WANTED
         assert record['acceleration'][2] == pytest.approx(-0.1 * (0.25 * 20.0 + 0.75 * 7.0))
-        assert record['asked'][2] == 1.0
+        assert record['row_activation'][2] == 1.0
 
     def test_nan_stays_visible(self):
         for field in ('target', 'kp'):

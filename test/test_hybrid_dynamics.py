@@ -12,7 +12,7 @@ from robots import REAL_ROBOTS, TALOS, chain, robot_file
 from samples import by_base, by_real_robot, difference, random_state, sample
 
 from opspace_control import ModelError, RobotModel, RobotState, StateError, hybrid_dynamics
-from opspace_control.dynamics.hybrid_dynamics import yielding_nodes
+from opspace_control.dynamics.hybrid_dynamics import responding_nodes
 
 MASKS = range(3)
 
@@ -154,8 +154,8 @@ def test_long_robots(passive):
 def test_bodies_that_yield_are_those_beyond_passive_joints():
     model = RobotModel.from_urdf(chain('revolute', 'planar', 'revolute', 'revolute', inner=(
         '<limit lower="-1" upper="1" effort="1" velocity="1"/>')), passive_joints=['j2/y'])
-    assert yielding_nodes(model.nodes).tolist() == [False, False, True, True, True, True]
-    assert not yielding_nodes(sample('talos', True).model.nodes).any()
+    assert responding_nodes(model.nodes).tolist() == [False, False, True, True, True, True]
+    assert not responding_nodes(sample('talos', True).model.nodes).any()
 
 
 @pytest.mark.parametrize(('arguments', 'error', 'message'), [

@@ -43,7 +43,7 @@ def test_pushing_the_point_away_never_slackens_the_spring():
     bench.points['p'] = [-0.5, 0.0, 0.0]
     record = bench.cycle(DT)
     assert record['spring']['stretch'][0] == 0.5
-    assert record['push'][0] == pytest.approx(50.0)
+    assert record['spring_wrench'][0] == pytest.approx(50.0)
 
 
 def test_without_a_limit_the_far_end_is_the_goal():
@@ -93,7 +93,7 @@ def test_between_the_modes_both_laws_have_their_share(share):
     bench.points['v'][0, 0] = 0.3
     record = bench.cycle(DT)
     push = 100.0 * 0.1 - 2.0 * np.sqrt(100.0 * 2.0) * 0.3
-    assert record['push'][0] == pytest.approx(share * push)
+    assert record['spring_wrench'][0] == pytest.approx(share * push)
     assert record['acceleration'][0] == pytest.approx((1 - share) * (64.0 * 0.1 - 16.0 * 0.3))
     np.testing.assert_array_equal(record['compliant'], share)
 
@@ -103,7 +103,7 @@ def test_free_axes_have_no_spring_and_no_damper():
     bench.points['v'] = 1.0
     task.set_target(goal_at((1.0, 1.0, 1.0)))
     record = bench.cycle(DT)
-    np.testing.assert_array_equal(record['push'] != 0.0, [1, 0, 0, 0, 1, 0])
+    np.testing.assert_array_equal(record['spring_wrench'] != 0.0, [1, 0, 0, 0, 1, 0])
     np.testing.assert_array_equal(record['compliant'], [1, 0, 0, 0, 1, 0])
 
 

@@ -20,9 +20,9 @@ from opspace_control.cli.robots import demo_robot
 from opspace_control.compiled import kernel
 from opspace_control.control.hierarchy.structures import LOADS
 from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.data import NODE_STATE, nan_filled
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
-from opspace_control.dynamics.weights import bend_load, gather_weights
-from opspace_control.dynamics.workspace import NODE_STATE, poisoned
+from opspace_control.dynamics.weights import gather_weights, gravity_torque_second_rate
 from opspace_control.model.nodes import REVOLUTE
 from opspace_control.share import share_directory
 
@@ -67,7 +67,7 @@ def bend(nodes, states, q, v, carried, still, gravity, scratch, bent):
         move_node(nodes, i, v, still, states)
     gather_weights(nodes, states, carried)
     for i in range(nodes.size):
-        bent[i] = bend_load(nodes, states, i, carried, gravity, scratch)
+        bent[i] = gravity_torque_second_rate(nodes, states, i, carried, gravity, scratch)
 
 
 @pytest.mark.parametrize(('name', 'braked'), [
@@ -79,13 +79,13 @@ def test_how_loads_bend(name, braked):
     still = model.dof_index(braked)
     nodes = model.nodes
     moved = nodes['v_index'] >= 0
-    states, carried = poisoned(nodes.size, NODE_STATE), poisoned((nodes.size, 4))
+    states, carried = nan_filled(nodes.size, NODE_STATE), nan_filled((nodes.size, 4))
     for _ in range(4):
         q, v = model.neutral(), rng.normal(size=model.nv)
         v[still] = 0.0
         q[model.q_index] += rng.uniform(-0.5, 0.5, model.nv)
         bent = np.full(nodes.size, np.nan)
-        bend(nodes, states, q, v, carried, np.zeros(model.nv), GRAVITY.copy(), poisoned((6, 6)),
+        bend(nodes, states, q, v, carried, np.zeros(model.nv), GRAVITY.copy(), nan_filled((6, 6)),
              bent)
         line = [model.gravity(RobotState(model, model.integrate(q, v, t), v))
                 for t in (-1e-4, 0.0, 1e-4)]

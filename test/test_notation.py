@@ -15,8 +15,8 @@ from opspace_control.control.cycle_record import CYCLE
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP
 from opspace_control.control.limits.limit_law import LIMIT
 from opspace_control.dynamics import OperationalSpace
+from opspace_control.dynamics.data import NODE_STATE, POINT
 from opspace_control.dynamics.passive_forces import PASSIVE_DOF
-from opspace_control.dynamics.workspace import NODE_STATE, POINT
 from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.safety.envelope import GUARD
@@ -79,14 +79,14 @@ def test_every_paper_cited_is_in_the_references():
 OLD_WORDS = {
     'advised': 2, 'alone': 3, 'asked': 3, 'bear': 5, 'bears': 0, 'believe': 0, 'believed': 0,
     'borne': 3, 'coast': 1, 'eased': 1, 'ends': 7, 'exchange': 1, 'feel': 0, 'feelings': 0, 'feels':
-    0, 'felt': 3, 'firmness': 1, 'fold': 0, 'growth': 2, 'handed': 0, 'heir': 0, 'heirs': 0, 'held':
-    10, 'insist': 1, 'insistence': 2, 'intake': 0, 'journey': 0, 'keeper': 2, 'keepers': 1, 'laden':
+    0, 'felt': 1, 'firmness': 1, 'fold': 0, 'growth': 2, 'handed': 0, 'heir': 0, 'heirs': 0, 'held':
+    10, 'insist': 1, 'insistence': 1, 'intake': 0, 'journey': 0, 'keeper': 2, 'keepers': 1, 'laden':
     2, 'leader': 2, 'leading': 3, 'leads': 5, 'led': 4, 'miss': 2, 'missed': 4, 'nobody': 0,
-    'nudge': 2, 'patience': 2, 'planes': 1, 'poisoned': 1, 'pull': 5, 'pulls': 1, 'push': 4,
+    'nudge': 2, 'patience': 2, 'planes': 1, 'poisoned': 0, 'pull': 5, 'pulls': 1, 'push': 4,
     'pushes': 1, 'relief': 2, 'remember': 1, 'room': 2, 'ruled': 1, 'soften': 1, 'somebody': 0,
-    'spend': 0, 'squeeze': 7, 'stands': 1, 'stood': 1, 'travel': 2, 'travellers': 1, 'travelling':
-    2, 'travels': 0, 'unspent': 0, 'ways': 3, 'whoever': 0, 'workspace': 1, 'yielded': 2,
-    'yielding': 2, 'yields': 1}
+    'spend': 0, 'squeeze': 7, 'stands': 1, 'stood': 1, 'travel': 0, 'travellers': 0, 'travelling':
+    0, 'travels': 0, 'unspent': 0, 'ways': 3, 'whoever': 0, 'workspace': 0, 'yielded': 2,
+    'yielding': 0, 'yields': 0}
 
 
 def identifiers():

@@ -290,5 +290,5 @@ class TestKinds:
     def test_a_force_task_leaves_all_else_free(self):
         task = ForceTask('tip', force_axes='z rx')
         record = LawBench(task).cycle()
-        np.testing.assert_array_equal(record['asked'], [0, 0, 1, 1, 0, 0])
+        np.testing.assert_array_equal(record['row_activation'], [0, 0, 1, 1, 0, 0])
         assert task.axes == ()

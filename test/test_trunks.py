@@ -18,8 +18,8 @@ from opspace_control import (
     operational_space,
 )
 from opspace_control.dynamics import trunks
+from opspace_control.dynamics.data import make_points
 from opspace_control.dynamics.trunks import plan_propagation
-from opspace_control.dynamics.workspace import make_points
 
 
 def chain(joints, *branches):

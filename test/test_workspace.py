@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Scratch memory: poisoned when made, and never read before it is written."""
+"""Scratch memory: nan_filled when made, and never read before it is written."""
 
 from operator import attrgetter
 
@@ -18,12 +18,12 @@ from opspace_control import (
     RobotState,
     operational_space,
 )
-from opspace_control.dynamics.workspace import (
+from opspace_control.dynamics.data import (
     NODE_STATE,
     POINT,
     make_points,
     moment_nodes,
-    poisoned,
+    nan_filled,
 )
 from opspace_control.model.nodes import WORLD
 
@@ -32,16 +32,16 @@ FIELDS = {
     'robot.states': NODE_STATE.names,
     'robot.points': [
         name for name in POINT.names if POINT[name].base.kind == 'f' and name != 'axes'],
-    'demand.tasks': ['R', 'p', 'lag', 'rate', 'asked', 'acceleration', 'push', 'compliant', 'press',
-                     'wrench'],
+    'demand.tasks': ['R', 'p', 'lag', 'rate', 'row_activation', 'acceleration', 'spring_wrench',
+                     'compliant', 'press', 'wrench'],
     'cycle': ['least_eigenvalue', 'R'],
 }
 
 
 @pytest.mark.parametrize('shape', [7, (3, 4), (0,), (5, 0, 2), 0])
 def test_poison_is_everywhere(shape):
-    assert np.isnan(poisoned(shape)).all()
-    records = poisoned(shape, NODE_STATE)
+    assert np.isnan(nan_filled(shape)).all()
+    records = nan_filled(shape, NODE_STATE)
     for name in NODE_STATE.names:
         assert np.isnan(records[name]).all(), name
 

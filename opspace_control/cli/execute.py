@@ -34,7 +34,7 @@ def main(arguments=None):
     initialize(arguments)
     try:
         stop, executor = Stop(), SingleThreadedExecutor()
-        node = PlanSender(trajectory, options.controller, options.patience)
+        node = PlanSender(trajectory, options.controller, options.timeout)
         executor.add_node(node)
         print(f'{plan.robot}: {trajectory.duration:g} s, {len(trajectory.times)} points of '
               f'{len(trajectory.joints)} joints', flush=True)
@@ -72,6 +72,6 @@ def _parse(arguments):
     parser.add_argument('plan', type=Path, metavar='FILE', help='a file of opspace plan')
     parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
                         help='the controller node, if it is not called opspace_controller')
-    parser.add_argument('--patience', type=float, metavar='S', default=10.0,
+    parser.add_argument('--timeout', type=float, metavar='S', default=10.0,
                         help='how long to wait for the controller (default: %(default)g)')
     return parse(parser, arguments)

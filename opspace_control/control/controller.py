@@ -41,13 +41,13 @@ from opspace_control.control.limits.effort_limits import read_effort_limits
 from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.data import NODE_STATE, find_supports, nan_filled, nodes_in_inertia
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.trunks import plan_propagation
-from opspace_control.dynamics.workspace import NODE_STATE, felt_nodes, find_supports, poisoned
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
-from opspace_control.tasks.binding import bind_tasks, gather_travellers
+from opspace_control.tasks.binding import bind_tasks, gather_moving_targets
 from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.posture import bind_posture
 from opspace_control.tasks.task import OperationalTask
@@ -137,7 +137,7 @@ class OperationalSpaceController(ControllerState):
         dofs, goal = bind_posture(posture, model)
         joint_records = bind_joints(groups, model)
         records, sensors, sensor_records = bind_tasks(operational, model)
-        self._travelling = gather_travellers(operational)
+        self._moving_targets = gather_moving_targets(operational)
         self.model = model
         self.posture = posture
         self.tasks = MappingProxyType({task.name: task for task in tasks})
@@ -148,7 +148,7 @@ class OperationalSpaceController(ControllerState):
         nodes = self._status.nodes
         self._cycle = make_cycle(model, self._status, singularity_threshold)
         self.gravity_compensation = gravity_compensation
-        self._posture_acceleration = poisoned(model.nv)
+        self._posture_acceleration = nan_filled(model.nv)
         self.passive_forces = (
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         held, rows = 6 * len(constraints), 6 * points.size
@@ -164,21 +164,21 @@ class OperationalSpaceController(ControllerState):
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,
             self.passive_forces.dofs)
         # Whichever joint limits hold: all inertias are felt then.
-        felt = felt_nodes(nodes, supports) | (limits is not None)
-        self._inverse_inertia = poisoned((rows - held, rows - held))
-        self._rows = stack = poisoned((ROWS, rows))
+        needs_inertia = nodes_in_inertia(nodes, supports) | (limits is not None)
+        self._inverse_inertia = nan_filled((rows - held, rows - held))
+        self._rows = stack = nan_filled((ROWS, rows))
         self._row_scales, stack[MISSED] = stack[SCALE, held:], 0.0
         self._arguments = Arguments(
             self._cycle,
-            Robot(nodes, poisoned(nodes.size, NODE_STATE), felt, self._status.yields, points,
-                  supports, carried, crossing, coupling),
+            Robot(nodes, nan_filled(nodes.size, NODE_STATE), needs_inertia,
+                  self._status.responds, points, supports, carried, crossing, coupling),
             Demand(bound, records, sensor_records, joint_records, level_rows(tasks, held), dofs,
                    goal, self.passive_forces.dofs),
             Grasping(holds, grips) if grasps else None,
             Bounds(self._effort_limits, self._kept.records if self._kept else None),
-            Scratch(self._posture_acceleration, *poisoned((3, model.nv)), self._inverse_inertia,
-                    stack, poisoned((SQUARES, rows, rows)), np.zeros((2, rows), np.int64),
-                    poisoned((3, 6, 6)), self._kept.room if self._kept else None))
+            Scratch(self._posture_acceleration, *nan_filled((3, model.nv)), self._inverse_inertia,
+                    stack, nan_filled((SQUARES, rows, rows)), np.zeros((2, rows), np.int64),
+                    nan_filled((3, 6, 6)), self._kept.room if self._kept else None))
         self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
@@ -212,9 +212,9 @@ class OperationalSpaceController(ControllerState):
         check_time(dt)
         if self._compute is None:
             self.warm_up()
-        if self._travelling:
-            for task in tuple(self._travelling):
-                task.travel(dt)
+        if self._moving_targets:
+            for task in tuple(self._moving_targets):
+                task.advance_target(dt)
         self._compute(*self._arguments, dt, state.q, state.v, out)
         return out
 
@@ -279,7 +279,7 @@ class OperationalSpaceController(ControllerState):
 
         """
         self._status.change(passive_joints, locked_joints)
-        self._cycle['yields'] = self._status.yields.any()
+        self._cycle['has_passive'] = self._status.responds.any()
 
     def check_status(self, passive_joints=None, locked_joints=None):
         """Raise a ModelError if `set_status` would; nothing changes."""

@@ -29,11 +29,11 @@ from opspace_control.control.limits.limit_law import bound_posture, faded
 from opspace_control.control.limits.loads import bound_loads
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
+    eliminate_passive,
     gather_torques,
-    give_way,
     induce_node,
-    start_yielding,
-    yield_node,
+    propagate_passive_force,
+    start_passive_inertia,
 )
 from opspace_control.dynamics.inverse_dynamics import load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
@@ -51,38 +51,38 @@ _TIME = 0.03
 
 
 @called
-def move_outward(nodes, states, felt, yields, gravity, q, v, a):
+def move_outward(nodes, states, needs_inertia, responds, gravity, q, v, a):
     """Outward recursion: where the bodies are, how they move, and what that takes."""
     for i in range(nodes.size):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
         move_node(nodes, i, v, a, states)
         load_node(nodes, i, gravity, states)
-        if felt[i]:
+        if needs_inertia[i]:
             set_inertia(nodes, i, states)
-        if yields[i]:
-            start_yielding(nodes, i, states)
+        if responds[i]:
+            start_passive_inertia(nodes, i, states)
 
 
 @called
-def let_go(nodes, states, yields, passive_torque, a):
+def let_go(nodes, states, responds, passive_torque, a):
     """
     Let passive joints do what the motion of the others induces: inwards, then outwards.
 
     Afterwards ``z`` is zero, ready for wrenches that come later.
     """
     for i in range(nodes.size - 1, -1, -1):
-        if yields[i]:
-            yield_node(nodes, i, yields, passive_torque, a, states)
+        if responds[i]:
+            eliminate_passive(nodes, i, responds, passive_torque, a, states)
     for i in range(nodes.size):
-        if yields[i]:
-            induce_node(nodes, i, yields, states, a)
+        if responds[i]:
+            induce_node(nodes, i, responds, states, a)
             for r in range(6):
                 states[i].z[r] = 0.0
 
 
 @called
-def let_go_again(nodes, states, yields, joint_tasks, joint_force, a):
+def let_go_again(nodes, states, responds, joint_tasks, joint_force, a):
     """
     Let passive joints give way to the wrenches that came later, too.
 
@@ -90,14 +90,14 @@ def let_go_again(nodes, states, yields, joint_tasks, joint_force, a):
     if its reaction acted on it, [JR94] (6.9).
     """
     for i in range(nodes.size - 1, -1, -1):
-        if yields[i]:
+        if responds[i]:
             reaction = 0.0
             if joint_tasks.size > 0 and nodes[i].status == PASSIVE:
                 reaction = -joint_force[nodes[i].v_index]
-            give_way(nodes, i, yields, reaction, states)
+            propagate_passive_force(nodes, i, responds, reaction, states)
     for i in range(nodes.size):
-        if yields[i]:
-            induce_node(nodes, i, yields, states, a)
+        if responds[i]:
+            induce_node(nodes, i, responds, states, a)
 
 
 @inlined
@@ -108,15 +108,15 @@ def see_points(cycle, robot, demand, grasping, scratch, K, q, v):
     if cycle.floating_base:
         for r in range(3):
             cycle.origin[r] = q[r]
-    move_outward(nodes, states, robot.felt, robot.yields, gravity, q, v, a_null)
-    if cycle.yields:
+    move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, q, v, a_null)
+    if cycle.has_passive:
         passive_forces(nodes, demand.passive_dofs, q, v, scratch.passive_torque)
-        let_go(nodes, states, robot.yields, scratch.passive_torque, a_null)
+        let_go(nodes, states, robot.responds, scratch.passive_torque, a_null)
     stack_points(cycle, robot, demand, q, v, a_null, scratch.rows)
     if grasping is not None:
         lead_effectors(cycle, grasping, robot, demand, scratch.rows, scratch.small)
-    sum_mobility(nodes, states, robot.felt, robot.carried, robot.crossing, robot.coupling,
-                 cycle.yields, squares[L], squares[Q], K)
+    sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
+                 cycle.has_passive, squares[L], squares[Q], K)
 
 
 @inlined
@@ -127,8 +127,8 @@ def move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau):
         plan_loads(cycle, grasping, constraints.size, demand.tasks, robot.points, rows)
         share_loads(cycle, robot, constraints.size, grasping, rows, scratch.squares)
     apply_forces(robot, demand, joint_force, rows)
-    if cycle.yields:
-        let_go_again(robot.nodes, robot.states, robot.yields, demand.joint_tasks, joint_force,
+    if cycle.has_passive:
+        let_go_again(robot.nodes, robot.states, robot.responds, demand.joint_tasks, joint_force,
                      scratch.a_task)
     gather_torques(robot.nodes, scratch.passive_torque, scratch.a_null, robot.states, tau)
     if demand.joint_tasks.size > 0:
@@ -176,9 +176,9 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
     rows, room, keeps = scratch.rows, scratch.room, cycle.kept > 0.0
     closed = count_closed(constraints)
-    drifts = cycle.yields and closed == 0
+    drifts = cycle.has_passive and closed == 0
     cycle.efforts = closed == 0 or (
-        grasping is not None and not cycle.yields and bear_all(closed, constraints, grasping))
+        grasping is not None and not cycle.has_passive and bear_all(closed, constraints, grasping))
     demand_posture(nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
     if cycle.stuck:
         nudge(nodes, scratch.a_null)
@@ -186,7 +186,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
         share = 1.0 if drifts else 1.0 - (1.0 - _PULL) * cycle.leading
         bound_posture(nodes, demand.dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
-    forget_unfit(nodes, robot.supports, constraints, limits, cycle.efforts, not cycle.yields)
+    forget_unfit(nodes, robot.supports, constraints, limits, cycle.efforts, not cycle.has_passive)
     see_points(cycle, robot, demand, grasping, scratch, room[FEELING], q, v)
     if keeps and not drifts:
         bound_loads(cycle, nodes, robot.states, robot.supports, constraints, limits, v, room)

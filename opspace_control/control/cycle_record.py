@@ -4,12 +4,12 @@
 
 import numpy as np
 
-from opspace_control.dynamics.workspace import reach
+from opspace_control.dynamics.data import reach
 
 CYCLE = np.dtype([
     ('gravity', np.float64, (3,)),       # m/s², zero where the hardware compensates it
     ('floating_base', np.bool_),
-    ('yields', np.bool_),                # whether any joint is passive
+    ('has_passive', np.bool_),                # whether any joint is passive
     ('singularity_threshold', np.float64),  # of the scaled Λ⁻¹, without unit
     ('least_mobility', np.float64),      # of a point, 1/kg: of the robot moved as one body
     ('least_turning', np.float64),       # 1/(kg m²), the same for turning it
@@ -41,7 +41,7 @@ def make_cycle(model, status, singularity_threshold):
     """Return the CYCLE record, in an array of one, of a model with its `JointStatus`."""
     cycle = np.zeros(1, CYCLE)
     mass = status.nodes['mass'].sum()
-    cycle['yields'] = status.yields.any()
+    cycle['has_passive'] = status.responds.any()
     cycle['floating_base'] = model.floating_base
     cycle['singularity_threshold'] = singularity_threshold
     cycle['least_mobility'] = 1.0 / mass

@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from opspace_control.dynamics.hybrid_dynamics import yielding_nodes
-from opspace_control.dynamics.workspace import moment_nodes
+from opspace_control.dynamics.data import moment_nodes
+from opspace_control.dynamics.hybrid_dynamics import responding_nodes
 from opspace_control.errors import ModelError
 from opspace_control.model.mobility import generic_coordinates, immovable_nodes
 from opspace_control.model.nodes import LOCKED, PASSIVE
@@ -24,15 +24,15 @@ class JointStatus:
     ----------
     nodes : (n,) array of NODE
         The controller's own, for compiled code; the status in it is the one here.
-    yields : (n,) array of bool
-        `yielding_nodes` of them, kept up to date.
+    responds : (n,) array of bool
+        `responding_nodes` of them, kept up to date.
 
     """
 
     def __init__(self, model):
         self._model = model
         self.nodes = moment_nodes(model)
-        self.yields = yielding_nodes(self.nodes)
+        self.responds = responding_nodes(self.nodes)
 
     def change(self, passive_joints=None, locked_joints=None):
         """
@@ -47,7 +47,7 @@ class JointStatus:
         """
         status = self.checked(passive_joints, locked_joints)
         self.nodes['status'] = status
-        self.yields[:] = yielding_nodes(self.nodes)
+        self.responds[:] = responding_nodes(self.nodes)
 
     def checked(self, passive_joints=None, locked_joints=None):
         """Return what `change` would make the status of the nodes, or raise as it would."""

@@ -6,8 +6,8 @@ import numpy as np
 
 from opspace_control.control.playback_check import check_playback, joint_tolerances
 from opspace_control.dynamics import kinematics
+from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
 from opspace_control.dynamics.passive_forces import PassiveForces, passive_torque
-from opspace_control.dynamics.workspace import NODE_STATE, moment_nodes, poisoned
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.joint import JointTask, joint_dofs
@@ -65,7 +65,7 @@ class Playback:
         self._motion = np.zeros((2, model.nv))
         self._friction = (
             PassiveForces.from_urdf(model) if joint_forces is None else joint_forces).dofs
-        self._nodes, self._states = moment_nodes(model), poisoned(model.nodes.size, NODE_STATE)
+        self._nodes, self._states = moment_nodes(model), nan_filled(model.nodes.size, NODE_STATE)
         self._all_free = self._nodes.copy()
         self._all_free['status'] = PASSIVE
         on = [task for task in controller.tasks.values() if task.enabled]

@@ -6,8 +6,8 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics import kinematics
+from opspace_control.dynamics.data import COUNTS, find_supports, make_center_point, nan_filled
 from opspace_control.dynamics.preparation import placed
-from opspace_control.dynamics.workspace import COUNTS, find_supports, make_center_point, poisoned
 
 
 @inlined
@@ -71,7 +71,7 @@ def add_force(c, x, y, z, f):
 
 
 @called
-def spread_force(points, e, supports, nodes, wrench, yields, states):
+def spread_force(points, e, supports, nodes, wrench, responds, states):
     """Add a force at a centre of mass to those of its bodies, in proportion to their masses."""
     for i in range(nodes.size):
         if supports[i, e] & COUNTS == 0:
@@ -79,7 +79,7 @@ def spread_force(points, e, supports, nodes, wrench, yields, states):
         share, s = nodes[i].mass / points[e].mass, states[i]
         x, y, z = share * wrench[0], share * wrench[1], share * wrench[2]
         add_force(s.c, x, y, z, s.f)
-        if yields[i]:
+        if responds[i]:
             add_force(s.c, x, y, z, s.z)
 
 
@@ -116,14 +116,14 @@ def center_of_mass(model, state, frame=None):
     nodes, states, _, _ = placed(model, state, [])
     mass = nodes['mass'] * counts
     position, jacobian = np.zeros(3), np.zeros((3, model.nv))
-    points = poisoned(1, point.dtype)
+    points = nan_filled(1, point.dtype)
     for i in np.flatnonzero(mass):
         points[:] = point
         points['whole'] = 0
         points['frame']['node'], points['frame']['rotation'] = i, np.eye(3)
         points['frame']['position'] = nodes['center_of_mass'][i]
         kinematics.place(nodes, state.q, states, points)
-        columns = poisoned((6, model.nv))
+        columns = nan_filled((6, model.nv))
         kinematics.fill_jacobian(nodes, states, points, find_supports(nodes, points), columns)
         position += mass[i] * points['p'][0]
         jacobian += mass[i] * columns[:3]

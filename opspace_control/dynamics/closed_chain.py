@@ -14,13 +14,13 @@ import numpy as np
 
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.consistent_inverse import point_responses
+from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.generalized_jacobian import point_columns
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
 )
 from opspace_control.dynamics.preparation import names, prepared
-from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import ACTIVE, LOCKED
 
@@ -215,7 +215,7 @@ class _Stack:
         self.rows = np.zeros((6 * (m + k), 6 * len(self.points)))
         for e, o, turn in self.parts:
             self.rows[6 * e:6 * e + 6, 6 * o:6 * o + 6] = turn
-        jacobian = poisoned((6 * len(self.points), model.nv))
+        jacobian = nan_filled((6 * len(self.points), model.nv))
         kinematics.fill_jacobian(self.nodes, self.states, self.points, self.supports, jacobian)
         self.jacobian = self.rows @ jacobian
         self.bias = self.rows @ self.points['a'].ravel()

@@ -5,9 +5,9 @@
 import numpy as np
 
 from opspace_control.compiled import kernel
-from opspace_control.dynamics.operational_space_inertia import inverse_inertia, place_inertia
+from opspace_control.dynamics.data import POINT, nan_filled
+from opspace_control.dynamics.operational_space_inertia import inverse_inertia
 from opspace_control.dynamics.trunks import plan_propagation
-from opspace_control.dynamics.workspace import POINT, poisoned
 from opspace_control.model.nodes import LOCKED
 
 
@@ -56,12 +56,11 @@ def point_responses(nodes, q, points, supports, states, contacts=None, contact_i
 
     """
     n, columns = nodes.size, 6 * points.size
-    carried, crossing, coupling = plan_propagation(nodes, points, supports)
+    plan = plan_propagation(nodes, points, supports)
     contacts = np.empty(0, POINT) if contacts is None else contacts
     contact_inertia = np.empty((0, 6)) if contact_inertia is None else contact_inertia
-    K, L = poisoned((n, 6 * carried.size)), poisoned((columns, columns))
-    place_inertia(nodes, q, carried[:points.size], contacts, contact_inertia, states)
-    inverse_inertia(nodes, states, np.ones(n, bool), carried, crossing, coupling, K, L)
-    X = poisoned((nodes['v_index'].max(initial=-1) + 1, columns))
-    response_columns(nodes, states, K, X, poisoned((n, 6, columns)))
+    K, L = nan_filled((n, 6 * plan[0].size)), nan_filled((columns, columns))
+    inverse_inertia(nodes, q, np.ones(n, bool), plan, contacts, contact_inertia, states, K, L)
+    X = nan_filled((nodes['v_index'].max(initial=-1) + 1, columns))
+    response_columns(nodes, states, K, X, nan_filled((n, 6, columns)))
     return L, X

@@ -12,12 +12,12 @@ import numpy as np
 
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.consistent_inverse import point_responses
+from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
 )
 from opspace_control.dynamics.preparation import names, placed, prepared
-from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.errors import ModelError
 
 # Of each constrained row, kg or kg m²: truncation and rounding then cost half of the digits each.
@@ -93,7 +93,7 @@ def _contact_rows(model, state, contacts, points):
     nodes, states = prepared(model, state)
     kinematics.move(nodes, state.q, state.v, np.zeros(model.nv), states, points)
     _, supports = make_points(model, [contact.frame for contact in contacts])
-    J = poisoned((6 * len(points), model.nv))
+    J = nan_filled((6 * len(points), model.nv))
     kinematics.fill_jacobian(nodes, states, points, supports, J)
     bias = np.zeros(6 * len(points))
     for e, point in enumerate(points):

@@ -66,8 +66,9 @@ def coriolis_matrices(model, state, frames=()):
     Return the matrices of Coriolis and centrifugal terms at a configuration, [K87] (4.8)-(4.12).
 
     The recursions are quadratic in v: unit velocities give the columns of C and H_2, sums of two
-    minus these the columns of B and H_1. This takes O(n³), as many as there are elements;
-    `RobotModel.bias_force` computes b at one v in O(n).
+    minus these the columns of B and H_1. This takes O(n³), as B has n² (n − 1) / 2 elements. With m
+    frames the products ``Jᵀ Λ H`` take O(m n³), and Λ takes O(m³). `RobotModel.bias_force` computes
+    b at one v in O(n).
 
     Parameters
     ----------

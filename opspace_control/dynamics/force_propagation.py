@@ -3,7 +3,7 @@
 """The steps of force propagation, [CK00] 4.3: unit wrenches at points move inwards over joints."""
 
 from opspace_control.compiled import called, inlined
-from opspace_control.dynamics.workspace import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
+from opspace_control.dynamics.data import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
 
 
@@ -42,7 +42,7 @@ def start_propagation(carried, e, passively):
     unit_wrenches(point.p, point.axes, 1.0, Psi)
     if point.other.node >= 0:
         unit_wrenches(point.p, point.axes, -1.0, point.PsiP_other if passively else point.Psi_other)
-        point.alone[0] = point.alone[1] = 0.0
+        point.own_mobility[0] = point.own_mobility[1] = 0.0
 
 
 @inlined
@@ -127,7 +127,7 @@ def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
     Propagate the unit wrenches on both links of a point over joint i, which supports them.
 
     ``point.K`` is their projection on the joint. For a point seen from another link (SEEN) the
-    mobility of its own link is summed in ``point.alone``.
+    mobility of its own link is summed in ``point.own_mobility``.
     """
     K = point.K
     if support & UNIT:
@@ -139,7 +139,7 @@ def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
             K[r] = 0.0
     if support & SEEN:
         for r in range(6):
-            point.alone[r // 3] += K[r] * K[r] * inverse_D / 3.0
+            point.own_mobility[r // 3] += K[r] * K[r] * inverse_D / 3.0
     if support & OTHER:
         carry_across(Psi_other, S, U, inverse_D, point.K_other)
         for r in range(6):
@@ -166,7 +166,7 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
     trunks to ``coupling``.
 
     ``passively`` the sum is ``Q = J_p A_pp⁻¹ J_pᵀ`` over the passive joints, and ``Λ⁻¹ − Q`` is
-    the mobility by the active joints. It needs `yield_node` of node i before.
+    the mobility by the active joints. It needs `eliminate_passive` of node i before.
     """
     s, status = states[i], nodes[i].status
     moves = status == PASSIVE if passively else status != LOCKED

@@ -13,10 +13,10 @@ import numpy as np
 
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import body_inertia, propagate_inertia
+from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.hybrid_dynamics import free_joint
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
 from opspace_control.dynamics.preparation import names, prepared
-from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.vectors import dot
 
@@ -248,7 +248,8 @@ def _columns(model, state, points, dofs):
     nodes, states = prepared(model, state)
     driven = np.flatnonzero((nodes['status'] != LOCKED) & (nodes['v_index'] >= 0))
     inputs = driven[dofs[nodes['v_index'][driven]]]
-    hybrid = poisoned((model.nv, inputs.size))
-    generalized = poisoned((6 * len(points), inputs.size))
-    fill_columns(nodes, state.q, states, points, inputs, poisoned(nodes.size), hybrid, generalized)
+    hybrid = nan_filled((model.nv, inputs.size))
+    generalized = nan_filled((6 * len(points), inputs.size))
+    fill_columns(nodes, state.q, states, points, inputs, nan_filled(nodes.size), hybrid,
+                 generalized)
     return hybrid, generalized

@@ -20,21 +20,21 @@ from opspace_control.dynamics.articulated_body import (
     joint_inertia,
     propagate_inertia,
 )
+from opspace_control.dynamics.data import NODE_STATE, make_points, nan_filled
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
 from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
-from opspace_control.dynamics.workspace import NODE_STATE, make_points, poisoned
 from opspace_control.errors import StateError
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.spatial.vectors import add_wrench, dot
 
 
-def yielding_nodes(nodes):
+def responding_nodes(nodes):
     """
     Return the nodes of passive subtrees, (n,) bool: passive nodes and all nodes further out.
 
-    Only their bodies move in a passive-joint response: `start_yielding`, `yield_node` and
-    `induce_node` visit no others.
+    Only their bodies move in a passive-joint response: `start_passive_inertia`, `eliminate_passive`
+    and `induce_node` visit no others.
 
     Parameters
     ----------
@@ -42,16 +42,16 @@ def yielding_nodes(nodes):
         Parents before children.
 
     """
-    yields = nodes['status'] == PASSIVE
+    responds = nodes['status'] == PASSIVE
     for i, parent in enumerate(nodes['parent'].tolist()):
-        if parent >= 0 and yields[parent]:
-            yields[i] = True
-    return yields
+        if parent >= 0 and responds[parent]:
+            responds[i] = True
+    return responds
 
 
 @inlined
-def start_yielding(nodes, i, states):
-    """Write the body's own inertia to IP and zero to z; `yield_node` of children adds to both."""
+def start_passive_inertia(nodes, i, states):
+    """Write the body's own inertia to IP and zero to z; `eliminate_passive` of children adds."""
     s = states[i]
     body_inertia(nodes[i].mass, s.c, s.Ic, s.IP)
     for r in range(6):
@@ -75,7 +75,7 @@ def free_joint(nodes, i, states):
 
 
 @inlined
-def yield_node(nodes, i, yields, passive_torque, a, states):
+def eliminate_passive(nodes, i, responds, passive_torque, a, states):
     """
     Inward step of [JR94] (4.8), (5.2a) for node i of a passive subtree: eliminate it if passive.
 
@@ -89,13 +89,13 @@ def yield_node(nodes, i, yields, passive_torque, a, states):
     inverse_DP = free_joint(nodes, i, states)
     if node.status == PASSIVE:
         torque = passive_torque[node.v_index] - node.armature * a[node.v_index]
-    if node.parent >= 0 and yields[node.parent]:
+    if node.parent >= 0 and responds[node.parent]:
         propagate_inertia(s.IP, s.UP, inverse_DP, states[node.parent].IP)
-    give_way(nodes, i, yields, torque, states)
+    propagate_passive_force(nodes, i, responds, torque, states)
 
 
 @inlined
-def give_way(nodes, i, yields, torque, states):
+def propagate_passive_force(nodes, i, responds, torque, states):
     """
     Inward step of the force ``z`` for node i of a passive subtree.
 
@@ -108,14 +108,14 @@ def give_way(nodes, i, yields, torque, states):
     if node.status == PASSIVE:
         s.u = torque - dot(s.z, s.S)
         gain = s.u / s.DP
-    if node.parent >= 0 and yields[node.parent]:
+    if node.parent >= 0 and responds[node.parent]:
         outer = states[node.parent].z
         for r in range(6):
             outer[r] += s.z[r] + gain * s.UP[r]
 
 
 @inlined
-def induce_node(nodes, i, yields, states, a):
+def induce_node(nodes, i, responds, states, a):
     """
     Outward step of [JR94] (5.2b) for node i of a passive subtree: write its induced acceleration.
 
@@ -124,7 +124,7 @@ def induce_node(nodes, i, yields, states, a):
     """
     node, s = nodes[i], states[i]
     A, B = s.A, s.B
-    carried = node.parent >= 0 and yields[node.parent]
+    carried = node.parent >= 0 and responds[node.parent]
     for r in range(6):
         B[r] = states[node.parent].B[r] if carried else 0.0
     if node.status == PASSIVE:
@@ -160,7 +160,7 @@ def gather_torques(nodes, passive_torque, a, states, tau):
 
 @kernel
 def solve_hybrid(
-        nodes, yields, q, v, points, exerted, gravity,  # robot, state, forces
+        nodes, responds, q, v, points, exerted, gravity,  # robot, state, forces
         states,  # scratch
         a, tau):
     """
@@ -168,8 +168,8 @@ def solve_hybrid(
 
     Parameters
     ----------
-    nodes, yields : (n,) arrays of NODE, bool
-        The robot; `yielding_nodes` of it.
+    nodes, responds : (n,) arrays of NODE, bool
+        The robot; `responding_nodes` of it.
     q, v : arrays
         The state.
     points, exerted : (k,) array of POINT, (k, 6) array
@@ -193,20 +193,20 @@ def solve_hybrid(
         weigh_node(nodes, i, states)
         move_node(nodes, i, v, a, states)
         load_node(nodes, i, gravity, states)
-        if yields[i]:
-            start_yielding(nodes, i, states)
+        if responds[i]:
+            start_passive_inertia(nodes, i, states)
     for e in range(points.size):
         place_point(points, e, nodes, states)
         if points[e].frame.node >= 0:
             add_wrench(points[e].p, exerted[e], states[points[e].frame.node].f)
     # Pass 2: articulated inertias and bias forces of passive subtrees.
     for i in range(n - 1, -1, -1):
-        if yields[i]:
-            yield_node(nodes, i, yields, tau, a, states)
+        if responds[i]:
+            eliminate_passive(nodes, i, responds, tau, a, states)
     # Pass 3: the induced motion.
     for i in range(n):
-        if yields[i]:
-            induce_node(nodes, i, yields, states, a)
+        if responds[i]:
+            induce_node(nodes, i, responds, states, a)
     # Pass 4: the joint forces of the whole motion.
     gather_torques(nodes, tau, a, states, tau)
 
@@ -276,8 +276,8 @@ def hybrid_motion(model, nodes, state, a, torque, external=(), gravity=GRAVITY):
     a, tau = a.copy(), torque.copy()
     # A writable copy of gravity, as in the control cycle: a read-only array is another type, for
     # which the kernel would be compiled again.
-    solve_hybrid(nodes, yielding_nodes(nodes), state.q, state.v, points, exerted, gravity.copy(),
-                 poisoned(nodes.size, NODE_STATE), a, tau)
+    solve_hybrid(nodes, responding_nodes(nodes), state.q, state.v, points, exerted, gravity.copy(),
+                 nan_filled(nodes.size, NODE_STATE), a, tau)
     return HybridMotion(a, tau)
 
 

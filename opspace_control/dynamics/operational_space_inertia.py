@@ -44,7 +44,7 @@ def clear(m, mobility, coupling):
 
 
 @called
-def sum_mobility(nodes, states, felt, carried, crossing, coupling, passively, L, Q, K):
+def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, passively, L, Q, K):
     """
     Inward recursion over placed bodies and points: write Λ⁻¹ of the points.
 
@@ -52,8 +52,8 @@ def sum_mobility(nodes, states, felt, carried, crossing, coupling, passively, L,
     ----------
     nodes, states : (n,) arrays of NODE, NODE_STATE
         The robot; the poses of its bodies and their inertias, IA.
-    felt : (n,) array of bool
-        Whether a node is to be eliminated: `felt_nodes`.
+    needs_inertia : (n,) array of bool
+        Whether a node is to be eliminated: `nodes_in_inertia`.
     carried, crossing : arrays
         The points and trunks, and the order of propagation: `plan_propagation`.
     coupling : (2, 6 (b − m), 6b) array
@@ -74,7 +74,7 @@ def sum_mobility(nodes, states, felt, carried, crossing, coupling, passively, L,
     if passively:
         clear(m, Q, coupling[1])
     for i in range(nodes.size - 1, -1, -1):
-        if not felt[i]:
+        if not needs_inertia[i]:
             continue
         eliminate_node(nodes, i, states)
         cross_node(nodes, i, False, crossing, states, carried, L, coupling[0])
@@ -112,34 +112,31 @@ def add_contact_inertia(contacts, e, inertia, states):
 
 
 @kernel
-def place_inertia(nodes, q, points, contacts, contact_inertia, states):
+def inverse_inertia(nodes, q, needs_inertia, plan, contacts, contact_inertia, states, K,
+                    Lambda_inverse):
     """
-    Write poses of bodies and points, and the bodies' inertias, at q.
+    Write Λ⁻¹ of [CK00] (30), both halves, and the unit wrenches projected on each joint, K.
 
-    ``contact_inertia`` (k, 6) is added at contacts on moving links, [WPO15] (43).
+    Parameters are those of `sum_mobility`, with the ``plan`` of `plan_propagation`. For K, which is
+    used for J̄, every node needs its inertia. ``contact_inertia`` (k, 6) is added at contacts on
+    moving links, [WPO15] (43).
     """
+    carried, crossing, coupling = plan[0], plan[1], plan[2]
+    m = Lambda_inverse.shape[0] // 6
     for i in range(nodes.size):
         place_node(nodes, i, q, states)
-        weigh_node(nodes, i, states)
-        set_inertia(nodes, i, states)
+        if needs_inertia[i]:
+            weigh_node(nodes, i, states)
+            set_inertia(nodes, i, states)
     for e in range(contacts.size):
         place_point(contacts, e, nodes, states)
         if contacts[e].frame.node >= 0:
             add_contact_inertia(contacts, e, contact_inertia[e], states)
-    for e in range(points.size):
-        place_point(points, e, nodes, states)
-
-
-@kernel
-def inverse_inertia(nodes, states, felt, carried, crossing, coupling, K, Lambda_inverse):
-    """
-    Write Λ⁻¹ of [CK00] (30), both halves, and the unit wrenches projected on each joint, K.
-
-    Parameters are those of `sum_mobility`; `place_inertia` comes before.
-    """
-    m = Lambda_inverse.shape[0] // 6
-    K[:] = 0.0
-    sum_mobility(nodes, states, felt, carried, crossing, coupling, False, Lambda_inverse,
+    for e in range(m):
+        place_point(carried, e, nodes, states)
+    if K is not None:
+        K[:] = 0.0
+    sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, False, Lambda_inverse,
                  Lambda_inverse, K)
     for e in range(m):
         for d in range(e + 1):

@@ -9,7 +9,7 @@ joints minus that of the passive joints only, each with its constraint forces:
 """
 
 from opspace_control.compiled import rare
-from opspace_control.dynamics.hybrid_dynamics import give_way
+from opspace_control.dynamics.hybrid_dynamics import propagate_passive_force
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
 from opspace_control.dynamics.responses import project_forces
 from opspace_control.model.nodes import LOCKED, PASSIVE
@@ -17,7 +17,7 @@ from opspace_control.spatial.vectors import dot
 
 
 @rare
-def passive_response(nodes, states, yields, joint_force, response):
+def passive_response(nodes, states, responds, joint_force, response):
     """
     Write minus the acceleration of passive joints under forces, (nv,), all others locked.
 
@@ -25,8 +25,8 @@ def passive_response(nodes, states, yields, joint_force, response):
     """
     for i in range(nodes.size - 1, -1, -1):
         node = nodes[i]
-        if yields[i]:
-            give_way(nodes, i, yields,
+        if responds[i]:
+            propagate_passive_force(nodes, i, responds,
                      -joint_force[node.v_index] if node.status == PASSIVE else 0.0, states)
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
@@ -44,20 +44,20 @@ def passive_response(nodes, states, yields, joint_force, response):
 
 
 @rare
-def add_passive_response(nodes, states, yields, joint_force, response, tau):
+def add_passive_response(nodes, states, responds, joint_force, response, tau):
     """
     Add the joint forces of the `passive_response` to tau (nv,).
 
     The forces are those of `apply_wrenches`; they are set to zero, at joints and at links.
     """
-    passive_response(nodes, states, yields, joint_force, response)
+    passive_response(nodes, states, responds, joint_force, response)
     for k in range(joint_force.size):
         joint_force[k] = 0.0
     project_forces(nodes, states, joint_force, tau)
 
 
 @rare
-def project_passive_response(nodes, states, yields, joint_force, response, projection, torque):
+def project_passive_response(nodes, states, responds, joint_force, response, projection, torque):
     """
     Add the `passive_response` to a row's joint forces, (nv,): they become zero at passive joints.
 
@@ -69,7 +69,7 @@ def project_passive_response(nodes, states, yields, joint_force, response, proje
             joint_force[k] = torque[k]
         for r in range(6):
             states[i].z[r] = 0.0
-    add_passive_response(nodes, states, yields, joint_force, response, torque)
+    add_passive_response(nodes, states, responds, joint_force, response, torque)
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         if node.status != LOCKED:

@@ -5,7 +5,7 @@
 import numpy as np
 
 from opspace_control.dynamics import kinematics
-from opspace_control.dynamics.workspace import NODE_STATE, make_points, moment_nodes, poisoned
+from opspace_control.dynamics.data import NODE_STATE, make_points, moment_nodes, nan_filled
 from opspace_control.errors import StateError
 from opspace_control.model import RobotState
 
@@ -45,7 +45,7 @@ def joint_vector(model, values, name):
 def prepared(model, state):
     """Return the nodes of a model and NaN-filled data for them; check the state."""
     check_state(model, state)
-    return moment_nodes(model), poisoned(model.nodes.size, NODE_STATE)
+    return moment_nodes(model), nan_filled(model.nodes.size, NODE_STATE)
 
 
 def placed(model, state, frames):

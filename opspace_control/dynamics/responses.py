@@ -11,10 +11,10 @@ forces h and k with projections u and w, ``hᵀ A⁻¹ k = Σ u_i w_i / D_i``. P
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.dynamics.center_of_mass import add_force
+from opspace_control.dynamics.data import COUNTS
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.dynamics.weights import branch_end
-from opspace_control.dynamics.workspace import COUNTS
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import add_wrench, dot
 

@@ -5,6 +5,7 @@
 import numpy as np
 
 from opspace_control.dynamics import kinematics, mass_matrix
+from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
 from opspace_control.dynamics.preparation import (
     GRAVITY,
@@ -14,7 +15,6 @@ from opspace_control.dynamics.preparation import (
     placed,
     prepared,
 )
-from opspace_control.dynamics.workspace import make_points, poisoned
 from opspace_control.model import KinematicTree, RobotState
 from opspace_control.model.nodes import ACTIVE, LOCKED, PASSIVE
 
@@ -85,7 +85,7 @@ class RobotModel(KinematicTree):
 
         """
         nodes, states, points, supports = placed(self, state, frames)
-        jacobian = poisoned((6 * len(points), self.nv))
+        jacobian = nan_filled((6 * len(points), self.nv))
         kinematics.fill_jacobian(nodes, states, points, supports, jacobian)
         return jacobian
 
@@ -132,7 +132,7 @@ class RobotModel(KinematicTree):
 
         """
         nodes, states = prepared(self, state)
-        A = poisoned((self.nv, self.nv))
+        A = nan_filled((self.nv, self.nv))
         mass_matrix.mass_matrix(nodes, state.q, states, A)
         return A
 

@@ -11,7 +11,7 @@ each pair of points instead of one for each pair and joint.
 import numpy as np
 
 from opspace_control.compiled import called, inlined
-from opspace_control.dynamics.workspace import OWN, POINT, poisoned
+from opspace_control.dynamics.data import OWN, POINT, nan_filled
 from opspace_control.model.nodes import WORLD
 
 
@@ -68,7 +68,7 @@ def plan_propagation(nodes, points, supports):
         if parents[i] != WORLD:
             meeting[parents[i]] += meeting[i]
     bodies.reverse()
-    carried = poisoned(m + len(bodies), POINT)
+    carried = nan_filled(m + len(bodies), POINT)
     carried[:m] = points
     carried['trunk'] = WORLD
     carried['joints'][m:], carried['whole'][m:] = WORLD, 0
@@ -95,7 +95,7 @@ def plan_propagation(nodes, points, supports):
         across = np.flatnonzero(row)
         crossing[i, 0, 0] = across.size
         crossing[i, 1:1 + across.size] = np.column_stack([across, row[across]])
-    return carried, crossing, poisoned((2, 6 * len(bodies), 6 * carried.size))
+    return carried, crossing, nan_filled((2, 6 * len(bodies), 6 * carried.size))
 
 
 def _roots(parents, carried, support):

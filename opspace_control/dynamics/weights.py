@@ -35,7 +35,7 @@ def lift(node, states, carried, gravity, moment):
 
 
 @inlined
-def hold_weight(S, mass, h, gravity):
+def gravity_torque_along(S, mass, h, gravity):
     """Return the gravity torque along S of a mass with first moment h: ``−S · [M g; h × g]``."""
     total = 0.0
     for r in range(3):
@@ -45,9 +45,9 @@ def hold_weight(S, mass, h, gravity):
 
 
 @inlined
-def load_of(node, states, carried, gravity):
+def gravity_torque_of(node, states, carried, gravity):
     """Return the gravity torque of a node's joint, N·m or N."""
-    return hold_weight(states[node].S, carried[node, 0], carried[node, 1:4], gravity)
+    return gravity_torque_along(states[node].S, carried[node, 0], carried[node, 1:4], gravity)
 
 
 @called
@@ -66,12 +66,13 @@ def gather_weights(nodes, states, carried):
 
 
 @called
-def bend_load(nodes, states, node, carried, gravity, scratch):
+def gravity_torque_second_rate(nodes, states, node, carried, gravity, scratch):
     """
     Return the second rate of a gravity torque in a steady motion, ``q̇ᵀ ∇²|g_k| q̇``, N·m/s² or N/s².
 
-    `hold_weight` is bilinear in S and ``(M, h)``, so it is ``(S̈, h) + 2 (Ṡ, ḣ) + (S, ḧ)``. The
-    motion is that of `move_node`, without acceleration of any joint; ``scratch`` is (6, 6) or more.
+    `gravity_torque_along` is bilinear in S and ``(M, h)``, so it is ``(S̈, h) + 2 (Ṡ, ḣ) + (S, ḧ)``.
+    The motion is that of `move_node`, without acceleration of any joint; ``scratch`` is (6, 6) or
+    more.
     """
     S, S_dot, S_ddot, v, a = states[node].S, scratch[0], scratch[1], scratch[2], scratch[3]
     h_dot, h_ddot = scratch[4], scratch[5]
@@ -89,7 +90,7 @@ def bend_load(nodes, states, node, carried, gravity, scratch):
             h_dot[r] += nodes[i].mass * v[r]
             h_ddot[r] += nodes[i].mass * a[r]
     mass, h = carried[node, 0], carried[node, 1:4]
-    side = math.copysign(1.0, hold_weight(S, mass, h, gravity))
-    return side * (hold_weight(S_ddot, mass, h, gravity)
-                   + 2.0 * hold_weight(S_dot, 0.0, h_dot, gravity)
-                   + hold_weight(S, 0.0, h_ddot, gravity))
+    side = math.copysign(1.0, gravity_torque_along(S, mass, h, gravity))
+    return side * (gravity_torque_along(S_ddot, mass, h, gravity)
+                   + 2.0 * gravity_torque_along(S_dot, 0.0, h_dot, gravity)
+                   + gravity_torque_along(S, 0.0, h_ddot, gravity))

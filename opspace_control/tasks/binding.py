@@ -47,13 +47,13 @@ def bind_tasks(tasks, model):
     return records, sensors, sensor_records
 
 
-def gather_travellers(tasks):
+def gather_moving_targets(tasks):
     """Return the set of a controller's tasks whose targets move; the tasks keep it up to date."""
-    travelling = set()
+    moving_targets = set()
     for task in tasks:
         if isinstance(task, PoseTask):
-            task.travel_with(travelling)
-    return travelling
+            task.share_moving_targets(moving_targets)
+    return moving_targets
 
 
 def gradual_fields(records):

@@ -36,7 +36,7 @@ class GoalTask(OperationalTask):
     goal_limits = None
 
     def __init__(self, frame, *, trajectory=None, **specification):
-        self._generator, self._travelling = None, set()
+        self._generator, self._moving_targets = None, set()
         super().__init__(frame, **specification)
         self.trajectory = trajectory
 
@@ -86,15 +86,15 @@ class GoalTask(OperationalTask):
         if self._generator:
             self._generator.clear()
 
-    def travel(self, dt):
+    def advance_target(self, dt):
         """Move the target on by dt, s; a controller does so before each of its cycles."""
         if not (self._generator and self._generator.advance(self._record, dt)):
-            self._travelling.discard(self)
+            self._moving_targets.discard(self)
 
-    def travel_with(self, travelling):
+    def share_moving_targets(self, moving_targets):
         """Use this set, a controller's; the task is in it while its target moves."""
-        travelling |= self._travelling
-        self._travelling = travelling
+        moving_targets |= self._moving_targets
+        self._moving_targets = moving_targets
 
     def set_feed_forward(self, twist=None, acceleration=None):
         """
@@ -221,7 +221,7 @@ class GoalTask(OperationalTask):
 
     def _send(self, *goal):
         self._generator.set_destination(Destination(*goal))
-        self._travelling.add(self)
+        self._moving_targets.add(self)
 
     @property
     def _destination(self):

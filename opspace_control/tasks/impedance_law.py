@@ -131,7 +131,7 @@ def impede(task, L, first, small):
         Scratch.
 
     """
-    spring, push, motion = task.spring, task.push, task.motion
+    spring, wrench, motion = task.spring, task.spring_wrench, task.motion
     x, root = small[2, 2], small[2, 3]
     for r in range(6):
         root[r] = math.sqrt(motion[r] * spring.stiffness[r])
@@ -139,6 +139,6 @@ def impede(task, L, first, small):
     damp_modes(spring, L, first, x, small)
     for r in range(6):
         if motion[r] > 0.0:
-            push[r] = task.activation * task.impedance * root[r] * (
+            wrench[r] = task.activation * task.impedance * root[r] * (
                 root[r] * spring.stretch[r] + x[r])
             task.compliant[r] = task.impedance * motion[r] / (motion[r] + task.force.axes[r])

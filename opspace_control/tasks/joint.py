@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from opspace_control.dynamics.workspace import group_by_branch
+from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.joint_law import JOINT_TASK

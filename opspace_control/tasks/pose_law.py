@@ -11,7 +11,7 @@ from opspace_control.spatial.rotations import rotation_vector
 from opspace_control.spatial.vectors import multiply_transpose
 from opspace_control.tasks.force_law import FORCE, demand_force, forget_force
 from opspace_control.tasks.impedance_law import SPRING, stretch_spring
-from opspace_control.tasks.specification_law import insistence, place_axes, take_components
+from opspace_control.tasks.specification_law import place_axes, row_activation, take_components
 
 # One task. Poses are in the base frame (the world for a floating base), those of a relative task in
 # the frame of its other link. Vectors are in the axes of that frame or, where the row says so,
@@ -48,9 +48,9 @@ POSE_TASK = np.dtype([
     # Along the task's axes:
     ('lag', np.float64, (6,)),           # the error, m and rad
     ('rate', np.float64, (6,)),          # feed-forward twist − twist, m/s and rad/s
-    ('asked', np.float64, (6,)),         # activation of each row, from 0 to 1
+    ('row_activation', np.float64, (6,)),  # from 0 to 1
     ('acceleration', np.float64, (6,)),  # a*, the task acceleration, m/s² and rad/s²
-    ('push', np.float64, (6,)),          # of spring and damper: it moves the robot, N and N m
+    ('spring_wrench', np.float64, (6,)),  # of spring and damper: it moves the robot, N and N m
     ('compliant', np.float64, (6,)),     # 1 where external forces may move the point, else 0
     ('press', np.float64, (6,)),         # F_a of (5.5): the environment balances it, N and N m
     # In base axes:
@@ -174,7 +174,7 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
         task.lag[r] = task.error[r]
         task.rate[r] = -point.v[r]
         task.acceleration[r] = task.target_acceleration[r]
-        task.push[r] = task.compliant[r] = 0.0
+        task.spring_wrench[r] = task.compliant[r] = 0.0
     if task.relative:
         take_components(task, task.rate)
     for r in range(6):
@@ -195,7 +195,7 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
     pressing = 0.0
     for r in range(6):
         pressing += task.activation * task.force.axes[r]
-        task.asked[r] = insistence(
+        task.row_activation[r] = row_activation(
             task.activation * min(1.0, task.motion[r] + task.force.axes[r]))
     if pressing > 0.0:
         demand_force(task, point, sensors, dt, limited)

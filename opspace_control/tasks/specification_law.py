@@ -68,7 +68,7 @@ def take_components(task, x):
 
 
 @inlined
-def insistence(activation):
+def row_activation(activation):
     """
     Return the activation of a row, from 0 to 1, for an activation a of the task from 0 to 1.
 

@@ -47,9 +47,9 @@ def capture_place(point, origin, states):
 
 
 @inlined
-def add_induced(node, yields, states, p, sign, yielded):
+def add_induced(node, responds, states, p, sign, yielded):
     """Add what passive joints that give way accelerate body ``node`` at the point ``p``."""
-    if node < 0 or not yields[node]:
+    if node < 0 or not responds[node]:
         return
     B = states[node].B
     yielded[0] += sign * (B[0] + B[4] * p[2] - B[5] * p[1])
@@ -60,7 +60,7 @@ def add_induced(node, yields, states, p, sign, yielded):
 
 
 @inlined
-def demand_constraint(constraint, points, e, origin, states, yields, R_error, demand, yielded):
+def demand_constraint(constraint, points, e, origin, states, responds, R_error, demand, yielded):
     """
     Write the acceleration ``a_c − a`` that keeps a constraint closed, from that of q̈_null.
 
@@ -75,7 +75,7 @@ def demand_constraint(constraint, points, e, origin, states, yields, R_error, de
         Its point, placed and moved.
     origin : (3,) array
         Root link's origin, m; the point is given from there.
-    states, yields : (n,) arrays
+    states, responds : (n,) arrays
         The bodies; which of them give way.
     R_error : (3, 3) array
         Scratch.
@@ -97,5 +97,5 @@ def demand_constraint(constraint, points, e, origin, states, yields, R_error, de
     for r in range(6):
         demand[r] = -constraint.kp * error[r] - constraint.kd * point.v[r] - point.a[r]
         yielded[r] = 0.0
-    add_induced(point.frame.node, yields, states, point.p, 1.0, yielded)
-    add_induced(point.other.node, yields, states, point.p, -1.0, yielded)
+    add_induced(point.frame.node, responds, states, point.p, 1.0, yielded)
+    add_induced(point.other.node, responds, states, point.p, -1.0, yielded)

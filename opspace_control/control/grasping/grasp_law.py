@@ -14,9 +14,9 @@ import numpy as np
 
 from opspace_control.compiled import inlined
 from opspace_control.control.grasping.friction_cone import least_squeeze
+from opspace_control.dynamics.data import OTHER, OWN
 from opspace_control.dynamics.force_propagation import is_group
-from opspace_control.dynamics.workspace import OTHER, OWN
-from opspace_control.tasks.specification_law import insistence
+from opspace_control.tasks.specification_law import row_activation
 
 # So many internal forces can spare the drives: all but the squeeze of five effectors.
 WAYS = 24
@@ -100,7 +100,7 @@ def read_acceleration(task, point, environment, missed, a, w):
             x, y, z = axes[part, 0, k], axes[part, 1, k], axes[part, 2, k]
             first = 3 * part
             along = x * point.a[first] + y * point.a[first + 1] + z * point.a[first + 2]
-            if task.asked[r] > 0.0:
+            if task.row_activation[r] > 0.0:
                 along += task.activation * (task.acceleration[r] - along - missed[r])
             for c in range(3):
                 # Row k of the task's axes, seen in the object's.
@@ -190,7 +190,7 @@ def plan_grips(grasp, grips):
     On its way in, the squeeze is ahead of the object's weight, which comes in evenly like the
     payload of who carries it: what only friction holds is squeezed before it is lifted.
     """
-    held, squeeze = insistence(grasp.activation), grasp.squeeze
+    held, squeeze = row_activation(grasp.activation), grasp.squeeze
     for k in range(grasp.first, grasp.end):
         grip = grips[k]
         if grip.friction < math.inf:

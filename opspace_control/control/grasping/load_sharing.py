@@ -70,7 +70,7 @@ def share_loads(cycle, robot, constrained, grasping, rows, squares):
     for g in range(grasps.size):
         if grasps[g].activation > 0.0:
             exert_grips(grasps[g], grips, rows[ASKED], rows[REACTION], rows[GRIPPED], exerted)
-    if cycle.yields:
+    if cycle.has_passive:
         basis = squares[FACTOR_Q:GRAM_Q + 1]
         cycle.passive_rows = fill_passive_rows(
             robot.nodes, robot.states, robot.points, robot.supports, count, grasps, grips,

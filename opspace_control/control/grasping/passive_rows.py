@@ -26,7 +26,7 @@ from opspace_control.control.grasping.grasp_law import fill_row, planned_wrench,
 from opspace_control.control.hierarchy.semidefinite import RANK_TOLERANCE
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.spatial.vectors import add_cross, rotate
-from opspace_control.tasks.specification_law import insistence
+from opspace_control.tasks.specification_law import row_activation
 
 
 @inlined
@@ -255,7 +255,7 @@ def allowed_squeeze(grasp, grips, forces):
     As in `plan_grips` the squeeze is ahead of the object's weight. ``forces`` (2, 3) is scratch.
     """
     squeeze, a = grasp.squeeze, grasp.width - 1
-    held, f, p = insistence(grasp.activation), forces[0], forces[1]
+    held, f, p = row_activation(grasp.activation), forces[0], forces[1]
     for k in range(grasp.first, grasp.end):
         grip = grips[k]
         if grip.friction < math.inf:
@@ -291,7 +291,7 @@ def allow_exerted(grasps, grips, points, count, held, basis, rank, total, work, 
         allow_way(grasp, grips, held, basis, rank, count, grasp.width - 1, wrench, change)
         squeeze = allowed_squeeze(grasp, grips, total)
         for r in range(count):
-            change[r] *= insistence(grasp.activation) * (squeeze - grasp.squeezed)
+            change[r] *= row_activation(grasp.activation) * (squeeze - grasp.squeezed)
             x[r] += change[r]
         grasp.squeezed = squeeze
         report_change(grasps, grips, change, wrench)

@@ -29,7 +29,7 @@ from opspace_control.control.hierarchy.structures import (
     L,
 )
 from opspace_control.model.nodes import ACTIVE
-from opspace_control.tasks.specification_law import insistence
+from opspace_control.tasks.specification_law import row_activation
 
 # An internal force as strong as the strongest squeeze counts like this part of a drive's full
 # effort: a stretched arm, which costs next to nothing, is not pulled at without bounds.
@@ -115,7 +115,7 @@ def squeeze_enough(grasp, grips, M, half, y, slope, forces):
     each newton.
     """
     width, squeeze = grasp.width, grasp.squeezed
-    held, f, p = insistence(grasp.activation), forces[0], forces[1]
+    held, f, p = row_activation(grasp.activation), forces[0], forces[1]
     squeeze = max(grasp.squeeze,
                   squeeze + grasp.eased * half[width - 1] / M[width - 1, width - 1])
     follow_squeeze(M, width, 1.0, half, slope)
@@ -139,7 +139,7 @@ def squeeze_enough(grasp, grips, M, half, y, slope, forces):
 @inlined
 def limit_step(grasp, grips, y, forces):
     """Shorten the change y of the internal forces where it would let a grip slip."""
-    held, step = insistence(grasp.activation), 1.0
+    held, step = row_activation(grasp.activation), 1.0
     for k in range(grasp.first, grasp.end):
         grip = grips[k]
         if grip.friction < math.inf:
@@ -197,7 +197,7 @@ def relieve_drives(cycle, robot, constraints, grasping, limits, scratch, tau):
         grasp = grasps[n]
         if grasp.relief == 0.0 or grasp.activation == 0.0:
             continue
-        weight = insistence(grasp.activation)
+        weight = row_activation(grasp.activation)
         weigh_efforts(nodes, states, points, supports, count, limits, tau, G, g, row)
         for a in range(grasp.width):
             allow_way(grasp, grips, held, basis, cycle.passive_rows, count, a, row, half)

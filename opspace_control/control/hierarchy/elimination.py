@@ -65,7 +65,7 @@ def constraint_reactions(M, constrained, forces):
 
 
 @rare
-def eliminate_constraints(squares, rows, orders, count, yields, ranks):
+def eliminate_constraints(squares, rows, orders, count, responds, ranks):
     """
     Turn Λ⁻¹ of all rows into the tasks' own, and what these ask for into what is left to do.
 
@@ -79,8 +79,8 @@ def eliminate_constraints(squares, rows, orders, count, yields, ranks):
     ----------
     squares : (SQUARES, k, k) array
         ``L`` and ``Q``, lower triangles. Above the diagonal they receive ``L_cc⁺ L_ct`` and
-        ``Q_cc⁺ Q_ct``; the tasks' block of L becomes Λ⁻¹. Q counts only if ``yields``. The factors
-        are scratch, for `predict_reactions` too.
+        ``Q_cc⁺ Q_ct``; the tasks' block of L becomes Λ⁻¹. Q counts only if ``responds``. The
+        factors are scratch, for `predict_reactions` too.
     rows : (ROWS, k) array
         ``YIELDED``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints ``a_c − a_c,hyb``, which
         become z. Receives λ0 in ``HELD``, N and N m.
@@ -88,7 +88,7 @@ def eliminate_constraints(squares, rows, orders, count, yields, ranks):
         Likewise scratch; and the ranks of L_cc and Q_cc.
     count : int
         Rows of constraints.
-    yields : bool
+    responds : bool
         Whether there are passive joints.
 
     """
@@ -96,7 +96,7 @@ def eliminate_constraints(squares, rows, orders, count, yields, ranks):
     scale, column, work = rows[SCALE], rows[SPARE], rows[SPARE + 1]
     ranks[0] = decompose_semidefinite(
         whole, scale, count, work, orders[0], squares[FACTOR_L], squares[GRAM_L])
-    if yields:
+    if responds:
         ranks[1] = decompose_semidefinite(
             passive, scale, count, work, orders[1], squares[FACTOR_Q], squares[GRAM_Q])
         for r in range(count):
@@ -112,7 +112,7 @@ def eliminate_constraints(squares, rows, orders, count, yields, ranks):
         copy_row(whole, j, count, column)
         solve_constraints(squares, orders, ranks, 0, scale, count, column, work)
         take_off_row(whole, whole, j, count, 1.0, column)
-        if yields:
+        if responds:
             for i in range(count, j + 1):
                 whole[j, i] -= passive[j, i]
             copy_row(passive, j, count, column)
@@ -128,7 +128,7 @@ def solve_constraints(squares, orders, ranks, which, scale, count, x, work):
 
 
 @rare
-def predict_reactions(squares, rows, orders, count, yields, ranks):
+def predict_reactions(squares, rows, orders, count, responds, ranks):
     """
     Write the constraint forces λ, and to ``FORCE`` of the constraints the wrenches exerted there.
 
@@ -138,7 +138,7 @@ def predict_reactions(squares, rows, orders, count, yields, ranks):
 
     Parameters
     ----------
-    squares, orders, count, yields, ranks
+    squares, orders, count, responds, ranks
         From `eliminate_constraints`.
     rows : (ROWS, k) array
         ``FORCE`` is z of the constraints and f of the tasks; receives λ in the first ``count``
@@ -151,13 +151,13 @@ def predict_reactions(squares, rows, orders, count, yields, ranks):
     for c in range(count):
         reaction[c] = x[c]
         x[c] = push[c]
-        if yields:
+        if responds:
             x[c] -= held[c]
             for j in range(count, x.size):
                 x[c] -= passive[c, j] * x[j]
         for j in range(count, x.size):
             reaction[c] -= whole[c, j] * (x[j] - (push[j] - moving[j]))
-    if not yields:
+    if not responds:
         return
     for c in range(count):
         extra[c] = 0.0

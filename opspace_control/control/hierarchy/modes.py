@@ -32,7 +32,7 @@ from opspace_control.dynamics.kinematics import (
 )
 from opspace_control.dynamics.passive_response import passive_power, passive_response
 from opspace_control.dynamics.responses import apply_wrenches, forward_response, project_forces
-from opspace_control.dynamics.weights import bend_load
+from opspace_control.dynamics.weights import gravity_torque_second_rate
 from opspace_control.model.nodes import PASSIVE
 
 # With so little of s, w is not known at all.
@@ -163,11 +163,11 @@ def move_mode(data, level):
     force, h, w = leads[FORCES, :dofs], leads[EXERTED, :dofs], leads[MOVED, :dofs]
     for k in range(leads.shape[1]):
         leads[EXERTED, k] = leads[GIVEN, k] = leads[ZEROS, k] = 0.0
-    if cycle.yields:
+    if cycle.has_passive:
         push_mode(data, level, Q, True)
-        passive_response(nodes, states, data.robot.yields, force, leads[GIVEN, :dofs])
+        passive_response(nodes, states, data.robot.responds, force, leads[GIVEN, :dofs])
         project_forces(nodes, states, leads[ZEROS, :dofs], h)
-    push_mode(data, level, Q if cycle.yields else L, cycle.yields)
+    push_mode(data, level, Q if cycle.has_passive else L, cycle.has_passive)
     project_forces(nodes, states, force, h)
     push_mode(data, level, L, False)
     forward_response(nodes, states, force, leads[GIVEN, :dofs], w)
@@ -219,7 +219,7 @@ def bend_mode(data, level, v):
     for i in range(nodes.size):
         move_node(nodes, i, v, leads[ZEROS, :dofs], states)
     total = 0.0
-    if cycle.yields:
+    if cycle.has_passive:
         total = passive_power(nodes, states, leads[ZEROS, :3], leads[GIVEN, :dofs])
     for e in range(data.demand.levels[level + 1] // 6):
         if not is_group(points[e]):
@@ -227,7 +227,7 @@ def bend_mode(data, level, v):
     for w in range(cycle.ends):
         node = int(leads[LADEN, w])
         if node >= 0:
-            total += hold_against(room, w, leads[MODE, :size]) * bend_load(
+            total += hold_against(room, w, leads[MODE, :size]) * gravity_torque_second_rate(
                 nodes, states, node, room[CARRIED], cycle.gravity, leads[TURNED:])
     return total
 

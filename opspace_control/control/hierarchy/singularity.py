@@ -164,7 +164,7 @@ def lead_mode(data, level, threshold, value, gain, demand, mode, scale):
         brake = min(max(brake, 0.5 * abs(rate)), 4.0 * abs(rate))
         rate += beyond * (math.copysign(brake, rate) - rate)
     way = way_to_goal(e, s, c, leaning, threshold)
-    if cycle.yields and data.demand.constraints.size == 0:
+    if cycle.has_passive and data.demand.constraints.size == 0:
         # What passive joints are induced to do is no place of theirs: there is no straight arm.
         way *= 1.0 - beyond
     speed = min(stiffness / kd * abs(way), fastest)

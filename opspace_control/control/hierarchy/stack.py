@@ -37,17 +37,17 @@ from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.joint_law import demand_joints
 from opspace_control.tasks.pose_law import demand_pose
 from opspace_control.tasks.sensor_law import measure_wrench
-from opspace_control.tasks.specification_law import insistence
+from opspace_control.tasks.specification_law import row_activation
 
 # Of the mobility that tasks have without constraints: with less, they may be in conflict with them.
 _LEFT = 1e-2
 
 @rare
-def stack_constraint(constraint, points, e, cycle, states, yields, rows):
+def stack_constraint(constraint, points, e, cycle, states, responds, rows):
     """Place a constraint's point, and write what its rows ask for."""
     first = 6 * e
     demand, yielded = rows[FORCE, first:first + 6], rows[YIELDED, first:first + 6]
-    weight = insistence(constraint.activation)
+    weight = row_activation(constraint.activation)
     for r in range(6):
         rows[ASKED, first + r] = weight * constraint.selected[r]
         rows[ALONE, first + r] = 0.0
@@ -55,7 +55,7 @@ def stack_constraint(constraint, points, e, cycle, states, yields, rows):
         rows[MOVING, first + r] = rows[COMPLIANT, first + r] = 0.0
         demand[r] = yielded[r] = constraint.error[r] = 0.0
     if weight > 0.0:
-        demand_constraint(constraint, points, e, cycle.origin, states, yields, cycle.R, demand,
+        demand_constraint(constraint, points, e, cycle.origin, states, responds, cycle.R, demand,
                           yielded)
 
 
@@ -72,7 +72,7 @@ def stack_task(task, points, e, cycle, states, sensors, rows):
                     axes[k, r, c] = task.axes[k, r, c]
     for r in range(6):
         k, part = 6 * e + r, r - r % 3
-        rows[ASKED, k] = task.asked[r]
+        rows[ASKED, k] = task.row_activation[r]
         rows[PUSH, k] = task.press[r]
         rows[ALONE, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
         along = axes[r // 3, :, r - part]
@@ -84,7 +84,7 @@ def stack_task(task, points, e, cycle, states, sensors, rows):
 def stack_joints(task, e, q, v, a_null, rows):
     """Write what the rows of a group of joints ask for beyond the motion advised."""
     demand_joints(task, q, v)
-    weight = insistence(task.activation)
+    weight = row_activation(task.activation)
     for r in range(6):
         k = 6 * e + r
         rows[ASKED, k] = weight * task.selected[r]
@@ -111,7 +111,7 @@ def stack_points(cycle, robot, demand, q, v, a_null, rows):
                 place_point(points, e, nodes, states)
                 move_point(points, e, states)
             if e < constraints.size:
-                stack_constraint(constraints[record], points, e, cycle, states, robot.yields,
+                stack_constraint(constraints[record], points, e, cycle, states, robot.responds,
                                  rows)
             elif not tasks[record].unattached:
                 if tasks[record].relative:
@@ -124,8 +124,8 @@ def pull_spring(task, Lambda_inverse, first, k, small, rows):
     """Add the force of a spring and damper, which needs Λ⁻¹, to the rows of its task."""
     impede(task, Lambda_inverse, first, small)
     for r in range(6):
-        rows[PUSH, k + r] += task.push[r]
-        rows[MOVING, k + r] = task.push[r]
+        rows[PUSH, k + r] += task.spring_wrench[r]
+        rows[MOVING, k + r] = task.spring_wrench[r]
         rows[COMPLIANT, k + r] = task.compliant[r]
 
 
@@ -140,26 +140,26 @@ def let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows):
 
 
 @inlined
-def apply_force(point, force, first, wrench, yields, states):
+def apply_force(point, force, first, wrench, responds, states):
     """Write six entries of the stack's forces as a wrench in base axes; add it to the links."""
     base_wrench(point, force, first, wrench)
     if point.whole:
         return
-    exert(point.frame.node, point.p, wrench, yields, states)
+    exert(point.frame.node, point.p, wrench, responds, states)
     if point.other.node >= 0:
         for r in range(6):
             wrench[r] = -wrench[r]
-        exert(point.other.node, point.p, wrench, yields, states)
+        exert(point.other.node, point.p, wrench, responds, states)
         for r in range(6):
             wrench[r] = -wrench[r]
 
 
 @inlined
-def exert(node, p, wrench, yields, states):
+def exert(node, p, wrench, responds, states):
     """Add a wrench to a link's forces, and to those that passive joints have to give way to."""
     if node >= 0:
         add_wrench(p, wrench, states[node].f)
-        if yields[node]:
+        if responds[node]:
             add_wrench(p, wrench, states[node].z)
 
 
@@ -187,9 +187,9 @@ def rescale_rows(rest, mobility, constrained, alone, scale):
 @inlined
 def eliminate_held(cycle, constrained, scratch):
     """Take what constraints and passive joints leave of the tasks' mobility."""
-    if constrained > 0 or cycle.yields:
+    if constrained > 0 or cycle.has_passive:
         eliminate_constraints(scratch.squares, scratch.rows, scratch.orders, constrained,
-                              cycle.yields, cycle.ranks)
+                              cycle.has_passive, cycle.ranks)
 
 
 @inlined
@@ -198,9 +198,9 @@ def resolve_tasks(cycle, demand, scratch, data):
     cycle.least_eigenvalue = resolve_forces(
         scratch.rows, scratch.squares, demand.levels, cycle.singularity_threshold, data)
     constrained = 6 * demand.constraints.size
-    if constrained > 0 or cycle.yields:
-        predict_reactions(scratch.squares, scratch.rows, scratch.orders, constrained, cycle.yields,
-                          cycle.ranks)
+    if constrained > 0 or cycle.has_passive:
+        predict_reactions(scratch.squares, scratch.rows, scratch.orders, constrained,
+                          cycle.has_passive, cycle.ranks)
 
 
 @called
@@ -212,7 +212,7 @@ def resolve_stack(cycle, robot, demand, scratch, data):
     for e in range(constrained // 6, points.size):
         if points[e].other.node >= 0:
             for r in range(6):
-                rows[ALONE, 6 * e + r] = -points[e].alone[r // 3]
+                rows[ALONE, 6 * e + r] = -points[e].own_mobility[r // 3]
     scale_rows(mobility, asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
     regularise_rows(mobility, squares[Q], constrained, asked)
     for r in range(force.size):
@@ -246,7 +246,7 @@ def apply_forces(robot, demand, joint_force, rows):
 
     Those of groups of joints are added to the joints, (nv,), which they are the only ones to use.
     """
-    points, states, yields = robot.points, robot.states, robot.yields
+    points, states, responds = robot.points, robot.states, robot.responds
     constraints, tasks, joint_tasks = demand.constraints, demand.tasks, demand.joint_tasks
     if joint_tasks.size > 0:
         for k in range(joint_force.size):
@@ -257,11 +257,11 @@ def apply_forces(robot, demand, joint_force, rows):
             apply_joint_forces(joint_tasks[record], 6 * e, rows[FORCE], joint_force)
         elif e < constraints.size:
             constraint = constraints[record]
-            apply_force(points[e], rows[FORCE], 6 * e, constraint.exerted, yields, states)
+            apply_force(points[e], rows[FORCE], 6 * e, constraint.exerted, responds, states)
             for r in range(6):
                 constraint.force[r] = rows[REACTION, 6 * e + r]
         else:
             wrench = tasks[record].wrench
-            apply_force(points[e], rows[FORCE], 6 * e, wrench, yields, states)
+            apply_force(points[e], rows[FORCE], 6 * e, wrench, responds, states)
             if points[e].whole:
-                spread_force(points, e, robot.supports, robot.nodes, wrench, yields, states)
+                spread_force(points, e, robot.supports, robot.nodes, wrench, responds, states)

@@ -38,8 +38,8 @@ class Robot(NamedTuple):
 
     nodes: np.ndarray  # (n,) NODE
     states: np.ndarray  # (n,) NODE_STATE; scratch of each cycle
-    felt: np.ndarray  # (n,) bool: nodes whose inertia counts
-    yields: np.ndarray  # (n,) bool: nodes that passive joints move
+    needs_inertia: np.ndarray  # (n,) bool: nodes whose inertia counts
+    responds: np.ndarray  # (n,) bool: nodes that passive joints move
     points: np.ndarray  # (k / 6,) POINT; constraints' first
     supports: np.ndarray  # (n, k / 6) int8: how nodes move a point, by bits; see `find_supports`
     carried: np.ndarray  # of `plan_propagation`, and the next two

@@ -30,11 +30,11 @@ from opspace_control.dynamics.responses import apply_wrenches, forward_response,
 def add_response_to(data, push, tau):
     """Add to tau (nv,) what it takes that passive joints give way to forces of the stack."""
     leads, robot = data.scratch.room[LEADING], data.robot
-    if data.cycle.yields:
+    if data.cycle.has_passive:
         force, given = leads[FORCES, :tau.size], leads[GIVEN, :tau.size]
         apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, push, force,
                    leads[WRENCH])
-        add_passive_response(robot.nodes, robot.states, robot.yields, force, given, tau)
+        add_passive_response(robot.nodes, robot.states, robot.responds, force, given, tau)
 
 
 @rare
@@ -97,7 +97,7 @@ def take_back(data):
         return
     for r in range(constrained):
         reaction[r] += leader[r]
-    if data.cycle.yields:
+    if data.cycle.has_passive:
         constraint_reactions(data.scratch.squares[Q], constrained, leader)
         for r in range(constrained):
             forces[r] += leader[r]

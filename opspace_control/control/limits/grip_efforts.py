@@ -99,7 +99,7 @@ def bear_shares(data, grasping, count):
     nodes, states, points, supports = (
         data.robot.nodes, data.robot.states, data.robot.points, data.robot.supports)
     limits, rows, small = data.bounds.joints, data.scratch.rows, data.scratch.small
-    felt = data.scratch.room[FELT, :, :nodes.size]
+    projection = data.scratch.room[FELT, :, :nodes.size]
     torques = data.scratch.room[TORQUES, :, :limits.size]
     joint_force, constrained = data.scratch.joint_force, 6 * data.demand.constraints.size
     grasps, grips = grasping
@@ -119,14 +119,14 @@ def bear_shares(data, grasping, count):
             point, task = points[e], data.demand.tasks[grasp.task]
             weigh_shares(grasp, grips, point.R, rows[ASKED], column, small[0], wrench)
             for r in range(6):
-                if task.asked[r] > 0.0:
+                if task.row_activation[r] > 0.0:
                     part = r - r % 3
                     for d in range(3):
                         push[6 * e + r] += task.activation * (
                             point.axes[r // 3, d, r - part] * wrench[part + d])
         apply_wrenches(nodes, states, points, supports, push, joint_force, wrench)
         project_forces(nodes, states, joint_force, torques[w])
-        project_torques(nodes, states, torques[w], felt[w])
+        project_torques(nodes, states, torques[w], projection[w])
 
 
 @rare

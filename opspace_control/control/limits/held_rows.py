@@ -66,7 +66,7 @@ def hold_joints(data, ends, a_null, tau_null):
     nodes, states, room = data.robot.nodes, data.robot.states, data.scratch.room
     effort_limits, limits = data.bounds.efforts, data.bounds.joints
     leads, loads, vectors, dofs = room[LEADING], room[LOADS], room[NUMBERS], limits.size
-    felt, torques = room[FELT, :, :nodes.size], room[TORQUES, :, :dofs]
+    projection, torques = room[FELT, :, :nodes.size], room[TORQUES, :, :dofs]
     count = 0
     for k in range(limits.size):
         limit = limits[k]
@@ -76,7 +76,7 @@ def hold_joints(data, ends, a_null, tau_null):
                 continue
             limits[count // KINDS].row[count % KINDS] = KINDS * k + kind
             if kind == MOTION:
-                project_unit_torque(nodes, limit.node, states, felt[count])
+                project_unit_torque(nodes, limit.node, states, projection[count])
                 torques[count, :] = 0.0
                 torques[count, k] = 1.0
                 bound = 0.0 if ends else limit.greatest if sign > 0 else limit.least
@@ -85,16 +85,17 @@ def hold_joints(data, ends, a_null, tau_null):
             elif kind == LOAD:
                 for j in range(limits.size):
                     torques[count, j] = loads[k, j]
-                project_torques(nodes, states, torques[count], felt[count])
+                project_torques(nodes, states, torques[count], projection[count])
                 bound = 0.0 if ends else limit.growth
                 vectors[WISH, count] = bound - growth_of(loads[k], a_null)
                 vectors[MEASURE, count] = limit.firmness
             else:
-                project_unit_acceleration(nodes, limit.node, states, felt[count], torques[count])
-                if data.cycle.yields:
+                project_unit_acceleration(
+                    nodes, limit.node, states, projection[count], torques[count])
+                if data.cycle.has_passive:
                     project_passive_response(
-                        nodes, states, data.robot.yields, leads[FORCES, :dofs],
-                        leads[GIVEN, :dofs], felt[count], torques[count])
+                        nodes, states, data.robot.responds, leads[FORCES, :dofs],
+                        leads[GIVEN, :dofs], projection[count], torques[count])
                 vectors[WISH, count] = sign * effort_limits[k] - tau_null[k]
                 vectors[MEASURE, count] = effort_limits[k]
             count += 1
@@ -105,18 +106,18 @@ def hold_joints(data, ends, a_null, tau_null):
 def couple_rows(data, count):
     """Write what rows that joints feel do to each other, and to the stack."""
     room, n, size = data.scratch.room, data.robot.nodes.size, data.scratch.rows.shape[1]
-    felt, coupling, own = room[FELT, :, :n], room[COUPLING, :, :size], room[OWN_MOBILITY]
+    projection, coupling, own = room[FELT, :, :n], room[COUPLING, :, :size], room[OWN_MOBILITY]
     K, vectors = room[FEELING, :n, :size], room[NUMBERS]
     for w in range(count):
         for x in range(w + 1):
             own[w, x] = 0.0
         coupling[w, :] = 0.0
         for i in range(n):
-            if felt[w, i] == 0.0:
+            if projection[w, i] == 0.0:
                 continue
-            t = felt[w, i] / data.robot.states[i].D
+            t = projection[w, i] / data.robot.states[i].D
             for x in range(w + 1):
-                own[w, x] += t * felt[x, i]
+                own[w, x] += t * projection[x, i]
             for r in range(coupling.shape[1]):
                 coupling[w, r] += t * K[i, r]
         vectors[SCALING, w] = 1.0 / math.sqrt(own[w, w])
@@ -154,7 +155,8 @@ def leave_to_constraints(data, count):
         borne = room[BORNE, w]
         for c in range(constrained):
             borne[c] = coupling[w, c]
-            vectors[WISH, w] += coupling[w, c] * ((held[c] if data.cycle.yields else 0.0) - z[c])
+            before = held[c] if data.cycle.has_passive else 0.0
+            vectors[WISH, w] += coupling[w, c] * (before - z[c])
         solve_semidefinite(squares[FACTOR_L], squares[GRAM_L], data.scratch.orders[0],
                            data.cycle.ranks[0], rows[SCALE], constrained, borne, rows[SPARE])
         for x in range(w + 1):

@@ -35,7 +35,7 @@ def keep_limits(data, grasping, between_ends, tau):
         a_led = room[LEADING, MOVED, :tau.size]
         advise_motion(data, between_ends, a_led)
         exactly = resolve_within_limits(data, grasping, a_led, tau)
-        if constrained > 0 and not data.cycle.yields:
+        if constrained > 0 and not data.cycle.has_passive:
             exert_borne(data.cycle, constrained, room, rows)
         let_go_of_ends(data, exactly)
         take_back(data)

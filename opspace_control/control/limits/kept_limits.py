@@ -6,7 +6,7 @@ from opspace_control.control.hierarchy.modes import LEADS
 from opspace_control.control.hierarchy.structures import FEELING, PLANES
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.limit_law import KINDS
-from opspace_control.dynamics.workspace import poisoned
+from opspace_control.dynamics.data import nan_filled
 from opspace_control.errors import ControlError
 
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
@@ -73,6 +73,6 @@ class KeptLimits:
 def _room(nodes, dofs, rows):
     """Return the memory of the limits: planes for so many joints and rows."""
     side = max(nodes.size + 1, KINDS * dofs, rows, LEADS)
-    room = poisoned((PLANES, side, side))
+    room = nan_filled((PLANES, side, side))
     room[FEELING] = 0.0
     return room

@@ -14,7 +14,7 @@ import math
 from opspace_control.compiled import called, inlined
 from opspace_control.control.hierarchy.structures import CARRIED, LOADS
 from opspace_control.control.limits.limit_law import LOAD, braking_speed
-from opspace_control.dynamics.weights import branch_end, gather_weights, lift, load_of
+from opspace_control.dynamics.weights import branch_end, gather_weights, gravity_torque_of, lift
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
 from opspace_control.spatial.truncation import smooth_step
 
@@ -131,7 +131,7 @@ def bound_loads(cycle, nodes, states, supports, constraints, limits, v, room):
             gather_weights(nodes, states, carried)
             gathered = True
         node, row = limit.node, room[LOADS, k]
-        load = load_of(node, states, carried, gravity)
+        load = gravity_torque_of(node, states, carried, gravity)
         if (abs(load) < _LIGHT * limit.load
                 or heaviest_load(nodes, limits, node, carried[node, 0], gravity, reach) < limit.load
                 or not carries_alone(nodes, supports, constraints, node)):

@@ -59,14 +59,14 @@ POINT = np.dtype([
     ('Psi_other', np.float64, (6, 6)),  # their reactions on the other link, likewise
     ('PsiP', np.float64, (6, 6)),       # as these two, passive joints free and all others locked
     ('PsiP_other', np.float64, (6, 6)),
-    ('alone', np.float64, (2,)),  # of a point with another link: the mobility of its own link,
-                                  # linear and angular, 1/kg and 1/(kg m²)
+    ('own_mobility', np.float64, (2,)),  # of a point with another link: the mobility of its
+                                         # own, linear and angular, 1/kg and 1/(kg m²)
     ('K', np.float64, (6,)),      # Ψᵀ S at the node last passed
     ('K_other', np.float64, (6,)),
 ], align=True)
 
 
-def poisoned(shape, dtype=np.float64):
+def nan_filled(shape, dtype=np.float64):
     """Return an array of NaN, so that an element that a recursion fails to write is detected."""
     array = np.zeros(shape, dtype)
     array.reshape(-1).view(np.float64)[:] = np.nan
@@ -109,7 +109,7 @@ def make_points(tree, frames, others=None):
         For an unknown frame; names the nearest ones.
 
     """
-    points = poisoned(len(frames), POINT)
+    points = nan_filled(len(frames), POINT)
     points['joints'] = WORLD
     points['whole'] = 0
     points['axes'] = np.eye(3)
@@ -178,7 +178,7 @@ def make_joint_points(nodes, dofs):
 
     """
     groups = group_by_branch(nodes, dofs)
-    points = poisoned(len(groups), POINT)
+    points = nan_filled(len(groups), POINT)
     points['whole'] = 0
     points['axes'] = np.eye(3)
     points['R'], points['p'], points['v'], points['a'] = np.eye(3), 0.0, 0.0, 0.0
@@ -231,13 +231,13 @@ def moment_nodes(tree):
     return nodes
 
 
-def felt_nodes(nodes, supports):
+def nodes_in_inertia(nodes, supports):
     """Return whose inertia a point needs, (n,) bool: nodes on its path and all further out."""
-    felt = supports.any(axis=1)
+    needs_inertia = supports.any(axis=1)
     for i, parent in enumerate(nodes['parent']):
-        if parent != WORLD and felt[parent]:
-            felt[i] = True
-    return felt
+        if parent != WORLD and needs_inertia[parent]:
+            needs_inertia[i] = True
+    return needs_inertia
 
 
 def reach(nodes):
