@@ -554,7 +554,7 @@ class TestScenes:
         assert manager.active == OURS
         bench.network.spin(1.0)  # until the controller has heard of commands that arrive
         os.kill(watchdog.pid, signal.SIGKILL)
-        bench.log('any more.')
+        bench.log('no longer arrive')
         bench.expect(lambda: bench.state() == State.PRIMARY_STATE_INACTIVE)
         given_back(manager)
 

@@ -219,7 +219,7 @@ def test_nor_does_one_that_is_not_answered_leave_the_joints_alone(stopped):
 def test_a_released_robot_is_not_handed_back_any_more(stopped):
     """It is limp, and whoever stands beside it does not expect that it moves."""
     stopped.manager.refusal = 'not now'
-    with stopped.says('not handed back any more: activate a controller by hand'):
+    with stopped.says('not returned: activate a controller by hand'):
         stopped.take()
         stopped.manager.silent = True
     stopped.manager.refusal, stopped.manager.silent = '', False

@@ -168,8 +168,8 @@ class LostCommands:
         self._loose = self._output.torque.any() or rested < _REST_TIME
         if not self._loose:
             self._logger.warning('The robot is released: zero effort is commanded.' + (
-                ' Its joints are not handed back any more: activate a controller by hand.'
-                if self._hands_back and not self._leaving else ''))
+                ' Its joints are not returned: activate a controller by hand.'
+                if self._returns_joints and not self._leaving else ''))
 
     def _reason(self, now):
         if self._leaving:

@@ -43,14 +43,13 @@ NODE = (
               'odometry of a floating base, it is released.',
               's', 0.002, 10.0, read_only=False),
     Parameter('hold_time', 'double', 5.0,
-              'Time of gravity compensation after the commands stop; then the previous controllers '
-              'get the joints, or the robot is released. 0: none.',
+              'Time for which the robot is held in position after the commands stop; then the '
+              'previous controllers get the joints, or the robot is released. 0: none.',
               's', 0.0, math.inf, read_only=False),
     Parameter('hand_back', 'bool', True,
               'With a controller manager: after hold_time, or at once without joint '
               'states, the previous controllers get the joints. Until the manager confirms it, or '
-              'without previous controllers, gravity compensation continues. Off: the robot is '
-              'released.',
+              'without previous controllers, the robot is held. Off: it is released.',
               read_only=False),
     EFFORT_RATE.named('effort_rate'),
     Parameter('release_time', 'double', 0.3,
