@@ -374,7 +374,7 @@ def test_without_previous_controllers_it_holds_until_one_takes_the_joints(bench)
     bench.watch(effort_controller(state='active'), Controller(
         'position_controller', 'some/PositionController', INTERFACES['position']), Controller(
         'wrist_controller', 'some/PositionController', ('wrist/position',)))
-    with bench.says('compensation until a controller takes the joints'), bench.says(
+    with bench.says('held in position until a controller takes the joints'), bench.says(
             "no previous controller of 'elbow', 'shoulder', 'wrist' is known"), bench.says(
             '--deactivate effort_controller --activate position_controller'):
         bench.send()

@@ -4,7 +4,7 @@
 The command watchdog: it commands the robot when the controller stops sending commands.
 
 Forward controllers of ros2_control keep their last command forever. This node relays commands to
-one. When commands stop, it damps the robot with gravity compensation for ``hold_time``.
+one. When commands stop, it holds the robot in position for ``hold_time``.
 Then the previous controllers get the joints; without a controller manager it releases the robot.
 """
 
@@ -58,7 +58,7 @@ class CommandWatchdogNode(Node):
     The node ``opspace_command_watchdog``: takes ``~/commands``, as a forward controller does.
 
     It checks that commands are finite numbers for all joints, and that the next one is in time. Its
-    own commands are joint damping and gravity compensation.
+    own commands hold the robot in position, or damp it.
     """
 
     def __init__(self, stop=None, **options):

@@ -75,7 +75,7 @@ class Handover:
         Parameters
         ----------
         release : Release
-            Damps the robot and fades the efforts to zero.
+            Holds the robot and fades the efforts to zero.
         watched : bool
             Whether a command watchdog takes over when commands stop.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Commands for a robot whose controller stopped: gravity hold, return of the joints, release."""
+"""Commands for a robot whose controller stopped: hold, return of the joints, release."""
 
 import time
 
@@ -100,7 +100,7 @@ class LostCommands:
     def _plan(self, now):
         """Return the plan for a robot without commands, as text."""
         previous = listed(self._hand_back.previous) if self._returns_joints else ''
-        if not self._holds_gravity(now):
+        if not self._can_hold(now):
             return 'damped, then released' + (
                 f', unless {previous} can have the joints' if previous else '')
         if self._returns_joints and not previous:
@@ -112,7 +112,7 @@ class LostCommands:
 
     @property
     def _returns_joints(self):
-        """Whether other controllers get the joints after the gravity hold."""
+        """Whether other controllers get the joints after the hold."""
         return bool(self._hand_back) and self._parameters['hand_back']
 
     def _begin_alarm(self, now):
@@ -124,8 +124,8 @@ class LostCommands:
         if self._hand_back:
             self._hand_back.cancel()
 
-    def _holds_gravity(self, now):
-        """Return whether gravity compensation is due, and possible with a known state."""
+    def _can_hold(self, now):
+        """Return whether the robot is to be held, and its state is known."""
         hold_time = self._parameters['hold_time']
         return (not self._leaving and self._state_input.known and self._damping_left(now) > 0.0
                 and (now - self._alarm < hold_time or (self._returns_joints and hold_time > 0.0))
@@ -142,8 +142,8 @@ class LostCommands:
         return max(0.0, 1.0 - elapsed / release_time) if release_time else 0.0
 
     def _brake(self, now):
-        """Damp the robot with gravity compensation, or release it: fading damping, then zero."""
-        holds = self._holds_gravity(now)
+        """Hold the robot in position, or release it: fading damping, then zero."""
+        holds = self._can_hold(now)
         if self._returns_joints:
             late = not holds or now - self._alarm >= self._parameters['hold_time']
             if late and not self._leaving:
@@ -182,7 +182,7 @@ class LostCommands:
             self._parameters['passive_joints'], self._parameters['locked_joints'])
 
     def _hand_back_at_once(self, clock):
-        """Attempt to return the joints, and damp the robot with gravity compensation meanwhile."""
+        """Attempt to return the joints, and hold the robot meanwhile."""
         now = clock()
         end = now + _LEAVE_TIME
         self._hand_back.cancel()

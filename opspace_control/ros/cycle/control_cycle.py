@@ -25,8 +25,8 @@ class ControlCycle:
     """
     One control cycle on each joint state, within the safety envelope.
 
-    A violation of the envelope trips: with a known state the robot is damped with gravity
-    compensation, with an unknown state damped and then released.
+    A violation of the envelope trips: with a known state the robot is held in position,
+    with an unknown state damped and then released.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ class ControlCycle:
         self._logger.info(f'{name} is over: control resumes with {goals}.')
 
     def _brake(self, now):
-        """Damp the robot, with gravity compensation if its state is known."""
+        """Hold the robot in position if its state is known, else damp it."""
         if self.supervisor.blind:
             self._output.damp_without_state(self.supervisor.damping_left(now), now)
         else:

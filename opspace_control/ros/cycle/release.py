@@ -42,7 +42,7 @@ class Release:
         self._start = time.perf_counter()
 
     def settle(self):
-        """Damp the robot, with gravity compensation if its state is known; to be called often."""
+        """Hold the robot in position if its state is known, else damp it; to be called often."""
         now = self._see()
         if self._is_seen(now):
             self._output.hold(now)
@@ -50,7 +50,7 @@ class Release:
             self._output.damp_without_state(self._supervisor.fading(now - self._start), now)
 
     def stop(self):
-        """Damp the robot until it rests, for the release time at most; return the time."""
+        """Hold the robot until it rests, for the release time at most; return the time."""
         start = now = time.perf_counter()
         while (self._is_seen(now) and not self._is_at_rest()
                and self._supervisor.fading(now - start)):
@@ -65,8 +65,8 @@ class Release:
         Parameters
         ----------
         taken_over : bool
-            Whether another controller takes the joints: then the robot is damped with gravity
-            compensation until it rests, for the release time at most, and zero follows at once, so
+            Whether another controller takes the joints: then the robot is held in
+            position until it rests, for the release time at most, and zero follows at once, so
             that it hardly sinks.
         rest_time : float
             Time in which zero is commanded, s: long enough for a node that relays the commands.
