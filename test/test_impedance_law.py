@@ -113,6 +113,6 @@ def test_a_direction_that_cannot_move_is_not_damped_and_leaves_no_nan():
     for rank in range(7):
         bench.inverse_inertia[:] = np.diag(np.arange(6) < rank).astype(float)
         bench.points['v'] = 1.0
-        push = bench.cycle(DT)['push']
+        push = bench.cycle(DT)['spring_wrench']
         stretch = bench.tasks['spring']['stretch'][0]
         np.testing.assert_allclose(push, 100.0 * stretch - 20.0 * (np.arange(6) < rank), atol=1e-9)

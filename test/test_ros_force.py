@@ -234,11 +234,12 @@ class TestSensor:
         sensing.log("'left' controls force open loop")
         status = self.diagnostic(sensing)
         assert status.level == DiagnosticStatus.WARN
-        assert "Sensor 'wrist' is silent: force is controlled open loop." in status.message
+        assert ("Sensor 'wrist' has no recent reading: force is controlled open loop."
+                in status.message)
         values = {pair.key: pair.value for pair in status.values}
         assert values['force of left'].startswith('open loop')
         answer = sensing.network.call(Trigger, f'{CONTROLLER}/wrist/zero')
-        assert not answer.success and 'silent' in answer.message
+        assert not answer.success and 'no recent reading' in answer.message
         self.measure(sensing, self.weight())
         values = {pair.key: pair.value for pair in self.diagnostic(sensing).values}
         assert values['force of left'] == 'closed loop, contact: contact'

@@ -259,8 +259,8 @@ class ControllerManager:
                 cure='See the log of the controller manager.')
         for name, interfaces in rivals(controllers, self.controller).items():
             raise RosInterfaceError(
-                f"'{name}' is active, too, and commands {listed(interfaces)}: two controllers "
-                'cannot have the same joints.', controller=self.controller,
+                f"'{name}' is active beside {self.controller} and commands {listed(interfaces)}: "
+                'two controllers cannot have the same joints.', controller=self.controller,
                 cure=f"Find the client that activates '{name}'. Activating this node again "
                      'switches it off.')
 
