@@ -179,9 +179,9 @@ class TestTrajectory:
         assert close(node.after(1), torque(expected, START))
 
     @pytest.mark.parametrize(('change', 'complaint'), [
-        ({'names': ['right']}, "for 'left' alone"),
+        ({'names': ['right']}, "for 'left' only"),
         ({'times': (1.0, 0.5)}, 'point 1'),
-        ({'times': (0.01, 0.02)}, 'are allowed'),
+        ({'times': (0.01, 0.02)}, 'above the limit'),
         ({'way': ((math.nan, 0, 0, 0), (0, 0, 0, 0))}, 'point 0'),
         ({'twists': ((9.0, 0, 0, 0, 0, 0), (0.0,) * 6)}, 'moves at 9 m/s'),
         ({'frame': 'cellar'}, "'cellar'"),
