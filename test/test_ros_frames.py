@@ -107,7 +107,7 @@ class TestFrames:
     @pytest.mark.parametrize(('parents', 'frame', 'complaint'), [
         ({}, 'kitchen', "no frame 'kitchen'"),
         ({}, 'l_hnad', "'l_hand'"),
-        ({'cup': ('table', pose(1))}, 'cup', "to 'table' and no further"),
+        ({'cup': ('table', pose(1))}, 'cup', "topmost ancestor in TF is 'table'"),
         ({'a': ('b', pose(1)), 'b': ('a', pose(2))}, 'a', 'not connected'),
     ])
     def test_unknown_ones_are_refused(self, cycle, parents, frame, complaint):
@@ -117,7 +117,7 @@ class TestFrames:
     def test_says_when_tf_is_not_there(self, cycle):
         transforms = Tree()
         transforms.available = False
-        with pytest.raises(OpspaceError, match='tf2_msgs is not installed'):
+        with pytest.raises(OpspaceError, match='tf2_msgs, which is not installed'):
             Frames(MODEL, cycle, transforms).in_base('kitchen')
 
     def test_links_need_a_state(self, cycle):

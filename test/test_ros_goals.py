@@ -312,7 +312,7 @@ def test_no_goal_can_move_before_the_first_state():
                      lambda: 'before the first joint state' in bench.process.said())
         poses = network.publisher(PoseStamped, f'{CONTROLLER}/left/target_pose')
         network.send(poses, pose_message(GOAL, 'r_hand'),
-                     lambda: "Where 'r_hand' is" in bench.process.said())
+                     lambda: "The pose of 'r_hand' is unknown" in bench.process.said())
 
 
 def test_feed_forward_leaves_no_lag():

@@ -184,7 +184,7 @@ def test_what_is_no_message_is_as_good_as_none(odometry, truth):
     (set_part('pose.pose.orientation.x', 2.0), 'norm'),
     (set_part('twist.twist.angular.x', math.inf), 'not finite'),
     (set_part('header.frame_id', 'map'), "in 'map', not in 'odom'.*odom_frame"),
-    (set_part('child_frame_id', 'left_hand'), "'left_hand', which is no link.*'l_hand'"),
+    (set_part('child_frame_id', 'left_hand'), "'left_hand', which is not a link.*'l_hand'"),
 ])
 def test_what_cannot_be_used_is_refused_until_it_is_good_again(
         odometry, truth, change, complaint):
