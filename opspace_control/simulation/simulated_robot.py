@@ -193,15 +193,7 @@ class SimulatedRobot(ObservableRobot):
         self._grips.close((link, other), first, second, place, rigid)
 
     def release(self, link, other):
-        """
-        Open a grip of a link.
-
-        Raises
-        ------
-        SimulationError
-            There is no such grip.
-
-        """
+        """Open a grip of a link, or raise a SimulationError if there is none."""
         self._grips.open((link, other))
 
     def place_object(self, name, pose, twist=None):
