@@ -238,6 +238,22 @@ def test_goes_on_carrying_when_states_come_back_in_time(network):
     assert 'zero effort' not in bench.process.said()
 
 
+def test_goes_on_holding_after_it_did_not_run(network):
+    """It stops during a release; the time in which it receives no joint state does not count."""
+    bench = seen(Bench(network, hold_time=1000.0, release_time=1.0))
+    expected = damping() + weight()
+    network.expect(lambda: np.allclose(bench.received[-1][1], expected, atol=1e-9))
+    bench.timer.cancel()
+    network.expect(lambda: abs(np.array(bench.received[-1][1])).max() < 0.5 * weight().max())
+    bench.process.send_signal(signal.SIGSTOP)
+    network.spin(1.5)
+    bench.timer.reset()
+    network.spin(0.1)
+    bench.process.send_signal(signal.SIGCONT)
+    network.expect(lambda: np.allclose(bench.received[-1][1], expected, atol=1e-9))
+    assert 'zero effort' not in bench.process.said()
+
+
 def test_its_own_efforts_change_no_faster_than_they_may(network):
     bench = seen(Bench(network, hold_time=0.2, effort_rate=20.0))
     limits = MODEL.effort_limits[INDEX]

@@ -69,3 +69,13 @@ def test_it_never_goes_back_and_does_not_leap(time):
     assert time.step(10.01, SECOND // 2, SECOND // 2, TOLERANCE) == 10.0
     assert time.step(10.02, 90 * SECOND, 90 * SECOND, TOLERANCE) == pytest.approx(
         10.0 + LONGEST_LEAP)
+
+
+@pytest.mark.parametrize('clock', [None, 2 * SECOND])
+def test_time_in_which_the_process_did_not_run_does_not_count(clock):
+    time = RunningTime(10.0, longest_step=0.02)
+    time.step(10.0, clock and SECOND, SECOND, TOLERANCE)
+    assert time.step(10.01, clock and SECOND + 10_000_000, SECOND + 10_000_000,
+                     TOLERANCE) == pytest.approx(10.01)
+    assert time.step(11.0, clock, 2 * SECOND, TOLERANCE) == pytest.approx(
+        10.01 + (LONGEST_LEAP if clock else 0.02))

@@ -50,6 +50,9 @@ Run the watchdog node, opspace_command_watchdog: it relays effort commands to a 
 and brakes the robot when they stop, until Ctrl-C."""
 
 _PERIOD = 0.002  # s, of supervision, and of its own commands
+# Longest time between two checks that counts. When a process is killed while it holds the shared
+# memory of Fast DDS, every publisher to it blocks for up to a second.
+_LONGEST_STEP = 0.02  # s
 _COMPLAIN_EVERY = 1.0  # s
 
 
@@ -70,7 +73,7 @@ class CommandWatchdogNode(Node):
         self.parameters.accept_changes()
         self._heed_stop = stop.heed if stop else lambda: None
         self._controller = None
-        self._time = RunningTime(time.perf_counter())
+        self._time = RunningTime(time.perf_counter(), _LONGEST_STEP)
         manager = [self.parameters[name] for name in (
             'controller_manager', 'effort_controller', 'controller_manager_timeout')]
         self._manager = connect(self, *manager)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elapsed time of a robot, which stops while a simulation pauses."""
 
+import math
+
 from opspace_control.safety.state_clock import LONGEST_LEAP
 
 
@@ -16,6 +18,9 @@ class RunningTime:
     ----------
     now : float
         Steady time, s; this time begins with it.
+    longest_step : float
+        Longest steady time between two calls of `step` that counts, s. During the rest the process
+        did not run, and could not receive anything.
 
     Attributes
     ----------
@@ -24,8 +29,9 @@ class RunningTime:
 
     """
 
-    def __init__(self, now):
+    def __init__(self, now, longest_step=math.inf):
         self.time = self._steady = now
+        self._longest_step = longest_step
         self._latest = 0  # ns, of /clock and stamps; 0 or None: not known
 
     def step(self, now, clock, stamp, tolerance):
@@ -44,7 +50,7 @@ class RunningTime:
             Largest difference between the two in the same time, s.
 
         """
-        elapsed, before = now - self._steady, self._latest
+        elapsed, before = min(now - self._steady, self._longest_step), self._latest
         # Between two messages of a slow /clock the stamps of the states give the time.
         self._steady, self._latest = now, clock and max(clock, stamp)
         if clock and before and abs(clock - stamp) <= 1e9 * tolerance:
