@@ -41,7 +41,7 @@ def _all_used(libraries):
     """
     Return libraries, and what parts among them use, each once, and after all that use it.
 
-    LLVM links of a part only what is asked for by then.
+    LLVM links of a part only what earlier code uses.
     """
     order, seen = [], set()
 

@@ -32,7 +32,7 @@ def main(arguments=None):
         sys.stdout.reconfigure(errors='replace')  # a terminal without these characters
     try:
         print(text, flush=True)
-    except BrokenPipeError:  # whoever reads has seen enough, like head
+    except BrokenPipeError:  # the reader has closed the pipe, like head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return LEVELS.index(report['verdict'])
 

@@ -164,7 +164,7 @@ def _report(record, title, output, chosen):
 
 
 def _hand_over(nodes):
-    """Leave the robot to whoever looks at the page, until Ctrl-C."""
+    """Leave the robot to the users of the page, until Ctrl-C."""
     print(f'\nThe robot is yours: {nodes.page()} (Ctrl-C ends it)', flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         while True:

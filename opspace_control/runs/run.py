@@ -41,7 +41,7 @@ class Run:
     machine : dict
         What it ran on, in words.
     robot : str
-        URDF text; '' if nobody has told it.
+        URDF text; '' if unknown.
     topics : dict
         Topic -> type.
     latched : set of str

@@ -49,7 +49,7 @@ class RunWriter:
         topic, kind : str
             Full name, and type as ``sensor_msgs/msg/JointState``.
         qos : rclpy.qos.QoSProfile
-            That it is offered with, for whoever plays it back.
+            Quality of service of the publisher, for a replay.
 
         Raises
         ------

@@ -11,7 +11,7 @@ from opspace_control.errors import SimulationError
 from opspace_control.simulation.arguments import IDENTITY_POSE, base_state
 from opspace_control.simulation.urdf_reader import Inertial
 
-# Collision bits: the robot's shapes touch the floor's, and each other's only where asked for.
+# Collision bits: the robot's shapes touch the floor's, and each other's only with ``contacts``.
 ROBOT, FLOOR, OBJECT = 1, 2, 4
 
 

@@ -81,7 +81,7 @@ class Simulation:
         gui = self._server.gui
         self._folder = gui.add_folder('simulated robot', expand_by_default=False)
         with self._folder:
-            self._add_switch('paused', 'The robot stands still, and no time passes.', 'pause')
+            self._add_switch('paused', 'The robot and its time stop.', 'pause')
             on_click(gui.add_button('Reset', hint='Back to the start, at rest.'), self._act,
                      lambda: self._call(Trigger, 'reset', self._answer))
             for grip in grips:

@@ -188,7 +188,7 @@ CARRIED = (
           'the paper.',
           _FLYER, ('x y rz',) * 2, (), 3.0, _judge_slew, joint='base_x', unit='m',
           max_linear_velocity=0.15, posture_kp=1.0,
-          # The arms are advised what suits both: how they hold the bar from the new place.
+          # The posture of the arms is that in which they hold the bar from the new place.
           moved={'base_x': 0.3, 'base_y': -0.2, 'base_yaw': 0.3, 'l_shoulder': 1.002,
                  'l_elbow': -2.243, 'l_wrist': 1.34, 'r_shoulder': -1.523, 'r_elbow': 1.604,
                  'r_wrist': 0.019},

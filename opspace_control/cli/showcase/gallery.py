@@ -50,7 +50,7 @@ class Exhibit:
     command : str
         That makes it.
     drawn : bool
-        Whether the command does all of it; otherwise somebody took a picture of the screen.
+        Whether the command does all of it; otherwise it is a screenshot.
 
     """
 
@@ -81,7 +81,7 @@ def page():
 
 
 def main(arguments=None):
-    """Draw what is asked for, and write the page; return 0 if every bound was met."""
+    """Draw the chosen pictures, and write the page; return 0 if every bound was met."""
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('folder', type=Path, help='that gets gallery.md and gallery/*.png')

@@ -22,7 +22,7 @@ class Record:
     Parameters
     ----------
     plan : Schedule
-        What was asked for.
+        The goals.
     reach : Reach
         The robot's kinematics.
     hands : sequence of str

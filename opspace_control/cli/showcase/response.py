@@ -5,7 +5,7 @@
 import numpy as np
 
 _STEP = 1e-3  # s
-# A goal takes some time from whoever sends it to the control cycle.
+# Latency from the sender of a goal to the control cycle.
 _DELAYS = np.arange(0.0, 0.1, 0.005)  # s
 
 

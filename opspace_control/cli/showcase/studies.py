@@ -60,7 +60,7 @@ class Panel:
     look : callable
         Takes a case; returns the (k,) or (k, n) that is drawn.
     wanted : callable, optional
-        Takes a case; returns the (k,) that was asked for, which is dotted.
+        Takes a case; returns the commanded (k,), a dotted line.
     logarithmic : bool
 
     """

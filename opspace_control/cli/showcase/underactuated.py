@@ -108,7 +108,7 @@ UNDERACTUATED = (
         _FREE_FLYER, ('x y rz', 'x y rz'),
         (_by(0.12, 0.10, yaw=0.3), _by(0.08, -0.15, yaw=-0.3)), 12.0, _judge_slew,
         joint='base_x', unit='m', max_linear_velocity=0.15, posture_kp=1.0,
-        # The arms are advised what suits both: how they reach the goals from the new place.
+        # The posture of the arms is that in which they reach the goals from the new place.
         moved={'base_x': 0.15, 'base_y': -0.10, 'base_yaw': 0.2, 'l_shoulder': 1.105,
                'l_elbow': -1.616, 'l_wrist': 0.31, 'r_shoulder': -1.725, 'r_elbow': 2.105,
                'r_wrist': -0.58}),

@@ -40,7 +40,7 @@ class PlayerNode(Node):
     ----------
     run : Run
     rate : float
-        Pace: 1 as then, 0 stands still.
+        Pace: 1 as recorded, 0 stops.
     loop : bool
         Begin anew at the end.
     **options
@@ -129,7 +129,7 @@ class PlayerNode(Node):
                 self.declare_parameter(name, value, ParameterDescriptor(
                     description='As it was recorded.', read_only=True))
         for name, value, most, what in (
-                (RATE, self._rate, _FASTEST, 'Pace of the replay: 1 as then, 0 stands still.'),
+                (RATE, self._rate, _FASTEST, 'Pace of the replay: 1 as recorded, 0 stops.'),
                 (POSITION, 0.0, self._run.duration, 'Where the replay is. [s]')):
             self.declare_parameter(name, value, ParameterDescriptor(
                 description=what,

@@ -44,7 +44,7 @@ class NamedCommands:
 
     def take(self, message):
         """
-        Take a JointState with an effort for each of its names; NaN is the command of nobody.
+        Take a JointState with an effort for each of its names; NaN is no command.
 
         Positions do not count unless there is one for each name.
         """
