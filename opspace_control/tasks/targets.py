@@ -119,10 +119,14 @@ def read_six(values, name, owner, axes=AXES):
     six = np.zeros(6)
     if values is None:
         return six
-    possible, numbers = [axis in axes for axis in AXES], _array(values)
+    numbers = _array(values)
     if numbers.shape not in {(6,), (len(axes),)}:
         raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
-    six[possible] = numbers[possible] if len(numbers) == 6 else numbers
+    if len(axes) == len(AXES):
+        six[:] = numbers
+    else:
+        possible = [axis in axes for axis in AXES]
+        six[possible] = numbers[possible] if len(numbers) == 6 else numbers
     if not np.isfinite(six).all():
         raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
     return six

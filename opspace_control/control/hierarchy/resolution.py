@@ -16,6 +16,7 @@ from opspace_control.control.hierarchy.structures import (
     COMPLIANT,
     FACTOR,
     FORCE,
+    LEADING,
     MOVING,
     PUSH,
     SCALE,
@@ -120,8 +121,9 @@ def resolve_forces(rows, squares, levels, threshold, data):
         for r in range(first, last):
             axes += rows[ASKED, r]
         truncated = near = truncation_threshold(axes, threshold)
-        if data is not None:
-            near = near_from(data, first, last, truncated)
+        if data is not None and data.cycle.leads:
+            near = near_from(
+                data.scratch.room[LEADING], rows[SCALE], first, last, truncated)
         least = decompose_level(mobility, first, truncated, near, level)
         exactly, led = least > 0.0, False
         if data is not None:

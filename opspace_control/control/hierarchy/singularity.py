@@ -35,7 +35,7 @@ from opspace_control.control.hierarchy.modes import (
     turn_mode,
     weigh,
 )
-from opspace_control.control.hierarchy.structures import LEADING, SCALE
+from opspace_control.control.hierarchy.structures import LEADING
 from opspace_control.control.hierarchy.truncation import assemble_modes, project_modes
 from opspace_control.model.nodes import ACTIVE, PRISMATIC, REVOLUTE
 from opspace_control.spatial.eigen import reflect
@@ -71,11 +71,8 @@ def neighbourhood(way, threshold):
 
 
 @called
-def near_from(data, first, last, threshold):
+def near_from(leads, scale, first, last, threshold):
     """Return from which scaled eigenvalue on directions of some rows may have to be led."""
-    leads, scale = data.scratch.room[LEADING], data.scratch.rows[SCALE]
-    if not data.cycle.leads:
-        return threshold
     square = 0.0
     for r in range(first, last):
         way = scale[r] * leads[PULL, r] / max(leads[STIFF, r], LEAST)

@@ -203,7 +203,7 @@ def resolve_tasks(cycle, demand, scratch, data):
                           cycle.has_passive, cycle.ranks)
 
 
-@called
+@inlined
 def resolve_stack(cycle, robot, demand, scratch, data):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
     rows, squares, points = scratch.rows, scratch.squares, robot.points
