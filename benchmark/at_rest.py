@@ -51,8 +51,8 @@ class Robot:
     moving: tuple  # what names of joints begin with; the others are under a brake
 
 
-def _arm(name, *moving):
-    """Return one of the arms of singularity.py."""
+def arm_of(name, *moving):
+    """Return one of the arms of singularity.py, and what names of its free joints begin with."""
     path, hand, axes = ROBOTS[name]
     joints = RobotModel.from_urdf_file(path).dof_names
     return Robot(name, path, (hand,), axes, dict(zip(joints, BENT[name], strict=False)),
@@ -66,7 +66,7 @@ def _talos(words, *moving):
 
 def robots():
     """Return what is sent to random goals."""
-    return (_arm('planar_2r', ''), _arm('UR5', ''), _arm('Panda', 'panda_joint'),
+    return (arm_of('planar_2r', ''), arm_of('UR5', ''), arm_of('Panda', 'panda_joint'),
             _talos('torso braked', 'arm_'), _talos('torso free', 'arm_', 'torso_'))
 
 

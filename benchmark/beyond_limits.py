@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio
 from contest import TASK
 from figures import Figure, Spread
+from postures import random_posture
 
 from opspace_control import (
     JointLimits,
@@ -54,12 +55,7 @@ class RandomStates:
     def _random(self, parts):
         """Return a random state in these parts of the ranges of positions and velocities."""
         model = self.model
-        ends = model.lower_position_limits, model.upper_position_limits
-        lower, upper = (np.where(np.isfinite(end), end, turn)
-                        for end, turn in zip(ends, (-np.pi, np.pi), strict=True))
-        middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
-        q = model.neutral()
-        q[model.q_index] = middle + parts[0] * half * self._rng.uniform(-1.0, 1.0, model.nv)
+        q = random_posture(model, self._rng, parts[0])
         fastest = np.where(np.isfinite(model.velocity_limits), model.velocity_limits, 1.0)
         return RobotState(model, q, parts[1] * fastest * self._rng.uniform(-1.0, 1.0, model.nv))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from figures import put_into
+from postures import ranges
 
 from opspace_control import (
     JointLimits,
@@ -150,10 +151,7 @@ class Trial:
         self._drawn = [k for k in self._dofs if not model.locked[k]]
         self._frames = robot.frames
         self._rng = np.random.default_rng(seed)
-        ends = model.lower_position_limits, model.upper_position_limits
-        self._lower, self._upper = (
-            np.where(np.isfinite(end), end, turn) for end, turn in zip(ends, (-np.pi, np.pi),
-                                                                       strict=True))
+        self._lower, self._upper = ranges(model)
         self._home = model.neutral()
         self._home[model.q_index[self._dofs]] = np.clip(0.0, self._lower, self._upper)[self._dofs]
         for name, value in robot.posture.items():

@@ -7,13 +7,14 @@ Which goals arms reach: one after the other from where the last one left them, a
 of random postures within 80 % of the ranges of the joints, so every one of them can be had.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from at_rest import arm_of
 from figures import tabulate_goals
-from singularity import BENT, ROBOTS
+from postures import random_posture
+from singularity import ROBOTS
 
 from opspace_control import (
     JointLimits,
@@ -33,39 +34,14 @@ REACHED, TURNED = 1e-3, 1e-2  # m, rad
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'limits.md'
 
 
-@dataclass(frozen=True)
-class Arm:
-    """An arm: its file, hand, axes, and where it starts."""
-
-    name: str
-    path: Path
-    hand: str
-    axes: str
-    start: dict
-
-
-def arms():
-    """Return the arms of singularity.py."""
-    made = []
-    for name, (path, hand, axes) in ROBOTS.items():
-        joints = RobotModel.from_urdf_file(path).dof_names
-        made.append(Arm(name, path, hand, axes, dict(zip(joints, BENT[name], strict=False))))
-    return made
-
-
 def random_goals(arm, goals):
     """Return sequences of goals, (n, 4, 4) each, so many in all."""
     model, rng = RobotModel.from_urdf_file(arm.path), np.random.default_rng(0)
-    ends = model.lower_position_limits, model.upper_position_limits
-    lower, upper = (np.where(np.isfinite(end), end, turn)
-                    for end, turn in zip(ends, (-np.pi, np.pi), strict=True))
-    middle, half = 0.5 * (lower + upper), 0.5 * PART * (upper - lower)
+    hand, = arm.hands
     poses = []
     for _ in range(goals):
-        q = model.neutral()
-        q[model.q_index] = middle + half * rng.uniform(-1.0, 1.0, model.nv)
-        state = RobotState(model, q, np.zeros(model.nv))
-        poses.append(model.forward_kinematics(state, [arm.hand])[arm.hand])
+        state = RobotState(model, random_posture(model, rng, PART), np.zeros(model.nv))
+        poses.append(model.forward_kinematics(state, arm.hands)[hand])
     return np.array_split(np.array(poses), min(SEQUENCES, goals))
 
 
@@ -74,7 +50,7 @@ def seek(arm, goals):
     model = RobotModel.from_urdf_file(arm.path)
     robot = SimulatedRobot(arm.path.read_text(), joint_friction=False)
     order = [model.dof_index(name) for name in robot.joint_names]
-    task = PoseTask(arm.hand, axes=arm.axes, **SPEEDS)
+    task = PoseTask(*arm.hands, axes=arm.axes, **SPEEDS)
     controller = OperationalSpaceController(model, task, limits=JointLimits(model))
     home = model.neutral()
     home[[model.q_index[model.dof_index(name)] for name in arm.start]] = list(arm.start.values())
@@ -103,7 +79,7 @@ def seek(arm, goals):
 
 
 def table(rows):
-    """Return a table of (Arm, goals reached in turn, from home, and of how many) in Markdown."""
+    """Return a table of (Robot, goals reached in turn, from home, and of how many) in Markdown."""
     return '\n'.join([
         f'{sum(rows[0][3])} goals for each robot in {len(rows[0][3])} sequences, {SECONDS:g} s '
         'each, seed 0:', '',
@@ -115,7 +91,7 @@ def table(rows):
 def main():
     """Print the table, and write it where it belongs if asked to."""
     tabulate_goals(__doc__, _PAGE, 'sequence', GOALS,
-                   [(arm, partial(random_goals, arm)) for arm in arms()], seek, table)
+                   [(arm, partial(random_goals, arm)) for arm in map(arm_of, ROBOTS)], seek, table)
 
 
 if __name__ == '__main__':

@@ -43,11 +43,12 @@ INTERFACES = {kind: tuple(f'{joint}/{kind}' for joint in ORDER) for kind in ('po
 
 
 @contextlib.contextmanager
-def new_bench(messages):
+def new_bench(messages, kind=None):
+    """Open a network beside a manager, with a `Bench`, or with another kind of it."""
     # The manager ends last: nodes that leave hand the joints back to it.
     with contextlib.ExitStack() as last, ros_nodes.network() as network:
         network.environment = interface_package.environment(messages, network.environment)
-        yield Bench(network, last)
+        yield (kind or Bench)(network, last)
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-import interface_package
-import ros_nodes
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray
@@ -26,6 +24,7 @@ from test_ros_controller_manager import (
     broadcaster,
     effort_controller,
     gravity,
+    new_bench,
     position_controller,
 )
 
@@ -105,16 +104,9 @@ class Stopped(Bench):
         assert result.successful, result.reason
 
 
-@contextlib.contextmanager
-def new_bench(messages):
-    with contextlib.ExitStack() as last, ros_nodes.network() as network:
-        network.environment = interface_package.environment(messages, network.environment)
-        yield Stopped(network, last)
-
-
 @pytest.fixture
 def bench(messages):
-    with new_bench(messages) as bench:
+    with new_bench(messages, Stopped) as bench:
         yield bench
 
 
@@ -122,7 +114,7 @@ def bench(messages):
 def watched(messages):
     """A watchdog and its manager, for many tests."""
     from fake_controller_manager import Controller
-    with new_bench(messages) as bench:
+    with new_bench(messages, Stopped) as bench:
         yield bench.watch(broadcaster(), position_controller(), effort_controller(), Controller(
             'velocity_controller', 'some/VelocityController', tuple(
                 f'{joint}/velocity' for joint in ORDER)))
@@ -188,17 +180,21 @@ def test_a_refused_switch_is_tried_again_while_the_robot_is_carried(stopped):
     stopped.expect(lambda: stopped.manager.active == ALONE)
 
 
-def test_a_switch_that_fails_half_way_is_undone(stopped):
-    """A manager deactivates first: the robot would be left without any controller."""
-    stopped.manager.failing = {'position_controller'}
-    with stopped.says('Unable to activate controllers: [ position_controller ]'):
-        stopped.take()
+def undone_once(stopped):
     stopped.carried()
     stopped.network.spin(1.5)  # it is not tried again: the robot would sink each time
     first, undo = stopped.manager.requests
     assert list(first.activate_controllers) == ['position_controller']
     assert list(undo.activate_controllers) == ['effort_controller']
     assert stopped.manager.active == OURS
+
+
+def test_a_switch_that_fails_half_way_is_undone(stopped):
+    """A manager deactivates first: the robot would be left without any controller."""
+    stopped.manager.failing = {'position_controller'}
+    with stopped.says('Unable to activate controllers: [ position_controller ]'):
+        stopped.take()
+    undone_once(stopped)
 
 
 def test_nor_does_one_that_is_not_answered_leave_the_joints_alone(stopped):
@@ -208,12 +204,7 @@ def test_nor_does_one_that_is_not_answered_leave_the_joints_alone(stopped):
         stopped.expect(lambda: stopped.manager.unanswered)
         assert 'effort_controller' not in stopped.manager.active
         stopped.manager.mute = False
-    stopped.carried()
-    stopped.network.spin(1.5)  # it is not tried again: the robot would sink each time
-    first, undo = stopped.manager.requests
-    assert list(first.activate_controllers) == ['position_controller']
-    assert list(undo.activate_controllers) == ['effort_controller']
-    assert stopped.manager.active == OURS
+    undone_once(stopped)
 
 
 def test_a_released_robot_is_not_handed_back_any_more(stopped):
@@ -234,7 +225,7 @@ def test_an_attempt_is_waited_for_that_has_to_wait_for_another_question(messages
     from controller_manager_msgs import srv
     for name in ('ListControllers', 'SwitchController'):  # not on the path when it was imported
         monkeypatch.setattr(manager_services, name, getattr(srv, name))
-    with new_bench(messages) as bench:
+    with new_bench(messages, Stopped) as bench:
         manager = bench.manage(position_controller(), effort_controller())
         hand_back = HandBack(bench.network.node, 'controller_manager', 'effort_controller', 2.0)
         try:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller or its watchdog is killed outright: what it can no longer do, the other one does."""
 
-import contextlib
 import os
 import signal
 
@@ -12,7 +11,6 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
-import interface_package
 import ros_nodes
 from controller_bench import PARAMETERS, Bench, moved, reference, torque
 from controller_bench import START as CROUCHED
@@ -31,9 +29,9 @@ from test_ros_controller_manager import (
     broadcaster,
     effort_controller,
     gravity,
+    new_bench,
     position_controller,
 )
-from test_ros_controller_manager import Bench as ManagedBench
 
 from opspace_control import RobotModel
 
@@ -125,9 +123,8 @@ def test_controller_is_killed(network):
 
 def test_controller_is_killed_under_a_controller_manager(messages):
     """It is carried until the position controller has the joints again, and never released."""
-    with contextlib.ExitStack() as last, ros_nodes.network() as network:
-        network.environment = interface_package.environment(messages, network.environment)
-        bench = ManagedBench(network, last)
+    with new_bench(messages) as bench:
+        network = bench.network
         manager = bench.manage(broadcaster(), position_controller(), effort_controller())
         watchdog = network.start('command_watchdog', {
             'robot_description': ROBOT, 'controller_manager': 'controller_manager',

@@ -32,7 +32,7 @@ class Brake:
     def __init__(self, controller):
         model = controller.model
         self._controller = controller
-        self._coasting = RobotState(model, model.neutral(), np.zeros(model.nv))
+        self._scratch = RobotState(model, model.neutral(), np.zeros(model.nv))
         self._scalar = model.q_index >= 0
         self._q, self._displacement = None, np.zeros(model.nv)
 
@@ -59,8 +59,8 @@ class Brake:
         """
         s = self._displaced(state)
         self.weight(state, out)
-        out += self._controller.damping_torque(
-            RobotState(state.model, state.q, state.v + _STIFFNESS / DAMPING_RATE * s))
+        self._scratch.update(state.q, state.v + _STIFFNESS / DAMPING_RATE * s)
+        out += self._controller.damping_torque(self._scratch)
 
     def forget(self):
         """Let the next hold begin where the robot is then: it is moved by another law now."""
@@ -89,6 +89,6 @@ class Brake:
         self.forget()
         out[:] = 0.0
         if scale > 0.0:
-            self._coasting.update(state.q, math.exp(-DAMPING_RATE * age) * state.v)
-            self._controller.damping_torque(self._coasting, out=out)
+            self._scratch.update(state.q, math.exp(-DAMPING_RATE * age) * state.v)
+            self._controller.damping_torque(self._scratch, out=out)
             out *= scale

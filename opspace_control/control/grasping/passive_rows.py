@@ -158,6 +158,17 @@ def spread_all(grasps, grips, held, c, total, u):
     return square
 
 
+@called
+def project_off(along, vectors, rank, count, x):
+    """Take so many vectors off x, one after the other: each ``along_i · x`` times."""
+    for i in range(rank):
+        part = 0.0
+        for r in range(count):
+            part += along[i, r] * x[r]
+        for r in range(count):
+            x[r] -= part * vectors[i, r]
+
+
 @rare
 def fill_passive_rows(nodes, states, points, supports, count, grasps, grips, held, basis, total):
     """
@@ -197,12 +208,7 @@ def fill_passive_rows(nodes, states, points, supports, count, grasps, grips, hel
             continue
         turn_all_rows(grasps, grips, points, count, True, u)
         whole = take_grip_rows(grasps, grips, held, u, c)
-        for j in range(rank):
-            along = 0.0
-            for r in range(count):
-                along += basis[1, j, r] * c[r]
-            for r in range(count):
-                c[r] -= along * basis[0, j, r]
+        project_off(basis[1], basis[0], rank, count, c)
         square = spread_all(grasps, grips, held, c, total, u)
         if square > RANK_TOLERANCE * whole:
             for r in range(count):
@@ -212,15 +218,10 @@ def fill_passive_rows(nodes, states, points, supports, count, grasps, grips, hel
     return rank
 
 
-@called
+@inlined
 def allow(basis, rank, count, x):
     """Replace forces x of the constraints by the nearest ones that passive joints allow."""
-    for i in range(rank):
-        along = 0.0
-        for r in range(count):
-            along += basis[0, i, r] * x[r]
-        for r in range(count):
-            x[r] -= along * basis[1, i, r]
+    project_off(basis[0], basis[1], rank, count, x)
 
 
 @rare

@@ -18,7 +18,7 @@ import numpy as np
 # are missed, that are lost, and lost without joints at their ends; forces; and scratch.
 (ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, GRIPPED, WANTED, MISSED,
  LOST, LOST_AT_ALL, FORCE, SPARE) = range(16)
-SPARES, ROWS = 5, SPARE + 5
+ROWS = SPARE + 5
 # Squares of `Scratch.squares`, a number for each pair of rows: Λ⁻¹ through all joints and through
 # passive ones, then factors of a level and of the constraints.
 SQUARES = 8

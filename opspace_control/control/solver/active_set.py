@@ -69,12 +69,12 @@ def bound_of(program, state, r):
 
 
 @inlined
-def eliminate_active(program, active, count, r, column):
+def eliminate_active(program, factor, order, count, r, column):
     """Write ``L⁻¹ G_Wr`` and return what active rows leave of row r's diagonal entry."""
     pivot = program.G[r, r] + program.softness[r]
     for k in range(count):
-        column[k] = program.G[r, active.order[k]]
-    solve_lower(active.factor, count, column)
+        column[k] = program.G[r, order[k]]
+    solve_lower(factor, count, column)
     for k in range(count):
         pivot -= column[k] * column[k]
     return pivot
@@ -106,7 +106,8 @@ def start_active(program, rows, active):
                     bound_of(program, state[r], r))):
                 state[r] = INACTIVE
                 continue
-            pivot = eliminate_active(program, active, count, r, active.column)
+            pivot = eliminate_active(
+                program, active.factor, active.order, count, r, active.column)
             if is_dependent(program, r, pivot):
                 state[r] = INACTIVE if bounds else REDUNDANT
                 continue
@@ -202,7 +203,7 @@ def activate(program, y, active, count, p):
     sign = -float(state)  # of the row's own multiplier
     missing, changes = abs(y[p] - bound_of(program, state, p)), 0
     while True:
-        pivot = eliminate_active(program, active, count, p, column)
+        pivot = eliminate_active(program, active.factor, active.order, count, p, column)
         dependent = is_dependent(program, p, pivot)
         full = math.inf if dependent else missing / pivot
         if not dependent:

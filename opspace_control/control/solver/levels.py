@@ -94,11 +94,12 @@ def solve_levels(
         first, last = first_rows[level], first_rows[level + 1]
         for r in range(first, last):
             soft[r] += max(softness[OWN, r], ATTAINABLE * G[r, r])
-            own = soft[r] - softness[LASTING, r]
-            lower[r], upper[r] = bounds[0, r] + own * before[r], bounds[1, r] + own * before[r]
         current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
         count = start_active(program, last, current)
         for _ in range(steps[level] if first < last else 1):
+            for r in range(first, last):
+                shift = (soft[r] - softness[LASTING, r]) * before[r]
+                lower[r], upper[r] = bounds[0, r] + shift, bounds[1, r] + shift
             count, changes = improve_active(program, last, current, count, f_y)
             ended = ended and changes >= 0
             total += changes if changes >= 0 else -changes - 1
@@ -107,7 +108,6 @@ def solve_levels(
                 own = soft[r] - softness[LASTING, r]
                 met = met and own * abs(f[r] - before[r]) <= _MET * G[r, r] * abs(f[r])
                 before[r] = f[r]
-                lower[r], upper[r] = bounds[0, r] + own * f[r], bounds[1, r] + own * f[r]
             if met:
                 break
         for r in range(first, last):

@@ -13,29 +13,24 @@ get as much of the direction as this one gives up.
 import math
 
 from opspace_control.compiled import called
-from opspace_control.control.solver.active_set import (
-    ActiveSet,
-    Program,
-    eliminate_active,
-    is_dependent,
-)
+from opspace_control.control.solver.active_set import Program, eliminate_active, is_dependent
 from opspace_control.control.solver.cholesky import append_row, solve_lower
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 from opspace_control.spatial.truncation import smooth_step
 
 
 @called
-def factorise_above(program, active, level):
+def factorise_above(program, factor, order, level):
     """Factorise ``G_uu + Δ_u`` of the equality rows above a level; return its rank."""
     count = 0
     for r in range(level[0], level[1]):
         if program.lower[r] < program.upper[r]:
             continue
-        column = active.factor[count]
-        pivot = eliminate_active(program, active, count, r, column)
+        column = factor[count]
+        pivot = eliminate_active(program, factor, order, count, r, column)
         if not is_dependent(program, r, pivot):
-            append_row(active.factor, count, column, pivot)
-            active.order[count] = r
+            append_row(factor, count, column, pivot)
+            order[count] = r
             count += 1
     return count
 
@@ -124,9 +119,8 @@ def truncate_level(
     first, n = level[1], scale.size
     M, vectors, eigenvalues = scratch[:n, :n], scratch[n:2 * n, :n], scratch[2 * n, :n]
     off = factor[G.shape[0] - 1, :n]
-    count = factorise_above(
-        Program(G, softness, bounds[0], bounds[1], free),
-        ActiveSet(order, factor, order, eigenvalues, eigenvalues), level)
+    program = Program(G, softness, bounds[0], bounds[1], free)
+    count = factorise_above(program, factor, order, level)
     schur_complement(G, first, scale, factor, order, count, M)
     tridiagonalise(M, eigenvalues, off)
     diagonalise(eigenvalues, off, vectors)

@@ -13,7 +13,7 @@ from opspace_control.ros.commands.manager_services import (
 )
 from opspace_control.ros.commands.previous_controllers import PreviousControllers
 from opspace_control.ros.commands.questions import Questions
-from opspace_control.ros.commands.switching import Switch, rivals, take_over
+from opspace_control.ros.commands.switching import Switch, rivals, take_over, without_controller
 from opspace_control.ros.middleware.conversions import listed
 
 _RETRY = 0.2  # s
@@ -116,8 +116,7 @@ class ControllerManager:
                      'interface_name: effort, or effort_controllers/JointGroupEffortController.')
         if rate := self._services.update_rate(meanwhile):
             self.period = 1.0 / rate
-        # A joint's name may have the prefix of a controller with reference interfaces.
-        return [joint.rpartition('/')[2] for joint in joints]
+        return [without_controller(joint) for joint in joints]
 
     def switch_on(self, meanwhile):
         """

@@ -9,7 +9,13 @@ from opspace_control.ros.commands.activity import Activity
 from opspace_control.ros.commands.manager_services import ManagerServices, RefusedError
 from opspace_control.ros.commands.previous_controllers import PreviousControllers
 from opspace_control.ros.commands.questions import Questions
-from opspace_control.ros.commands.switching import commanded_joints, rivals, take_over
+from opspace_control.ros.commands.switching import (
+    commanded_joints,
+    joint_of,
+    rivals,
+    take_over,
+    without_controller,
+)
 from opspace_control.ros.middleware.conversions import listed
 
 # Hardware may become active at any time; a manager before March 2025 does not publish switches.
@@ -188,8 +194,9 @@ class HandBack:
             if each.name in switch.activate:
                 each.state = 'active'
         after = rivals(controllers, self._controller)
-        missing = sorted(joints - {interface.split('/')[-2] for interfaces in after.values()
-                                   for interface in interfaces})
+        missing = sorted(joints - {
+            without_controller(joint_of(interface)) for interfaces in after.values()
+            for interface in interfaces})
         if missing:
             raise RosInterfaceError(
                 f'no previous controller of {listed(missing)} is known, or can be activated.',
@@ -230,4 +237,4 @@ class HandBack:
 def _candidates(controllers, joints):
     """Return the names of inactive controllers that command all of these joints."""
     return [each.name for each in controllers if each.state == 'inactive' and joints <= {
-        joint.rpartition('/')[2] for joint in commanded_joints([each])}]
+        without_controller(joint) for joint in commanded_joints([each])}]

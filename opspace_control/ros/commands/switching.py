@@ -92,6 +92,11 @@ def joint_of(interface):
     return interface.rpartition('/')[0]
 
 
+def without_controller(joint):
+    """Return a joint's name without the controller whose reference interfaces it belongs to."""
+    return joint.rpartition('/')[2]
+
+
 def _active(controller):
     return controller.state == 'active'
 
