@@ -87,29 +87,9 @@ def center_of_mass(model, state, frame=None):
     """
     Return the position of the centre of mass and its Jacobian, ``J = Σ m_i J_i / Σ m_i``.
 
-    Parameters
-    ----------
-    model : RobotModel
-        The robot.
-    state : RobotState
-        Made for this model.
-    frame : str, optional
-        Root link of the subtree; the whole robot if not given. Bodies that never move do not count.
-
-    Returns
-    -------
-    position : (3,) array
-        m, in the frame of the base (the world's for a floating base).
-    jacobian : (3, nv) array
-        m/s for each rad/s or m/s.
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-    ModelError
-        For an unknown frame.
-
+    Of the subtree of the link ``frame``, or of the whole robot; bodies that never move do not
+    count. The position (3,), m, is in the frame of the base (the world's for a floating base); the
+    Jacobian is (3, nv).
     """
     point = make_center_point(model, frame)
     counts = (find_supports(model.nodes, point)[:, 0] & COUNTS).astype(bool)

@@ -48,33 +48,11 @@ class ClosedChain(OperationalSpace):
 
 def closed_chain(model, state, frames, closures):
     """
-    Return the operational-space dynamics of the named frames under the closures.
+    Return the `ClosedChain` of m named frames, at least one, under k `Closure`.
 
     ``Λ⁻¹ = L_tt − L_tc L_cc⁺ L_ct`` with ``L = J A⁻¹ Jᵀ`` over tasks t and closures c. With passive
-    joints the same expression of Q is subtracted, Q being L over the passive joints only.
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot.
-    state : RobotState
-        Made for this model.
-    frames : sequence of str
-        m frame names, at least one, or one name.
-    closures : sequence of Closure
-        k of them. Whether q and v satisfy them is not checked.
-
-    Returns
-    -------
-    ClosedChain
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-    ModelError
-        For an unknown frame, or none.
-
+    joints the same expression of Q is subtracted, Q being L over the passive joints only. Whether q
+    and v satisfy the closures is not checked.
     """
     frames, closures = names(frames), tuple(closures)
     if not frames:
@@ -115,36 +93,13 @@ def closed_chain(model, state, frames, closures):
 
 def closed_chain_dynamics(model, state, torque, closures):
     """
-    Return the joint accelerations and the constraint wrenches.
+    Return the joint accelerations v̇ (nv,) and the constraint wrenches λ (k, 6) of k `Closure`.
 
-    ``v̇ = v̇_tree + A⁻¹ J_cᵀ λ``, ``λ = −L_cc⁺ (J_c v̇_tree + J̇_c v)``.
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot.
-    state : RobotState
-        Made for this model.
-    torque : (nv,) array
-        Joint forces τ, N m or N; of passive joints too, those of locked ones are ignored.
-    closures : sequence of Closure
-        k of them. Whether q and v satisfy them is not checked.
-
-    Returns
-    -------
-    acceleration : (nv,) array
-        v̇, rad/s² or m/s²; zero at locked joints.
-    wrenches : (k, 6) array
-        λ on the first link of each closure, N and N m, at its place and in its axes. For redundant
-        closures the solution of least norm.
-
-    Raises
-    ------
-    StateError
-        If the state is another model's, or ``torque`` not nv finite numbers.
-    ModelError
-        For an unknown frame.
-
+    ``v̇ = v̇_tree + A⁻¹ J_cᵀ λ``, ``λ = −L_cc⁺ (J_c v̇_tree + J̇_c v)``. ``torque`` (nv,) has the
+    joint forces τ, N m or N, those of passive joints too; those of locked joints are ignored, and
+    v̇ is zero there. λ acts on the first link of each closure, N and N m, at its place and in its
+    axes; for redundant closures it is the solution of least norm. Whether q and v satisfy the
+    closures is not checked.
     """
     stack = _Stack(model, state, (), tuple(closures))
     X, L, mobility = stack.responses(model.nodes)
@@ -157,11 +112,7 @@ class ChainResponse:
     """
     The constraint response of k closures at one state, for given nodes with payloads and status.
 
-    Attributes
-    ----------
-    rates : (6k,) array
-        J_c v, the constraint velocity, m/s and rad/s.
-
+    ``rates`` (6k,) is J_c v, the constraint velocity, m/s and rad/s.
     """
 
     def __init__(self, model, state, nodes, closures):
@@ -234,16 +185,9 @@ class _Stack:
         """
         Return the accelerations under unit wrenches, of the nodes that are not locked.
 
-        Returns
-        -------
-        X : (nv, rows) array
-            ``A⁻¹ Jᵀ``.
-        L : (rows, rows) array
-            ``J A⁻¹ Jᵀ``.
-        mobility : (rows,) array
-            The diagonal of L if the two links of a closure were independent: the scale of the rank
-            decision. Two links that hardly move relative to each other leave only rounding in L.
-
+        ``A⁻¹ Jᵀ`` (nv, rows), ``L = J A⁻¹ Jᵀ`` (rows, rows), and the mobility (rows,): the diagonal
+        of L if the two links of a closure were independent. It is the scale of the rank decision,
+        because two links that hardly move relative to each other leave only rounding in L.
         """
         moving = self.nodes.copy()
         moving['status'] = nodes['status']
@@ -262,17 +206,8 @@ class _Stack:
         """
         Return the quantities of the first t rows, with the other rows as constraints.
 
-        Returns
-        -------
-        X : (nv, t) array
-            ``Φ J_tᵀ``, ``Φ = A⁻¹ − A⁻¹ J_cᵀ L_cc⁺ J_c A⁻¹``.
-        L : (t, t) array
-            ``J_t Φ J_tᵀ``.
-        H : (t, 6k) array
-            ``L_tc L_cc⁺``.
-        rank : int
-            Of the constraint.
-
+        ``Φ J_tᵀ`` (nv, t) with ``Φ = A⁻¹ − A⁻¹ J_cᵀ L_cc⁺ J_c A⁻¹``, ``J_t Φ J_tᵀ`` (t, t), ``H =
+        L_tc L_cc⁺`` (t, 6k), and the rank of the constraint.
         """
         inverse, rank = self.inverted(L[t:, t:], mobility[t:])
         H = L[:t, t:] @ inverse

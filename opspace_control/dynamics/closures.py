@@ -18,26 +18,12 @@ class Closure:
     """
     A place where a link is constrained relative to another link, or to the ground.
 
-    Parameters
-    ----------
-    frame : str
-        The constrained link.
-    other : str, optional
-        The link that it is constrained to, such as the other hand of a grasp; the ground if not
-        given.
-    position : (3,) array_like
-        The place, in the frame of the first link, m.
-    rotation : (3, 3) array_like
-        Axes of the place in that frame, by column.
-    axes : str
-        The constrained directions among ``x y z rx ry rz``, along and about these axes: `RIGID` by
-        default, `POINT` for a link that may rotate, others depending on friction and shape.
-
-    Raises
-    ------
-    ModelError
-        For axes or numbers that cannot be used.
-
+    ``frame`` is the constrained link and ``other`` the link that it is constrained to, such as the
+    other hand of a grasp; None is the ground. ``position`` (3,), m, and ``rotation`` (3, 3), axes
+    by column, place it in the frame of the first link. ``axes`` are the constrained directions
+    among ``x y z rx ry rz``, along and about these axes: `RIGID` by default, `POINT` for a link
+    that may rotate, others depending on friction and shape. Raises a ModelError for axes or numbers
+    that cannot be used.
     """
 
     frame: str

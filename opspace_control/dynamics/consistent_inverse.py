@@ -43,17 +43,9 @@ def point_responses(nodes, q, points, supports, states, contacts=None, contact_i
     """
     Return ``J A⁻¹ Jᵀ`` (6m, 6m) and ``A⁻¹ Jᵀ`` (nv, 6m) over all joints that are not locked.
 
-    Parameters
-    ----------
-    nodes, q : arrays
-        The robot, the positions.
-    points, supports : (m,) array of POINT, (n, m) array of int
-        As `make_points` returns them.
-    states : (n,) array of NODE_STATE
-        Scratch.
-    contacts, contact_inertia : (k,) array of POINT, (k, 6) array, optional
-        Places to which inertia is added, and how much along each of their axes, kg or kg m².
-
+    ``points`` (m,) and ``supports`` (n, m) are as `make_points` returns them; ``states`` (n,) is
+    scratch. At ``contacts``, (k,) of POINT, inertia is added: ``contact_inertia`` (k, 6), kg or kg
+    m², along each of their axes.
     """
     n, columns = nodes.size, 6 * points.size
     plan = plan_propagation(nodes, points, supports)

@@ -26,35 +26,15 @@ CONTACT_INERTIA = 1e7
 
 def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTIA):
     """
-    Return the operational-space dynamics of the named frames with links in contact with the ground.
+    Return the `OperationalSpace` of m frames, at least one, with links in contact with the ground.
 
-    Parameters
-    ----------
-    model : RobotModel
-        The robot; its passive joints are treated as driven, as [WPO15] treats a floating base.
-    state : RobotState
-        Made for this model.
-    frames : sequence of str
-        m frame names, at least one, or one name.
-    contacts : sequence of Closure
-        With the ground: none has another link.
-    contact_inertia : float
-        I_c of each constrained row, kg or kg m².
+    ``contacts`` is a sequence of `Closure` without another link, else it raises a ModelError.
+    ``contact_inertia`` is the positive I_c of each constrained row, kg or kg m². Passive joints are
+    treated as driven, as [WPO15] treats a floating base.
 
-    Returns
-    -------
-    OperationalSpace
-        Λ⁻¹ has a relative error of about ``1/contact_inertia``. Λ grows with ``contact_inertia`` in
-        directions that the contacts constrain. ``rank`` counts the other directions: those whose
-        kinetic energy is more in the robot than in the contact inertia.
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-    ModelError
-        For an unknown frame, or none; a contact between links; an inertia that is not positive.
-
+    Λ⁻¹ has a relative error of about ``1/contact_inertia``. Λ grows with ``contact_inertia`` in
+    directions that the contacts constrain. ``rank`` counts the other directions: those whose
+    kinetic energy is more in the robot than in the contact inertia.
     """
     frames = names(frames)
     _check(model, frames, contacts, contact_inertia)
@@ -109,14 +89,7 @@ def _constrained_directions(response, inertia):
     ``Λ⁻¹ = Xᵀ A X + Xᵀ J_cᵀ I_c J_c X``: a unit impulse at the frames gives energy to the robot and
     to the contact inertia. The eigenvalues of the second part, relative to Λ⁻¹, are 1 for a
     constrained direction and 0 for a free one, both up to the ratio of the robot's inertia to I_c.
-
-    Parameters
-    ----------
-    response : (6k, 6m) array
-        ``I_c^½ J_c X``.
-    inertia : (6m, 6m) array
-        Λ.
-
+    ``response`` (6k, 6m) is ``I_c^½ J_c X``, ``inertia`` (6m, 6m) is Λ.
     """
     return int((np.linalg.eigvalsh(response @ inertia @ response.T) > 0.5).sum())
 

@@ -37,19 +37,11 @@ class CoriolisMatrices:
     """C̃ = C − Jᵀ Λ H_2, as C, (4.12)."""
 
     def bias_force(self, v):
-        """
-        Return ``b = B [q̇q̇] + C [q̇²]``, (nv,), N m or N, (4.8).
-
-        Parameters
-        ----------
-        v : (nv,) array
-            Joint velocities, rad/s or m/s.
-
-        """
+        """Return ``b = B [q̇q̇] + C [q̇²]``, (nv,), N m or N, (4.8), for v (nv,), rad/s or m/s."""
         return _expanded(self.coriolis, self.centrifugal, v)
 
     def bias_acceleration(self, v):
-        """Return ``h = H_1 [q̇q̇] + H_2 [q̇²]``, (6m,), m/s² and rad/s², (4.10), as above."""
+        """Return ``h = H_1 [q̇q̇] + H_2 [q̇²]``, (6m,), m/s² and rad/s², (4.10)."""
         return _expanded(self.coriolis_acceleration, self.centrifugal_acceleration, v)
 
     def decoupling_force(self, v):
@@ -63,34 +55,15 @@ class CoriolisMatrices:
 
 def coriolis_matrices(model, state, frames=()):
     """
-    Return the matrices of Coriolis and centrifugal terms at a configuration, [K87] (4.8)-(4.12).
+    Return the `CoriolisMatrices` at a configuration, [K87] (4.8)-(4.12); v of the state is ignored.
 
     The recursions are quadratic in v: unit velocities give the columns of C and H_2, sums of two
     minus these the columns of B and H_1. This takes O(n³), as B has n² (n − 1) / 2 elements. With m
     frames the products ``Jᵀ Λ H`` take O(m n³), and Λ takes O(m³). `RobotModel.bias_force` computes
     b at one v in O(n).
 
-    Parameters
-    ----------
-    model : RobotModel
-        The robot.
-    state : RobotState
-        Made for this model; its velocity is ignored.
-    frames : sequence of str
-        m frame names, or one name; without frames B̃ and C̃ are B and C.
-
-    Returns
-    -------
-    CoriolisMatrices
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-    ModelError
-        For an unknown frame; for frames of a robot with passive joints, because forces ``Jᵀ F`` do
-        not decouple their accelerations.
-
+    Without frames B̃ and C̃ are B and C. Frames of a robot with passive joints raise a ModelError,
+    because forces ``Jᵀ F`` do not decouple their accelerations.
     """
     check_state(model, state)
     frames = names(frames)

@@ -84,30 +84,12 @@ COUNTS = 32  # its body is a part of that centre of mass
 
 def make_points(tree, frames, others=None):
     """
-    Return the POINT records of the named frames, and which nodes support which of them.
+    Return the POINT records (m,) of the named frames, and which nodes support which, (n, m) int.
 
-    Parameters
-    ----------
-    tree : KinematicTree
-        The robot.
-    frames : sequence of str
-        m frame names; the same name may come twice.
-    others : sequence of str or None, optional
-        The reference frame of each, None for the base (a floating base: the world).
-
-    Returns
-    -------
-    points : (m,) array of POINT
-    supports : (n, m) array of int
-        Not zero where the node's joint moves the point: OWN on the path from its own link to the
-        root (with SEEN if it has another link), OTHER on that from the other link, UNIT for the
-        joints of its group.
-
-    Raises
-    ------
-    ModelError
-        For an unknown frame; names the nearest ones.
-
+    ``others`` has the reference frame of each, None for the base (a floating base: the world). The
+    support is not zero where the node's joint moves the point: OWN on the path from its own link to
+    the root (with SEEN if it has another link), OTHER on that from the other link, UNIT for the
+    joints of its group.
     """
     points = nan_filled(len(frames), POINT)
     points['joints'] = WORLD
@@ -166,17 +148,7 @@ def make_center_point(tree, frame=None):
 
 
 def make_joint_points(nodes, dofs):
-    """
-    Return POINT records of the groups of up to six joints that `group_by_branch` makes.
-
-    Parameters
-    ----------
-    nodes : (n,) array of NODE
-        The robot.
-    dofs : sequence of int
-        Indices into v.
-
-    """
+    """Return POINT records of the groups of joints that `group_by_branch` makes of ``dofs``."""
     groups = group_by_branch(nodes, dofs)
     points = nan_filled(len(groups), POINT)
     points['whole'] = 0

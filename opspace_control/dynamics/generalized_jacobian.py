@@ -82,21 +82,10 @@ def fill_columns(nodes, q, states, points, inputs, answer, hybrid, generalized):
     """
     Write the columns of the unit inputs of some dofs.
 
-    Parameters
-    ----------
-    nodes, q, states : arrays
-        The robot, the positions, scratch.
-    points : (m,) array of POINT
-        Frames whose accelerations are wanted.
-    inputs : (k,) array of int
-        Nodes of the dofs, neither locked nor mimic.
-    answer : (n,) array
-        Scratch.
-    hybrid : (nv, k) array
-        Result: forces of active joints, accelerations of passive ones, forces of brakes.
-    generalized : (6m, k) array
-        Result: accelerations of the points.
-
+    ``points`` (m,) are frames whose accelerations are wanted; ``inputs`` (k,) are nodes of the
+    dofs, neither locked nor mimic; ``states`` and ``answer`` (n,) are scratch. Results are
+    ``hybrid`` (nv, k), forces of active joints, accelerations of passive ones and forces of brakes,
+    and ``generalized`` (6m, k), accelerations of the points.
     """
     n = nodes.size
     for i in range(n):
@@ -146,26 +135,7 @@ class HybridInertia(NamedTuple):
 
 
 def hybrid_inertia(model, state):
-    """
-    Return S_aa, S_ap and S_pp of [JR94] (4.5), (4.13), by recursion in O(n nv).
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot, with its ``passive`` and ``locked`` joints.
-    state : RobotState
-        Made for this model.
-
-    Returns
-    -------
-    HybridInertia
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-
-    """
+    """Return the `HybridInertia` of [JR94] (4.5), (4.13), by recursion in O(n nv)."""
     free = ~model.locked
     S = _columns(model, state, make_points(model, ())[0], free)[0]
     active = model.active[free]
@@ -175,61 +145,21 @@ def hybrid_inertia(model, state):
 
 def generalized_jacobian(model, state, frames):
     """
-    Return J_G of [JR94] (6.8), accelerations of frames by active joints, with passive joints free.
+    Return J_G (6m, n_a) of [JR94] (6.8), accelerations of frames by active joints.
 
-    ``J_G = J_a − J_p A_pp⁻¹ A_pa``; ``J_Gᵀ f`` are the joint forces that exert f at the frames.
-    Without passive joints these are the columns of J.
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot, with its ``passive`` and ``locked`` joints.
-    state : RobotState
-        Made for this model.
-    frames : sequence of str
-        m frame names, or one name.
-
-    Returns
-    -------
-    (6m, n_a) array
-        Per frame three linear rows and three angular ones, world axes; a column for each dof of
-        ``model.active``, in the order of ``dof_names``.
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-    ModelError
-        For an unknown frame.
-
+    ``J_G = J_a − J_p A_pp⁻¹ A_pa`` with passive joints free; ``J_Gᵀ f`` are the joint forces that
+    exert f at the frames. A column for each dof of ``model.active``, in the order of ``dof_names``;
+    without passive joints these are the columns of J.
     """
     return point_columns(model, state, make_points(model, names(frames))[0], model.active)
 
 
 def disturbance_jacobian(model, state):
     """
-    Return J_D of [JR94] (6.9): the accelerations that active joints induce at passive ones.
+    Return J_D (n_p, n_a) of [JR94] (6.9), accelerations of passive joints by active joints.
 
-    ``J_D = −S_apᵀ = −A_pp⁻¹ A_pa``.
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot, with its ``passive`` and ``locked`` joints.
-    state : RobotState
-        Made for this model.
-
-    Returns
-    -------
-    (n_p, n_a) array
-        A row for each dof of ``model.passive``, a column for each of ``model.active``, both in the
-        order of ``dof_names``.
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-
+    ``J_D = −S_apᵀ = −A_pp⁻¹ A_pa``: a row for each dof of ``model.passive``, a column for each of
+    ``model.active``, both in the order of ``dof_names``.
     """
     return _columns(model, state, make_points(model, ())[0], model.active)[0][model.passive]
 

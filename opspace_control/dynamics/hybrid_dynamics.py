@@ -35,12 +35,6 @@ def responding_nodes(nodes):
 
     Only their bodies move in a passive-joint response: `start_passive_inertia`, `eliminate_passive`
     and `induce_node` visit no others.
-
-    Parameters
-    ----------
-    nodes : (n,) array of NODE
-        Parents before children.
-
     """
     responds = nodes['status'] == PASSIVE
     for i, parent in enumerate(nodes['parent'].tolist()):
@@ -166,25 +160,13 @@ def solve_hybrid(
     """
     Write the unknown half of the accelerations and of the joint forces, [JR94] (4.4), in O(n).
 
-    Parameters
-    ----------
-    nodes, responds : (n,) arrays of NODE, bool
-        The robot; `responding_nodes` of it.
-    q, v : arrays
-        The state.
-    points, exerted : (k,) array of POINT, (k, 6) array
-        Where the robot exerts wrenches, and the wrenches ``[f; n]``, N and N m, world axes.
-    gravity : (3,) array
-        m/s².
-    states : (n,) array of NODE_STATE
-        Scratch.
-    a : (nv,) array
-        In: the accelerations of active joints, zero at locked ones, any at passive ones, to which
-        the induced accelerations are added.
-    tau : (nv,) array
-        In: τ_p at passive joints. Out: the forces of all other joints, too; at locked ones that of
-        the brake.
+    At ``points`` (k,) the robot exerts the wrenches ``exerted`` (k, 6), ``[f; n]``, N and N m,
+    world axes; ``gravity`` (3,) is in m/s²; ``responds`` is of `responding_nodes`, ``states`` is
+    scratch.
 
+    ``a`` (nv,) has the accelerations of active joints, zero at locked ones; at passive ones the
+    induced accelerations are added. ``tau`` (nv,) has τ_p at passive joints and receives the forces
+    of all other joints, at locked ones that of the brake.
     """
     n = nodes.size
     # Pass 1: the known motion and its inertial forces.
@@ -222,38 +204,14 @@ class HybridMotion(NamedTuple):
 
 def hybrid_dynamics(model, state, acceleration, torque=None, external=None, gravity=None):
     """
-    Return the forces of the active joints and the accelerations of the passive ones, [JR94] 5.
+    Return the `HybridMotion`: forces of active joints, accelerations of passive ones, [JR94] 5.
 
-    ``A q̈ + b + g = τ + Jᵀ f``, [JR94] (4.2), with q̈ known at the active joints, zero at the locked
-    ones, and τ known at the passive ones; in O(n). Without passive joints it is inverse dynamics,
-    with all joints passive it is forward dynamics.
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot, with its ``passive`` and ``locked`` joints.
-    state : RobotState
-        Made for this model.
-    acceleration : (nv,) array
-        q̈, rad/s² or m/s²; read at active joints.
-    torque : (nv,) array, optional
-        τ_p, N m or N; read at passive joints. Zero if not given; see `PassiveForces`.
-    external : dict of str to (6,) array, optional
-        Wrenches ``[f; n]`` on the robot at the origins of these frames, N and N m, world axes.
-    gravity : (3,) array, optional
-        m/s², world axes; 9.81 along -z if not given.
-
-    Returns
-    -------
-    HybridMotion
-
-    Raises
-    ------
-    StateError
-        If the state is another model's, or an array is not so many finite numbers.
-    ModelError
-        For an unknown frame.
-
+    ``A q̈ + b + g = τ + Jᵀ f``, [JR94] (4.2), in O(n). ``acceleration`` (nv,), q̈, is read at
+    active joints and zero at locked ones; ``torque`` (nv,), τ_p, zero if not given, at passive
+    ones, see `PassiveForces`. ``external`` has, by frame name, wrenches ``[f; n]`` (6,) on the
+    robot at the frame's origin, N and N m, world axes; ``gravity`` (3,) is 9.81 m/s² along -z if
+    not given. Without passive joints it is inverse dynamics, with all joints passive forward
+    dynamics.
     """
     a = np.where(model.active, joint_vector(model, acceleration, 'acceleration'), 0.0)
     tau = np.zeros(model.nv) if torque is None else joint_vector(model, torque, 'torque')

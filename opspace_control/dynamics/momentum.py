@@ -35,30 +35,11 @@ def sum_momentum(nodes, q, v, zero, states, h):
 
 def momentum(model, state, point=(0.0, 0.0, 0.0)):
     """
-    Return the spatial momentum of all moving links about a fixed point, [JR94] (4.7).
+    Return the spatial momentum ``[p; L]`` (6,) of all moving links, N s and N m s, world axes.
 
-    A free-flyer conserves it without gravity and without a force on the base. [M_pa, M_pp] β of the
-    patent is the momentum about the moving base, whose angular part is not conserved.
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot.
-    state : RobotState
-        Made for this model.
-    point : (3,) array
-        Point of the world that angular momentum is taken about, m; the origin if not given.
-
-    Returns
-    -------
-    (6,) array
-        ``[p; L]``, N s and N m s, world axes.
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-
+    L is about ``point``, (3,), m, fixed in the world. A free-flyer conserves the momentum without
+    gravity and without a force on the base, [JR94] (4.7). [M_pa, M_pp] β of the patent is the
+    momentum about the moving base, whose angular part is not conserved.
     """
     nodes, states = prepared(model, state)
     h = np.full(6, np.nan)

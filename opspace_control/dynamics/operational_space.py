@@ -75,32 +75,11 @@ class OperationalSpace:
 
 def operational_space(model, state, frames):
     """
-    Return the operational-space dynamics of the named frames.
+    Return the `OperationalSpace` of m frames, at least one.
 
     Λ⁻¹ comes from the recursion of [CK00] 4.3 in O(n + m²) and J̄ from that of [WPO15] in O(nm),
     without A or A⁻¹; Λ takes O(m³). Locked joints are rigid. With passive joints Λ⁻¹ is that of all
     free joints minus that of the passive ones with all others locked.
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot.
-    state : RobotState
-        Made for this model.
-    frames : sequence of str
-        m frame names, at least one, or one name.
-
-    Returns
-    -------
-    OperationalSpace
-
-    Raises
-    ------
-    StateError
-        If the state is another model's.
-    ModelError
-        For an unknown frame, or none.
-
     """
     frames = names(frames)
     if not frames:
@@ -134,17 +113,7 @@ def free_responses(model, state, frames, status=None):
     """
     Return ``J A⁻¹ Jᵀ`` (6m, 6m) and ``A⁻¹ Jᵀ`` (nv, 6m) over all joints that are not locked.
 
-    Parameters
-    ----------
-    model : RobotModel
-        The robot.
-    state : RobotState
-        Made for this model.
-    frames : sequence of str
-        m frame names.
-    status : (n,) array of int, optional
-        Status of the nodes, instead of the robot's own.
-
+    ``status`` (n,) replaces the robot's own.
     """
     nodes, states, points, supports = placed(model, state, frames)
     if status is not None:
@@ -167,29 +136,13 @@ def row_scales(diagonal, least_mobility):
 
 def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE, reference=None):
     """
-    Return Λ and the rank of Λ⁻¹; at singularities the pseudo-inverse.
+    Return Λ (6m, 6m) and the rank of Λ⁻¹; at singularities the pseudo-inverse.
 
-    The rank is that of Λ⁻¹ scaled by `row_scales`: it depends on neither units nor base axes.
-
-    Parameters
-    ----------
-    inverse : (6m, 6m) array
-        Λ⁻¹, symmetric positive semi-definite.
-    least_mobility : float
-        Linear mobility far below that of any point of interest, 1/kg.
-    tolerance : float
-        Smallest eigenvalue of the scaled matrix that is not singular.
-    reference : (6m,) array, optional
-        Diagonal to scale by instead of that of Λ⁻¹: that without constraints, because a constrained
-        diagonal may be only rounding.
-
-    Returns
-    -------
-    inertia : (6m, 6m) array
-        Λ.
-    rank : int
-        Number of directions that are not singular.
-
+    ``inverse`` is symmetric positive semi-definite. The rank is the number of eigenvalues above
+    ``tolerance`` of Λ⁻¹ scaled by `row_scales`, so it depends on neither units nor base axes.
+    ``least_mobility``, 1/kg, is far below the linear mobility of any point of interest.
+    ``reference`` (6m,) is the diagonal to scale by, instead of that of Λ⁻¹: that without
+    constraints, because a constrained diagonal may be only rounding.
     """
     scale = row_scales(inverse.diagonal() if reference is None else reference, least_mobility)
     eigenvalues, vectors = np.linalg.eigh(scale[:, None] * inverse * scale)

@@ -48,25 +48,14 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
     """
     Inward recursion over placed bodies and points: write Λ⁻¹ of the points.
 
-    Parameters
-    ----------
-    nodes, states : (n,) arrays of NODE, NODE_STATE
-        The robot; the poses of its bodies and their inertias, IA.
-    needs_inertia : (n,) array of bool
-        Whether a node is to be eliminated: `nodes_in_inertia`.
-    carried, crossing : arrays
-        The points and trunks, and the order of propagation: `plan_propagation`.
-    coupling : (2, 6 (b − m), 6b) array
-        Scratch, b the size of ``carried``.
-    passively : bool
-        Whether Q is wanted.
-    L, Q : (6m, 6m) arrays
-        Results, on and below the diagonal: ``J A⁻¹ Jᵀ`` over all joints that are not locked, and
-        ``J_p A_pp⁻¹ J_pᵀ`` over the passive joints.
-    K : (n, 6b or more) array or None
-        Result in the first 6m columns: the points' unit wrenches projected on each joint. Entries
-        of joints that do not support a point are not written.
+    ``states`` has the poses of the bodies and their inertias IA; ``needs_inertia`` (n,) is of
+    `nodes_in_inertia`; ``carried`` and ``crossing`` are of `plan_propagation`, as is ``coupling``,
+    scratch.
 
+    Results are on and below the diagonal: L (6m, 6m), ``J A⁻¹ Jᵀ`` over all joints that are not
+    locked, and with ``passively`` Q (6m, 6m), ``J_p A_pp⁻¹ J_pᵀ`` over the passive joints. The
+    first 6m columns of K, (n, 6b or more) or None, receive the points' unit wrenches projected on
+    each joint; entries of joints that do not support a point are not written.
     """
     m = L.shape[0] // 6
     start_all(carried, m, states, passively)

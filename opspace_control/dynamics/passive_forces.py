@@ -63,27 +63,19 @@ class PassiveForces:
 
     ``τ_p = given − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Any joint
     can have values; they are used while it is passive. One number is for all dofs, an array (nv,)
-    is in the order of ``dof_names``, a dict names joints or dofs.
+    is in the order of ``dof_names``, a dict names joints or dofs. A ModelError refuses an unknown
+    name, a wrong number of numbers, and one that is not finite or is negative; then nothing
+    changes.
 
     Parameters
     ----------
     model : RobotModel
-        The robot.
-    damping : float, (nv,) array, or dict of str to float
-        Viscous friction, N·m·s/rad or N·s/m.
-    friction : float, (nv,) array, or dict of str to float
-        Coulomb friction, N·m or N.
-    stiffness : float, (nv,) array, or dict of str to float
-        Of springs, N·m/rad or N/m; rotations of a quaternion have none.
-    rest : float, (nv,) array, or dict of str to float
-        Rest positions of springs, rad or m.
+    damping, friction : float, (nv,) array, or dict of str to float
+        Viscous friction, N·m·s/rad or N·s/m; Coulomb friction, N·m or N.
+    stiffness, rest : float, (nv,) array, or dict of str to float
+        Of springs, N·m/rad or N/m, and their rest positions, rad or m; a quaternion has none.
     slip_velocity : float, (nv,) array, or dict of str to float
         Speed at which Coulomb friction has about three quarters of its value, rad/s or m/s.
-
-    Raises
-    ------
-    ModelError
-        For an unknown name, a wrong number of numbers, or one that is not finite or is negative.
 
     """
 
@@ -112,37 +104,11 @@ class PassiveForces:
         return self._dofs['given'].copy()
 
     def set_given(self, forces):
-        """
-        Set the forces applied from outside; joints that a dict does not name keep theirs.
-
-        Parameters
-        ----------
-        forces : float, (nv,) array, or dict of str to float
-            N·m or N.
-
-        Raises
-        ------
-        ModelError
-            As for the constructor; then nothing changes.
-
-        """
+        """Set the forces applied from outside, N·m or N; joints not in a dict keep theirs."""
         self._set('given', forces, lowest=-np.inf)
 
     def set(self, *, damping=None, friction=None, stiffness=None, rest=None, slip_velocity=None):
-        """
-        Change the forces; quantities that are not given, and joints not in a dict, keep theirs.
-
-        Parameters
-        ----------
-        damping, friction, stiffness, rest, slip_velocity : float, (nv,) array, or dict, optional
-            As for the constructor.
-
-        Raises
-        ------
-        ModelError
-            As for the constructor; then nothing changes.
-
-        """
+        """Change quantities of the constructor; those not given or not in a dict stay."""
         before = self._dofs.copy()
         try:
             for quantity, values in (('damping', damping), ('friction', friction),
@@ -160,15 +126,7 @@ class PassiveForces:
             raise
 
     def torque(self, state):
-        """
-        Return τ_p (nv,), N·m or N: zero for joints that are not passive.
-
-        Raises
-        ------
-        StateError
-            If the state is another model's.
-
-        """
+        """Return τ_p (nv,), N·m or N: zero for joints that are not passive."""
         check_state(self._model, state)
         torque = np.empty(self._model.nv)
         passive_torque(self._model.nodes, self._dofs, state.q, state.v, torque)

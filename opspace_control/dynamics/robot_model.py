@@ -28,31 +28,16 @@ class RobotModel(KinematicTree):
     friction of the URDF are data (``damping``, ``friction``), not part of these terms. Returned
     arrays are new.
 
-    All functions take a RobotState and raise a StateError if it was made for another model.
-    ``frames`` may be one name or a sequence of names.
+    All functions take a RobotState and raise a StateError if it was made for another model, or if a
+    joint vector is not nv finite numbers. ``frames`` may be one name or a sequence of m names; an
+    unknown name raises a ModelError.
     """
 
     def forward_kinematics(self, state, frames=None):
         """
-        Return the poses of frames in the world (fixed base: in the root link's frame).
+        Return the poses of frames in the world (fixed base: in the root link's frame), by name.
 
-        Parameters
-        ----------
-        state : RobotState
-            Made for this model.
-        frames : sequence of str, optional
-            All of ``frame_names`` if not given.
-
-        Returns
-        -------
-        dict of str to (4, 4) array
-            Homogeneous transforms, m.
-
-        Raises
-        ------
-        ModelError
-            For an unknown frame.
-
+        Homogeneous transforms (4, 4), m; of all of ``frame_names`` if ``frames`` is not given.
         """
         frames = self.frame_names if frames is None else names(frames)
         points = placed(self, state, frames)[2]
@@ -64,25 +49,9 @@ class RobotModel(KinematicTree):
 
     def jacobian(self, state, frames):
         """
-        Return the stacked basic Jacobian J, [CK00] (4), (24)-(25).
+        Return the stacked basic Jacobian J (6m, nv), [CK00] (4), (24)-(25).
 
-        Parameters
-        ----------
-        state : RobotState
-            Made for this model.
-        frames : sequence of str
-            m frame names.
-
-        Returns
-        -------
-        (6m, nv) array
-            Per frame three linear rows (m/s) and three angular ones (rad/s), world axes.
-
-        Raises
-        ------
-        ModelError
-            For an unknown frame.
-
+        Per frame three linear rows (m/s) and three angular ones (rad/s), world axes.
         """
         nodes, states, points, supports = placed(self, state, frames)
         jacobian = nan_filled((6 * len(points), self.nv))
@@ -91,25 +60,9 @@ class RobotModel(KinematicTree):
 
     def bias_acceleration(self, state, frames):
         """
-        Return J̇ v, the frames' accelerations when no joint accelerates, [CK00] (26)-(28).
+        Return J̇ v (6m,), the frames' accelerations when no joint accelerates, [CK00] (26)-(28).
 
-        Parameters
-        ----------
-        state : RobotState
-            Made for this model.
-        frames : sequence of str
-            m frame names.
-
-        Returns
-        -------
-        (6m,) array
-            Classical accelerations ``[a; α]``, m/s² and rad/s², world axes.
-
-        Raises
-        ------
-        ModelError
-            For an unknown frame.
-
+        Classical accelerations ``[a; α]``, m/s² and rad/s², world axes.
         """
         nodes, states = prepared(self, state)
         points, _ = make_points(self, names(frames))
@@ -118,18 +71,9 @@ class RobotModel(KinematicTree):
 
     def mass_matrix(self, state):
         """
-        Return the joint-space inertia matrix A of [CK00] (1), by composite rigid bodies.
+        Return the joint-space inertia matrix A (nv, nv) of [CK00] (1), by composite rigid bodies.
 
-        Parameters
-        ----------
-        state : RobotState
-            Made for this model.
-
-        Returns
-        -------
-        (nv, nv) array
-            Symmetric, positive definite; kg m², kg m or kg by the kinds of the two joints.
-
+        Symmetric, positive definite; kg m², kg m or kg by the kinds of the two joints.
         """
         nodes, states = prepared(self, state)
         A = nan_filled((self.nv, self.nv))
@@ -137,87 +81,31 @@ class RobotModel(KinematicTree):
         return A
 
     def bias_force(self, state):
-        """
-        Return b, the Coriolis and centrifugal joint forces of [CK00] (1), without gravity.
-
-        Parameters
-        ----------
-        state : RobotState
-            Made for this model.
-
-        Returns
-        -------
-        (nv,) array
-            N m or N.
-
-        """
+        """Return b (nv,), the Coriolis and centrifugal joint forces of [CK00] (1), N m or N."""
         return _newton_euler(self, state, np.zeros(self.nv), np.zeros(3))
 
     def gravity(self, state):
-        """
-        Return g, the joint forces that hold the robot against gravity, [CK00] (1).
-
-        Parameters
-        ----------
-        state : RobotState
-            Made for this model.
-
-        Returns
-        -------
-        (nv,) array
-            N m or N, for 9.81 m/s² along -z of the world.
-
-        """
+        """Return g (nv,), the gravity torques of [CK00] (1), N m or N, for 9.81 m/s² along -z."""
         check_state(self, state)
         still = RobotState(self, state.q, np.zeros(self.nv))
         return _newton_euler(self, still, np.zeros(self.nv), GRAVITY)
 
     def inverse_dynamics(self, state, acceleration):
         """
-        Return the joint forces of a motion, ``τ = A v̇ + b + g``, [CK00] (11) and Table 2.
+        Return the joint forces (nv,) of a motion, ``τ = A v̇ + b + g``, [CK00] (11) and Table 2.
 
-        Parameters
-        ----------
-        state : RobotState
-            Made for this model.
-        acceleration : (nv,) array
-            v̇, rad/s² or m/s².
-
-        Returns
-        -------
-        (nv,) array
-            τ, N m or N; at locked joints the torque of the brake.
-
-        Raises
-        ------
-        StateError
-            If ``acceleration`` is not nv finite numbers.
-
+        ``acceleration`` (nv,) is v̇, rad/s² or m/s²; τ is in N m or N, at locked joints of the
+        brake.
         """
         acceleration = joint_vector(self, acceleration, 'acceleration')
         return _newton_euler(self, state, acceleration, GRAVITY)
 
     def forward_dynamics(self, state, torque):
         """
-        Return the accelerations of joint forces, ``v̇ = A⁻¹ (τ − b − g)``, by articulated bodies.
+        Return the accelerations ``v̇ = A⁻¹ (τ − b − g)`` (nv,), rad/s² or m/s².
 
-        Parameters
-        ----------
-        state : RobotState
-            Made for this model.
-        torque : (nv,) array
-            τ, N m or N; those of locked joints are ignored.
-
-        Returns
-        -------
-        (nv,) array
-            v̇, rad/s² or m/s²; zero at locked joints.
-
-        Raises
-        ------
-        StateError
-            If ``torque`` is not nv finite numbers.
-
+        By articulated bodies. ``torque`` (nv,) is τ, N m or N; that of locked joints is ignored,
+        and v̇ is zero there.
         """
         torque = joint_vector(self, torque, 'torque')
         nodes, _ = prepared(self, state)

@@ -32,25 +32,13 @@ def plan_propagation(nodes, points, supports):
 
     A trunk begins where the paths of points meet on a body and it pays, `trunk_pays`: six unit
     wrenches on that body, moments about its origin. Points seen from another link, groups of joints
-    and centres of mass are propagated to the root without trunks.
+    and centres of mass are propagated to the root without trunks. ``points`` (m,) and ``supports``
+    (n, m) are as `make_points` returns them.
 
-    Parameters
-    ----------
-    nodes : (n,) array of NODE
-        The robot.
-    points, supports : (m,) array of POINT, (n, m) array of int
-        As `make_points` returns them.
-
-    Returns
-    -------
-    carried : (b,) array of POINT
-        A copy of the points, then the trunks, from the root outwards.
-    crossing : (n, b + 1, 2) array of int
-        For each node the number of points and trunks that it supports; then their indices in
-        ascending order, each with its support bits.
-    coupling : (2, 6 (b − m), 6b) array
-        Scratch.
-
+    Returns ``carried`` (b,) of POINT, a copy of the points, then the trunks from the root outwards;
+    ``crossing`` (n, b + 1, 2) int, for each node the number of points and trunks that it supports,
+    then their indices in ascending order, each with its support bits; and ``coupling``, scratch,
+    (2, 6 (b − m), 6b).
     """
     m, parents = points.size, nodes['parent'].tolist()
     depth, meeting, trunk_of, bodies = [], [[] for _ in parents], {}, []

@@ -23,8 +23,9 @@ class VirtualLinkage:
     """
     The statics of N grasps of one object, all in the object's frame.
 
-    The wrenches ``h_i = [f_i; m_i]`` that effectors exert on the object at their grasp points have
-    a resultant F, about the object's origin, and 6 N − 6 internal components without resultant:
+    The wrenches ``h_i = [f_i; m_i]`` that effectors exert on the object at their grasp points, N
+    and N m, have a resultant F, about the object's origin, and 6 N − 6 internal components without
+    resultant:
 
     - the tension of each member, negative for a compressed member: of the line between two grasps,
       the triangle of three, and three more members for each further grasp;
@@ -37,22 +38,16 @@ class VirtualLinkage:
     Parameters
     ----------
     points : (N, 3) array_like
-        Two or more grasp points in the object's frame, m.
+        Grasp points in the object's frame, m. A ModelError refuses fewer than two, and two at one
+        place.
     turning : (N,) array_like of bool, optional
         Which grasps can exert moments; all if not given. A fingertip cannot. If none can and all
         are collinear, the object has no moment about the line.
 
     Attributes
     ----------
-    points : (N, 3) array
-    turning : (N,) array of bool
     members : tuple of (i, j)
         Grasps that each member connects.
-
-    Raises
-    ------
-    ModelError
-        For fewer than two grasps, or two at one place.
 
     """
 
@@ -88,36 +83,13 @@ class VirtualLinkage:
             np.eye(3) - turned @ turned.T)  # the axis about which forces have no moment
 
     def resultant(self, wrenches):
-        """
-        Return the resultant of the grasps' wrenches, (6,), N and N m, about the object's origin.
-
-        Parameters
-        ----------
-        wrenches : (N, 6) array_like
-            ``[f; m]`` on the object at each grasp point, N and N m.
-
-        """
+        """Return the resultant (6,) of the grasps' wrenches (N, 6), about the object's origin."""
         wrenches = np.asarray(wrenches, float)
         moments = wrenches[:, 3:] + np.cross(self.points, wrenches[:, :3])
         return np.concatenate([wrenches[:, :3].sum(axis=0), moments.sum(axis=0)])
 
     def internal(self, wrenches):
-        """
-        Return the internal forces of the grasps: tensions of members and moments.
-
-        Parameters
-        ----------
-        wrenches : (N, 6) array_like
-            As in `resultant`.
-
-        Returns
-        -------
-        tensions : (members,) array
-            N, positive apart.
-        moments : (N, 3) array
-            N m.
-
-        """
+        """Return the internal forces of wrenches (N, 6): tensions of members and moments (N, 3)."""
         wrenches = np.asarray(wrenches, float)
         moments = np.where(self.turning[:, None], wrenches[:, 3:], 0.0)
         common = self._about_line @ moments.sum(axis=0) / self._turners
@@ -126,22 +98,9 @@ class VirtualLinkage:
 
     def wrenches(self, resultant=0.0, tensions=0.0, moments=0.0):
         """
-        Return the wrenches of a resultant and of internal forces.
+        Return the wrenches (N, 6) of a resultant (6,), tensions of members and moments (N, 3).
 
-        Parameters
-        ----------
-        resultant : float or (6,) array_like
-            About the object's origin, N and N m.
-        tensions : float or (members,) array_like
-            N, positive apart.
-        moments : float or (N, 3) array_like
-            N m. Moments along the line of two grasps count by their difference.
-
-        Returns
-        -------
-        (N, 6) array
-            ``[f; m]`` on the object at each grasp point.
-
+        One number is for all. Moments along the line of two grasps count by their difference.
         """
         N = len(self.points)
         tensions = np.broadcast_to(np.asarray(tensions, float), len(self.members))
@@ -160,15 +119,9 @@ class VirtualLinkage:
         """
         Return an orthonormal basis of internal wrenches, (k, N, 6).
 
-        Moments are scaled by the distance of the grasps from their middle, so that all are in N.
-
-        Parameters
-        ----------
-        tensions : bool
-            Whether to include tensions, except the equal tension of all members: the grasp force.
-        moments : bool
-            Whether to include moments.
-
+        Of ``tensions`` except the equal tension of all members, the grasp force, and of
+        ``moments``, which are scaled by the distance of the grasps from their middle, so that all
+        are in N.
         """
         N, k = len(self.points), len(self.members)
         parts = [np.zeros((0, N, 6))]

@@ -68,11 +68,11 @@ def gather_weights(nodes, states, carried):
 @called
 def gravity_torque_second_rate(nodes, states, node, carried, gravity, scratch):
     """
-    Return the second rate of a gravity torque in a steady motion, ``q̇ᵀ ∇²|g_k| q̇``, N·m/s² or N/s².
+    Return the second rate of a gravity torque in a steady motion, N·m/s² or N/s².
 
-    `gravity_torque_along` is bilinear in S and ``(M, h)``, so it is ``(S̈, h) + 2 (Ṡ, ḣ) + (S, ḧ)``.
-    The motion is that of `move_node`, without acceleration of any joint; ``scratch`` is (6, 6) or
-    more.
+    ``q̇ᵀ ∇²|g_k| q̇``: `gravity_torque_along` is bilinear in S and ``(M, h)``, so it is ``(S̈, h) +
+    2 (Ṡ, ḣ) + (S, ḧ)``. The motion is that of `move_node`, without acceleration of any joint;
+    ``scratch`` is (6, 6) or more.
     """
     S, S_dot, S_ddot, v, a = states[node].S, scratch[0], scratch[1], scratch[2], scratch[3]
     h_dot, h_ddot = scratch[4], scratch[5]

@@ -17,11 +17,7 @@ def lump(parts):
     """
     Return mass, centre of mass (3,) and inertia (3, 3) about it of rigidly connected links.
 
-    Parameters
-    ----------
-    parts : iterable of (link, rotation, position)
-        Links and where each is in the body's frame.
-
+    ``parts`` are (link, rotation, position): where each link is in the body's frame.
     """
     masses, centers, inertias = [], [], []
     for link, rotation, position in parts:

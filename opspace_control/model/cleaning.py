@@ -57,11 +57,7 @@ def parse_xml(text):
     """
     Return the root element of URDF text (str or bytes).
 
-    Raises
-    ------
-    ModelError
-        The text is empty, not XML, has a document type or is not a <robot>.
-
+    A ModelError is raised if the text is empty, not XML, has a document type or is not a <robot>.
     """
     if not isinstance(text, (str, bytes)):
         raise ModelError(f'The robot description is a {type(text).__name__}, not text.',
@@ -101,11 +97,8 @@ def named_elements(robot, tag):
     """
     Return name -> cleaned element of the links or of the joints of a <robot>, in document order.
 
-    Raises
-    ------
-    ModelError
-        A name is missing or not unique, or an element is incomplete or has a bad number.
-
+    A ModelError is raised if a name is missing or not unique, or an element is incomplete or has a
+    bad number.
     """
     found = {}
     for number, node in enumerate(robot.findall(tag), 1):

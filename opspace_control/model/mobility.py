@@ -19,12 +19,8 @@ def check_mobility(robot):
     """
     Refuse an `Assembly` with a joint whose acceleration no torque would determine.
 
-    Raises
-    ------
-    ModelError
-        A joint that is neither locked nor a mimic has no inertia at any posture, such as one with
-        only massless links beyond it; names the joint and the links.
-
+    A joint that is neither locked nor a mimic has no inertia at any posture, such as one with only
+    massless links beyond it; the ModelError names the joint and the links.
     """
     stuck = immovable_nodes(robot.nodes, generic_coordinates(robot.nq))
     if len(stuck):
@@ -73,22 +69,9 @@ def carried_by_joints(nodes, q, lift):
     """
     Return composite inertia and gravity torque of each joint at a posture ``q`` (nq,).
 
-    Parameters
-    ----------
-    nodes : (n,) array of NODE
-        Of a robot.
-    q : (nq,) array
-        rad or m; orientations are taken as identity.
-    lift : (3,) array
-        Minus the acceleration of gravity, m/s², in the root link's axes.
-
-    Returns
-    -------
-    inertias : (n,) array
-        kg m² or kg: the diagonal of A, except for rotations of a quaternion.
-    loads : (n,) array
-        N m or N: g of [CK00] (1), likewise.
-
+    The inertias (n,), kg m² or kg, are the diagonal of A, except for rotations of a quaternion,
+    which are taken as identity; the loads (n,), N m or N, are g of [CK00] (1), likewise. ``lift``
+    (3,) is minus the acceleration of gravity, m/s², in the root link's axes.
     """
     motion, X = _motions_and_transforms(nodes, q)
     inertia = _spatial_inertias(nodes)

@@ -19,20 +19,9 @@ class Payload:
     """
     A rigid body fixed to a link, given in the axes of the link and from its origin.
 
-    Parameters
-    ----------
-    mass : float
-        kg.
-    center_of_mass : (3,) array_like
-        m; the link's origin if not given.
-    inertia : (3, 3) array_like
-        About the centre of mass, kg m²; that of a point if not given.
-
-    Raises
-    ------
-    ModelError
-        If no body can have that mass and inertia.
-
+    ``mass``, kg, ``center_of_mass`` (3,), m, the link's origin if not given, and ``inertia`` (3, 3)
+    about the centre of mass, kg m², that of a point if not given. A ModelError refuses what no body
+    can have.
     """
 
     mass: float
@@ -58,19 +47,7 @@ class Payload:
 
     @classmethod
     def of_box(cls, mass, size, center_of_mass=(0.0, 0.0, 0.0)):
-        """
-        Return a solid box along the link's axes.
-
-        Parameters
-        ----------
-        mass : float
-            kg.
-        size : (3,) array_like
-            Lengths of the edges, m.
-        center_of_mass : (3,) array_like
-            m.
-
-        """
+        """Return a solid box along the link's axes: kg, lengths of the edges (3,), m, (3,), m."""
         x, y, z = _numbers('size', size, (3,)) ** 2
         return cls(mass, center_of_mass, mass / 12.0 * np.diag([y + z, x + z, x + y]))
 
@@ -78,13 +55,8 @@ class Payload:
         """
         Return this body as seen from another frame.
 
-        Parameters
-        ----------
-        rotation : (3, 3) array
-            Axes of the frame in which the body is given now, in the other one.
-        position : (3,) array
-            Its origin there, m.
-
+        ``rotation`` (3, 3) has the axes, ``position`` (3,), m, the origin there of the frame in
+        which the body is given now.
         """
         return Payload(self.mass, position + rotation @ self.center_of_mass,
                        rotation @ self.inertia @ rotation.T)
@@ -110,20 +82,11 @@ def _numbers(name, values, shape):
 
 def carry(nodes, bare, loads):
     """
-    Write the bodies of the nodes with all payloads.
+    Write the bodies of the nodes with all payloads; former ones are replaced.
 
-    Former payloads are replaced, so this also changes or removes a payload. Only mass, centre of
-    mass and inertia of nodes with payloads differ from those without.
-
-    Parameters
-    ----------
-    nodes : (n,) array of NODE
-        Of the robot, with loads; their bodies are written.
-    bare : (n,) array of NODE
-        The same, without loads.
-    loads : iterable of (FRAME record, Payload)
-        Any number per link; those on links that never move are ignored.
-
+    ``bare`` are the nodes without payloads, from which only mass, centre of mass and inertia
+    differ. ``loads`` are (FRAME record, Payload), any number per link; those on links that never
+    move are ignored.
     """
     for name in _BODY:
         nodes[name] = bare[name]

@@ -16,23 +16,11 @@ class RobotState:
     """
     Positions q (nq,) and velocities v (nv,) of a robot, copied and checked.
 
-    ``q`` and ``v`` are read-only views of the state's own memory, which `update` rewrites in place.
-    A refused update leaves both unchanged.
-
-    Parameters
-    ----------
-    model : KinematicTree
-        The robot.
-    q : array_like (nq,)
-        m, rad and quaternions [x y z w] of unit norm to 1e-6, in the order of the model.
-    v : array_like (nv,)
-        m/s and rad/s, in the order of ``model.dof_names``.
-
-    Raises
-    ------
-    StateError
-        A shape is wrong, a number is not finite or a quaternion not of unit norm; names the joint.
-
+    q has m, rad and quaternions [x y z w] of unit norm to 1e-6, in the order of the model; v has
+    m/s and rad/s, in the order of ``model.dof_names``. Both are read-only views of the state's own
+    memory, which `update` rewrites in place. A StateError names the joint of a number that is not
+    finite or a quaternion that is not of unit norm, and refuses a wrong shape; then nothing
+    changes.
     """
 
     __slots__ = ('_model', '_q', '_quaternions', '_v', '_view_of_q', '_view_of_v')

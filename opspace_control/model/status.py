@@ -12,15 +12,7 @@ from opspace_control.model.topology import nearest
 
 
 def set_status(robot, passive_joints, locked_joints):
-    """
-    Write the status of an `Assembly`'s nodes; return passive and locked, (nv,) bool each.
-
-    Raises
-    ------
-    ModelError
-        A name is no joint and no dof of the robot, or is in both lists.
-
-    """
+    """Write the status of an `Assembly`'s nodes; return passive and locked, (nv,) bool each."""
     passive, locked = read_status(
         robot.dof_names, robot.dofs, robot.mimics, passive_joints, locked_joints)
     write_status(robot.nodes, passive, locked)
@@ -38,22 +30,9 @@ def read_status(dof_names, joint_dofs, mimics, passive_joints, locked_joints):
     """
     Return which degrees of freedom lists of names make passive and locked, (nv,) bool each.
 
-    Parameters
-    ----------
-    dof_names : sequence of str
-        nv of them.
-    joint_dofs : mapping of str to range
-        Joint to its indices into v.
-    mimics : mapping of str to tuple
-        Joints that follow others, with (mimicked joint, multiplier, offset).
-    passive_joints, locked_joints : sequence of str
-        Names of joints or of single degrees of freedom.
-
-    Raises
-    ------
-    ModelError
-        A name is no joint and no dof of the robot, or is in both lists.
-
+    ``passive_joints`` and ``locked_joints`` name joints or single dofs. ``joint_dofs`` has the
+    indices into v of each joint, ``mimics`` the mimicked joint, multiplier and offset of each mimic
+    joint.
     """
     passive = _chosen(dof_names, joint_dofs, mimics, passive_joints, 'passive_joints')
     locked = _chosen(dof_names, joint_dofs, mimics, locked_joints, 'locked_joints')

@@ -12,12 +12,8 @@ def depth_first(description):
     """
     Return the root link's name and all joints, depth first, children in document order.
 
-    Raises
-    ------
-    ModelError
-        No link, a joint between links that do not exist, a link with two parents, no root, two
-        roots, or a loop; names the elements.
-
+    A ModelError is raised for no link, a joint between links that do not exist, a link with two
+    parents, no root, two roots, or a loop.
     """
     links, joints = description.links, description.joints
     if not links:
@@ -77,13 +73,8 @@ def resolve_mimics(joints):
     """
     Return name -> (mimicked joint, multiplier, offset) of the joints that mimic independent ones.
 
-    A mimic of a mimic joint is resolved to the independent joint.
-
-    Raises
-    ------
-    ModelError
-        A mimicked joint is missing, has not one degree of freedom, or mimics its own mimic.
-
+    A mimic of a mimic joint is resolved to the independent joint. A ModelError is raised if a
+    mimicked joint is missing, has not one degree of freedom, or mimics its own mimic.
     """
     resolved = {}
     for first in joints.values():

@@ -66,15 +66,7 @@ class KinematicTree:
 
     @classmethod
     def from_urdf_file(cls, path, *, floating_base=False, passive_joints=(), locked_joints=()):
-        """
-        Read a URDF or xacro file; keywords are those of `from_urdf`. Meshes are never looked for.
-
-        Raises
-        ------
-        ModelError
-            The file cannot be read, or for the reasons of `from_urdf`.
-
-        """
+        """Read a URDF or xacro file; keywords are those of `from_urdf`. Meshes are never opened."""
         return cls._from_description(read_urdf(read_bytes(path), path), floating_base,
                                      passive_joints, locked_joints)
 
@@ -82,6 +74,9 @@ class KinematicTree:
     def from_urdf(cls, text, *, floating_base=False, passive_joints=(), locked_joints=()):
         """
         Read the XML text of a URDF, str or bytes.
+
+        A ModelError is raised if the text is no URDF, the robot no tree that can be moved, or a
+        name is unknown; it names the element and the cure.
 
         Parameters
         ----------
@@ -92,13 +87,7 @@ class KinematicTree:
             says otherwise; ``'base'`` names all six.
         passive_joints, locked_joints : sequence of str
             Joints (all their dofs) or single dofs whose torque is not ours, [JR94] 3, or that a
-            brake holds. They stay in q, v and ``dof_names``.
-
-        Raises
-        ------
-        ModelError
-            The text is no URDF, the robot no tree that can be moved, or a name is unknown; names
-            the element and the cure.
+            brake locks. They stay in q, v and ``dof_names``.
 
         """
         return cls._from_description(read_urdf(text), floating_base, passive_joints, locked_joints)
@@ -181,30 +170,11 @@ class KinematicTree:
 
     def integrate(self, q, v, dt):
         """
-        Return the positions that are reached at constant velocities.
+        Return the positions (nq,) that are reached in ``dt``, s, at constant velocities v (nv,).
 
         A quaternion is turned by the angular velocity's rotation vector, in the axes that ω has
-        (those of the world, or of the joint frame), and stays of unit norm.
-
-        Parameters
-        ----------
-        q : (nq,) array
-            Where the motion begins: rad, m and quaternions [x y z w].
-        v : (nv,) array
-            rad/s or m/s.
-        dt : float
-            s.
-
-        Returns
-        -------
-        (nq,) array
-            A new one.
-
-        Raises
-        ------
-        StateError
-            If q or v has another shape.
-
+        (those of the world, or of the joint frame), and stays of unit norm. A StateError refuses
+        another shape.
         """
         q, v = np.array(q, dtype=float), np.asarray(v, dtype=float)
         if q.shape != (self.nq,) or v.shape != (self.nv,):

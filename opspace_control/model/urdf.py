@@ -64,22 +64,7 @@ class Description:
 
 
 def urdf_text(path, arguments=None):
-    """
-    Return the URDF text of a file, expanded where it is written in xacro.
-
-    Parameters
-    ----------
-    path : path
-        Of the file.
-    arguments : dict, optional
-        For ``$(arg name)`` of xacro.
-
-    Raises
-    ------
-    ModelError
-        The file cannot be read, is no XML, or cannot be expanded.
-
-    """
+    """Return the URDF text of a file, expanded if it is xacro, with these ``arguments``."""
     content = read_bytes(path)
     if uses_xacro(parse_xml(content), path):
         return expand(content, path, arguments)
@@ -87,15 +72,7 @@ def urdf_text(path, arguments=None):
 
 
 def read_urdf(text, path=None):
-    """
-    Read URDF text (str or bytes), or the xacro text of the file ``path``, into a `Description`.
-
-    Raises
-    ------
-    ModelError
-        The text is not the XML of a <robot>, or an element of it is malformed; names the element.
-
-    """
+    """Read URDF text, str or bytes, or the xacro text of the file ``path``: a `Description`."""
     robot = parse_xml(text)
     if uses_xacro(robot, path):
         robot = parse_xml(expand(text, path))

@@ -9,7 +9,7 @@ from opspace_control.errors import ModelError
 
 
 def read_bytes(path):
-    """Return the content of a file, or raise a ModelError that says why it cannot be read."""
+    """Return the content of a file; a ModelError says why it cannot be read."""
     try:
         return Path(path).read_bytes()
     except (OSError, TypeError, ValueError) as error:
@@ -31,12 +31,6 @@ def expand(text, path=None, arguments=None):
     Return the URDF text of xacro text, str or bytes, or of the file ``path`` where it came from.
 
     Only a file can include others relative to itself. ``arguments`` is a dict for ``$(arg name)``.
-
-    Raises
-    ------
-    ModelError
-        xacro is not installed, or cannot expand the text.
-
     """
     try:
         import xacro

@@ -51,15 +51,7 @@ def judge_turn(guards, q, v, dt, furthest):
 
 
 class BaseGuard:
-    """
-    The last orientation of a floating base.
-
-    Parameters
-    ----------
-    model : KinematicTree
-        With a floating base.
-
-    """
+    """The last orientation of the floating base of a model."""
 
     def __init__(self, model):
         self._guards = np.zeros(1, BASE_GUARD)

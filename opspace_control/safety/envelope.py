@@ -96,18 +96,8 @@ class Envelope:
     """
     The check of all states before control, and the bound of all efforts after it.
 
-    Parameters
-    ----------
-    model : KinematicTree
-        Gives the limits of velocity.
-    effort_limits : (nv,) array
-        N·m or N, inf for none.
-
-    Attributes
-    ----------
-    rate_limited : int
-        Number of joints at the rate limit in the last cycle.
-
+    ``effort_limits`` (nv,) are in N·m or N, inf for none; ``rate_limited`` is the number of joints
+    at the rate limit in the last cycle.
     """
 
     def __init__(self, model, effort_limits):
@@ -129,17 +119,10 @@ class Envelope:
         """
         Set the bounds, from the next cycle on.
 
-        Parameters
-        ----------
-        effort_rate : float
-            Change of an effort in a second, in multiples of its limit, 1/s.
-        velocity_scale : float or (nv,) array
-            Velocity that trips, in multiples of the robot's velocity limit.
-        position_jump : float
-            Distance of a joint from its extrapolated position that trips, rad or m.
-        passive : (nv,) array of bool, optional
-            Joints without a drive; those of the model if not given.
-
+        ``effort_rate``, 1/s, is the change of an effort in a second, and ``velocity_scale``, a
+        number or (nv,), the velocity that trips, in multiples of the robot's limits.
+        ``position_jump``, rad or m, is the distance of a joint from its extrapolated position that
+        trips. ``passive`` (nv,) are joints without a drive; those of the model if not given.
         """
         guards = self._guards
         self._passive = self._model.passive if passive is None else passive
@@ -175,14 +158,9 @@ class Envelope:
 
     def accept(self, state):
         """
-        Accept a state, compared with the last accepted one.
+        Accept a state, compared with the last accepted one, or raise a SafetyError.
 
-        Raises
-        ------
-        SafetyError
-            POSITION_JUMP: the state is refused; VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too
-            fast.
-
+        POSITION_JUMP: the state is refused; VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too fast.
         """
         dt, self._elapsed = self._elapsed, 0.0
         verdict = self._judge(self._guards, state.q, state.v, dt)
@@ -198,13 +176,8 @@ class Envelope:
         """
         Bound efforts (nv,), N·m or N, in place: by the limits, then by the rate of change.
 
-        ``|Δτ| ≤ effort_rate · limit · min(dt, LONGEST_STEP)`` between calls ``dt`` s apart.
-
-        Raises
-        ------
-        SafetyError
-            EFFORT_NOT_FINITE: the efforts are unchanged and must not be sent.
-
+        ``|Δτ| ≤ effort_rate · limit · min(dt, LONGEST_STEP)`` between calls ``dt`` s apart. A
+        SafetyError EFFORT_NOT_FINITE leaves the efforts unchanged; they must not be sent.
         """
         rate_limited = self._bound(self._guards, min(dt, LONGEST_STEP), tau)
         if rate_limited < 0:

@@ -13,20 +13,8 @@ class GoalLimits:
     """
     Bounds of goals: the reach of the robot and a box of allowed positions.
 
-    ``task.goal_limits = GoalLimits(model)`` lets `PoseTask.set_target` refuse them.
-
-    Parameters
-    ----------
-    model : KinematicTree
-        The robot.
-
-    Attributes
-    ----------
-    model : KinematicTree
-        The robot.
-    lower, upper : (3,) arrays
-        Corners of a box in the base frame that positions must be in, m.
-
+    ``task.goal_limits = GoalLimits(model)`` lets `PoseTask.set_target` refuse them. ``lower`` and
+    ``upper`` (3,) are corners of the box in the base frame, m.
     """
 
     def __init__(self, model):
@@ -36,15 +24,9 @@ class GoalLimits:
 
     def check_position(self, task, position):
         """
-        Check the position of a goal of a pose task, (3,), m, in the base frame, on the task's axes.
+        Refuse a goal's position (3,), m, in the base frame, out of reach or outside of the box.
 
-        A goal in the frame of a moving link is not checked.
-
-        Raises
-        ------
-        TaskError
-            It is out of reach, or outside of the box.
-
+        Only the task's axes count. A goal in the frame of a moving link is not checked.
         """
         if task.reference:
             return
@@ -69,15 +51,7 @@ class GoalLimits:
                 cure='Check its frame_id and its unit, m.')
 
     def check_posture(self, positions):
-        """
-        Check positions of joints, a dict, rad or m.
-
-        Raises
-        ------
-        TaskError
-            One is beyond its joint's limits. Unknown names are ignored.
-
-        """
+        """Refuse positions of joints, a dict, rad or m, that are beyond their limits."""
         for name, position in positions.items():
             dofs = self.model.joint_dofs.get(name, ())
             if len(dofs) != 1:
@@ -118,15 +92,7 @@ def _furthest(model, node):
 
 
 class GoalPace:
-    """
-    Limit the rate of goals of each kind; of more, the newest is used.
-
-    Parameters
-    ----------
-    rate : float
-        1/s.
-
-    """
+    """Limit the rate of goals of each kind, 1/s; of more, the newest is used."""
 
     def __init__(self, rate):
         self.rate = rate
@@ -137,15 +103,7 @@ class GoalPace:
         """
         Return whether a goal may be set now; if not, it waits and replaces an earlier one.
 
-        Parameters
-        ----------
-        key : tuple
-            The task, and the kind of goal.
-        goal : object
-            Stored if it has to wait.
-        now : float
-            Steady time, s.
-
+        ``key`` has the task and the kind of goal, ``now`` is steady time, s.
         """
         if now < self._due.get(key, -np.inf):
             self._waiting[key] = goal

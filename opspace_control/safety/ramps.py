@@ -31,13 +31,8 @@ class Ramps:
     """
     Ramps of a controller's numbers from their present to their target values.
 
-    Parameters
-    ----------
-    arrays : dict of str to float array
-        The numbers, of one or two dimensions, as in ``controller.gradual``.
-    time : float
-        Duration of a ramp, s.
-
+    ``arrays`` of one or two dimensions, by name, are those of ``controller.gradual``; ``time``, s,
+    is the duration of a ramp.
     """
 
     def __init__(self, arrays, time=0.5):

@@ -18,15 +18,8 @@ class StateClock:
     to a state with the stamp of the last one: it is the same message again, or the clock of the
     stamps is late or has stopped.
 
-    Attributes
-    ----------
-    stamp : int
-        Of the last state, ns; 0 if it had none.
-    repeated : bool
-        Whether the last state had the stamp of the one before.
-    last_new : float
-        Steady time at which the stamp last changed, s.
-
+    ``stamp``, ns, is that of the last state, 0 if it had none; ``repeated`` is whether it was that
+    of the state before, and ``last_new`` is the steady time at which the stamp last changed, s.
     """
 
     def __init__(self):
@@ -48,18 +41,8 @@ class StateClock:
         """
         Return the time since the last state, s; a leap ahead does not count.
 
-        Parameters
-        ----------
-        stamp : int
-            Of the state, ns, 0 for none.
-        now : float
-            Steady time, s.
-
-        Raises
-        ------
-        SafetyError
-            TIME_BACKWARDS; time goes on from here.
-
+        ``stamp``, ns, is that of the state, 0 for none, ``now`` steady time, s. A SafetyError
+        TIME_BACKWARDS is raised once: the next step starts at this stamp.
         """
         before, self.stamp = self.stamp, stamp
         last, first = self.last_new, self._first

@@ -10,19 +10,11 @@ GOOD_STATES = 10
 
 class Supervisor:
     """
-    The active trip, from the first fault until control may resume.
+    The active trip, from the first fault until control may resume; times are steady, in s.
 
-    Times are those of a steady clock, in s.
-
-    Attributes
-    ----------
-    trip : Trip or None
-        The reason not to control.
-    reason : str
-        Description of the fault, a sentence; stays until the next trip.
-    release_time : float
-        Time in which a robot of unknown state is damped before it is released, s.
-
+    ``trip`` is the reason not to control, or None, and ``reason`` the description of the fault, a
+    sentence, until the next trip. Within ``release_time`` a robot of unknown state is damped before
+    it is released.
     """
 
     def __init__(self, release_time=0.3):

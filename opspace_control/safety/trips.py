@@ -19,17 +19,9 @@ class Trip:
     """
     A reason to stop controlling.
 
-    Attributes
-    ----------
-    name : str
-        In logs, diagnostics and tests.
-    cure : str
-        What the user should do.
-    recovery : Recovery
-    blind : bool
-        Whether the state is unknown: then the robot is damped by the last known state and
-        released, else held in position.
-
+    ``name`` is used in logs, diagnostics and tests; ``cure`` is what the user should do; ``blind``
+    is whether the state is unknown: then the robot is damped by the last known state and released,
+    else held in position.
     """
 
     name: str

@@ -15,24 +15,10 @@ _LIMIT_SLACK = 1e-3
 
 def joint_values(given, default, index, what):
     """
-    Return (n,) numbers from None, an array, or a dict of some of the joints.
+    Return (n,) finite numbers from None, an array, or a dict of some of the joints.
 
-    Parameters
-    ----------
-    given : None, (n,) array_like or dict of joint name to number
-        What the user said.
-    default : (n,) float
-        Used for what is not given.
-    index : dict of joint name to int
-        Where each joint is in the array.
-    what : str
-        'position', 'velocity' or 'effort', for the message.
-
-    Raises
-    ------
-    SimulationError
-        A wrong size, an unknown joint or a number that is not finite.
-
+    ``default`` (n,) is used for what is not given, ``index`` is where each joint is in the array,
+    ``what`` is 'position', 'velocity' or 'effort', for the message of a SimulationError.
     """
     values = default.copy()
     if isinstance(given, dict):

@@ -31,28 +31,25 @@ def make_stiff(equality, timestep):
 
 class Drives:
     """
-    Ideal drives, one a degree of freedom, that obey efforts or positions, and brakes.
+    Ideal drives, one per degree of freedom, that obey efforts or positions, and brakes.
 
     Parameters
     ----------
     model, data : mujoco.MjModel, mujoco.MjData
         Made with the brakes of `add_brakes`.
     dofs : sequence of (str, str, str or None)
-        For each degree of freedom its name, its joint's, and the MuJoCo joint that it is; None for
-        one that is welded.
+        For each degree of freedom its name, its joint's, and its MuJoCo joint; None if welded.
     limits : (n,) float
         Effort limits, N·m or N.
     friction : bool
-        Whether the joints of drives that work have the friction of the URDF too.
+        Whether the joints of working drives have the friction of the URDF too.
 
     Attributes
     ----------
     effort : (n,) float
         What the drives that obey efforts apply, zero for the others, N·m or N.
-    free : (k,) int
-        The degrees of freedom that are not welded.
-    in_qpos, in_qvel : (k,) int
-        Where MuJoCo has their positions and velocities.
+    free, in_qpos, in_qvel : (k,) int
+        The degrees of freedom that are not welded; where MuJoCo has their positions and velocities.
 
     """
 

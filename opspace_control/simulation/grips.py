@@ -38,15 +38,7 @@ def add_grips(spec, timestep):
 
 
 class Grips:
-    """
-    The grips of a simulated robot.
-
-    Parameters
-    ----------
-    model, data : mujoco.MjModel, mujoco.MjData
-        Made with those of `add_grips`.
-
-    """
+    """The grips of a simulated robot; model and data of MuJoCo have those of `add_grips`."""
 
     def __init__(self, model, data):
         self._model, self._data = model, data
@@ -60,24 +52,10 @@ class Grips:
 
     def close(self, name, first, second, place, rigid):
         """
-        Close a grip between two bodies at their present poses.
+        Close a grip between two bodies, 0 is the world, at their present poses.
 
-        Parameters
-        ----------
-        name : hashable
-            Of the grip.
-        first, second : int
-            The bodies; 0 is the world.
-        place : (3,) array
-            Point of the force, m, in the world.
-        rigid : bool
-            Whether the relative rotation is constrained, too.
-
-        Raises
-        ------
-        SimulationError
-            The name is in use, or no grip is left.
-
+        ``place`` (3,) is the point of the force, m, in the world; ``rigid`` constrains the relative
+        rotation, too. A SimulationError is raised if the name is in use, or no grip is left.
         """
         if name in self._closed:
             raise SimulationError(f'{name} have a grip already.', cure='Release it first.')
@@ -104,15 +82,7 @@ class Grips:
         data.eq_active[number] = 1
 
     def open(self, name):
-        """
-        Open a grip.
-
-        Raises
-        ------
-        SimulationError
-            There is no closed grip of this name.
-
-        """
+        """Open a grip, or raise a SimulationError if there is none of this name."""
         grip = self._found(name)
         self._data.eq_active[grip.number] = 0
         del self._closed[name]
@@ -122,13 +92,7 @@ class Grips:
         """
         Return the wrench of the first body on the second, (6,) ``[f; n]``, N and N m, at the place.
 
-        World axes, of the last step.
-
-        Raises
-        ------
-        SimulationError
-            There is no closed grip of this name.
-
+        World axes, of the last step; a SimulationError if there is no closed grip of this name.
         """
         grip = self._found(name)
         data = self._data

@@ -26,17 +26,11 @@ if mujoco.get_mju_user_warning() is None:
 def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floor,
                   locked_joints, wrench_sensors, objects):
     """
-    Return (mujoco.MjModel, joints, welds).
+    Return (mujoco.MjModel, joints, welds); arguments are those of `SimulatedRobot`.
 
     ``joints`` are the moving ones by name, depth first, mimics resolved to independent joints;
-    ``welds`` has the `Weld` of each locked joint and of its mimics. Arguments as of
-    `SimulatedRobot`.
-
-    Raises
-    ------
-    SimulationError
-        For an error of the URDF, or one that MuJoCo reports; names the element.
-
+    ``welds`` has the `Weld` of each locked joint and of its mimics. A SimulationError names the
+    wrong element of the URDF.
     """
     description = read_urdf(urdf_text, collision_shapes=contacts or floor)
     try:

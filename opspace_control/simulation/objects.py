@@ -20,28 +20,11 @@ class Box:
     """
     A box of uniform density, or one whose centre of mass is somewhere else.
 
-    Parameters
-    ----------
-    name : str
-        Unlike any link's.
-    size : (3,) array_like
-        Lengths of its edges, m.
-    mass : float
-        kg.
-    pose : (7,) array_like
-        Where it starts, ``[x y z qx qy qz qw]`` of its middle in the world, m.
-    center_of_mass : (3,) array_like
-        From its middle, along its edges, m.
-    fixed : bool
-        Whether it stays where it is, like a table.
-    friction : float
-        Coefficient of sliding friction with whatever touches it, if the other's is smaller.
-
-    Raises
-    ------
-    SimulationError
-        For numbers that no box has.
-
+    ``name`` is unlike any link's; ``size`` (3,), m, are the lengths of the edges, ``mass`` is in
+    kg; ``pose`` (7,) is the initial ``[x y z qx qy qz qw]`` of its middle in the world, m;
+    ``center_of_mass`` (3,), m, is relative to that, along the edges. A ``fixed`` box never moves,
+    like a table. ``friction`` is the coefficient of sliding friction with another body, if that
+    body's is smaller. Raises a SimulationError for numbers that no box has.
     """
 
     name: str
@@ -82,22 +65,8 @@ def add_objects(spec, objects, links, contacts):
     """
     Add objects to a MuJoCo spec, behind the robot; return their bodies, without inertia.
 
-    Parameters
-    ----------
-    spec : mujoco.MjSpec
-        With the robot.
-    objects : sequence of Box
-        To be added.
-    links : collection of str
-        Names that are taken.
-    contacts : bool
-        Whether they touch the robot too, not only each other and the floor.
-
-    Raises
-    ------
-    SimulationError
-        A name is taken.
-
+    ``links`` are names that are taken; ``contacts`` is whether the objects touch the robot too, not
+    only each other and the floor.
     """
     taken, bodies = {'world', *links}, []
     for box in objects:

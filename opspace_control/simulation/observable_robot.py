@@ -16,7 +16,11 @@ from opspace_control.simulation.urdf_reader import body_name, link_name
 
 
 class ObservableRobot:
-    """The part of a `SimulatedRobot` that only looks; arguments and attributes are said there."""
+    """
+    The measurements of a `SimulatedRobot`, which documents arguments and attributes.
+
+    A SimulationError names a link that does not exist.
+    """
 
     def __init__(self, urdf_text, *, floating_base=False, timestep=0.001,
                  gravity=(0.0, 0.0, -9.81), joint_friction=True, contacts=False, floor=False,
@@ -96,15 +100,7 @@ class ObservableRobot:
         return twist
 
     def frame_pose(self, link):
-        """
-        Return the pose (7,) ``[x y z qx qy qz qw]`` of a link's or object's frame in the world.
-
-        Raises
-        ------
-        SimulationError
-            There is no such link or object.
-
-        """
+        """Return the pose (7,) ``[x y z qx qy qz qw]`` of a link or object in the world."""
         body = self._body(link)
         mujoco.mj_kinematics(self.model, self.data)
         w, x, y, z = self.data.xquat[body]
@@ -122,14 +118,8 @@ class ObservableRobot:
         """
         Return the momentum (6,) ``[p; L]`` of everything, or of one link, kg m/s and kg m²/s.
 
-        World axes; the angular part about a point (3,) that is fixed in the world, m: about one
-        that moves it would not be conserved.
-
-        Raises
-        ------
-        SimulationError
-            There is no such link.
-
+        World axes; the angular part about a point (3,) that is fixed in the world, m: about a
+        moving point it would not be conserved.
         """
         bodies = range(1, self.model.nbody) if link is None else [self._body(link)]
         return momentum(self.model, self.data, np.asarray(point, float), bodies)
@@ -138,45 +128,28 @@ class ObservableRobot:
         """
         Return what a force/torque sensor between a link and its parent has measured last.
 
-        The wrench (6,) ``[f; n]``, N and N·m, that the link's side exerts on the parent's, in the
-        link's frame and about its origin: at rest, the forces on the link and on what it carries
-        from outside, weight included. It is that of the step which has led to the present state.
-
-        Raises
-        ------
-        SimulationError
-            The link is not one of ``wrench_sensors``.
-
+        The wrench (6,) ``[f; n]``, N and N·m, of the link's side on the parent's, in the link's
+        frame and about its origin: at rest, the external forces on the link and on all links that
+        it carries, weight included. It is that of the step to the present state. The link must be
+        one of ``wrench_sensors``.
         """
         return transmitted_wrench(self.data, link)
 
     def contact_wrench(self, link):
         """
-        Return the wrench (6,) ``[f; n]`` that touches exert on a link and what is fixed to it.
+        Return the wrench (6,) ``[f; n]`` of contacts on a link and all links fixed to it.
 
-        N and N·m, in the link's frame and about its origin; zero if nothing touches it. It is that
-        of the step which has led to the present state.
-
-        Raises
-        ------
-        SimulationError
-            There is no such link.
-
+        N and N·m, in the link's frame and about its origin; zero without contact. It is that of the
+        step to the present state.
         """
         return contact_wrench(self.model, self.data, self._body(link))
 
     def grip_wrench(self, link, other):
         """
-        Return what a link does to what it has in its grip, (6,) ``[f; n]``, N and N·m.
+        Return the wrench of a link on the object in its grip, (6,) ``[f; n]``, N and N·m.
 
-        World axes, at the place that was gripped, on its way since then. It is that of the step
-        which has led to the present state.
-
-        Raises
-        ------
-        SimulationError
-            The link does not hold that.
-
+        World axes, at the gripped place, which moves with the link. It is that of the step to the
+        present state. A SimulationError is raised if there is no such grip.
         """
         return self._grips.wrench((link, other))
 

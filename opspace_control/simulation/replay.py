@@ -9,33 +9,17 @@ from opspace_control.errors import SimulationError
 
 def replay(plan, robot, *, stiffness=0.0, damping=0.0):
     """
-    Play a plan to a robot from its beginning; return where it took the robot.
+    Reset a robot to the start of a plan and play the plan; return the motion and the commands.
 
     The drives get the plan's efforts, and ``stiffness (q_plan − q) + damping (v_plan − v)``, as any
     servo that follows a trajectory with feed-forward; with zero gains the efforts alone. Passive
-    joints get nothing: that they come along shows that the plan was right.
+    joints get nothing: that they follow shows that the plan was right.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of this robot.
-    robot : SimulatedRobot
-        With the plan's gravity; the plan's timestep is a multiple of its own. It is reset.
-    stiffness, damping : float or (nv,) array
-        N·m/rad, N·m·s/rad, or N/m, N·s/m; in the order of ``plan.dof_names``.
-
-    Returns
-    -------
-    q : (k, nq) array
-        Positions at the plan's times, as in ``plan.q``.
-    effort : (k, nv) array
-        What was commanded, N·m or N.
-
-    Raises
-    ------
-    SimulationError
-        If plan and robot do not fit each other, or the motion blew up.
-
+    The robot has the plan's joints and gravity, and the plan's timestep is a multiple of its own,
+    else a SimulationError is raised, as it is if the motion diverges. ``stiffness`` and ``damping``
+    are numbers or (nv,), N·m/rad, N·m·s/rad, or N/m, N·s/m, in the order of ``plan.dof_names``.
+    Returns positions (k, nq) at the plan's times, as in ``plan.q``, and the commanded efforts (k,
+    nv), N·m or N.
     """
     joints = _Joints(plan, robot)
     steps = _steps(plan, robot)

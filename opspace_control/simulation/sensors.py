@@ -13,15 +13,7 @@ _FORCE, _TORQUE = 'force at ', 'torque at '
 
 
 def add_wrench_sensors(spec, links):
-    """
-    Add to a MuJoCo spec what measures the wrench through the joints that carry these links.
-
-    Raises
-    ------
-    SimulationError
-        There is no such link.
-
-    """
+    """Add to a MuJoCo spec sensors of the wrench through the joints that carry these links."""
     for link in links:
         body = spec.body(body_name(link))
         if body is None:

@@ -18,20 +18,22 @@ from opspace_control.simulation.observable_robot import ObservableRobot
 
 class SimulatedRobot(ObservableRobot):
     """
-    A simulated robot with ideal drives, of efforts unless they are given positions.
+    A simulated robot with ideal drives of efforts or, where commanded, of positions.
 
     Joints have the friction and end stops of the URDF; efforts are clamped at its limits, as a
-    drive does; velocity limits are not enforced. Followers (``mimic``) are coupled by a stiff
-    constraint and carry their own inertia. Where all links beyond a joint are massless each gets
-    one gram, so that the joint can be simulated at all.
+    drive does; velocity limits are not enforced. Mimic joints are coupled by a stiff constraint and
+    carry their own inertia. Where all links beyond a joint are massless each gets one gram, so that
+    the joint can be simulated at all.
 
     The world frame is the root link's when the base is fixed. Quaternions are xyzw. A planar joint
-    is three: ``joint/x``, ``joint/y`` and ``joint/rz``.
+    is three: ``joint/x``, ``joint/y`` and ``joint/rz``. Wherever a method takes a link, it also
+    takes an object. A SimulationError names a link, object or joint that does not exist and a
+    number that is not usable; then nothing changes.
 
     Parameters
     ----------
     urdf_text : str
-        The robot. Meshes are never opened.
+        The robot; meshes are never opened. A SimulationError names an element that cannot be used.
     floating_base : bool
         Whether the root link is free to move; otherwise it is fixed.
     timestep : float
@@ -40,7 +42,7 @@ class SimulatedRobot(ObservableRobot):
         m/s², world axes.
     joint_friction : bool
         Whether the joints have the damping and friction of the URDF; False for drives that
-        overcome it, those of them that work.
+        overcome it while they work.
     contacts, floor : bool
         Whether the links touch each other, and a floor at z = 0. Of the collision shapes only
         boxes, cylinders and spheres count. Links that overlap in the zero posture do not touch.
@@ -49,18 +51,12 @@ class SimulatedRobot(ObservableRobot):
     wrench_sensors : iterable of str
         Links at which `wrench` measures.
     objects : iterable of Box
-        Things around the robot; they touch the floor and each other, and the robot with
-        ``contacts``. Whatever takes a link's name takes an object's too.
-
-    Raises
-    ------
-    SimulationError
-        The URDF cannot be simulated; names the element and the cure.
+        They touch the floor and each other, and with ``contacts`` the robot.
 
     Attributes
     ----------
     joint_names : tuple of str
-        Every moving joint that follows no other, locked ones included: depth first from the root
+        Every moving joint that mimics no other, locked ones included: depth first from the root
         link, children in the order of the file. All (n,) arrays below are in this order.
     lower_position_limits, upper_position_limits, effort_limits : (n,) float
         ±inf where there is none. rad or m, N·m or N.
@@ -78,7 +74,7 @@ class SimulatedRobot(ObservableRobot):
         self.reset()
 
     def accelerations(self):
-        """Return what the present efforts do to the joints, (n,), rad/s² or m/s²."""
+        """Return the joints' accelerations under the present efforts, (n,), rad/s² or m/s²."""
         self._apply_wrenches()
         mujoco.mj_forward(self.model, self.data)
         accelerations = np.zeros(len(self._start))
@@ -87,60 +83,28 @@ class SimulatedRobot(ObservableRobot):
 
     def set_effort(self, effort):
         """
-        Command the drives; they hold their efforts until the next command.
+        Command efforts, N·m or N, until the next command; they are clamped at the effort limits.
 
-        Parameters
-        ----------
-        effort : (n,) array_like, or dict of joint name to number
-            N·m or N; clamped at the effort limits. Joints not in a dict keep theirs.
-
-        Raises
-        ------
-        SimulationError
-            A wrong size, an unknown joint or a number that is not finite.
-
+        An array (n,), or a dict by joint name; joints that are not in a dict keep theirs.
         """
         self._drives.set_effort(effort)
 
     def set_position(self, position):
         """
-        Let drives take their joints to positions and hold them, with whatever effort that takes.
+        Let drives move their joints to positions, rad or m by joint name, with unlimited effort.
 
-        They are there within a few time steps, so lead them along a trajectory.
-
-        Parameters
-        ----------
-        position : dict of joint name to number
-            rad or m. The drives of all other joints obey efforts.
-
-        Raises
-        ------
-        SimulationError
-            An unknown joint or a number that is not finite; nothing has changed.
-
+        They are there within a few time steps, so command points of a trajectory. The drives of all
+        other joints obey efforts.
         """
         self._drives.set_position(position)
 
     def set_status(self, *, passive=None, locked=None):
         """
-        Set the dead drives and the closed brakes.
+        Set the dead drives and the closed brakes, of joints or single degrees of freedom.
 
-        A brake stops its joint within a few time steps and locks it there. `reset` repairs all
-        drives and opens all brakes.
-
-        Parameters
-        ----------
-        passive : iterable of str, optional
-            Joints, or single degrees of freedom, with a dead drive: commands have no effect. If not
-            given, drives do not change.
-        locked : iterable of str, optional
-            Those with a closed brake; if not given, brakes do not change.
-
-        Raises
-        ------
-        SimulationError
-            There is no such joint; nothing changes.
-
+        Commands to a dead drive, ``passive``, have no effect. A brake, ``locked``, stops its joint
+        within a few time steps and locks it there. What is not given does not change. `reset`
+        repairs all drives and opens all brakes.
         """
         self._drives.set_status(passive, locked)
 
@@ -148,42 +112,19 @@ class SimulatedRobot(ObservableRobot):
         """
         Apply a wrench to a link until the next call; zero removes it.
 
-        Parameters
-        ----------
-        link : str
-            Its name.
-        wrench : (6,) array_like
-            Force and moment ``[f; n]`` at the link frame's origin, world axes, N and N·m.
-
-        Raises
-        ------
-        SimulationError
-            There is no such link, or the wrench is not six finite numbers.
-
+        ``[f; n]`` (6,) at the link frame's origin, world axes, N and N·m.
         """
         body = self._body(link)
         self._wrenches[body] = six_numbers(wrench, link)
 
     def grip(self, link, other, *, place=None, rigid=True):
         """
-        Close a grip of a link at the present pose, until `release` or `reset`.
+        Close a grip of a link on another at the present pose, until `release` or `reset`.
 
-        Parameters
-        ----------
-        link : str
-            The gripping link.
-        other : str or None
-            The object or link that is gripped; None for the world.
-        place : (3,) array_like, optional
-            Point of the grip in the link's frame, m; its origin if not given.
-        rigid : bool
-            Whether the relative rotation is constrained, too; else only the position.
-
-        Raises
-        ------
-        SimulationError
-            There is no such link or object, it has a grip already, or no grip is left.
-
+        ``other`` is an object or link; None is the world. ``place`` (3,) is the point of the grip
+        in the link's frame, m; its origin if not given. ``rigid`` constrains the relative rotation,
+        too; else only the position. A SimulationError is also raised if the grip is closed already,
+        or no grip is left.
         """
         first = self._body(link)
         second = 0 if other is None else self._body(other)
@@ -198,22 +139,9 @@ class SimulatedRobot(ObservableRobot):
 
     def place_object(self, name, pose, twist=None):
         """
-        Put a free object somewhere else.
+        Set the pose (7,) ``[x y z qx qy qz qw]`` in the world of an object that is not fixed.
 
-        Parameters
-        ----------
-        name : str
-            Of the object.
-        pose : (7,) array_like
-            ``[x y z qx qy qz qw]`` in the world.
-        twist : (6,) array_like, optional
-            ``[v; ω]`` of its frame's origin, world axes; at rest if not given.
-
-        Raises
-        ------
-        SimulationError
-            There is no such object, it is fixed, or the numbers are not usable.
-
+        ``twist`` (6,) ``[v; ω]`` is that of its frame's origin, world axes; at rest if not given.
         """
         if name not in self.objects or self.objects[name].fixed:
             free = [box.name for box in self.objects.values() if not box.fixed]
@@ -229,11 +157,7 @@ class SimulatedRobot(ObservableRobot):
         """
         Advance by ``n`` time steps under the present efforts.
 
-        Raises
-        ------
-        SimulationError
-            The motion diverged; `reset` restarts.
-
+        A SimulationError is raised if the motion diverges; `reset` restarts.
         """
         if self._wrenches:
             for _ in range(n):
@@ -250,22 +174,12 @@ class SimulatedRobot(ObservableRobot):
         """
         Reset to time 0, without efforts, wrenches and grips, objects at their initial poses.
 
-        Parameters
-        ----------
-        positions, velocities : (n,) array_like, or dict of joint name to number
-            rad or m, rad/s or m/s. Joints not in a dict start at zero or, where zero is out of
-            reach, at the nearest position limit; at rest.
-        base_pose : (7,) array_like
-            ``[x y z qx qy qz qw]`` of a floating base; at the world's origin by default.
-        base_twist : (6,) array_like
-            ``[v; ω]`` of its origin, world axes; at rest by default.
+        ``positions`` and ``velocities`` are (n,) or dicts by joint name, rad or m, rad/s or m/s.
+        Joints not in a dict start at rest at zero or, if zero is out of reach, at the nearest
+        position limit. A SimulationError refuses a position beyond its limits.
 
-        Raises
-        ------
-        SimulationError
-            A wrong size, an unknown joint, a number that is not finite, a position beyond its
-            limits; names the joint. Nothing has changed then.
-
+        Of a floating base ``base_pose`` (7,) is ``[x y z qx qy qz qw]``, the world's origin by
+        default, and ``base_twist`` (6,) ``[v; ω]`` of its origin, world axes, at rest by default.
         """
         lower, upper = self.lower_position_limits, self.upper_position_limits
         zero = np.zeros(len(self.joint_names))

@@ -76,18 +76,8 @@ def read_urdf(urdf_text, *, collision_shapes):
     """
     Split a URDF into a `Description`.
 
-    Parameters
-    ----------
-    urdf_text : str
-        The robot.
-    collision_shapes : bool
-        Whether the links' primitive collision shapes stay in the text.
-
-    Raises
-    ------
-    SimulationError
-        Not XML, no robot, or an element that lacks something or holds no number; names it.
-
+    With ``collision_shapes`` the links' primitive collision shapes stay in the text. A
+    SimulationError names an element that lacks something or holds no number.
     """
     try:
         robot = ET.fromstring(urdf_text)

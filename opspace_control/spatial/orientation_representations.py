@@ -18,15 +18,15 @@ _SINGULAR = 1e-8
 
 class OrientationRepresentation:
     """
-    A set of parameters x_r (k,) of an orientation, [K87] (5.2).
+    A set of k parameters x_r of an orientation, [K87] (5.2).
 
-    `EulerAngles`, `EulerParameters` and `DirectionCosines` are such. The Jacobian of the
-    parameters is ``E(x_r) J_ω``, J_ω the angular rows of the basic one.
+    `EulerAngles`, `EulerParameters` and `DirectionCosines` are such; ``size`` is k. The Jacobian of
+    the parameters is ``E(x_r) J_ω``, J_ω the angular rows of the basic one.
 
-    To control in these parameters, let ``ẍ_r`` be what they are to do, such as
-    ``kp (x_d − x_r) − kd ẋ_r``, and give `angular_acceleration` of it to an orientation task with
-    ``kp = kd = 0`` as feed-forward, in every cycle. Differences of angles are to be taken the short
-    way round, those of Euler parameters with the sign that makes them small.
+    To control in these parameters, let ``ẍ_r`` be the reference, such as ``kp (x_d − x_r) − kd
+    ẋ_r``, and give `angular_acceleration` of it to an orientation task with ``kp = kd = 0`` as
+    feed-forward, in every cycle. Differences of angles are to be taken the short way round, those
+    of Euler parameters with the sign that makes them small.
     """
 
     size = 0
@@ -70,24 +70,14 @@ class EulerAngles(OrientationRepresentation):
     """
     Three angles, rad, about axes in turn.
 
-    Where the second one makes the first and the third axis parallel, ``matrix`` does not exist: at
-    ±π/2 if all axes differ, at 0 and π otherwise. `parameters` gives the third angle as 0 there, of
-    fixed axes the first one.
+    ``axes`` are three of ``x y z``, no two alike next to each other, such as ``zyx`` or ``zyz``;
+    else a TaskError is raised. With ``fixed`` False they are the axes as the angles before have
+    turned them, ``R = R_1 R_2 R_3``; with True those of the base, ``R = R_3 R_2 R_1``:
+    ``EulerAngles('xyz', fixed=True)`` is roll, pitch and yaw of URDF and ROS.
 
-    Parameters
-    ----------
-    axes : str
-        Three of ``x y z``, no two alike next to each other, such as ``zyx`` or ``zyz``.
-    fixed : bool
-        False: about the axes as the angles before have turned them, ``R = R_1 R_2 R_3``. True:
-        about those of the base, ``R = R_3 R_2 R_1``; ``EulerAngles('xyz', fixed=True)`` is roll,
-        pitch and yaw of URDF and ROS.
-
-    Raises
-    ------
-    TaskError
-        For other axes; from `matrix` and `rate`, at a singularity.
-
+    Where the second angle makes the first and the third axis parallel, ``matrix`` and ``rate``
+    raise a TaskError: at ±π/2 if all axes differ, at 0 and π otherwise. `parameters` gives the
+    third angle as 0 there, of fixed axes the first one.
     """
 
     size = 3

@@ -107,15 +107,7 @@ def turn_between(goal, present, first, out, at):
 # ever runs, and might have to be done in the middle of control.
 
 def matrix_from_quaternion(quaternion):
-    """
-    Return the (3, 3) rotation matrix of a unit quaternion.
-
-    Parameters
-    ----------
-    quaternion : (4,) array
-        ``[x y z w]``, of norm 1; not checked.
-
-    """
+    """Return the (3, 3) rotation matrix of a quaternion ``[x y z w]`` of norm 1, not checked."""
     R = np.eye(3)
     turn_by_quaternion.py_func(np.asarray(quaternion, dtype=float).tolist(), 0, R)
     return R
@@ -123,15 +115,9 @@ def matrix_from_quaternion(quaternion):
 
 def quaternion_from_matrix(R):
     """
-    Return the unit quaternion ``[x y z w]``, w ≥ 0, (4,), of a rotation matrix.
+    Return the unit quaternion ``[x y z w]``, w ≥ 0, (4,), of a rotation matrix, not checked.
 
     The largest of the four is found first and divided by, so no angle is ill-conditioned.
-
-    Parameters
-    ----------
-    R : (3, 3) array
-        Orthonormal up to rounding; not checked.
-
     """
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = np.asarray(R, dtype=float).tolist()
     if xx + yy + zz > 0.0:

@@ -11,31 +11,10 @@ from opspace_control.tasks.sensor import bind_sensors
 
 def bind_tasks(tasks, model):
     """
-    Move the data of a controller's tasks into one array.
+    Move the data of a controller's m tasks, none of them in use, into one array.
 
-    Parameters
-    ----------
-    tasks : sequence of OperationalTask
-        m tasks, none of them in use.
-    model : KinematicTree
-        Contains the frames of their axes.
-
-    Returns
-    -------
-    records : (m,) array of POSE_TASK
-        Input and output of `demand_pose`; each task uses its record from now on.
-    sensors : list of ForceSensor
-        The sensors of all tasks, each once.
-    sensor_records : array of SENSOR
-        Input and output of `measure_wrench`.
-
-    Raises
-    ------
-    ModelError
-        For an unknown frame, of axes or of a sensor; then no task is in use.
-    TaskError
-        For a sensor of another controller, or two of the same name; likewise.
-
+    Returns the records (m,) of POSE_TASK, input and output of `demand_pose`, which the tasks use
+    from now on, and the result of `bind_sensors`.
     """
     for name in [name for task in tasks for name in task.axes_frame if name]:
         model.frame_index(name)

@@ -12,20 +12,11 @@ class CenterOfMassTask(PositionTask):
     Move the centre of mass to a goal; each body contributes in proportion to its mass.
 
     A standing robot uses it for balance. Without contact the joints of a floating base cannot move
-    the centre of mass: the task is then singular and its rows are truncated.
+    the centre of mass: the task is then singular and its rows are truncated. A controller has one
+    such task at most.
 
-    A controller has one such task at most.
-
-    Parameters
-    ----------
-    frame : str, optional
-        Root link of the subtree whose centre of mass it is; the whole robot if not given. Bodies
-        that never move do not count.
-    name : str, optional
-        'center_of_mass' if not given.
-    **options
-        Of a `PositionTask`.
-
+    ``frame`` is the root link of the subtree whose centre of mass it is; the whole robot if not
+    given. Bodies that never move do not count. Other keywords are those of a `PositionTask`.
     """
 
     def __init__(self, frame=None, *, name='center_of_mass', **options):

@@ -8,21 +8,11 @@ from opspace_control.tasks.task import OperationalTask
 
 class ForceTask(OperationalTask):
     """
-    Exert force with a frame along some axes; the others stay free for other tasks and the posture.
+    Exert force with a frame along ``force_axes``; the others stay free for other tasks.
 
     For a frame that moves along some axes and exerts force along others, give a `PoseTask` its
-    ``force_axes`` instead.
-
-    Parameters
-    ----------
-    frame : str
-        Link whose frame's origin is the operational point.
-    force_axes : sequence of str
-        Along which force, or moment, is controlled.
-    **specification
-        Of an `OperationalTask`: ``name``, ``axes_frame``, ``axes_rotation``, ``force``,
-        ``priority``.
-
+    ``force_axes`` instead. Other keywords are ``name``, ``axes_frame``, ``axes_rotation``,
+    ``force`` and ``priority`` of an `OperationalTask`.
     """
 
     def __init__(self, frame, *, force_axes=AXES, **specification):

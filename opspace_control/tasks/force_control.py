@@ -51,25 +51,18 @@ class ForceControl:
     ----------
     sensor : ForceSensor, optional
         Without one force is controlled open loop, and a blocked approach counts as contact.
-    kp : float or (6,) array
-        Gain of the force error, without unit: three linear axes, three angular ones.
-    ki : float or (6,) array
-        Gain of its integral, 1/s.
-    damping : float or (6,) array
-        k_vf of a_s*, 1/s.
-    max_force, max_moment : float, default 100 N, 10 N·m
-        Bound of F_a of each axis.
-    approach_velocity, approach_rate : float, default 0.05 m/s, 0.2 rad/s
-        Velocity of the approach to contact. With both zero force acts at once, in free space, too.
-    contact_force, contact_moment : float, default 2 N, 0.2 N·m
-        Threshold of contact; half of the target if that is less.
-    impact_time : float, default 0.03 s
-        Time of pure damping after the first touch.
-
-    Raises
-    ------
-    TaskError
-        For a number that cannot be used; names it.
+    kp, ki, damping : float or (6,) array
+        Gain of the force error, without unit, and of its integral, 1/s, and k_vf of a_s*, 1/s:
+        three linear axes, three angular ones.
+    max_force, max_moment : float
+        Bound of F_a of each axis, N and N·m.
+    approach_velocity, approach_rate : float
+        Velocity of the approach to contact, m/s and rad/s. With both zero force acts at once, in
+        free space, too.
+    contact_force, contact_moment : float
+        Threshold of contact, N and N·m; half of the target if that is less.
+    impact_time : float
+        Time of pure damping after the first touch, s.
 
     """
 
@@ -106,17 +99,8 @@ class ForceControl:
         """
         Set the wrench that the robot applies, along the axes of the task, at its frame's origin.
 
-        Parameters
-        ----------
-        wrench : (6,) array, optional
-            ``[f; n]``, N and N·m; zero if not given. Only components of force axes are used.
-
-        Raises
-        ------
-        TaskError
-            If it is malformed, not finite, or more than ``max_force`` or ``max_moment`` along a
-            force axis; then nothing changes.
-
+        ``[f; n]`` (6,), N and N·m; zero if not given. Only components of force axes are used. A
+        TaskError refuses more than ``max_force`` or ``max_moment`` along a force axis.
         """
         wrench = read_six(wrench, 'target wrench', self._owner)
         excess = abs(wrench) > np.repeat(self._record['highest'], 3)
@@ -141,20 +125,7 @@ class ForceControl:
         self._record['rising'] = False
 
     def set_gains(self, kp=None, ki=None, damping=None):
-        """
-        Change gains; those not given stay.
-
-        Parameters
-        ----------
-        kp, ki, damping : float or (6,) array, optional
-            Without unit, 1/s, 1/s.
-
-        Raises
-        ------
-        TaskError
-            If a gain is refused; then none changes.
-
-        """
+        """Change gains, (6,) or one number; those not given stay."""
         new = {name: axis_numbers(value, f'force {name}', self._owner)
                for name, value in (('kp', kp), ('ki', ki), ('damping', damping))
                if value is not None}

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of gains and other numbers of a task."""
+"""Checks of gains and other numbers of a task, named in errors with their ``owner``."""
 
 from numbers import Real
 
@@ -11,53 +11,25 @@ from opspace_control.errors import TaskError
 
 def stiffness_gain(kp, shape, owner):
     """
-    Return ``kp`` as an array of ``shape``; TaskError unless finite and not negative.
+    Return ``kp``, 1/s², as an array of ``shape``; TaskError unless finite and not negative.
 
-    Parameters
-    ----------
-    kp : float or array
-        1/s², [K87] (4.3): the decoupled end-effector is a unit mass.
-    shape : tuple of int
-        Of the result; one number is for all axes.
-    owner : str
-        Owner of the gain, for the error.
-
+    [K87] (4.3): the decoupled end-effector is a unit mass.
     """
     return _gain(kp, shape, 'kp', owner, lowest=0.0)
 
 
 def damping_gain(kd, kp, shape, owner):
     """
-    Return ``kd`` as an array of ``shape``, critical damping ``2 sqrt(kp)`` where it is negative.
+    Return ``kd``, 1/s, as an array of ``shape``; TaskError unless finite.
 
-    Parameters
-    ----------
-    kd : float or array
-        1/s; TaskError unless finite.
-    kp : array
-        1/s².
-    shape : tuple of int
-        Of the result; one number is for all axes.
-    owner : str
-        Owner of the gain, for the error.
-
+    Critical damping ``2 sqrt(kp)`` where it is negative.
     """
     kd = _gain(kd, shape, 'kd', owner, lowest=-np.inf)
     return np.where(kd < 0.0, 2.0 * np.sqrt(kp), kd)
 
 
 def axis_numbers(value, name, owner):
-    """
-    Return ``value`` for each of the six axes, (6,); TaskError unless finite and not negative.
-
-    Parameters
-    ----------
-    value : float or (6,) array
-        One number is for all axes.
-    name, owner : str
-        Name and owner of the number, for the error.
-
-    """
+    """Return ``value`` for each of the six axes, (6,); TaskError unless finite and not negative."""
     return _gain(value, (6,), name, owner, lowest=0.0)
 
 
@@ -65,17 +37,7 @@ def one_number(value, name, owner, *, positive=False, finite=True):
     """
     Return ``value`` as a float; TaskError unless it is a number that is not negative.
 
-    Parameters
-    ----------
-    value : float
-        Of any unit.
-    name, owner : str
-        Name and owner of the number, for the error.
-    positive : bool
-        Whether zero is refused.
-    finite : bool
-        Whether infinity is refused.
-
+    ``positive`` refuses zero, ``finite`` infinity.
     """
     usable = isinstance(value, (Real, np.number)) and not isinstance(value, bool)
     if not (usable and value >= 0.0 and not (positive and value == 0.0)

@@ -16,21 +16,8 @@ class GoalTask(OperationalTask):
     """
     An operational task with a goal pose, with or without online trajectory generation.
 
-    Parameters
-    ----------
-    frame : str
-        Link whose frame is the operational point.
-    trajectory : JerkLimits, optional
-        Limits of the online trajectory from the present target to a goal; without them the target
-        is the goal at once.
-    **specification
-        Of an `OperationalTask`.
-
-    Attributes
-    ----------
-    goal_limits : GoalLimits or None
-        Bounds of goals of `set_target`, as in the controller node; None, the default: any goal.
-
+    ``goal_limits`` are bounds of goals of `set_target`, as in the controller node; None, the
+    default: any goal.
     """
 
     goal_limits = None
@@ -45,21 +32,14 @@ class GoalTask(OperationalTask):
         Set the goal, in the base frame (the world's for a floating base).
 
         With ``trajectory`` limits the target moves there; without them it is there at once.
+        ``goal_limits`` may refuse a goal with a TaskError.
 
         Parameters
         ----------
         pose : (4, 4) array, or (7,) array, or pair of (3,) and (4,) arrays
             Homogeneous transform, or position (m) and quaternion ``[x y z w]``.
-        twist : (6,) array, optional
-            Feed-forward velocity ``[v; ω]``, m/s and rad/s; zero if not given.
-        acceleration : (6,) array, optional
-            Feed-forward acceleration, m/s² and rad/s²; zero if not given.
-
-        Raises
-        ------
-        TaskError
-            If anything is malformed or not finite, or ``goal_limits`` refuses the goal; then the
-            goal does not change.
+        twist, acceleration : (6,) array, optional
+            Feed-forward ``[v; ω]``, m/s and rad/s, and its rate, m/s² and rad/s²; else zero.
 
         """
         position, R = read_pose(pose, self._owner, self.possible_axes)
@@ -97,22 +77,7 @@ class GoalTask(OperationalTask):
         self._moving_targets = moving_targets
 
     def set_feed_forward(self, twist=None, acceleration=None):
-        """
-        Change the velocity and the acceleration of the goal, not its pose.
-
-        Parameters
-        ----------
-        twist : (6,) array, optional
-            ``[v; ω]``, m/s and rad/s; zero if not given.
-        acceleration : (6,) array, optional
-            m/s² and rad/s²; zero if not given.
-
-        Raises
-        ------
-        TaskError
-            If anything is malformed or not finite; then nothing changes.
-
-        """
+        """Change twist and acceleration of the goal, (6,) as of `set_target`, not its pose."""
         twist = self._read_six(twist, 'target twist')
         acceleration = self._read_six(acceleration, 'target acceleration')
         if self._generator and (self._generator.destination or self._knows('target_p', 'target_R')):

@@ -23,11 +23,6 @@ class Impedance:
     damping_ratio : float
         ζ, without unit; 1 is critical.
 
-    Raises
-    ------
-    TaskError
-        For a number that cannot be used; names it.
-
     """
 
     def __init__(self, stiffness=(500.0, 500.0, 500.0, 50.0, 50.0, 50.0), damping_ratio=1.0):
@@ -38,22 +33,7 @@ class Impedance:
         self.set(stiffness, damping_ratio)
 
     def set(self, stiffness=None, damping_ratio=None):
-        """
-        Change stiffness or damping ratio; those not given stay.
-
-        Parameters
-        ----------
-        stiffness : float or (6,) array, optional
-            N/m and N·m/rad.
-        damping_ratio : float, optional
-            Without unit.
-
-        Raises
-        ------
-        TaskError
-            If a number is refused; then nothing changes.
-
-        """
+        """Change stiffness or damping ratio; those not given stay."""
         K = (self.stiffness if stiffness is None
              else axis_numbers(stiffness, 'stiffness', self._owner))
         zeta = (self.damping_ratio if damping_ratio is None

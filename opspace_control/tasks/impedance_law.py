@@ -119,17 +119,8 @@ def impede(task, L, first, small):
     """
     Write the wrench of spring and damper, and the axes along which it may move the point.
 
-    Parameters
-    ----------
-    task : POSE_TASK record
-        After `demand_pose`.
-    L : (k, k) array
-        Λ⁻¹ of all tasks, lower triangle, along their axes.
-    first : int
-        The task's first row.
-    small : (3, 6, 6) array
-        Scratch.
-
+    After `demand_pose` of the task. L (k, k) is Λ⁻¹ of all tasks, lower triangle, along their axes,
+    ``first`` the task's first row; ``small`` (3, 6, 6) is scratch.
     """
     spring, wrench, motion = task.spring, task.spring_wrench, task.motion
     x, root = small[2, 2], small[2, 3]

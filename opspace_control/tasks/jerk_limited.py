@@ -36,19 +36,9 @@ class JerkLimits:
     vectors' lengths. The velocity exceeds its limit, by less than a quarter, only while a sideways
     motion at the limit is braked.
 
-    Parameters
-    ----------
-    velocity, acceleration, jerk : float
-        Of translation, m/s, m/s², m/s³.
-    angular_velocity, angular_acceleration, angular_jerk : float
-        Of rotation, rad/s, rad/s², rad/s³.
-
-    Raises
-    ------
-    TaskError
-        For a limit that is not a positive number (finite for all but velocities), or if the library
-        ruckig is not installed.
-
+    Translation is in m/s, m/s², m/s³, rotation in rad/s, rad/s², rad/s³. A TaskError refuses a
+    limit that is not a positive number (finite for all but velocities), and any without the library
+    ruckig.
     """
 
     velocity: float = 0.5
@@ -85,12 +75,7 @@ class TrajectoryGenerator:
     """
     The trajectory of a task's target to its destination, by the library ruckig.
 
-    Parameters
-    ----------
-    limits : JerkLimits
-    parts : pair of bool
-        Whether translation and rotation are controlled; the others do not move.
-
+    ``parts`` (translation, rotation) are whether these are controlled; the others do not move.
     """
 
     def __init__(self, limits, parts):

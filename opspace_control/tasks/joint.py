@@ -28,19 +28,12 @@ class JointTask(RankedTask):
         Joints of one degree of freedom, or single dofs with a coordinate of their own.
     name : str
         Key in ``controller.tasks``.
-    kp : float or (k,) array
-        1/s², of each joint.
-    kd : float or (k,) array
-        1/s; negative is critical, ``2 sqrt(kp)``.
+    kp, kd : float or (k,) array
+        1/s² and 1/s, of each joint; negative kd is critical, ``2 sqrt(kp)``.
     max_velocity : float
         Velocity of the approach to a far goal, rad/s or m/s.
     priority : int
         0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
-
-    Raises
-    ------
-    TaskError
-        For a gain or limit that cannot be used, or no joints.
 
     """
 
@@ -65,20 +58,7 @@ class JointTask(RankedTask):
         return f'JointTask({list(self.joints)!r}, name={self.name!r})'
 
     def set_gains(self, kp=None, kd=None):
-        """
-        Change gains; those not given stay, a critical ``kd`` follows ``kp``.
-
-        Parameters
-        ----------
-        kp, kd : float or (k,) array, optional
-            1/s² and 1/s; negative kd is critical.
-
-        Raises
-        ------
-        TaskError
-            If a gain is refused; then none changes.
-
-        """
+        """Change gains, (k,) or one number; a critical ``kd`` follows ``kp``."""
         shape = (len(self.joints),)
         new_kp = self.kp if kp is None else stiffness_gain(kp, shape, self._owner)
         wanted = self._wanted_kd if kd is None else kd
@@ -91,20 +71,9 @@ class JointTask(RankedTask):
 
     def set_target(self, target, velocity=None, acceleration=None):
         """
-        Set the goal, copied.
+        Set the goal, (k,), rad or m, or a mapping of some of the joints.
 
-        Parameters
-        ----------
-        target : (k,) array, or mapping of str to float
-            rad or m, in the order of the joints; a mapping may leave joints out.
-        velocity, acceleration : (k,) array, optional
-            Feed-forward; zero if not given.
-
-        Raises
-        ------
-        TaskError
-            If anything is malformed or not finite; then the goal does not change.
-
+        ``velocity`` and ``acceleration`` (k,) are feed-forward, zero if not given.
         """
         if isinstance(target, Mapping):
             unknown = [name for name in target if name not in self.joints]
@@ -230,27 +199,10 @@ class JointTask(RankedTask):
 
 def bind_joints(tasks, model):
     """
-    Move the data of joint tasks into one array, for a controller.
+    Move the data of a controller's joint tasks, none of them in use, into one array.
 
-    Parameters
-    ----------
-    tasks : sequence of JointTask
-        None of them in use.
-    model : RobotModel
-        Their robot from now on.
-
-    Returns
-    -------
-    (s,) array of JOINT_TASK
-        Input and output of `demand_joints`, task after task; each uses its own from now on.
-
-    Raises
-    ------
-    TaskError
-        For a joint that has no coordinate of its own.
-    ModelError
-        For an unknown joint.
-
+    Returns (s,) of JOINT_TASK, input and output of `demand_joints`, task after task; each uses its
+    own from now on. A TaskError refuses a joint that has no coordinate of its own.
     """
     dofs = [joint_dofs(task, model) for task in tasks]
     branches = [group_by_branch(model.nodes, own) for own in dofs]

@@ -14,7 +14,8 @@ class JointTrajectory:
 
     Between two points each joint follows a polynomial of time: linear if only positions are given,
     cubic with velocities, quintic with accelerations, too. Before the first point and after the
-    last it is at rest.
+    last it is at rest. A TaskError names the joint and the time of what is malformed, not finite or
+    not in order.
 
     Parameters
     ----------
@@ -28,11 +29,6 @@ class JointTrajectory:
         rad/s or m/s, rad/s² or m/s²; accelerations need velocities.
     efforts : (k, n) array, optional
         Of the drives, N·m or N: inverse dynamics of the motion, for a check against their limits.
-
-    Raises
-    ------
-    TaskError
-        For anything malformed, not finite or not in order; names the joint and the time.
 
     """
 
@@ -72,18 +68,9 @@ class JointTrajectory:
 
     def sample(self, times):
         """
-        Return positions, velocities and accelerations of the joints.
+        Return positions, velocities, accelerations, (n,) or (t, n), at times in s from the start.
 
-        Parameters
-        ----------
-        times : float or (t,) array
-            s from the start.
-
-        Returns
-        -------
-        positions, velocities, accelerations : (n,) or (t, n) arrays
-            rad or m, and these by s and s².
-
+        rad or m, and these by s and s².
         """
         times = np.asarray(times, dtype=float)
         last = len(self.times) - 1

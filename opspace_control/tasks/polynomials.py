@@ -7,19 +7,10 @@ import numpy as np
 
 def segment_coefficients(duration, way, rates=None, seconds=None):
     """
-    Return the coefficients (5, ...) of time¹ ... time⁵ of a motion between two points.
+    Return the coefficients (5, ...) of time¹ ... time⁵ of a motion by ``way`` in ``duration``, s.
 
-    Linear without rates, cubic with rates, quintic with second derivatives, too.
-
-    Parameters
-    ----------
-    duration : float or array
-        Time between the points, s.
-    way : array
-        Displacement.
-    rates, seconds : pair of arrays, optional
-        First and second derivatives at the first and at the second point.
-
+    Linear without rates, cubic with rates, quintic with second derivatives, too: pairs of arrays at
+    the first and at the second point.
     """
     h = duration
     result = np.zeros((5, *np.shape(way)))

@@ -20,8 +20,8 @@ class PoseTask(GoalTask):
     Mode 'decoupled' is the law of a decoupled unit mass, [K87] (4.3)-(4.5). In mode 'impedance' a
     spring and a damper connect frame and goal, so the frame complies with external forces.
 
-    Without a goal the task keeps the pose of the first cycle. Goals are copied and checked; gains,
-    axes, mode, limits and goals may change between any two cycles.
+    Without a goal the task keeps the pose of the first cycle. Gains, axes, mode, limits and goals
+    may change between any two cycles.
 
     Parameters
     ----------
@@ -31,10 +31,8 @@ class PoseTask(GoalTask):
         Stiffness of the unit mass, 1/s²: three linear axes, three angular ones.
     kd : float or (6,) array
         Damping of the unit mass, 1/s; negative is critical, ``2 sqrt(kp)``.
-    max_linear_velocity : float
-        V_max of (4.5) for the position, m/s.
-    max_angular_velocity : float
-        The same for the orientation, rad/s.
+    max_linear_velocity, max_angular_velocity : float
+        V_max of (4.5) for the position, m/s, and for the orientation, rad/s; inf for no limit.
     impedance : Impedance, optional
         The spring of mode 'impedance'; ``Impedance()`` if not given.
     mode : str, optional
@@ -45,11 +43,6 @@ class PoseTask(GoalTask):
     **specification
         Of an OperationalTask: ``name``, ``axes``, ``force_axes``, ``axes_frame``,
         ``axes_rotation``, ``force``, ``priority``.
-
-    Raises
-    ------
-    TaskError
-        For a gain, axis or limit that cannot be used; names it.
 
     """
 
@@ -65,22 +58,7 @@ class PoseTask(GoalTask):
         self.max_angular_velocity = max_angular_velocity
 
     def set_gains(self, kp=None, kd=None):
-        """
-        Change gains; those not given stay, a critical ``kd`` follows ``kp``.
-
-        Parameters
-        ----------
-        kp : float or (6,) array, optional
-            1/s².
-        kd : float or (6,) array, optional
-            1/s; negative is critical.
-
-        Raises
-        ------
-        TaskError
-            If a gain is refused; then none changes.
-
-        """
+        """Change kp, 1/s², or kd, 1/s, (6,) or one number; a critical ``kd`` follows ``kp``."""
         owner = self._owner
         new_kp = self.kp if kp is None else stiffness_gain(kp, (6,), owner)
         wanted_kd = self._wanted_kd if kd is None else kd

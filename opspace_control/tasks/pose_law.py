@@ -148,25 +148,10 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
     """
     Write a task's acceleration ``Ω a_m* + Ω̃ a_s*`` and force F_a along its axes, [K87] (5.5).
 
-    Parameters
-    ----------
-    task : POSE_TASK record
-        Goals and gains are read; the rest is written.
-    point : POINT record
-        Placed and moved.
-    origin : (3,) array
-        Root link's origin, m; the point is relative to it.
-    states : (n,) array of NODE_STATE
-        Placed; the specification frames are on their bodies.
-    sensors : array of SENSOR
-        Measured.
-    dt : float
-        Time since the last cycle, s.
-    limited : int
-        Number of joint forces at their limits in the last cycle.
-    R_error : (3, 3) array
-        Scratch.
-
+    ``point`` is placed and moved, relative to ``origin`` (3,), the root link's, m; ``states`` are
+    placed, the specification frames are on their bodies; ``sensors`` are measured. ``limited`` is
+    the number of joint forces at their limits in the last cycle, ``dt``, s, the time since then;
+    ``R_error`` (3, 3) is scratch.
     """
     see_pose(task, point, origin)
     measure_error(task, R_error)

@@ -25,6 +25,8 @@ class PostureTask:
     stable near any goal; different ones are not conservative in the metric A: at a factor of thirty
     about one posture of a robot in ten is unstable.
 
+    Names and sizes are checked when a controller is made; before that, properties are None.
+
     Parameters
     ----------
     kp : float, (nv,) array, or dict of str to float
@@ -35,11 +37,6 @@ class PostureTask:
         with ``kd > 0`` is pure null-space damping, [K87] (7.6).
     target : (nq,) array, or dict of str to float, optional
         Goal, rad or m; see `set_target`.
-
-    Raises
-    ------
-    TaskError
-        For a number that cannot be used. Names and sizes are checked when a controller is made.
 
     """
 
@@ -53,18 +50,9 @@ class PostureTask:
 
     def set_gains(self, kp=None, kd=None):
         """
-        Change gains; those not given or not named stay, a critical ``kd`` follows ``kp``.
+        Change gains, as of the constructor; those not given or not named stay.
 
-        Parameters
-        ----------
-        kp, kd : float, (nv,) array, or dict of str to float, optional
-            1/s² and 1/s; a dict names joints or dofs, ``'default'`` stands for all others.
-
-        Raises
-        ------
-        TaskError
-            If a gain is refused; then none changes.
-
+        A critical ``kd`` follows ``kp``.
         """
         kp = None if kp is None else _copied(kp, 'kp', lowest=0.0)
         kd = None if kd is None else _copied(kd, 'kd')
@@ -80,23 +68,11 @@ class PostureTask:
 
     def set_target(self, target, velocity=None, acceleration=None, effort=None):
         """
-        Set the goal posture, copied, and its feed-forward.
+        Set the goal posture, and its feed-forward as in `set_feed_forward`.
 
-        Parameters
-        ----------
-        target : (nq,) array, or dict of str to float or array
-            rad or m, laid out like q. A dict names scalar dofs, or joints of several coordinates
-            with all of them (a planar joint ``[x y θ]``; a floating one, or ``'base'``,
-            ``[x y z qx qy qz qw]``). It may be a subset; the others keep their goals.
-        velocity, acceleration, effort : (nv,) array, optional
-            Feed-forward, as in `set_feed_forward`.
-
-        Raises
-        ------
-        TaskError
-            For an unknown joint, a wrong number of numbers, one that is not finite, or a quaternion
-            that is not of unit norm; then nothing changes.
-
+        ``target`` is (nq,), rad or m, laid out like q, or a dict of scalar dofs, or of joints of
+        several coordinates with all of them (a planar joint ``[x y θ]``; a floating one, or
+        ``'base'``, ``[x y z qx qy qz qw]``). A dict may name some; the others keep their goals.
         """
         target = _copied(target, 'target')
         if self._model is None:
@@ -127,21 +103,10 @@ class PostureTask:
 
     def set_feed_forward(self, velocity=None, acceleration=None, effort=None):
         """
-        Change the velocity, acceleration and effort of the goal, not its position.
+        Change the velocity, acceleration and effort of the goal, (nv,) each, not its position.
 
-        Parameters
-        ----------
-        velocity, acceleration : (nv,) array, optional
-            rad/s or m/s, rad/s² or m/s²; zero if not given.
-        effort : (nv,) array, optional
-            Of the drives in addition to the law's, such as friction compensation, N·m or N; zero if
-            not given.
-
-        Raises
-        ------
-        TaskError
-            For a wrong number of numbers, or one that is not finite; then nothing changes.
-
+        rad/s or m/s, rad/s² or m/s²; zero if not given. The effort is that of the drives in
+        addition to the law's, such as friction compensation, N·m or N.
         """
         if self._model is None:
             self._waiting.append((self.set_feed_forward, (velocity, acceleration, effort)))
@@ -158,11 +123,7 @@ class PostureTask:
 
     @property
     def target(self):
-        """
-        Goal, (nq,), rad or m; NaN stands for the position of the next cycle.
-
-        None before a controller is made.
-        """
+        """Goal, (nq,), rad or m; NaN stands for the position of the next cycle."""
         return None if self._model is None else self._goal.copy()
 
     @property
@@ -238,26 +199,10 @@ class PostureTask:
 
 def bind_posture(posture, model):
     """
-    Bind a posture task to the robot of its controller.
+    Bind a posture task that is not in use to the robot of its controller.
 
-    Parameters
-    ----------
-    posture : PostureTask
-        Not in use.
-    model : RobotModel
-        Its robot from now on.
-
-    Returns
-    -------
-    dofs : (nv,) array of POSTURE_DOF
-    goal : (nq,) array
-        Input of `demand_posture`; the task uses both from now on.
-
-    Raises
-    ------
-    TaskError
-        For a gain or goal that does not fit the robot; then the task does not change.
-
+    Returns the (nv,) array of POSTURE_DOF and the goal (nq,), input of `demand_posture`; the task
+    uses both from now on. A TaskError refuses a gain or goal that does not fit the robot.
     """
     posture._model = model
     posture._kp, posture._kd = np.zeros(model.nv), np.zeros(model.nv)

@@ -9,20 +9,10 @@ from opspace_control.errors import TaskError
 
 class RankedTask:
     """
-    A task of a controller.
+    A task of a controller: ``name`` is its key in ``controller.tasks``.
 
-    Parameters
-    ----------
-    name : str
-        Key in ``controller.tasks``.
-    priority : int
-        0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
-
-    Raises
-    ------
-    TaskError
-        For a priority that is not a whole number of 0 or more.
-
+    ``priority`` is a whole number, 0 the highest; tasks of a larger number act in the null space of
+    those of smaller ones.
     """
 
     _model = None  # of the controller, if in use

@@ -13,25 +13,11 @@ class RelativeTask(PoseTask):
     """
     Move a frame to a goal in the frame of another link, such as one hand relative to the other.
 
-    Goal, feed-forward, error and gains are in the frame of the other link, and its axes are those
-    of the task. The commanded wrench acts on the first link and its reaction on the other, so both
-    move if both are free. With a task of higher priority for the other link, the first link follows
-    it.
-
-    Parameters
-    ----------
-    frame : str
-        Link whose frame is controlled.
-    reference : str
-        The other link; the goal is in its frame.
-    **options
-        Of a `PoseTask`, except ``axes_frame`` and ``axes_rotation``.
-
-    Raises
-    ------
-    TaskError
-        As of a PoseTask; or if both links are the same, or other axes are named.
-
+    Goal, feed-forward, error and gains are in the frame of the other link, ``reference``, and its
+    axes are those of the task: of the keywords of a `PoseTask`, ``axes_frame`` and
+    ``axes_rotation`` are refused. The commanded wrench acts on the first link and its reaction on
+    the other, so both move if both are free. With a task of higher priority for the other link, the
+    first link follows it.
     """
 
     def __init__(self, frame, reference, **options):

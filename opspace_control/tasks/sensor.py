@@ -30,19 +30,12 @@ class ForceSensor:
         Key in ``controller.sensors``; the frame's name if not given.
     bias : (6,) array, optional
         Reading without a tool, N and N·m; zero if not given.
-    tool_mass : float
-        Mass of the tool, kg.
-    tool_center : (3,) array
-        Centre of that mass, in the sensor's frame, m.
+    tool_mass, tool_center : float, (3,) array
+        Mass of the tool, kg, and its centre of mass, in the sensor's frame, m.
     cutoff : float
         Of its low-pass filter, Hz; inf for none.
     timeout : float
         Age up to which a reading is used, in control time, s.
-
-    Raises
-    ------
-    TaskError
-        For a number that cannot be used; names it.
 
     """
 
@@ -62,20 +55,7 @@ class ForceSensor:
         return f'ForceSensor({self.frame!r}, name={self.name!r})'
 
     def update(self, wrench):
-        """
-        Take a reading.
-
-        Parameters
-        ----------
-        wrench : (6,) array
-            ``[f; n]`` that tool and environment exert on the robot, sensor axes, N and N·m.
-
-        Raises
-        ------
-        TaskError
-            Unless these are six finite numbers; then the last reading stays.
-
-        """
+        """Take a reading ``[f; n]`` (6,) of the wrench on the robot, sensor axes, N and N·m."""
         self._record['reading'] = read_six(wrench, 'reading', self._owner)
         self._record['age'] = 0.0
 
@@ -83,11 +63,7 @@ class ForceSensor:
         """
         Set the bias so that the present wrench is zero: only the tool may act on the sensor.
 
-        Raises
-        ------
-        TaskError
-            If the last reading is older than ``timeout``.
-
+        A TaskError refuses it if the last reading is older than ``timeout``.
         """
         if not self.fresh:
             raise TaskError(f'{self._owner} has no recent reading.',
@@ -96,39 +72,11 @@ class ForceSensor:
         self._record['filtered'] = 0.0
 
     def set_bias(self, bias=None):
-        """
-        Set the bias, the reading without load.
-
-        Parameters
-        ----------
-        bias : (6,) array, optional
-            N and N·m; zero if not given.
-
-        Raises
-        ------
-        TaskError
-            Unless these are six finite numbers; then nothing changes.
-
-        """
+        """Set the bias, the reading (6,) without load, N and N·m; zero if not given."""
         self._record['bias'] = read_six(bias, 'bias', self._owner)
 
     def set_tool(self, mass, center=(0.0, 0.0, 0.0)):
-        """
-        Set mass and centre of mass of the tool.
-
-        Parameters
-        ----------
-        mass : float
-            kg.
-        center : (3,) array
-            Of that mass, in the sensor's frame, m.
-
-        Raises
-        ------
-        TaskError
-            For a number that cannot be used; then nothing changes.
-
-        """
+        """Set the mass of the tool, kg, and its centre of mass (3,) in the sensor's frame, m."""
         mass = one_number(mass, 'tool_mass', self._owner)
         try:
             place = np.array(center, dtype=float)
@@ -208,29 +156,11 @@ class ForceSensor:
 
 def bind_sensors(tasks, model):
     """
-    Move the data of the tasks' sensors into one array, for a controller.
+    Move the data of the sensors of a controller's tasks, which may share some, into one array.
 
-    Parameters
-    ----------
-    tasks : sequence of OperationalTask
-        None of them in use; several may have the same sensor.
-    model : KinematicTree
-        Contains the sensors' frames.
-
-    Returns
-    -------
-    sensors : list of ForceSensor
-        Each once.
-    records : array of SENSOR
-        Input and output of `measure_wrench`; each sensor uses its record from now on.
-
-    Raises
-    ------
-    ModelError
-        For an unknown frame; then no sensor is in use.
-    TaskError
-        For a sensor of another controller, or two of the same name; likewise.
-
+    Returns the sensors, each once, and their records, input and output of `measure_wrench`, which
+    the sensors use from now on. A TaskError refuses a sensor of another controller, and two of the
+    same name.
     """
     sensors = list(dict.fromkeys(task.force.sensor for task in tasks if task.force.sensor))
     names = [sensor.name for sensor in sensors]

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of axes and targets of pose tasks."""
+"""Checks of axes and targets of pose tasks, named in TaskErrors with their ``owner``."""
 
 import numpy as np
 
@@ -19,20 +19,7 @@ def read_axes(axes, owner, possible=AXES):
     """
     Return the selection of the named axes, (6,), 1 or 0.
 
-    Parameters
-    ----------
-    axes : sequence of str, or str
-        Some of the possible ones, each once; a str has blanks between them.
-    owner : str
-        Owner of the axes, for the error.
-    possible : sequence of str
-        Some of `AXES`.
-
-    Raises
-    ------
-    TaskError
-        For anything else, or none.
-
+    One or more of the ``possible`` ones, each once; a str has blanks between them.
     """
     names = axes.split() if isinstance(axes, str) else axes
     try:
@@ -50,22 +37,9 @@ def read_pose(pose, owner, axes=AXES):
     """
     Return the position (3,) and the rotation matrix (3, 3) of a pose, copied.
 
-    Parameters
-    ----------
-    pose : (4, 4) array, or (7,) array, or pair of (3,) and (4,) arrays
-        Homogeneous transform, or position (m) and quaternion ``[x y z w]``. Where only linear axes
-        are possible also a position, where only angular ones are a quaternion or a rotation matrix.
-    owner : str
-        Owner of the target, for the error.
-    axes : tuple of str
-        Possible ones of `AXES`.
-
-    Raises
-    ------
-    TaskError
-        For a wrong shape, a number that is not finite, a quaternion that is not of unit norm, or a
-        matrix that is not a homogeneous transform.
-
+    A pose is a (4, 4) homogeneous transform, or (7,) or a pair of (3,) and (4,): position (m) and
+    unit quaternion ``[x y z w]``. Where only linear ``axes`` are possible it may be a position,
+    where only angular ones are a quaternion or a rotation matrix.
     """
     numbers = _array(pose)
     if isinstance(pose, (tuple, list)) and len(pose) == 2:
@@ -101,20 +75,8 @@ def read_six(values, name, owner, axes=AXES):
     """
     Return a 6-vector, such as a feed-forward twist or a wrench, copied; zeros for None.
 
-    Parameters
-    ----------
-    values : (6,) array, or one number for each of the axes, or None
-        Linear part first.
-    name, owner : str
-        Name and owner of the vector, for the error.
-    axes : tuple of str
-        Possible ones of `AXES`; along the others the vector is zero.
-
-    Raises
-    ------
-    TaskError
-        For anything but 6 finite numbers.
-
+    From six finite numbers, linear ones first, or from one for each of the possible ``axes``; along
+    the others the vector is zero. ``name`` is for the error.
     """
     six = np.zeros(6)
     if values is None:
@@ -136,18 +98,8 @@ def read_axes_rotation(rotation, owner):
     """
     Return the rotations of the axes of translation and of those of rotation, (2, 3, 3), copied.
 
-    Parameters
-    ----------
-    rotation : (4,) or (3, 3) array, or pair of them
-        Quaternion ``[x y z w]``, or rotation matrix; one for both kinds of axes, or one for each.
-    owner : str
-        Owner of the rotation, for the error.
-
-    Raises
-    ------
-    TaskError
-        For a wrong shape, a number that is not finite, or a matrix that is not a rotation.
-
+    From a quaternion ``[x y z w]`` or a rotation matrix for both kinds of axes, or from one for
+    each.
     """
     numbers = _array(rotation)
     cure = 'Give a quaternion [x y z w] or a (3, 3) matrix, or one for x y z and one for rx ry rz.'

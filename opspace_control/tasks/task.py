@@ -41,11 +41,6 @@ class OperationalTask(RankedTask):
     priority : int
         0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
 
-    Raises
-    ------
-    TaskError
-        For an axis, frame, rotation or number that cannot be used; names it.
-
     """
 
     possible_axes = AXES
@@ -73,28 +68,12 @@ class OperationalTask(RankedTask):
 
     def set_axes(self, axes=None, force_axes=None, *, frame=None, rotation=None):
         """
-        Change the axes of motion and force control; those not given stay.
+        Change the axes, as of the constructor; those not given stay, names in both are force axes.
 
         Along a new axis of motion control the goal is the present pose: set a goal afterwards. If
-        the frame or the rotation changes, the axes rotate to the new ones within half a second.
-
-        Parameters
-        ----------
-        axes, force_axes : sequence of str, optional
-            As for the constructor; names in both are force axes.
-        frame : str, or pair of str, optional
-            Frame of the axes; '' for the base.
-        rotation : (4,) or (3, 3) array, or pair of them, optional
-            From that frame's axes to these, as for the constructor.
-
-        Raises
-        ------
-        TaskError
-            For an axis, frame or rotation that cannot be used; then nothing changes.
-        ModelError
-            For an unknown frame, likewise; of a task that is not in use yet, the controller raises
-            it.
-
+        the frame or the rotation changes, the axes rotate to the new ones within half a second. The
+        frame '' is the base. A ModelError refuses an unknown frame; that of a task that is not in
+        use yet is refused by the controller.
         """
         new, new_force = self._checked_axes(self._axes if axes is None else axes,
                                             self._force_axes if force_axes is None else force_axes)

@@ -23,7 +23,7 @@ class PoseTrajectory:
 
     Between two points the position, and the rotation vector from the first orientation, are
     polynomials of time: linear if only poses are given, cubic with twists, quintic with
-    accelerations, too.
+    accelerations, too. A TaskError names the point that is malformed, not finite or not in order.
 
     Parameters
     ----------
@@ -31,17 +31,10 @@ class PoseTrajectory:
         s from the start; increasing, none negative.
     poses : sequence of k poses
         Each as in `PoseTask.set_target`.
-    twists : (k, 6) array, optional
-        ``[v; ω]`` at the points, m/s and rad/s.
-    accelerations : (k, 6) array, optional
-        m/s² and rad/s²; needs twists.
+    twists, accelerations : (k, 6) array, optional
+        ``[v; ω]`` at the points, m/s and rad/s, and m/s² and rad/s²; the latter need twists.
     start : (7,) array, optional
         Pose at rest at time zero, if the first point is later.
-
-    Raises
-    ------
-    TaskError
-        For anything malformed, not finite or not in order; names the point.
 
     """
 
@@ -65,11 +58,7 @@ class PoseTrajectory:
         return np.array([point.position for point in self._points])
 
     def fastest(self):
-        """
-        Return the highest linear and angular speed, m/s and rad/s.
-
-        Of the points' twists, and of the mean motions between points.
-        """
+        """Return the highest linear and angular speed of twists and mean motions, m/s, rad/s."""
         moves = [np.concatenate([after.position - before.position,
                                  vector_from_matrix(after.R @ before.R.T)])
                  / (after.time - before.time)
@@ -80,19 +69,9 @@ class PoseTrajectory:
 
     def sample(self, time):
         """
-        Return the goal and its motion; before the first point and after the last it is at rest.
+        Return the goal (4, 4), its twist and acceleration (6,) at ``time``, s from the start.
 
-        Parameters
-        ----------
-        time : float
-            s from the start.
-
-        Returns
-        -------
-        pose : (4, 4) array
-        twist, acceleration : (6,) arrays
-            m/s and rad/s; m/s² and rad/s².
-
+        m/s and rad/s, m/s² and rad/s². Before the first point and after the last it is at rest.
         """
         number = int(np.searchsorted(self._times, time, side='right')) - 1
         if 0 <= number < len(self._points) - 1:
