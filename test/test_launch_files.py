@@ -25,8 +25,8 @@ from opspace_control.cli.main import VERBS
 from opspace_control.cli.robots import ROBOTS, demo_robot
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
-from opspace_control.ros.parameters import simulator_parameters, watchdog_parameters
-from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters import simulator_parameters
+from opspace_control.ros.parameters.controller_parameters import WATCHDOG, table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 from opspace_control.share import share_directory
 
@@ -64,7 +64,7 @@ TABLES = {
         *simulator_parameters.simulator_table(values),
         *(simulator_parameters.INITIAL_POSITION.named(f'initial_positions.{joint}')
           for joint in KinematicTree.from_urdf(values['robot_description']).joint_names)],
-    'command_watchdog': lambda values: watchdog_parameters.NODE,
+    'command_watchdog': lambda values: WATCHDOG,
 }
 
 

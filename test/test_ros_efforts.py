@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from opspace_control import RosInterfaceError
 from opspace_control.model import KinematicTree
-from opspace_control.ros.middleware.efforts import EffortCommand, EffortReader
+from opspace_control.ros.middleware.joint_messages import EffortCommand, EffortReader
 
 MODEL = KinematicTree.from_urdf(robots.chain('revolute', 'prismatic', 'continuous'))
 ORDER = ['j3', 'j1']

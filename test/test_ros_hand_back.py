@@ -28,7 +28,7 @@ from test_ros_controller_manager import (
     position_controller,
 )
 
-from opspace_control.ros.commands import manager_services
+from opspace_control.ros.commands import manager_client
 from opspace_control.ros.commands.hand_back import HandBack
 
 INPUT = 'opspace_command_watchdog/commands'
@@ -224,7 +224,7 @@ def test_an_attempt_is_waited_for_that_has_to_wait_for_another_question(messages
     """A node that ends waits for its own attempt, not for what the manager was asked before."""
     from controller_manager_msgs import srv
     for name in ('ListControllers', 'SwitchController'):  # not on the path when it was imported
-        monkeypatch.setattr(manager_services, name, getattr(srv, name))
+        monkeypatch.setattr(manager_client, name, getattr(srv, name))
     with new_bench(messages, Stopped) as bench:
         manager = bench.manage(position_controller(), effort_controller())
         hand_back = HandBack(bench.network.node, 'controller_manager', 'effort_controller', 2.0)

@@ -15,7 +15,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.ros.parameters.controller_parameters import table_of
-from opspace_control.ros.parameters.joint_parameters import robot_joint_table
+from opspace_control.ros.parameters.joints import robot_joint_table
 from opspace_control.ros.parameters.parameter_file import refusals
 from opspace_control.ros.parameters.parameter_table import unknown_parameter
 from opspace_control.ros.parameters.robot import make_controller

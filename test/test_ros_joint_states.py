@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from opspace_control import RosInterfaceError
 from opspace_control.model import KinematicTree
 from opspace_control.ros.middleware.conversions import nanoseconds
-from opspace_control.ros.middleware.joint_states import JointStateReader
+from opspace_control.ros.middleware.joint_messages import JointStateReader
 
 ROBOT = robots.chain('revolute', 'prismatic', 'continuous')
 TEXT = st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=9)

@@ -21,7 +21,7 @@ from std_msgs.msg import String
 from opspace_control.cli.main import VERBS, main
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.urdf import urdf_text
-from opspace_control.ros.middleware.arguments import initialize
+from opspace_control.ros.middleware.executor import initialize
 from opspace_control.ros.node_arguments import node_arguments
 
 NODES = ('controller', 'simulator', 'command_watchdog')

@@ -27,7 +27,7 @@ from opspace_control import (
     plan_motion,
 )
 from opspace_control.ros.middleware.conversions import fill_pose
-from opspace_control.ros.middleware.joint_trajectories import write_joint_trajectory
+from opspace_control.ros.middleware.joint_messages import write_joint_trajectory
 from opspace_control.ros.topics.plans import LARGEST
 from opspace_control.tasks.trajectory import PoseTrajectory
 

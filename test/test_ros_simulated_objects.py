@@ -16,7 +16,7 @@ from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import SetBool, Trigger
 from test_ros_simulated_sensors import ALL, FLOATING, Bench
 
-from opspace_control.ros.middleware.transforms import TFMessage
+from opspace_control.ros.middleware.conversions import TFMessage
 
 # Two arms that reach down from a beam, each with a slide and a hand.
 LIMIT = '<limit lower="-1" upper="1" effort="100" velocity="1"/>'

@@ -6,8 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from opspace_control.ros.commands.previous_controllers import PreviousControllers
-from opspace_control.ros.commands.switching import Switch, give_back, rivals, take_over
+from opspace_control.ros.commands.switching import (
+    PreviousControllers,
+    Switch,
+    give_back,
+    rivals,
+    take_over,
+)
 
 ACTIVE, INACTIVE = 'active', 'inactive'
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from opspace_control.ros.cycle.running_time import RunningTime
+from opspace_control.ros.commands.lost_commands import RunningTime
 from opspace_control.safety.state_clock import LONGEST_LEAP
 
 SECOND = 1_000_000_000

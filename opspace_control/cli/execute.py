@@ -24,8 +24,7 @@ def main(arguments=None):
 
     from opspace_control.control.plan import Plan
     from opspace_control.ros.clients.plan_sender import PlanSender
-    from opspace_control.ros.middleware.arguments import initialize
-    from opspace_control.ros.middleware.executor import Stop
+    from opspace_control.ros.middleware.executor import Stop, initialize
 
     arguments = sys.argv[1:] if arguments is None else arguments
     options = _parse(arguments)
@@ -65,7 +64,7 @@ def _wait(node, executor, stop):
 
 
 def _parse(arguments):
-    from opspace_control.ros.middleware.arguments import parse
+    from opspace_control.ros.middleware.executor import parse
 
     parser = argparse.ArgumentParser(prog='opspace execute', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)

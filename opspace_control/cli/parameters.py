@@ -8,12 +8,9 @@ from opspace_control.cli.robots import ROBOTS, demo_robot
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters import controller_parameters as controller
 from opspace_control.ros.parameters import simulator_parameters as simulator
-from opspace_control.ros.parameters import watchdog_parameters as watchdog
-from opspace_control.ros.parameters.documentation import markdown, yaml_block
-from opspace_control.ros.parameters.grasp_parameters import CONTACT, GRASP, PAYLOAD
-from opspace_control.ros.parameters.joint_parameters import PASSIVE, POSTURE, joint_table
-from opspace_control.ros.parameters.parameter_table import Parameter
-from opspace_control.ros.parameters.task_parameters import SENSOR, TASK
+from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, joint_table
+from opspace_control.ros.parameters.parameter_table import Parameter, markdown, yaml_block
+from opspace_control.ros.parameters.task_parameters import CONTACT, GRASP, PAYLOAD, SENSOR, TASK
 
 # Given by the launch file or the demo, which know where the robot's file is.
 _GIVEN_ELSEWHERE = {'robot_description': None}
@@ -46,7 +43,7 @@ def tables():
               for parameter in table]
     joints = [*joint_table(POSTURE, ['<joint>']), *joint_table(PASSIVE, ['<joint>'])]
     return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *joints, *blocks])}\n'
-            f'**`opspace_command_watchdog`**\n\n{markdown(watchdog.NODE)}\n'
+            f'**`opspace_command_watchdog`**\n\n{markdown(controller.WATCHDOG)}\n'
             f'**`opspace_simulator`**\n\n{markdown(_simulator_documentation())}')
 
 
@@ -134,7 +131,8 @@ def gazebo_file(robot):
 
 def _watchdog_block(**values):
     return ['# Only with watchdog:=true.', *_block(
-        'command_watchdog', watchdog.NODE, {'controller_manager': 'controller_manager', **values})]
+        'command_watchdog', controller.WATCHDOG,
+        {'controller_manager': 'controller_manager', **values})]
 
 
 def _managed(robot, where, file, others, their_parameters='', time=''):

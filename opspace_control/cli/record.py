@@ -58,7 +58,7 @@ def _tell(writer, node):
 
 
 def _parse(arguments):
-    from opspace_control.ros.middleware.arguments import parse
+    from opspace_control.ros.middleware.executor import parse
 
     parser = argparse.ArgumentParser(prog='opspace record', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -18,7 +18,7 @@ from std_msgs.msg import Bool
 
 from opspace_control.control import OperationalSpaceController
 from opspace_control.errors import RosInterfaceError, SafetyError
-from opspace_control.ros.commands.command_path import (
+from opspace_control.ros.commands.command_route import (
     command_order,
     command_topic,
     ready_topic,
@@ -26,23 +26,20 @@ from opspace_control.ros.commands.command_path import (
 )
 from opspace_control.ros.commands.controller_manager import connect
 from opspace_control.ros.commands.hand_back import HandBack
-from opspace_control.ros.commands.lost_commands import LostCommands
+from opspace_control.ros.commands.lost_commands import LostCommands, RunningTime
 from opspace_control.ros.cycle.command_output import CommandOutput
 from opspace_control.ros.cycle.odometry import BaseOdometry
-from opspace_control.ros.cycle.running_time import RunningTime
 from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.ros.middleware.conversions import simulated_time
-from opspace_control.ros.middleware.description import RobotDescription
-from opspace_control.ros.middleware.efforts import COMMAND_TYPES, EffortCommand, EffortReader
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription
 from opspace_control.ros.middleware.executor import run
+from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand, EffortReader
 from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
 from opspace_control.ros.node_arguments import node_arguments
+from opspace_control.ros.parameters.controller_parameters import WATCHDOG
 from opspace_control.ros.parameters.joints import joint_status
 from opspace_control.ros.parameters.node_parameters import NodeParameters
-from opspace_control.ros.parameters.robot import make_model
-from opspace_control.ros.parameters.watchdog_parameters import NODE
-from opspace_control.ros.warm_up import warm_up
+from opspace_control.ros.parameters.robot import make_model, warm_up
 from opspace_control.safety.envelope import Envelope
 
 _ABOUT = """\
@@ -68,7 +65,7 @@ class CommandWatchdogNode(Node):
         super().__init__('opspace_command_watchdog', **options)
         self.parameters = NodeParameters(
             self, self._check_status, lambda _: self._apply_parameters())
-        self.parameters.declare(NODE)
+        self.parameters.declare(WATCHDOG)
         self.parameters.check_names()
         self.parameters.accept_changes()
         self._heed_stop = stop.heed if stop else lambda: None

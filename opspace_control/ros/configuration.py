@@ -10,27 +10,26 @@ import numpy as np
 
 from opspace_control.dynamics import PassiveForces
 from opspace_control.model.ros2_control import hardware_of
-from opspace_control.ros.commands.command_path import command_end, command_topic
-from opspace_control.ros.commands.command_route import CommandRoute
+from opspace_control.ros.commands.command_route import CommandRoute, command_end, command_topic
 from opspace_control.ros.cycle.control_cycle import ControlCycle
 from opspace_control.ros.cycle.odometry import BaseOdometry
 from opspace_control.ros.middleware.conversions import simulated_time
-from opspace_control.ros.middleware.efforts import COMMAND_TYPES, EffortCommand
-from opspace_control.ros.parameters.joint_parameters import (
+from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand
+from opspace_control.ros.parameters.joints import (
     PASSIVE,
+    joint_status,
     passive_forces,
     robot_joint_table,
 )
-from opspace_control.ros.parameters.joints import joint_status
 from opspace_control.ros.parameters.robot import (
     LIMIT_PARAMETERS,
     apply_gains,
     change_limits,
     make_controller,
+    warm_up,
 )
 from opspace_control.ros.parameters.task_blocks import check_frames
 from opspace_control.ros.topics.interface import Interface
-from opspace_control.ros.warm_up import warm_up
 from opspace_control.tasks import JointTask
 
 # Which joints are active: changed as a whole, at once.

@@ -11,7 +11,7 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.commands.command_path import (
+from opspace_control.ros.commands.command_route import (
     command_end,
     command_order,
     command_topic,
@@ -21,16 +21,17 @@ from opspace_control.ros.commands.controller_manager import connect
 from opspace_control.ros.commands.handover import Handover
 from opspace_control.ros.commands.rivals import Rivals
 from opspace_control.ros.configuration import Configuration
-from opspace_control.ros.middleware.description import RobotDescription
-from opspace_control.ros.middleware.endpoints import Endpoints
-from opspace_control.ros.middleware.executor import run
-from opspace_control.ros.middleware.lifecycle import is_unconfigured, refuse_impossible_transitions
+from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription
+from opspace_control.ros.middleware.executor import (
+    is_unconfigured,
+    refuse_impossible_transitions,
+    run,
+)
 from opspace_control.ros.middleware.qos import NEWEST
 from opspace_control.ros.node_arguments import node_arguments
 from opspace_control.ros.parameters.controller_parameters import NODE, table_of
-from opspace_control.ros.parameters.grasp_blocks import make_grasp, read_payload
 from opspace_control.ros.parameters.node_parameters import NodeParameters
-from opspace_control.ros.parameters.task_blocks import check_task
+from opspace_control.ros.parameters.task_blocks import check_task, make_grasp, read_payload
 
 _ABOUT = """\
 Run the controller node, opspace_controller: efforts for the joints of a robot, one command for each

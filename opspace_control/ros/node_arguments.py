@@ -5,7 +5,7 @@
 import argparse
 
 from opspace_control.model.urdf import urdf_text
-from opspace_control.ros.middleware.arguments import parse
+from opspace_control.ros.middleware.executor import parse
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 
 _EPILOG = """\

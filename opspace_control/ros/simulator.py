@@ -18,10 +18,10 @@ from std_srvs.srv import SetBool, Trigger
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model import KinematicTree
 from opspace_control.model.assembly import BASE
-from opspace_control.ros.middleware.description import RobotDescription
-from opspace_control.ros.middleware.efforts import COMMAND_TYPES
+from opspace_control.ros.middleware.endpoints import RobotDescription
 from opspace_control.ros.middleware.executor import run
 from opspace_control.ros.middleware.graph import in_words, publishers
+from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES
 from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
 from opspace_control.ros.node_arguments import node_arguments
 from opspace_control.ros.parameters.joints import command_joints, joint_status

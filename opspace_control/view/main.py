@@ -16,8 +16,7 @@ import socket
 from rclpy.executors import SingleThreadedExecutor
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.middleware.arguments import parse
-from opspace_control.ros.middleware.executor import run
+from opspace_control.ros.middleware.executor import parse, run
 
 _ANYWHERE = ('0.0.0.0', '::')
 

@@ -9,7 +9,7 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from std_srvs.srv import SetBool, Trigger
 
-from opspace_control.ros.clients.outlook import Outlook
+from opspace_control.ros.clients.remote import Outlook
 from opspace_control.view.controls import Switch, on_click
 
 _BROWN = (176, 141, 98)

@@ -29,12 +29,11 @@ from opspace_control.model.nodes import PRISMATIC
 from opspace_control.model.urdf import read_urdf
 from opspace_control.model.xacro import expand, read_bytes, uses_xacro
 from opspace_control.ros.parameters.controller_parameters import table_of
-from opspace_control.ros.parameters.grasp_blocks import make_contact, make_grasp
-from opspace_control.ros.parameters.joint_parameters import unknown_joints
+from opspace_control.ros.parameters.joints import unknown_joints
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 from opspace_control.ros.parameters.robot import make_controller, make_model
 from opspace_control.ros.parameters.simulator_parameters import simulator_table
-from opspace_control.ros.parameters.task_blocks import make_task
+from opspace_control.ros.parameters.task_blocks import make_contact, make_grasp, make_task
 from opspace_control.tasks.joint import JointTask, joint_dofs
 
 # Control cycles timed; random postures, for the largest gravity forces. Robots of more than a

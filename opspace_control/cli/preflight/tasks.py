@@ -13,7 +13,7 @@ from opspace_control.control.preflight import (
 )
 from opspace_control.dynamics import GRAVITY, PassiveForces
 from opspace_control.model import RobotState
-from opspace_control.ros.parameters.joint_parameters import passive_forces
+from opspace_control.ros.parameters.joints import passive_forces
 from opspace_control.tasks import JointTask
 
 _FEW_POSTURES = 20  # random ones, for what a task reaches away from home

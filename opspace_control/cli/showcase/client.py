@@ -16,7 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from opspace_control.ros.clients.outlook import Outlook
+from opspace_control.ros.clients.remote import Outlook
 from opspace_control.ros.middleware.conversions import (
     fill_pose,
     matrix_from_pose,

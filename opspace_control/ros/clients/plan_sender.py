@@ -11,7 +11,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.middleware.joint_trajectories import write_joint_trajectory
+from opspace_control.ros.middleware.joint_messages import write_joint_trajectory
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 
 OVER = ('succeeded', 'outside_tolerance', 'refused', 'interrupted')

@@ -15,7 +15,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import SetBool, Trigger
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.middleware.message_types import message_type
+from opspace_control.ros.middleware.graph import message_type
 
 RATE, POSITION = 'replay.rate', 'replay.position'
 _FASTEST = 10.0

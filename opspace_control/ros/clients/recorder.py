@@ -18,7 +18,7 @@ from std_msgs.msg import String
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
-from opspace_control.ros.middleware.message_types import message_type
+from opspace_control.ros.middleware.graph import message_type
 from opspace_control.ros.middleware.qos import LATCHED
 from opspace_control.runs.layout import PARAMETERS, ROBOT
 from opspace_control.runs.schema import definition

@@ -1,14 +1,141 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The route of commands to the forward controller: supervision, and a bypass of a dead relay."""
+"""The route of commands to the forward controller: topics, supervision, bypass of a dead relay."""
 
 import math
 import time
 
+import rclpy
 from rclpy.duration import Duration
+from std_msgs.msg import Bool
 
-from opspace_control.ros.commands.relay import Relay
-from opspace_control.ros.middleware.qos import RELIABLE
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
+
+_LOOK_PERIOD = 0.2  # s
+
+
+def command_topic(parameters):
+    """Return the topic of the effort commands."""
+    return parameters['command_topic'] or command_end(parameters)
+
+
+def command_end(parameters):
+    """Return the topic of the forward controller, in the namespace of its manager."""
+    namespace, slash, _ = parameters['controller_manager'].rpartition('/')
+    return f'{namespace}{slash}{parameters["effort_controller"]}/commands'
+
+
+def ready_topic(commands):
+    """Return the topic on which the receiver of commands publishes whether it relays them."""
+    return f'{commands.rpartition("/")[0]}/ready'
+
+
+def command_order(parameters, manager, heed):
+    """
+    Return the joints in the order of the receiver of the command; [] if it is not given.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Values of the node's parameters.
+    manager : ControllerManager or None
+        Gives the order of the effort controller.
+    heed : callable
+        Raises a RosInterfaceError if the node is to stop, which ends the wait.
+
+    Raises
+    ------
+    RosInterfaceError
+        The manager does not answer, or the order of its controller is not that of the parameter.
+
+    """
+    wanted = parameters['command_joints']
+    if manager is None:
+        return wanted
+    joints = manager.joints(heed)
+    if wanted and wanted != joints:
+        raise RosInterfaceError(
+            f'command_joints is {", ".join(wanted)}, but {manager.controller} takes '
+            f'{", ".join(joints)}.', cure='Leave command_joints empty, or give that order.')
+    return joints
+
+
+def when_there(node, manager, then):
+    """Call ``then`` as soon as the controller manager is discovered, or at once without one."""
+    if manager is None or manager.is_there:
+        then()
+        return
+
+    def look():
+        if manager.is_there:
+            endpoints.withdraw()
+            then()
+    endpoints = Endpoints(node)
+    endpoints.repeat(_LOOK_PERIOD, look)
+    node.get_logger().info(f'Waiting for the controller manager {manager.name}.')
+
+
+class Relay:
+    """
+    A node that relays commands, such as the command watchdog, as the controller sees it.
+
+    Topics are polled: a callback for each message would delay the cycle.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Provides the context; the subscriptions have a node of their own, which no executor spins.
+    kind : type
+        Of the commands.
+    topic : str
+        Command topic of the relay.
+    end : str
+        Command topic of the forward controller.
+
+    """
+
+    def __init__(self, node, kind, topic, end):
+        self._kind = kind
+        self._node = rclpy.create_node(
+            f'{node.get_name()}_arrivals', context=node.context, namespace=node.get_namespace(),
+            use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
+        self._arrivals = self._node.create_subscription(kind, end, lambda _: None, NEWEST)
+        self._readiness = self._node.create_subscription(
+            Bool, ready_topic(topic), lambda _: None, LATCHED)
+        self._told = None  # its last message of readiness
+
+    def passes_on(self):
+        """Return whether a command has arrived at the forward controller since the last call."""
+        return _take(self._arrivals, self._kind, raw=True) is not None
+
+    @property
+    def starts(self):
+        """Whether a relay publishes that it is not ready."""
+        return self._tells() is False
+
+    @property
+    def is_watchdog(self):
+        """Whether it publishes that it is ready, as the command watchdog does."""
+        return self._tells() is True
+
+    def _tells(self):
+        """Return its published readiness, None without one or without its publisher."""
+        told = _take(self._readiness, Bool)
+        if told:
+            self._told = told[0].data
+        return self._told if self._readiness.get_publisher_count() else None
+
+    def destroy(self):
+        """Withdraw the subscriptions."""
+        self._node.destroy_node()
+
+
+def _take(subscription, kind, raw=False):
+    with subscription.handle:
+        return subscription.handle.take_message(kind, raw)
+
 
 # Time without a subscriber, after there was one: a subscriber may restart.
 _GRACE_TIME = 1.0  # s

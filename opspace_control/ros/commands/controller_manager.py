@@ -5,15 +5,20 @@
 import time
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.commands.activity import Activity
-from opspace_control.ros.commands.manager_services import (
+from opspace_control.ros.commands.manager_client import (
+    Activity,
     ListControllers,
     ManagerServices,
+    Questions,
     RefusedError,
 )
-from opspace_control.ros.commands.previous_controllers import PreviousControllers
-from opspace_control.ros.commands.questions import Questions
-from opspace_control.ros.commands.switching import Switch, rivals, take_over, without_controller
+from opspace_control.ros.commands.switching import (
+    PreviousControllers,
+    Switch,
+    rivals,
+    take_over,
+    without_controller,
+)
 from opspace_control.ros.middleware.conversions import listed
 
 _RETRY = 0.2  # s

@@ -5,11 +5,14 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.commands.activity import Activity
-from opspace_control.ros.commands.manager_services import ManagerServices, RefusedError
-from opspace_control.ros.commands.previous_controllers import PreviousControllers
-from opspace_control.ros.commands.questions import Questions
+from opspace_control.ros.commands.manager_client import (
+    Activity,
+    ManagerServices,
+    Questions,
+    RefusedError,
+)
 from opspace_control.ros.commands.switching import (
+    PreviousControllers,
     commanded_joints,
     joint_of,
     rivals,

@@ -8,7 +8,7 @@ import time
 from rcl_interfaces.srv import GetParameters
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.commands.questions import Questions
+from opspace_control.ros.commands.manager_client import Questions
 from opspace_control.ros.middleware.graph import (
     UNKNOWN,
     in_words,

@@ -7,8 +7,7 @@ import time
 import numpy as np
 
 from opspace_control.errors import SafetyError
-from opspace_control.ros.cycle.command_output import CommandOutput
-from opspace_control.ros.cycle.release import Release
+from opspace_control.ros.cycle.command_output import CommandOutput, Release
 from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.ros.cycle.statistics import CycleStatistics
 from opspace_control.ros.middleware.conversions import time_message

@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.errors import OpspaceError, RosInterfaceError, SafetyError
 from opspace_control.model import RobotState
-from opspace_control.ros.middleware.joint_states import JointStateReader
+from opspace_control.ros.middleware.joint_messages import JointStateReader
 from opspace_control.safety.state_clock import StateClock
 from opspace_control.safety.trips import STATE_INVALID
 

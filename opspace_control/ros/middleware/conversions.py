@@ -10,6 +10,11 @@ from builtin_interfaces.msg import Time
 from opspace_control.errors import RosInterfaceError
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:  # on no package index; part of every installed ROS 2
+    TFMessage = None
+
 # A quaternion shorter than this names no orientation, however it is scaled.
 _SHORTEST_QUATERNION = 0.1
 

@@ -1,15 +1,79 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run one node until a signal; the node can still publish while it stops."""
+"""The process of a node: its arguments, its executor until a signal, its lifecycle."""
 
+import json
+import re
 import signal
 
 import rclpy
+from lifecycle_msgs.msg import State
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+from rclpy.utilities import remove_ros_args
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.middleware.arguments import initialize
+
+# In `-p robot_description:=...`, for one node or for all.
+_DESCRIPTION = re.compile(r'((?:[^:=]*:)?robot_description:=)(\s*<.*)', re.DOTALL)
+
+
+def parse(parser, arguments):
+    """
+    Return what an ArgumentParser makes of the arguments that are not for ROS 2.
+
+    Raises
+    ------
+    RosInterfaceError
+        The arguments after --ros-args cannot be used.
+    SystemExit
+        The arguments ask for help, before or after --ros-args, or do not fit.
+
+    """
+    if not {'-h', '--help'}.isdisjoint(arguments):
+        arguments = ['--help']
+    try:
+        plain = remove_ros_args(_quoted(arguments))
+    except RuntimeError as error:  # of any class that rclpy has for that
+        raise _refusal(error) from None
+    return parser.parse_args(plain)
+
+
+def initialize(arguments):
+    """
+    Initialize rclpy with these arguments; signals are left to the caller.
+
+    Raises
+    ------
+    RosInterfaceError
+        The arguments after --ros-args cannot be used.
+
+    """
+    try:
+        rclpy.init(args=_quoted(arguments), signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        raise _refusal(error) from None
+
+
+def _quoted(arguments):
+    """
+    Return the arguments with a URDF text in ``-p robot_description:=...`` put in quotes.
+
+    rcl reads the value of a parameter as YAML, which the text of most URDF files is not.
+    """
+    return [f'{found[1]}{json.dumps(found[2], ensure_ascii=False)}'
+            if (found := _DESCRIPTION.fullmatch(argument)) else argument
+            for argument in arguments]
+
+
+def _refusal(error):
+    reason = str(error).removeprefix('failed to initialize rcl: ')
+    reason = re.sub(r', at (/|\S+:\d+).*', '', reason, flags=re.DOTALL)
+    return RosInterfaceError(
+        f'ROS 2 cannot use the arguments after --ros-args: {reason}.',
+        cure='Write -p NAME:=VALUE with a VALUE in YAML, --params-file FILE, or -r FROM:=TO.')
+
 
 # How long the executor may sit in compiled code, where Python cannot notice a signal.
 _NOTICE_SIGNALS = 0.2  # s
@@ -106,3 +170,31 @@ def spin(executor, stop):
             executor.spin_until_future_complete(stop.future, timeout_sec=_NOTICE_SIGNALS)
         except ExternalShutdownException:
             return
+
+
+def is_unconfigured(node):
+    """Return whether a LifecycleNode is unconfigured."""
+    return node._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED
+
+
+def refuse_impossible_transitions(node):
+    """
+    Let a LifecycleNode answer False to requests for transitions that its state does not have.
+
+    Until after Jazzy rclpy raises an exception for such a request, which ends the process: a late
+    activate of another client would stop a robot's controller.
+    """
+    service = node._service_change_state
+    change_state = service.callback
+
+    def answer(request, response):
+        wanted = request.transition
+        possible = [number for number, *_ in node._state_machine.available_transitions]
+        if not wanted.label and wanted.id not in possible:
+            node.get_logger().warning(
+                f'Transition {wanted.id} is refused: the node is '
+                f'{node._state_machine.current_state[1]}.')
+            response.success = False
+            return response
+        return change_state(request, response)
+    service.callback = answer

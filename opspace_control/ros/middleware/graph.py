@@ -1,6 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a ROS 2 network: publishers, subscribers and namesakes by full names."""
+"""The ROS graph: publishers, subscribers and namesakes by full names, and types by name."""
+
+import importlib
+
+from opspace_control.errors import RosInterfaceError
 
 # Of a node that discovery has not named yet: in words, and as rmw has it.
 UNKNOWN, _UNKNOWN = 'a node of unknown name', '_NODE_NAME_UNKNOWN_'
@@ -32,3 +36,13 @@ def _full_name(endpoint):
     if endpoint.node_name == _UNKNOWN:
         return UNKNOWN
     return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
+
+
+def message_type(kind):
+    """Return the class of ``package/msg/Name``; a RosInterfaceError if it is not installed."""
+    package, folder, name = kind.split('/')
+    try:
+        return getattr(importlib.import_module(f'{package}.{folder}'), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise RosInterfaceError(f'{kind} is not installed here.',
+                                cure=f'Install {package} and source its workspace.') from error

@@ -7,10 +7,9 @@ import re
 from dataclasses import replace
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.parameters.grasp_parameters import CONTACT, GRASP, PAYLOAD
-from opspace_control.ros.parameters.joint_parameters import given_joint_table
+from opspace_control.ros.parameters.joints import given_joint_table
 from opspace_control.ros.parameters.parameter_table import Parameter, names_in
-from opspace_control.ros.parameters.task_parameters import SENSOR, TASK
+from opspace_control.ros.parameters.task_parameters import CONTACT, GRASP, PAYLOAD, SENSOR, TASK
 
 COMMAND_TOPIC = Parameter(
     'command_topic', 'string', 'effort_controller/commands',
@@ -74,6 +73,7 @@ ROBOT_DESCRIPTION = Parameter(
     'robot_description', 'string', '',
     'The robot as URDF text. Empty: wait for the topic robot_description.')
 
+# Of the controller node.
 NODE = (
     ROBOT_DESCRIPTION,
     Parameter('autostart', 'bool', True,
@@ -186,6 +186,40 @@ NODE = (
     Parameter('posture.kd', 'double', -1.0,
               'Damping of the posture, of every joint. -1: critical.', '1/s', -1.0, 1e4,
               read_only=False),
+)
+
+# Of the command watchdog node.
+WATCHDOG = (
+    ROBOT_DESCRIPTION,
+    CONTROLLER_MANAGER,
+    CONTROLLER_MANAGER_TIMEOUT,
+    EFFORT_CONTROLLER,
+    DERIVED_COMMAND_TOPIC,
+    COMMAND_TYPE,
+    DERIVED_COMMAND_JOINTS,
+    replace(FLOATING_BASE, description='Whether the root link moves freely, as odom tells.'),
+    ODOM_FRAME,
+    FRAME_PREFIX,
+    PASSIVE_JOINTS,
+    LOCKED_JOINTS,
+    GRAVITY_COMPENSATION,
+    Parameter('deadline', 'double', 0.05,
+              'Age of the last command at which the robot is held in position; at '
+              'least a few periods of the joint states. Without a joint state of this age, or '
+              'odometry of a floating base, it is released.',
+              's', 0.002, 10.0, read_only=False),
+    Parameter('hold_time', 'double', 5.0,
+              'Time for which the robot is held in position after the commands stop; then the '
+              'previous controllers get the joints, or the robot is released. 0: none.',
+              's', 0.0, math.inf, read_only=False),
+    Parameter('hand_back', 'bool', True,
+              'With a controller manager: after hold_time, or at once without joint '
+              'states, the previous controllers get the joints. Until the manager confirms it, or '
+              'without previous controllers, the robot is held. Off: it is released.',
+              read_only=False),
+    EFFORT_RATE.named('effort_rate'),
+    Parameter('release_time', 'double', 0.3,
+              'Time in which damping fades to zero effort.', 's', 0.0, 10.0, read_only=False),
 )
 
 # Names of parameters or topics of the node itself.

@@ -1,29 +1,34 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The construction of a controller from parameters."""
+"""The construction of a controller from parameters, and the compilation of its code."""
 
+import threading
+import time
+
+from opspace_control.compiled import cache_directory
 from opspace_control.control import JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import RosInterfaceError
-from opspace_control.model import KinematicTree
-from opspace_control.ros.parameters.grasp_blocks import (
-    apply_grasps,
-    make_contact,
-    make_grasp,
-    put_payloads,
-)
-from opspace_control.ros.parameters.joint_parameters import (
+from opspace_control.model import KinematicTree, RobotState
+from opspace_control.ros.parameters.joints import (
+    command_joints,
+    joint_status,
     passive_forces,
     posture_gains,
     unknown_joints,
 )
-from opspace_control.ros.parameters.joints import command_joints, joint_status
 from opspace_control.ros.parameters.task_blocks import (
+    apply_grasps,
     apply_sensor,
     apply_task,
+    make_contact,
+    make_grasp,
     make_sensors,
     make_task,
+    put_payloads,
 )
+from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 from opspace_control.tasks import PostureTask
 
 # Parameters of limits, which may change at any time, and their keywords in `JointLimits`.
@@ -154,3 +159,40 @@ def apply_gains(controller, parameters, changed):
         controller.passive_forces.set(**passive_forces(controller.model, parameters))
     if not LIMIT_PARAMETERS.keys().isdisjoint(changed):
         controller.limits = change_limits(controller.limits, parameters)
+
+
+# Loading compiled code takes less than this.
+_LOADING = 1.0  # s
+
+
+def warm_up(controller, logger):
+    """
+    Compile or load all code of a cycle, of goals and of feedback; log a long compilation.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+        The one that is used afterwards: the code depends on the types of its arguments.
+    logger : rclpy logger
+        For the time that it takes.
+
+    """
+    start = time.perf_counter()
+    slow = threading.Timer(_LOADING, lambda: logger.info(
+        'Compiling for this machine; this happens once and takes a few seconds '
+        f'(kept in {cache_directory()}).'))
+    slow.start()
+    try:
+        controller.warm_up()
+        model = controller.model
+        state = RobotState(model, model.neutral(), [0.0] * model.nv)
+        controller.damping_torque(state)
+        model.jacobian(state, [model.root_link])
+        model.bias_acceleration(state, [model.root_link])  # for plans
+        PassiveForces.from_urdf(model).torque(state)
+        R = model.forward_kinematics(state)[model.root_link][:3, :3]
+        vector_from_matrix(matrix_from_quaternion(quaternion_from_matrix(R)))
+    finally:
+        slow.cancel()
+    took = time.perf_counter() - start
+    logger.info(f'{"Loaded" if took < _LOADING else "Compiled"} in {took:.1f} s.')

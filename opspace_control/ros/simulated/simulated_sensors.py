@@ -10,9 +10,8 @@ from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from std_msgs.msg import Bool
 
-from opspace_control.ros.middleware.conversions import fill_pose, fill_twist, fill_wrench
+from opspace_control.ros.middleware.conversions import TFMessage, fill_pose, fill_twist, fill_wrench
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE, TF
-from opspace_control.ros.middleware.transforms import TFMessage
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
 _TF_PERIOD = 0.02  # s

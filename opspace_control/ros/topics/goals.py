@@ -21,8 +21,7 @@ from opspace_control.ros.middleware.conversions import (
 )
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.qos import RELIABLE
-from opspace_control.ros.topics.moving_goals import MovingGoals
-from opspace_control.ros.topics.trajectories import check_speed, read_trajectory
+from opspace_control.ros.topics.moving_goals import MovingGoals, check_speed, read_trajectory
 from opspace_control.safety.goal_limits import GoalLimits, GoalPace
 from opspace_control.tasks import JointTask, PoseTask
 

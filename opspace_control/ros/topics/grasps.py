@@ -11,7 +11,7 @@ from std_srvs.srv import SetBool
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
-from opspace_control.ros.parameters.grasp_blocks import contacts_of
+from opspace_control.ros.parameters.task_blocks import contacts_of
 
 _COMPLAIN_EVERY = 1.0  # s
 

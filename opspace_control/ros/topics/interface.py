@@ -10,17 +10,19 @@ from std_srvs.srv import Trigger
 
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.qos import TF
-from opspace_control.ros.middleware.transforms import Transforms
-from opspace_control.ros.topics.diagnostics import Diagnostics
-from opspace_control.ros.topics.feedback import Feedback, add_task_topics
-from opspace_control.ros.topics.frames import Frames
+from opspace_control.ros.topics.diagnostics import Diagnostics, UnreachedGoals
+from opspace_control.ros.topics.feedback import (
+    Feedback,
+    GoalTransforms,
+    JointEfforts,
+    TaskMarkers,
+    add_task_topics,
+)
+from opspace_control.ros.topics.frames import Frames, Transforms
 from opspace_control.ros.topics.goals import Goals
 from opspace_control.ros.topics.grasps import Grasps
-from opspace_control.ros.topics.joint_efforts import JointEfforts
-from opspace_control.ros.topics.markers import GoalTransforms, TaskMarkers
 from opspace_control.ros.topics.plans import Plans
 from opspace_control.ros.topics.sensors import Sensors
-from opspace_control.ros.topics.unreached_goals import UnreachedGoals
 
 
 class Interface:

@@ -10,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectory as Message
 from opspace_control.control.playback import TOLERANCES, Playback
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.middleware.endpoints import Endpoints
-from opspace_control.ros.middleware.joint_trajectories import read_joint_trajectory
+from opspace_control.ros.middleware.joint_messages import read_joint_trajectory
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 from opspace_control.ros.middleware.serialized import open_message
 

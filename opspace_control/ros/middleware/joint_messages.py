@@ -1,0 +1,238 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of joints: states, effort commands and trajectories."""
+
+import array
+from typing import NamedTuple
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory as Message
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.conversions import listed
+from opspace_control.ros.middleware.serialized import MessageReader, MessageWriter
+from opspace_control.tasks.joint_trajectory import JointTrajectory
+
+
+class OpenedJointState(NamedTuple):
+    """
+    What counts of a JointState: stamp, ns, names, positions, rad or m, velocities, rad/s or m/s.
+
+    The numbers may be read only.
+    """
+
+    stamp: int
+    names: list
+    positions: np.ndarray
+    velocities: np.ndarray
+
+
+class JointStateReader:
+    """
+    Read positions and velocities out of serialized JointState messages.
+
+    Joints are matched by name (``model.dof_names``) in any order; further joints are ignored. The
+    order is worked out once and kept while the publisher keeps it, so that a message costs a few
+    comparisons of bytes and two gathers.
+
+    Parameters
+    ----------
+    model : KinematicTree
+        Robot whose dofs, those of a floating base aside, all have a coordinate of their own.
+
+    Raises
+    ------
+    RosInterfaceError
+        The model has dofs that no JointState can carry.
+
+    """
+
+    def __init__(self, model):
+        first = 6 * model.floating_base
+        self._wanted = model.dof_names[first:]
+        for name, index in zip(self._wanted, model.q_index[first:], strict=True):
+            if index < 0:
+                raise RosInterfaceError(
+                    f"'{name}' cannot be given by a JointState.", joint=name,
+                    cure='Use joints of one degree of freedom, and floating_base for the base.')
+        self._reader = MessageReader(JointState)
+        self._names = None
+        self._from = np.zeros(len(self._wanted), dtype=np.intp)
+
+    def open(self, data):
+        """Return a serialized JointState, bytes, as OpenedJointState; raises as `open_message`."""
+        opened = self._reader.open(data)
+        positions, velocities, _ = opened.numbers
+        return OpenedJointState(opened.stamp, opened.like.name, positions, velocities)
+
+    def read(self, opened):
+        """
+        Return the positions and velocities of an OpenedJointState, in the order of the model.
+
+        Raises
+        ------
+        RosInterfaceError
+            A joint is missing, or the lengths of the message's arrays differ.
+
+        """
+        _, names, positions, velocities = opened
+        if names is not self._names and names != self._names:
+            self._match(names)
+        if not len(positions) == len(velocities) == len(names):
+            raise RosInterfaceError(
+                f'The joint state names {len(names)} joints but has {len(positions)} positions '
+                f'and {len(velocities)} velocities.',
+                cure='Its publisher must give all three with one length.')
+        return positions[self._from], velocities[self._from]
+
+    def _match(self, names):
+        self._names = None
+        where = {name: i for i, name in enumerate(names)}
+        missing = [name for name in self._wanted if name not in where]
+        if missing:
+            raise RosInterfaceError(
+                f'The joint state lacks {listed(missing)}.', joint=missing[0],
+                cure='Its publisher must give every joint of the robot description in one message.')
+        self._from[:] = [where[name] for name in self._wanted]
+        self._names = names
+
+
+# By the value of the parameter command_type.
+COMMAND_TYPES = {'Float64MultiArray': Float64MultiArray, 'JointState': JointState}
+
+
+class EffortCommand:
+    """
+    The command, ready to be published but for its numbers.
+
+    Parameters
+    ----------
+    model : KinematicTree
+        The robot.
+    joints : sequence of str
+        The order of the command.
+    kind : type
+        Float64MultiArray, or JointState: efforts by name.
+
+    Attributes
+    ----------
+    index : array of int
+        Of each joint, into a torque.
+
+    Raises
+    ------
+    RosInterfaceError
+        There are no joints, or the middleware has efforts elsewhere in its messages.
+
+    """
+
+    def __init__(self, model, joints, kind=Float64MultiArray):
+        self.index = np.array([model.dof_index(name) for name in joints], dtype=np.intp)
+        if not joints:
+            raise RosInterfaceError('No joint is commanded.', cure='Name some in command_joints.')
+        self._values = np.empty(len(joints))
+        efforts = array.array('d', self._values)
+        self._writer = MessageWriter(JointState(name=list(joints), effort=efforts)
+                                     if kind is JointState else Float64MultiArray(data=efforts))
+
+    def write(self, torque):
+        """Return the message, serialized, with its entries of a torque (nv,), N·m or N."""
+        torque.take(self.index, out=self._values, mode='clip')
+        return self._writer.write(self._values)
+
+
+class EffortReader:
+    """
+    Read efforts out of serialized command messages, in the order of the command.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        The order of the command.
+    kind : type
+        Float64MultiArray, or JointState: efforts by name, in any order.
+
+    """
+
+    def __init__(self, joints, kind=Float64MultiArray):
+        self._joints = list(joints)
+        self._kind = kind
+        self._reader = MessageReader(kind)
+
+    def read(self, data):
+        """
+        Return the efforts of a message, one of each joint, N·m or N.
+
+        Raises
+        ------
+        RosInterfaceError
+            It is no such message, or its efforts are not one finite number for each joint.
+
+        """
+        efforts = self._efforts_of(self._reader.open(data))
+        if efforts.size != len(self._joints) or not np.isfinite(efforts).all():
+            raise RosInterfaceError(
+                'The command cannot be used.', value=efforts,
+                cure=f'Give {len(self._joints)} finite efforts, '
+                + ('of ' if self._kind is JointState else 'in the order ')
+                + ', '.join(self._joints) + '.')
+        return efforts
+
+    def _efforts_of(self, opened):
+        """Return the efforts of a message, in our order; none if they are those of others."""
+        efforts = opened.numbers[-1]
+        if self._kind is not JointState or opened.like.name == self._joints:
+            return efforts
+        where = {name: i for i, name in enumerate(opened.like.name)}
+        if len(opened.like.name) == efforts.size and where.keys() == set(self._joints):
+            return efforts[[where[name] for name in self._joints]]
+        return efforts[:0]
+
+
+def read_joint_trajectory(message):
+    """
+    Return the JointTrajectory of a trajectory_msgs/JointTrajectory.
+
+    Raises
+    ------
+    OpspaceError
+        It is malformed, not finite or not in order; says where.
+
+    """
+    n = len(message.joint_names)
+    parts = []
+    for name in ('positions', 'velocities', 'accelerations', 'effort'):
+        rows = [getattr(point, name) for point in message.points]
+        counts = {len(row) for row in rows}
+        if counts <= {0} and name != 'positions':
+            parts.append(None)
+        elif counts != {n}:
+            wrong = next((i for i, row in enumerate(rows) if len(row) != n), 0)
+            raise RosInterfaceError(
+                f'The plan is refused: point {wrong} has not {n} {name}.',
+                cure='Give one for each joint at every point, or no velocities, accelerations, '
+                'efforts at all.')
+        else:
+            parts.append(np.array(rows))
+    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
+             for point in message.points]
+    return JointTrajectory(message.joint_names, times, *parts)
+
+
+def write_joint_trajectory(trajectory, tag=''):
+    """Return the trajectory_msgs/JointTrajectory of a JointTrajectory; ``tag`` is its frame_id."""
+    parts = {'positions': trajectory.positions, 'velocities': trajectory.velocities,
+             'accelerations': trajectory.accelerations, 'effort': trajectory.efforts}
+    message = Message(joint_names=trajectory.joints)
+    message.header.frame_id = tag
+    for i, time in enumerate(trajectory.times):
+        point = JointTrajectoryPoint(**{
+            name: part[i].tolist() for name, part in parts.items() if part is not None})
+        seconds, nanoseconds = divmod(round(1e9 * time), 1_000_000_000)
+        point.time_from_start = Duration(sec=seconds, nanosec=nanoseconds)
+        message.points.append(point)
+    return message
