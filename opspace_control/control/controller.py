@@ -47,8 +47,8 @@ from opspace_control.dynamics.trunks import plan_propagation
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
-from opspace_control.tasks.binding import bind_tasks, gather_moving_targets
 from opspace_control.tasks.joint import JointTask, bind_joints
+from opspace_control.tasks.pose import bind_tasks, gather_moving_targets
 from opspace_control.tasks.posture import bind_posture
 from opspace_control.tasks.task import OperationalTask
 

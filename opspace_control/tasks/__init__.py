@@ -9,17 +9,21 @@ Goals and gains are copied. A gain is one number for all axes, or one for each; 
 stay.
 """
 
-from opspace_control.tasks.center_of_mass import CenterOfMassTask
-from opspace_control.tasks.force import ForceTask
 from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.impedance import Impedance
 from opspace_control.tasks.jerk_limited import JerkLimits
 from opspace_control.tasks.joint import JointTask
 from opspace_control.tasks.joint_trajectory import JointTrajectory
-from opspace_control.tasks.pose import OrientationTask, PoseTask, PositionTask
+from opspace_control.tasks.pose import (
+    CenterOfMassTask,
+    OrientationTask,
+    PoseTask,
+    PositionTask,
+    RelativeTask,
+)
 from opspace_control.tasks.posture import PostureTask
-from opspace_control.tasks.relative import RelativeTask
 from opspace_control.tasks.sensor import ForceSensor
+from opspace_control.tasks.task import ForceTask
 
 __all__ = ['CenterOfMassTask', 'ForceControl', 'ForceSensor', 'ForceTask', 'Impedance',
            'JerkLimits', 'JointTask', 'JointTrajectory', 'OrientationTask', 'PoseTask',

@@ -6,36 +6,14 @@ import numpy as np
 
 from opspace_control.errors import TaskError
 from opspace_control.tasks.force_law import FORCE
-from opspace_control.tasks.gains import axis_numbers, one_number
+from opspace_control.tasks.gains import RecordedNumber, TaskPart, axis_numbers, recorded
 from opspace_control.tasks.sensor import ForceSensor
 from opspace_control.tasks.targets import read_six
 
-
-class _Number:
-    """A number of the record as an attribute with a default, checked when it is set."""
-
-    def __init__(self, field, part, default, what, **check):
-        self._field, self._part, self.default = field, part, default
-        self._check, self.__doc__ = check, what
-
-    def __set_name__(self, _owner, name):
-        self._name = name
-
-    def __get__(self, control, _owner=None):
-        if control is None:
-            return self
-        value = control._record[self._field]
-        return float(value if self._part is None else value[self._part])
-
-    def __set__(self, control, value):
-        value = one_number(value, self._name, control._owner, **self._check)
-        if self._part is None:
-            control._record[self._field] = value
-        else:
-            control._record[self._field][self._part] = value
+_BOUND = {'positive': True, 'finite': False}
 
 
-class ForceControl:
+class ForceControl(TaskPart):
     """
     The force law of a task, [K87] V, for those of its axes along which force is controlled.
 
@@ -66,34 +44,33 @@ class ForceControl:
 
     """
 
-    max_force = _Number('highest', 0, 100.0, 'Bound of the force of an axis, N.', positive=True,
-                        finite=False)
-    max_moment = _Number('highest', 1, 10.0, 'Bound of the moment about an axis, N·m.',
-                         positive=True, finite=False)
-    approach_velocity = _Number('approach', 0, 0.05, 'Velocity of the approach to contact, m/s.')
-    approach_rate = _Number('approach', 1, 0.2, 'The same of rotation, rad/s.')
-    contact_force = _Number('threshold', 0, 2.0, 'Threshold of contact, N.', positive=True,
-                            finite=False)
-    contact_moment = _Number('threshold', 1, 0.2, 'The same of rotation, N·m.', positive=True,
-                             finite=False)
-    impact_time = _Number('impact_time', None, 0.03, 'Time of pure damping, s.', positive=True)
+    max_force = RecordedNumber('highest', 'Bound of the force of an axis, N.', 0, **_BOUND)
+    max_moment = RecordedNumber('highest', 'Bound of the moment about an axis, N·m.', 1, **_BOUND)
+    approach_velocity = RecordedNumber('approach', 'Velocity of the approach to contact, m/s.', 0)
+    approach_rate = RecordedNumber('approach', 'The same of rotation, rad/s.', 1)
+    contact_force = RecordedNumber('threshold', 'Threshold of contact, N.', 0, **_BOUND)
+    contact_moment = RecordedNumber('threshold', 'The same of rotation, N·m.', 1, **_BOUND)
+    impact_time = RecordedNumber('impact_time', 'Time of pure damping, s.', positive=True)
+    sensor = property(lambda self: self._sensor, doc='The ForceSensor, or None.')
+    target = recorded('target', 'Wrench that the robot is to apply, (6,), N and N·m, task axes.')
+    kp = recorded('kp', 'Gain of the force error, (6,), without unit.')
+    ki = recorded('ki', 'Gain of its integral, (6,), 1/s.')
+    damping = recorded('damping', 'k_vf of a_s*, (6,), 1/s.')
 
-    def __init__(self, sensor=None, *, kp=0.1, ki=10.0, damping=60.0, **numbers):
-        known = {name: part.default for name, part in vars(ForceControl).items()
-                 if isinstance(part, _Number)}
-        if not numbers.keys() <= known.keys():
-            raise TypeError(f'ForceControl has no parameter {min(numbers.keys() - known.keys())!r}')
-        self._owner = 'force control'
-        self._record = np.zeros(1, FORCE)[0]
-        self._in_use = False
+    def __init__(self, sensor=None, *, kp=0.1, ki=10.0, damping=60.0, max_force=100.0,
+                 max_moment=10.0, approach_velocity=0.05, approach_rate=0.2, contact_force=2.0,
+                 contact_moment=0.2, impact_time=0.03):
+        super().__init__('force control', FORCE)
         if not (sensor is None or isinstance(sensor, ForceSensor)):
             raise TaskError(f'{self._owner}: {sensor!r} is not a sensor.',
                             cure='Give a ForceSensor, or None.', parameter='sensor', value=sensor)
         self._sensor = sensor
         self.set_gains(kp, ki, damping)
         self._record['sensor'] = -1
-        for name, value in (known | numbers).items():
-            setattr(self, name, value)
+        self.max_force, self.max_moment = max_force, max_moment
+        self.approach_velocity, self.approach_rate = approach_velocity, approach_rate
+        self.contact_force, self.contact_moment = contact_force, contact_moment
+        self.impact_time = impact_time
 
     def set_target(self, wrench=None):
         """
@@ -137,23 +114,13 @@ class ForceControl:
             self._record[name] = value
 
     @property
-    def sensor(self):
-        """The ForceSensor, or None."""
-        return self._sensor
-
-    @property
-    def target(self):
-        """Wrench that the robot is to apply, (6,), N and N·m, along the task's axes."""
-        return self._record['target'].copy()
-
-    @property
     def measured(self):
         """
         Wrench that the robot applied at the last cycle, (6,), N and N·m, along the task's axes.
 
         At the task's frame's origin, filtered; None without a sensor or without its readings.
         """
-        return self._record['measured'].copy() if self._record['trust'] > 0.0 else None
+        return self._record['measured'].copy() if self.closed_loop else None
 
     @property
     def contact(self):
@@ -165,27 +132,3 @@ class ForceControl:
     def closed_loop(self):
         """Whether the last cycle used the measured wrench."""
         return bool(self._record['trust'] > 0.0)
-
-    @property
-    def kp(self):
-        """Gain of the force error, (6,), without unit."""
-        return self._record['kp'].copy()
-
-    @property
-    def ki(self):
-        """Gain of its integral, (6,), 1/s."""
-        return self._record['ki'].copy()
-
-    @property
-    def damping(self):
-        """k_vf of a_s*, (6,), 1/s."""
-        return self._record['damping'].copy()
-
-    @property
-    def in_use(self):
-        """Whether it belongs to a task."""
-        return self._in_use
-
-    def _belong_to(self, owner, record):
-        """Become part of a task: set the owner that errors name, and the record."""
-        self._owner, self._record, self._in_use = owner, record, True

@@ -49,6 +49,48 @@ def one_number(value, name, owner, *, positive=False, finite=True):
     return float(value)
 
 
+def recorded(field, doc):
+    """Return a property that copies a field of the owner's record."""
+    def read(self):
+        value = self._record[field]
+        return value.copy() if value.ndim else value.item()
+
+    return property(read, doc=doc)
+
+
+class RecordedNumber:
+    """A number of the owner's record, or one of a pair, checked by `one_number` when it is set."""
+
+    def __init__(self, field, doc, part=(), **check):
+        self._field, self._part, self._check, self.__doc__ = field, part, check, doc
+
+    def __set_name__(self, _owner, name):
+        self._name = name
+
+    def __get__(self, owner, _type=None):
+        return self if owner is None else float(owner._record[self._field][self._part])
+
+    def __set__(self, owner, value):
+        number = one_number(value, self._name, owner._owner, **self._check)
+        if self._part == ():
+            owner._record[self._field] = number
+        else:
+            owner._record[self._field][self._part] = number
+
+
+class TaskPart:
+    """An object of a task, such as its force law, with a record of its own until it is in use."""
+
+    def __init__(self, owner, kind):
+        self._owner, self._record, self._in_use = owner, np.zeros(1, kind)[0], False
+
+    in_use = property(lambda self: self._in_use, doc='Whether it belongs to a task.')
+
+    def _belong_to(self, owner, record):
+        """Become part of a task: set the owner that errors name, and the record."""
+        self._owner, self._record, self._in_use = owner, record, True
+
+
 def _gain(value, shape, name, owner, lowest):
     try:
         gain = np.asarray(value, dtype=float)

@@ -5,11 +5,14 @@
 import numpy as np
 
 from opspace_control.errors import TaskError
-from opspace_control.tasks.gains import axis_numbers, one_number
+from opspace_control.tasks.gains import TaskPart, axis_numbers, one_number, recorded
 from opspace_control.tasks.impedance_law import SPRING
 
+# Above it the fast half of every mode is faster than any control cycle.
+_HIGHEST_RATIO = 10.0
 
-class Impedance:
+
+class Impedance(TaskPart):
     """
     A spring between a task's frame and its goal, and a damper; the inertia is the robot's own.
 
@@ -25,11 +28,12 @@ class Impedance:
 
     """
 
+    stiffness = recorded('stiffness', 'K, (6,), N/m and N·m/rad.')
+    damping_ratio = recorded('damping_ratio', 'ζ, without unit.')
+
     def __init__(self, stiffness=(500.0, 500.0, 500.0, 50.0, 50.0, 50.0), damping_ratio=1.0):
-        self._owner = 'impedance'
-        self._record = np.zeros(1, SPRING)[0]
+        super().__init__('impedance', SPRING)
         self._record['p'] = np.nan
-        self._in_use = False
         self.set(stiffness, damping_ratio)
 
     def set(self, stiffness=None, damping_ratio=None):
@@ -43,26 +47,3 @@ class Impedance:
                             cure=f'1 is critical; give at most {_HIGHEST_RATIO:g}.',
                             parameter='damping_ratio', value=damping_ratio)
         self._record['stiffness'], self._record['damping_ratio'] = K, zeta
-
-    @property
-    def stiffness(self):
-        """K, (6,), N/m and N·m/rad."""
-        return self._record['stiffness'].copy()
-
-    @property
-    def damping_ratio(self):
-        """ζ, without unit."""
-        return float(self._record['damping_ratio'])
-
-    @property
-    def in_use(self):
-        """Whether it belongs to a task."""
-        return self._in_use
-
-    def _belong_to(self, owner, record):
-        """Become part of a task: set the owner that errors name, and the record."""
-        self._owner, self._record, self._in_use = owner, record, True
-
-
-# Above it the fast half of every mode is faster than any control cycle.
-_HIGHEST_RATIO = 10.0

@@ -14,6 +14,10 @@ from opspace_control.tasks.joint_law import JOINT_TASK
 from opspace_control.tasks.ranked import RankedTask
 
 
+def _entries(field, doc):
+    return property(lambda task: task._read(field), doc=doc)
+
+
 class JointTask(RankedTask):
     """
     Move some joints to a goal as a task with a priority; its rows of J are those of the identity.
@@ -36,6 +40,14 @@ class JointTask(RankedTask):
         0 is the highest; tasks of a larger number act in the null space of those of smaller ones.
 
     """
+
+    target = _entries('target', 'Goal, (k,), rad or m; NaN: the position of the next cycle.')
+    position = _entries('position', 'Positions at the last cycle, (k,), rad or m.')
+    error = _entries('error', 'Goal minus position at the last cycle, (k,), rad or m.')
+    force = _entries('force', "Joint forces of the task at the last cycle, (k,), N·m or N, on top "
+                     "of the posture's.")
+    kp = _entries('kp', 'Stiffness, (k,), 1/s².')
+    kd = _entries('kd', 'Damping, (k,), 1/s, critical values resolved.')
 
     def __init__(self, joints, *, name='joints', kp=100.0, kd=-1.0, max_velocity=np.inf,
                  priority=0):
@@ -99,41 +111,11 @@ class JointTask(RankedTask):
         self._records['target'] = np.nan
         self._records['target_velocity'] = self._records['target_acceleration'] = 0.0
 
-    @property
-    def target(self):
-        """Goal, (k,), rad or m; NaN stands for the position of the next cycle."""
-        return self._read('target')
-
-    @property
-    def position(self):
-        """Positions at the last cycle, (k,), rad or m."""
-        return self._read('position')
-
-    @property
-    def error(self):
-        """Goal minus position at the last cycle, (k,), rad or m."""
-        return self._read('error')
-
-    @property
-    def force(self):
-        """Joint forces of the task at the last cycle, (k,), N·m or N, on top of the posture's."""
-        return self._read('force')
-
     def joint_force(self, model, state):
         """Return the task's joint forces of the last cycle among those of all joints, (nv,)."""
         force = np.zeros(model.nv)
         force[joint_dofs(self, model)] = self.force
         return force
-
-    @property
-    def kp(self):
-        """Stiffness, (k,), 1/s²."""
-        return self._read('kp')
-
-    @property
-    def kd(self):
-        """Damping, (k,), 1/s, critical values resolved."""
-        return self._read('kd')
 
     @property
     def max_velocity(self):

@@ -1,14 +1,17 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The pose task: position and orientation of a frame, or some axes of them, go to a goal."""
+"""Tasks of a pose: a frame, or the centre of mass, moves to a goal along some axes."""
 
 import numpy as np
 
+from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.errors import TaskError
-from opspace_control.tasks.gains import damping_gain, stiffness_gain
+from opspace_control.tasks.gains import damping_gain, recorded, stiffness_gain
 from opspace_control.tasks.goal import GoalTask
 from opspace_control.tasks.impedance import Impedance
-from opspace_control.tasks.targets import ANGULAR, LINEAR
+from opspace_control.tasks.pose_law import POSE_TASK
+from opspace_control.tasks.sensor import bind_sensors
+from opspace_control.tasks.targets import ANGULAR, LINEAR, read_axes_rotation
 
 MODES = ('decoupled', 'impedance')
 
@@ -46,6 +49,9 @@ class PoseTask(GoalTask):
 
     """
 
+    kp = recorded('kp', 'Stiffness, (6,), 1/s².')
+    kd = recorded('kd', 'Damping, (6,), 1/s, critical values resolved.')
+
     def __init__(self, frame, *, kp=100.0, kd=-1.0, max_linear_velocity=np.inf,
                  max_angular_velocity=np.inf, impedance=None, mode=None, trajectory=None,
                  **specification):
@@ -66,16 +72,6 @@ class PoseTask(GoalTask):
         self._check_limitable(new_kp, new_kd)
         self._wanted_kd = np.copy(wanted_kd)
         self._record['kp'], self._record['kd'] = new_kp, new_kd
-
-    @property
-    def kp(self):
-        """Stiffness, (6,), 1/s²."""
-        return self._record['kp'].copy()
-
-    @property
-    def kd(self):
-        """Damping, (6,), 1/s, critical values resolved."""
-        return self._record['kd'].copy()
 
     @property
     def mode(self):
@@ -143,25 +139,11 @@ class PositionTask(PoseTask):
 
     possible_axes = LINEAR
 
-    def __init__(self, frame, *, axes=LINEAR, **options):
-        super().__init__(frame, axes=axes, **options)
-
     def set_target(self, position, velocity=None, acceleration=None):
         """
-        Set the goal as `PoseTask.set_target` does.
+        Set the goal (3,), m, or a pose, and its linear feed-forward, m/s and m/s².
 
-        Parameters
-        ----------
-        position : (3,) array, or a pose
-            m.
-        velocity, acceleration : (3,) or (6,) array, optional
-            Feed-forward, m/s and m/s²; zero if not given. Angular parts are ignored.
-
-        Raises
-        ------
-        TaskError
-            As of a `PoseTask`.
-
+        As `PoseTask.set_target`; of feed-forward (6,) the angular parts are ignored.
         """
         super().set_target(position, velocity, acceleration)
 
@@ -171,24 +153,119 @@ class OrientationTask(PoseTask):
 
     possible_axes = ANGULAR
 
-    def __init__(self, frame, *, axes=ANGULAR, **options):
-        super().__init__(frame, axes=axes, **options)
-
     def set_target(self, orientation, velocity=None, acceleration=None):
         """
-        Set the goal as `PoseTask.set_target` does.
+        Set the goal, (4,) or (3, 3), or a pose, and its angular feed-forward, rad/s and rad/s².
 
-        Parameters
-        ----------
-        orientation : (4,) or (3, 3) array, or a pose
-            Quaternion ``[x y z w]``, or rotation matrix.
-        velocity, acceleration : (3,) or (6,) array, optional
-            Angular feed-forward, rad/s and rad/s²; zero if not given. Linear parts are ignored.
-
-        Raises
-        ------
-        TaskError
-            As of a `PoseTask`.
-
+        As `PoseTask.set_target`, with a quaternion ``[x y z w]`` or a rotation matrix; of
+        feed-forward (6,) the linear parts are ignored.
         """
         super().set_target(orientation, velocity, acceleration)
+
+
+class CenterOfMassTask(PositionTask):
+    """
+    Move the centre of mass to a goal; each body contributes in proportion to its mass.
+
+    A standing robot uses it for balance. Without contact the joints of a floating base cannot move
+    the centre of mass: the task is then singular and its rows are truncated. A controller has one
+    such task at most.
+
+    ``frame`` is the root link of the subtree whose centre of mass it is; the whole robot if not
+    given. Bodies that never move do not count. Other keywords are those of a `PositionTask`.
+    """
+
+    def __init__(self, frame=None, *, name='center_of_mass', **options):
+        super().__init__('' if frame is None else frame, name=name, **options)
+
+    def jacobian(self, model, state):
+        """Return the Jacobian (6, nv) of the centre of mass; its angular rows are zero."""
+        return np.vstack([center_of_mass(model, state, self.frame or None)[1],
+                          np.zeros((3, model.nv))])
+
+
+class RelativeTask(PoseTask):
+    """
+    Move a frame to a goal in the frame of another link, such as one hand relative to the other.
+
+    Goal, feed-forward, error and gains are in the frame of the other link, ``reference``, and its
+    axes are those of the task: of the keywords of a `PoseTask`, ``axes_frame`` and
+    ``axes_rotation`` are refused. The commanded wrench acts on the first link and its reaction on
+    the other, so both move if both are free. With a task of higher priority for the other link, the
+    first link follows it.
+    """
+
+    def __init__(self, frame, reference, **options):
+        if not isinstance(reference, str) or reference in ('', frame):
+            raise TaskError(f"task '{options.get('name', frame)}': '{frame}' cannot be controlled "
+                            f'in the frame of {reference!r}.', value=reference,
+                            cure='Name another link as reference.', parameter='reference')
+        super().__init__(frame, **options)
+        self.reference = reference
+        self._record['relative'] = True
+
+    def __repr__(self):
+        return f'{type(self).__name__}({self.frame!r}, {self.reference!r}, name={self.name!r})'
+
+    def jacobian(self, model, state):
+        """Return the rows of the relative motion, (6, nv), base axes: those of [K87] 3 apart."""
+        poses = model.forward_kinematics(state, [self.frame, self.reference])
+        x, y, z = (poses[self.frame] - poses[self.reference])[:3, 3]
+        other = model.jacobian(state, self.reference)
+        arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        other[:3] -= arm @ other[3:]  # where the frame is: ω × r
+        return model.jacobian(state, self.frame) - other
+
+    @property
+    def rotation_in_base(self):
+        """Axes of the frame at the last cycle, by column, in the base: (3, 3)."""
+        return self.axes_in_base[0] @ super().rotation_in_base
+
+    def _place_axes(self, frame, rotation):
+        turned = (read_axes_rotation(rotation, self._owner) != np.eye(3)).any()
+        for name, value, given in (('axes_frame', frame, frame not in (None, '', (None, None))),
+                                   ('axes_rotation', rotation, turned)):
+            if given:
+                raise TaskError(f'{self._owner}: {name} = {value!r} is not allowed.',
+                                cure='The axes of a relative task are those of its reference.',
+                                parameter=name, value=value)
+
+    @property
+    def _error_axes(self):
+        return np.array([np.eye(3), np.eye(3)])
+
+
+def bind_tasks(tasks, model):
+    """
+    Move the data of a controller's m tasks, none of them in use, into one array.
+
+    Returns the records (m,) of POSE_TASK, input and output of `demand_pose`, which the tasks use
+    from now on, and the result of `bind_sensors`.
+    """
+    for name in [name for task in tasks for name in task.axes_frame if name]:
+        model.frame_index(name)
+    sensors, sensor_records = bind_sensors(tasks, model)
+    records = np.zeros(len(tasks), POSE_TASK)
+    for e, task in enumerate(tasks):
+        records[e] = task._record
+        task._bind(records[e], model)
+    return records, sensors, sensor_records
+
+
+def gather_moving_targets(tasks):
+    """Return the set of a controller's tasks whose targets move; the tasks keep it up to date."""
+    moving_targets = set()
+    for task in tasks:
+        if isinstance(task, PoseTask):
+            task.share_moving_targets(moving_targets)
+    return moving_targets
+
+
+def gradual_fields(records):
+    """Return by name the numbers of bound tasks that change gradually, for `Ramps`."""
+    force, spring = records['force'], records['spring']
+    return {'kp': records['kp'], 'kd': records['kd'], 'activation': records['activation'],
+            'motion': records['motion'], 'impedance': records['impedance'],
+            'stiffness': spring['stiffness'], 'damping_ratio': spring['damping_ratio'],
+            'force.axes': force['axes'], 'force.kp': force['kp'], 'force.ki': force['ki'],
+            'force.damping': force['damping']}

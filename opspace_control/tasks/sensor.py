@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.dynamics import GRAVITY
 from opspace_control.errors import TaskError
-from opspace_control.tasks.gains import one_number
+from opspace_control.tasks.gains import RecordedNumber, one_number, recorded
 from opspace_control.tasks.sensor_law import SENSOR
 from opspace_control.tasks.targets import read_six
 
@@ -38,6 +38,19 @@ class ForceSensor:
         Age up to which a reading is used, in control time, s.
 
     """
+
+    cutoff = RecordedNumber('cutoff', 'Cut-off frequency of the low-pass filter, Hz, inf for none.',
+                            positive=True, finite=False)
+    timeout = RecordedNumber('timeout', 'Age up to which a reading is used, s.', positive=True,
+                             finite=False)
+    bias = recorded('bias', 'Reading without load, (6,), N and N·m.')
+    tool_mass = recorded('mass', 'Mass of the tool, kg.')
+    tool_center = recorded('center', "Centre of that mass, (3,), in the sensor's frame, m.")
+    reading = recorded('reading', 'Last reading, (6,), N and N·m.')
+    wrench = recorded('filtered', "Last cycle's wrench without bias and weight, filtered, (6,), in "
+                      "the sensor's axes.")
+    age = recorded('age', 'Age of the last reading at the last cycle, s; inf before the first.')
+    in_use = property(lambda self: self._in_use, doc='Whether it belongs to a controller.')
 
     def __init__(self, frame, *, name=None, bias=None, tool_mass=0.0, tool_center=(0.0, 0.0, 0.0),
                  cutoff=100.0, timeout=0.1):
@@ -89,64 +102,9 @@ class ForceSensor:
         self._record['mass'], self._record['center'] = mass, place
 
     @property
-    def cutoff(self):
-        """Cut-off frequency of the low-pass filter, Hz, inf for none."""
-        return float(self._record['cutoff'])
-
-    @cutoff.setter
-    def cutoff(self, value):
-        self._record['cutoff'] = one_number(value, 'cutoff', self._owner, positive=True,
-                                            finite=False)
-
-    @property
-    def timeout(self):
-        """Age up to which a reading is used, s."""
-        return float(self._record['timeout'])
-
-    @timeout.setter
-    def timeout(self, value):
-        self._record['timeout'] = one_number(value, 'timeout', self._owner, positive=True,
-                                             finite=False)
-
-    @property
-    def bias(self):
-        """Reading without load, (6,), N and N·m."""
-        return self._record['bias'].copy()
-
-    @property
-    def tool_mass(self):
-        """Mass of the tool, kg."""
-        return float(self._record['mass'])
-
-    @property
-    def tool_center(self):
-        """Centre of that mass, (3,), in the sensor's frame, m."""
-        return self._record['center'].copy()
-
-    @property
-    def reading(self):
-        """Last reading, (6,), N and N·m."""
-        return self._record['reading'].copy()
-
-    @property
-    def wrench(self):
-        """Last cycle's wrench without bias and weight, filtered, (6,), in the sensor's axes."""
-        return self._record['filtered'].copy()
-
-    @property
-    def age(self):
-        """Age of the last reading at the last cycle, s; inf before the first."""
-        return float(self._record['age'])
-
-    @property
     def fresh(self):
         """Whether the age of the last reading is within ``timeout``."""
         return self.age <= self.timeout
-
-    @property
-    def in_use(self):
-        """Whether the sensor belongs to a controller."""
-        return self._in_use
 
     @property
     def _owner(self):

@@ -8,6 +8,7 @@ from opspace_control.errors import TaskError
 from opspace_control.model.nodes import WORLD
 from opspace_control.spatial.rotations import quaternion_from_matrix
 from opspace_control.tasks.force_control import ForceControl
+from opspace_control.tasks.gains import recorded
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.ranked import RankedTask
 from opspace_control.tasks.targets import AXES, read_axes, read_axes_rotation
@@ -26,8 +27,9 @@ class OperationalTask(RankedTask):
         Link whose frame is the operational point.
     name : str, optional
         Key in ``controller.tasks``; the frame's name if not given.
-    axes : sequence of str
-        Axes of motion control among ``x y z rx ry rz``; those of force control are left out.
+    axes : sequence of str, optional
+        Axes of motion control among ``x y z rx ry rz``; all if not given, and those of force
+        control are left out.
     force_axes : sequence of str
         Axes of force or moment control.
     axes_frame : str, or pair of str, optional
@@ -47,7 +49,12 @@ class OperationalTask(RankedTask):
     points = 1  # of the stack
     reference = None  # link in whose frame the task is, None for the base
 
-    def __init__(self, frame, *, name=None, axes=AXES, force_axes=(), axes_frame=None,
+    wrench = recorded('wrench', 'Wrench commanded at the last cycle, (6,), N and N·m, base axes.')
+    rotation_in_base = recorded('R', 'Axes of the frame at the last cycle, by column, (3, 3).')
+    axes_in_base = recorded(
+        'axes', 'The axes at the last cycle, by column, in the base: (2, 3, 3), linear ones first.')
+
+    def __init__(self, frame, *, name=None, axes=None, force_axes=(), axes_frame=None,
                  axes_rotation=None, force=None, priority=0):
         super().__init__(frame if name is None else name, priority)
         self.frame = frame
@@ -58,7 +65,8 @@ class OperationalTask(RankedTask):
         self._record['target_p'], self._record['target_R'] = np.nan, np.eye(3)
         self._record['max_linear_velocity'] = self._record['max_angular_velocity'] = np.inf
         self.force = self._own(ForceControl() if force is None else force, ForceControl, 'force')
-        self._axes, self._force_axes = self._checked_axes(axes, force_axes)
+        self._axes, self._force_axes = self._checked_axes(
+            self.possible_axes if axes is None else axes, force_axes)
         self._weigh_axes()
         self.set_axes(frame=axes_frame, rotation=axes_rotation)
         self.activation = 1.0
@@ -123,11 +131,6 @@ class OperationalTask(RankedTask):
         self._record['unattached'] = value
 
     @property
-    def wrench(self):
-        """Force and moment commanded at the last cycle, (6,), N and N·m, base axes."""
-        return self._record['wrench'].copy()
-
-    @property
     def axes(self):
         """Names of the axes along which motion is controlled."""
         return tuple(axis for axis in self._axes if axis not in self._force_axes)
@@ -151,16 +154,6 @@ class OperationalTask(RankedTask):
     def axes_rotation(self):
         """Rotations from the axes of these frames to the task's, by column, (2, 3, 3)."""
         return self._axes_rotation.copy()
-
-    @property
-    def rotation_in_base(self):
-        """Axes of the frame at the last cycle, by column, in the base: (3, 3)."""
-        return self._record['R'].copy()
-
-    @property
-    def axes_in_base(self):
-        """The axes at the last cycle, by column, in the base: (2, 3, 3), linear ones first."""
-        return self._record['axes'].copy()
 
     @property
     def _data(self):
@@ -242,3 +235,20 @@ class OperationalTask(RankedTask):
             return None
         return np.concatenate([self._record[position],
                                quaternion_from_matrix(self._record[rotation])])
+
+
+class ForceTask(OperationalTask):
+    """
+    Exert force with a frame along ``force_axes``; the others stay free for other tasks.
+
+    For a frame that moves along some axes and exerts force along others, give a `PoseTask` its
+    ``force_axes`` instead. Other keywords are ``name``, ``axes_frame``, ``axes_rotation``,
+    ``force`` and ``priority`` of an `OperationalTask`.
+    """
+
+    def __init__(self, frame, *, force_axes=AXES, **specification):
+        super().__init__(frame, axes=(), force_axes=force_axes, **specification)
+
+    def set_target(self, wrench=None):
+        """Set the wrench that the robot applies, (6,), N and N·m: `ForceControl.set_target`."""
+        self.force.set_target(wrench)

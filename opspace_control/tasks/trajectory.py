@@ -13,7 +13,7 @@ from opspace_control.spatial.rotation_vectors import (
     vector_rate,
     vector_second_rate,
 )
-from opspace_control.tasks.polynomials import segment_coefficients
+from opspace_control.tasks.joint_trajectory import segment_coefficients
 from opspace_control.tasks.targets import read_pose, read_six
 
 
