@@ -139,6 +139,9 @@ class PositionTask(PoseTask):
 
     possible_axes = LINEAR
 
+    def __init__(self, frame, *, axes=LINEAR, **options):
+        super().__init__(frame, axes=axes, **options)
+
     def set_target(self, position, velocity=None, acceleration=None):
         """
         Set the goal (3,), m, or a pose, and its linear feed-forward, m/s and m/s².
@@ -152,6 +155,9 @@ class OrientationTask(PoseTask):
     """Rotate a frame to a goal about some of ``rx ry rz``: a `PoseTask` without translation."""
 
     possible_axes = ANGULAR
+
+    def __init__(self, frame, *, axes=ANGULAR, **options):
+        super().__init__(frame, axes=axes, **options)
 
     def set_target(self, orientation, velocity=None, acceleration=None):
         """

@@ -27,9 +27,8 @@ class OperationalTask(RankedTask):
         Link whose frame is the operational point.
     name : str, optional
         Key in ``controller.tasks``; the frame's name if not given.
-    axes : sequence of str, optional
-        Axes of motion control among ``x y z rx ry rz``; all if not given, and those of force
-        control are left out.
+    axes : sequence of str
+        Axes of motion control among ``x y z rx ry rz``; those of force control are left out.
     force_axes : sequence of str
         Axes of force or moment control.
     axes_frame : str, or pair of str, optional
@@ -54,7 +53,7 @@ class OperationalTask(RankedTask):
     axes_in_base = recorded(
         'axes', 'The axes at the last cycle, by column, in the base: (2, 3, 3), linear ones first.')
 
-    def __init__(self, frame, *, name=None, axes=None, force_axes=(), axes_frame=None,
+    def __init__(self, frame, *, name=None, axes=AXES, force_axes=(), axes_frame=None,
                  axes_rotation=None, force=None, priority=0):
         super().__init__(frame if name is None else name, priority)
         self.frame = frame
@@ -65,8 +64,7 @@ class OperationalTask(RankedTask):
         self._record['target_p'], self._record['target_R'] = np.nan, np.eye(3)
         self._record['max_linear_velocity'] = self._record['max_angular_velocity'] = np.inf
         self.force = self._own(ForceControl() if force is None else force, ForceControl, 'force')
-        self._axes, self._force_axes = self._checked_axes(
-            self.possible_axes if axes is None else axes, force_axes)
+        self._axes, self._force_axes = self._checked_axes(axes, force_axes)
         self._weigh_axes()
         self.set_axes(frame=axes_frame, rotation=axes_rotation)
         self.activation = 1.0
