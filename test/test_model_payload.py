@@ -8,8 +8,7 @@ from robots import joint, link
 from samples import URDF, sample
 
 from opspace_control import ModelError, Payload, RobotModel
-from opspace_control.model.bodies import doubts
-from opspace_control.model.payload import carry
+from opspace_control.model.bodies import carry, doubts
 from opspace_control.model.urdf import Link
 
 BOX = Payload.of_box(3.0, (0.3, 0.4, 0.2), (0.02, -0.2, 0.1))

@@ -4,8 +4,7 @@
 
 import numpy as np
 
-from opspace_control.spatial.quaternions import product, turn, turned
-from opspace_control.spatial.rotations import matrix_from_quaternion
+from opspace_control.spatial.rotations import matrix_from_quaternion, product, turn, turned
 
 
 def random_quaternion(rng):

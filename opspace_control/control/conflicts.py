@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control.spatial.truncation import smooth_step, truncation_threshold
+from opspace_control.spatial.eigen import smooth_step, truncation_threshold
 from opspace_control.tasks.targets import AXES
 
 # Smaller parts of a direction are not worth a word.

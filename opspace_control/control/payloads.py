@@ -3,7 +3,7 @@
 """What a controlled robot carries at the moment."""
 
 from opspace_control.errors import ControlError
-from opspace_control.model.payload import Payload, carry
+from opspace_control.model.bodies import Payload, carry
 
 
 class Payloads:

@@ -18,7 +18,7 @@ from opspace_control.dynamics.operational_space import (
 )
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import REVOLUTE
-from opspace_control.spatial.truncation import truncation_threshold
+from opspace_control.spatial.eigen import truncation_threshold
 from opspace_control.tasks.targets import AXES
 from opspace_control.tasks.task import OperationalTask
 

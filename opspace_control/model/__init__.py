@@ -6,7 +6,7 @@ The robot: an immutable tree of flat arrays from a URDF, and its state.
 A ModelError names the element of the description that cannot be used, and the cure.
 """
 
-from opspace_control.model.payload import Payload
+from opspace_control.model.bodies import Payload
 from opspace_control.model.state import RobotState
 from opspace_control.model.tree import KinematicTree
 

@@ -4,15 +4,16 @@
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from urdf_parser_py import urdf as parser
-from urdf_parser_py.xml_reflection.core import Path
+from urdf_parser_py.xml_reflection import core
 
 from opspace_control.errors import ModelError
 from opspace_control.model.cleaning import named_elements, parse_xml
 from opspace_control.model.ros2_control import read_hardware
-from opspace_control.model.xacro import expand, read_bytes, uses_xacro
 
 SCALAR_TYPES = ('revolute', 'continuous', 'prismatic')
 
@@ -63,6 +64,51 @@ class Description:
     hardware: tuple  # of Hardware, the <ros2_control> blocks
 
 
+def read_bytes(path):
+    """Return the content of a file; a ModelError says why it cannot be read."""
+    try:
+        return Path(path).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        raise ModelError(
+            f'The robot file {str(path)!r} cannot be read: '
+            f'{getattr(error, "strerror", None) or error}.',
+            cure='Give the path of a URDF or xacro file.', path=str(path)) from None
+
+
+def uses_xacro(robot, path=None):
+    """Tell whether a <robot> element, of the file ``path`` if any, must be expanded by xacro."""
+    if path is not None and Path(path).suffix == '.xacro':
+        return True
+    return any('xacro' in node.tag.partition('}')[0] for node in robot.iter())
+
+
+def expand(text, path=None, arguments=None):
+    """
+    Return the URDF text of xacro text, str or bytes, or of the file ``path`` where it came from.
+
+    Only a file can include others relative to itself. ``arguments`` is a dict for ``$(arg name)``.
+    """
+    try:
+        import xacro
+    except ImportError:
+        raise ModelError(
+            'The robot description is written in xacro, which is not installed.',
+            cure="Install it ('pip install xacro', or apt's ros-<distro>-xacro), or expand the "
+                 'description elsewhere and pass the URDF.', element='xacro') from None
+    if path is None:
+        with TemporaryDirectory() as directory:
+            copy = Path(directory, 'robot.xacro')
+            copy.write_bytes(text.encode() if isinstance(text, str) else text)
+            return expand(text, copy, arguments)
+    try:
+        return xacro.process_file(str(path), mappings=arguments).toxml()
+    except Exception as error:  # xacro lets through whatever the expressions in the text raise
+        reason = ' '.join(str(error).split())
+        raise ModelError(f'xacro cannot expand the robot description: {reason}.',
+                         cure='Correct it; `xacro FILE` shows where it stops.',
+                         element='xacro') from None
+
+
 def urdf_text(path, arguments=None):
     """Return the URDF text of a file, expanded if it is xacro, with these ``arguments``."""
     content = read_bytes(path)
@@ -78,7 +124,7 @@ def read_urdf(text, path=None):
         robot = parse_xml(expand(text, path))
     return Description(
         name=robot.get('name', ''),
-        links={name: _link(parser.Link.from_xml(node, Path('link')))
+        links={name: _link(parser.Link.from_xml(node, core.Path('link')))
                for name, node in named_elements(robot, 'link').items()},
         joints={name: _joint(node)
                 for name, node in named_elements(robot, 'joint').items()},
@@ -102,7 +148,7 @@ def _joint(node):
     # The parser complains of what the URDF's specification does not have.
     dynamics = node.find('dynamics')
     armature = 0.0 if dynamics is None else float(dynamics.attrib.pop('armature', 0.0))
-    parsed = parser.Joint.from_xml(node, Path('joint'))
+    parsed = parser.Joint.from_xml(node, core.Path('joint'))
     rotation, position = _placement(parsed.origin)
     return Joint(parsed.name, parsed.type, parsed.parent, parsed.child, rotation, position,
                  _axis(parsed), _limit(parsed), _soft_limit(parsed), _dynamics(parsed, 'damping'),

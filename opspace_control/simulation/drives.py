@@ -1,6 +1,8 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The drives and brakes of the simulated joints; drives may fail."""
+"""The drives and brakes of the simulated joints, and joints that are welded."""
+
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -8,6 +10,7 @@ import numpy as np
 from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import joint_values
+from opspace_control.simulation.urdf_reader import body_name
 
 _BRAKE = 'brake of '
 
@@ -66,7 +69,7 @@ class Drives:
         self.in_qvel = np.array([model.joint(part).dofadr[0] for part in parts], int)
         self._brakes = np.array([model.equality(_BRAKE + part).id for part in parts], int)
         self._braked = np.zeros(len(parts), bool)
-        self._position = np.full(len(dofs), np.nan)  # of drives that obey positions
+        self._position, self._by_position = np.full(len(dofs), np.nan), False
         # Followers have none either where the drives overcome it.
         self._frictions = [] if friction else [
             (values, values.copy()) for values in (model.dof_damping, model.dof_frictionloss)]
@@ -74,7 +77,7 @@ class Drives:
     def reset(self):
         """Start without effort, every drive working and every brake off."""
         self.effort[:] = 0.0
-        self._position[:] = np.nan
+        self._position[:], self._by_position = np.nan, False
         self._braked[:] = False
         self._power(np.ones(len(self.effort), bool))
         self._hold()
@@ -101,9 +104,11 @@ class Drives:
 
     def set_position(self, position):
         """Command positions, as `SimulatedRobot.set_position`."""
+        if not (position or self._by_position):  # as in most cycles
+            return
         none = np.zeros(len(self.effort))
         values = joint_values(dict(position), none, self._names, 'position')
-        self._position[:] = np.nan
+        self._position[:], self._by_position = np.nan, bool(position)
         for name in position:
             self._position[self._names[name]] = values[self._names[name]]
         self._hold()
@@ -156,3 +161,43 @@ class Drives:
             chosen |= [name in (own, joint)
                        for own, joint in zip(self._names, self._joints, strict=True)]
         return chosen
+
+
+class Weld(NamedTuple):
+    """A locked joint: where its link is at zero, and how the joint's coordinates displace it."""
+
+    body: str
+    position: np.ndarray    # (3,) m, in the parent's body frame
+    quaternion: np.ndarray  # (4,) wxyz
+    axes: tuple             # (slides, axis (3,) in the body frame) of each degree of freedom
+
+    def place(self, model, values):
+        """Fix the link where the joint's coordinates are ``values``, rad or m."""
+        position, quaternion = self.position.copy(), self.quaternion.copy()
+        for (slides, axis), value in zip(self.axes, values, strict=True):
+            if slides:
+                step = np.empty(3)
+                mujoco.mju_rotVecQuat(step, axis * value, quaternion)
+                position += step
+            else:
+                turn = np.empty(4)
+                mujoco.mju_axisAngle2Quat(turn, axis, value)
+                mujoco.mju_mulQuat(quaternion, quaternion.copy(), turn)
+        body = model.body(self.body)
+        body.pos, body.quat = position, quaternion
+
+
+def weld(spec, joint):
+    """Take a joint out of a MuJoCo spec and return its `Weld`."""
+    body = spec.body(body_name(joint.child))
+    axes = []
+    for part in joint.parts:
+        element = spec.joint(part)
+        axis = np.array(element.axis)
+        axes.append((element.type == mujoco.mjtJoint.mjJNT_SLIDE, axis / np.linalg.norm(axis)))
+        # MuJoCo moved this method from the element to the spec in 3.3.
+        if hasattr(spec, 'delete'):
+            spec.delete(element)
+        else:
+            element.delete()
+    return Weld(body.name, np.array(body.pos), np.array(body.quat), tuple(axes))

@@ -7,16 +7,16 @@ import numpy as np
 
 from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
-from opspace_control.simulation.drives import add_brakes, make_stiff
+from opspace_control.simulation.drives import add_brakes, make_stiff, weld
 from opspace_control.simulation.grips import add_grips
 from opspace_control.simulation.objects import FLOOR, OBJECT, ROBOT, add_objects
-from opspace_control.simulation.sensors import add_wrench_sensors
 from opspace_control.simulation.urdf_reader import body_name, link_name, read_urdf
-from opspace_control.simulation.weld import weld
 
 # Given to the links beyond a joint that carries no mass at all: 1 g, and a gyration of 3 cm.
 GRAIN_MASS, GRAIN_INERTIA = 1e-3, 1e-6
 _PLACEHOLDER = 1.0
+# Of a link's force and torque sensor.
+SENSORS = ('force at ', 'torque at ')
 
 # `SimulatedRobot.step` raises an error; MuJoCo would leave a log file in the working directory.
 if mujoco.get_mju_user_warning() is None:
@@ -45,7 +45,7 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floo
         _set_mimics(spec, joints, timestep, welds)
         add_brakes(spec, [joint for joint in joints.values()
                           if joint.mimic is None and joint.name not in welds], timestep)
-        add_wrench_sensors(spec, wrench_sensors)
+        _add_wrench_sensors(spec, wrench_sensors)
         add_grips(spec, timestep)
         if contacts or floor:
             _set_contacts(spec, contacts, floor)
@@ -206,3 +206,21 @@ def _exclude_touching_at_rest(spec):
     pairs = {tuple(sorted(model.geom_bodyid[pair])) for pair in data.contact.geom}
     for first, second in pairs:
         spec.add_exclude(bodyname1=model.body(first).name, bodyname2=model.body(second).name)
+
+
+def _add_wrench_sensors(spec, links):
+    """Add to a MuJoCo spec sensors of the wrench through the joints that carry these links."""
+    for link in links:
+        body = spec.body(body_name(link))
+        if body is None:
+            known = [link_name(body.name) for body in spec.bodies[1:]]
+            raise SimulationError(f"A wrench sensor is wanted at '{link}', which is no link.",
+                                  cure=nearest(link, known), link=link)
+        # Its frame is the link's.
+        site = body.add_site(name=SENSORS[0] + link)
+        kinds = mujoco.mjtSensor.mjSENS_FORCE, mujoco.mjtSensor.mjSENS_TORQUE
+        for kind, name in zip(kinds, SENSORS, strict=True):
+            sensor = spec.add_sensor(name=name + link)
+            sensor.type = kind
+            sensor.objtype = mujoco.mjtObj.mjOBJ_SITE
+            sensor.objname = site.name

@@ -10,8 +10,7 @@ from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import IDENTITY_POSE
 from opspace_control.simulation.drives import Drives
 from opspace_control.simulation.grips import Grips
-from opspace_control.simulation.mujoco_model import compile_model
-from opspace_control.simulation.sensors import contact_wrench, momentum, transmitted_wrench
+from opspace_control.simulation.mujoco_model import SENSORS, compile_model
 from opspace_control.simulation.urdf_reader import body_name, link_name
 
 
@@ -122,7 +121,21 @@ class ObservableRobot:
         moving point it would not be conserved.
         """
         bodies = range(1, self.model.nbody) if link is None else [self._body(link)]
-        return momentum(self.model, self.data, np.asarray(point, float), bodies)
+        model, data = self.model, self.data
+        for update in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel):
+            update(model, data)
+        point, total = np.asarray(point, float), np.zeros(6)
+        for body in bodies:
+            # MuJoCo's velocities are angular first, and those of the tree's centre of mass.
+            w, v = data.cvel[body].reshape(2, 3)
+            center = data.xipos[body]
+            v = v + np.cross(w, center - data.subtree_com[model.body_rootid[body]])
+            axes = data.ximat[body].reshape(3, 3)
+            linear = model.body_mass[body] * v
+            total[:3] += linear
+            total[3:] += axes @ (model.body_inertia[body] * (w @ axes))
+            total[3:] += np.cross(center - point, linear)
+        return total
 
     def wrench(self, link):
         """
@@ -133,7 +146,12 @@ class ObservableRobot:
         it carries, weight included. It is that of the step to the present state. The link must be
         one of ``wrench_sensors``.
         """
-        return transmitted_wrench(self.data, link)
+        try:
+            # MuJoCo's is the wrench of the parent on the link.
+            return -np.concatenate([self.data.sensor(name + link).data for name in SENSORS])
+        except KeyError:
+            raise SimulationError(f"There is no wrench sensor at '{link}'.", link=link,
+                                  cure='Name the link in wrench_sensors=(...).') from None
 
     def contact_wrench(self, link):
         """
@@ -142,7 +160,21 @@ class ObservableRobot:
         N and N·m, in the link's frame and about its origin; zero without contact. It is that of the
         step to the present state.
         """
-        return contact_wrench(self.model, self.data, self._body(link))
+        model, data, body = self.model, self.data, self._body(link)
+        rigid = model.body_weldid[body]
+        force, moment, six = np.zeros(3), np.zeros(3), np.empty(6)
+        for i in range(data.ncon):
+            contact = data.contact[i]
+            own = model.body_weldid[model.geom_bodyid[contact.geom]] == rigid
+            if own[0] == own[1]:
+                continue
+            # In the contact's axes, by rows; on the second of the two shapes.
+            mujoco.mj_contactForce(model, data, i, six)
+            f, n = (six.reshape(2, 3) @ contact.frame.reshape(3, 3)) * (own[1] * 2.0 - 1.0)
+            force += f
+            moment += n + np.cross(contact.pos - data.xpos[body], f)
+        R = data.xmat[body].reshape(3, 3)
+        return np.concatenate([force @ R, moment @ R])
 
     def grip_wrench(self, link, other):
         """

@@ -30,7 +30,8 @@ class OrientationRepresentation:
     """
 
     size = 0
-    """k, how many parameters there are."""
+    """k, the number of parameters."""
+    _inverse_scale = None  # s of E⁺ = s Eᵀ, for E linear in the parameters
 
     def parameters(self, rotation):
         """Return x_r (k,) of a rotation matrix (3, 3)."""
@@ -46,11 +47,11 @@ class OrientationRepresentation:
 
     def inverse(self, parameters):
         """Return E⁺ (3, k): ``ω = E⁺ ẋ_r``, and ``E⁺ E = 1``."""
-        raise NotImplementedError
+        return self._inverse_scale * self.matrix(parameters).T
 
     def inverse_rate(self, parameters, rate):
         """Return the rate of E⁺, (3, k), for parameters that change at ``rate`` (k,), 1/s."""
-        raise NotImplementedError
+        return self.inverse(rate)
 
     def rate(self, parameters, angular_velocity):
         """Return ẋ_r (k,) of ω (3,), rad/s."""
@@ -167,7 +168,7 @@ class EulerAngles(OrientationRepresentation):
 class EulerParameters(OrientationRepresentation):
     """The four Euler parameters, the unit quaternion ``[x y z w]``; no singularity."""
 
-    size = 4
+    size, _inverse_scale = 4, 4.0
 
     def parameters(self, rotation):
         """Return the quaternion (4,), w ≥ 0, of a rotation matrix (3, 3)."""
@@ -182,19 +183,11 @@ class EulerParameters(OrientationRepresentation):
         x, y, z, w = np.asarray(parameters, dtype=float)
         return 0.5 * np.array([[w, z, -y], [-z, w, x], [y, -x, w], [-x, -y, -z]])
 
-    def inverse(self, parameters):
-        """Return E⁺ = 4 Eᵀ, (3, 4)."""
-        return 4.0 * self.matrix(parameters).T
-
-    def inverse_rate(self, parameters, rate):
-        """Return the rate of E⁺, (3, 4), 1/s: E is linear in the parameters."""
-        return self.inverse(rate)
-
 
 class DirectionCosines(OrientationRepresentation):
     """The nine direction cosines: the columns of the rotation matrix, one below the other."""
 
-    size = 9
+    size, _inverse_scale = 9, 0.5
 
     def parameters(self, rotation):
         """Return the columns (9,) of a rotation matrix (3, 3)."""
@@ -208,11 +201,3 @@ class DirectionCosines(OrientationRepresentation):
         """Return E (9, 3): ``−[s]×`` of each column s."""
         columns = np.asarray(parameters, dtype=float).reshape(3, 3)
         return np.vstack([np.cross(np.eye(3), column).T for column in columns])
-
-    def inverse(self, parameters):
-        """Return E⁺ = ½ Eᵀ, (3, 9)."""
-        return 0.5 * self.matrix(parameters).T
-
-    def inverse_rate(self, parameters, rate):
-        """Return the rate of E⁺, (3, 9), 1/s: E is linear in the parameters."""
-        return self.inverse(rate)

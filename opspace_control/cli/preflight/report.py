@@ -26,8 +26,7 @@ from opspace_control.model import RobotState
 from opspace_control.model.assembly import BASE
 from opspace_control.model.cleaning import parse_xml
 from opspace_control.model.nodes import PRISMATIC
-from opspace_control.model.urdf import read_urdf
-from opspace_control.model.xacro import expand, read_bytes, uses_xacro
+from opspace_control.model.urdf import expand, read_bytes, read_urdf, uses_xacro
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.joints import unknown_joints
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals

@@ -26,7 +26,7 @@ from opspace_control.control.hierarchy.structures import (
     L,
 )
 from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
-from opspace_control.spatial.truncation import truncation_threshold
+from opspace_control.spatial.eigen import truncation_threshold
 
 
 @inlined

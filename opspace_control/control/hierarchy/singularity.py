@@ -38,8 +38,7 @@ from opspace_control.control.hierarchy.modes import (
 from opspace_control.control.hierarchy.structures import LEADING
 from opspace_control.control.hierarchy.truncation import assemble_modes, project_modes
 from opspace_control.model.nodes import ACTIVE, PRISMATIC, REVOLUTE
-from opspace_control.spatial.eigen import reflect
-from opspace_control.spatial.truncation import smooth_step
+from opspace_control.spatial.eigen import reflect, smooth_step
 
 # Where a direction may have to be led: at scaled eigenvalues below this times the scaled way that
 # is demanded of it. Folding arms have curvatures of 1 to 3 in these units: there the goal's way

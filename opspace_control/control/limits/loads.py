@@ -16,7 +16,7 @@ from opspace_control.control.hierarchy.structures import CARRIED, LOADS
 from opspace_control.control.limits.limit_law import LOAD, braking_speed
 from opspace_control.dynamics.weights import branch_end, gather_weights, gravity_torque_of, lift
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
-from opspace_control.spatial.truncation import smooth_step
+from opspace_control.spatial.eigen import smooth_step
 
 # Of what a joint may carry; with less nothing has to be looked at, and with twice as much all of it
 # counts.

@@ -15,8 +15,7 @@ import math
 from opspace_control.compiled import called
 from opspace_control.control.solver.active_set import Program, eliminate_active, is_dependent
 from opspace_control.control.solver.cholesky import append_row, solve_lower
-from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
-from opspace_control.spatial.truncation import smooth_step
+from opspace_control.spatial.eigen import diagonalise, reflect, smooth_step, tridiagonalise
 
 
 @called
