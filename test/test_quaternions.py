@@ -4,7 +4,8 @@
 
 import numpy as np
 
-from opspace_control.spatial.rotations import matrix_from_quaternion, product, turn, turned
+from opspace_control.spatial.quaternions import product, turn, turned
+from opspace_control.spatial.rotations import matrix_from_quaternion
 
 
 def random_quaternion(rng):

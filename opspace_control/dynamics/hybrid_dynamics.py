@@ -26,6 +26,7 @@ from opspace_control.dynamics.kinematics import move_node, place_node, place_poi
 from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
 from opspace_control.errors import StateError
 from opspace_control.model.nodes import PASSIVE
+from opspace_control.spatial import read_numbers
 from opspace_control.spatial.vectors import add_wrench, dot
 
 
@@ -241,10 +242,7 @@ def hybrid_motion(model, nodes, state, a, torque, external=(), gravity=GRAVITY):
 
 def _finite(values, count, what):
     """Return ``count`` finite numbers, or raise a StateError."""
-    try:
-        numbers = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.array(np.nan)
+    numbers = read_numbers(values)
     if numbers.shape != (count,) or not np.isfinite(numbers).all():
         raise StateError(f'{what} is {values!r}.', cure=f'Give {count} finite numbers.',
                          value=values)

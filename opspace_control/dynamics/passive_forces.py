@@ -10,6 +10,7 @@ from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.preparation import check_state
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import PASSIVE
+from opspace_control.spatial import read_numbers
 
 # The known force of one degree of freedom, used while its joint is passive.
 PASSIVE_DOF = np.dtype([
@@ -147,10 +148,7 @@ class PassiveForces:
     @staticmethod
     def _numbers(what, values, count, lowest):
         """Return one or ``count`` finite numbers of at least ``lowest``, or raise a ModelError."""
-        try:
-            numbers = np.asarray(values, dtype=float)
-        except (TypeError, ValueError):
-            numbers = np.array(np.nan)
+        numbers = read_numbers(values)
         if numbers.shape not in {(), (count,)} or not np.isfinite(numbers).all() or (
                 numbers < lowest).any():
             kind = {-np.inf: 'finite', 0.0: 'finite, zero or more'}.get(lowest, 'finite, positive')

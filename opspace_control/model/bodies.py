@@ -9,6 +9,7 @@ import numpy as np
 
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import WORLD
+from opspace_control.spatial import read_numbers
 
 # By this part of the largest principal moment, an inertia may be asymmetric, or a moment negative:
 # single precision rounds to 1e-7. A moment may also be as negative as a radius of gyration of 1 µm
@@ -150,10 +151,7 @@ class Payload:
 
 def _numbers(name, values, shape):
     """Return finite numbers of this shape, read-only."""
-    try:
-        numbers = np.array(values, float)
-    except (TypeError, ValueError):
-        numbers = np.empty(0)
+    numbers = read_numbers(values)
     if numbers.shape != shape or not np.isfinite(numbers).all():
         raise ModelError(f"The payload's {name} = {values!r} is not usable.",
                          cure=f'Give finite numbers of shape {shape}.' if shape

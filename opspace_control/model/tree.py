@@ -20,7 +20,7 @@ from opspace_control.model.ros2_control import (
 from opspace_control.model.status import set_status
 from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import read_bytes, read_urdf
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
+from opspace_control.spatial import read_numbers
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.joint_law import JOINT_TASK
 from opspace_control.tasks.ranked import RankedTask
@@ -148,10 +149,7 @@ class JointTask(RankedTask):
                             parameter='max_velocity')
 
     def _numbers(self, values, what, unset=False):
-        try:
-            numbers = np.array(values, dtype=float)
-        except (TypeError, ValueError):
-            numbers = np.array(np.nan)
+        numbers = read_numbers(values)
         if numbers.shape != (len(self.joints),) or not (np.isfinite(numbers) | unset).all():
             raise TaskError(f'{self._owner}: {what} = {values!r} cannot be used.', value=values,
                             cure=f'Give {len(self.joints)} finite numbers.')

@@ -5,6 +5,7 @@
 import numpy as np
 
 from opspace_control.errors import TaskError
+from opspace_control.spatial import read_numbers
 
 
 class JointTrajectory:
@@ -87,10 +88,7 @@ class JointTrajectory:
     def _read(self, what, values):
         if values is None:
             return None
-        try:
-            numbers = np.array(values, dtype=float)
-        except (TypeError, ValueError):
-            numbers = np.array(np.nan)
+        numbers = read_numbers(values)
         if numbers.shape != (len(self.times), len(self.joints)):
             raise TaskError(f'The trajectory has not one {what} for each joint at every point.',
                             cure=f'Give {len(self.times)} times {len(self.joints)} numbers.')
@@ -109,10 +107,7 @@ _ALL, _PLACE = np.ones(3), np.array([1.0, 0.0, 0.0])  # of position, velocity, a
 
 
 def _increasing(times):
-    try:
-        times = np.array(times, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
-        times = np.empty(0)
+    times = read_numbers(times).reshape(-1)
     if not times.size:
         raise TaskError('The trajectory has no points.', cure='Give one or more.')
     after = np.r_[-1e-9, times[:-1]]

@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.errors import TaskError
+from opspace_control.spatial import read_numbers
 from opspace_control.tasks.gains import damping_gain, recorded, stiffness_gain
 from opspace_control.tasks.goal import GoalTask
 from opspace_control.tasks.impedance import Impedance
@@ -105,11 +106,8 @@ class PoseTask(GoalTask):
         self._set_limit('max_angular_velocity', value, 'rad/s')
 
     def _set_limit(self, name, value, unit):
-        try:
-            limit = float(value)
-        except (TypeError, ValueError):
-            limit = np.nan
-        if not limit > 0.0:
+        limit = read_numbers(value)
+        if limit.ndim or not limit > 0.0:
             raise TaskError(f'{self._owner}: {name} = {value!r} is not allowed.',
                             cure=f'Give a positive number of {unit}, or inf for no limit.',
                             parameter=name, value=value)

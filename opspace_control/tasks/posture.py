@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.errors import ModelError, StateError, TaskError
 from opspace_control.model import RobotState
+from opspace_control.spatial import read_numbers
 from opspace_control.tasks.gains import damping_gain, stiffness_gain
 from opspace_control.tasks.posture_law import POSTURE_DOF
 
@@ -224,10 +225,7 @@ def _copied(values, parameter, lowest=-np.inf):
     if isinstance(values, dict):
         return {name: _copied(value, f"{parameter} of '{name}'", lowest)
                 for name, value in values.items()}
-    try:
-        numbers = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.array(np.nan)
+    numbers = read_numbers(values)
     if not (np.isfinite(numbers) & (numbers >= lowest)).all():
         raise TaskError(f'posture: {parameter} is {values!r}.',
                         cure=f'Give finite numbers{", zero or more" if lowest == 0.0 else ""}.',

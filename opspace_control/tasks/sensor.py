@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.dynamics import GRAVITY
 from opspace_control.errors import TaskError
+from opspace_control.spatial import read_numbers
 from opspace_control.tasks.gains import RecordedNumber, one_number, recorded
 from opspace_control.tasks.sensor_law import SENSOR
 from opspace_control.tasks.targets import read_six
@@ -91,10 +92,7 @@ class ForceSensor:
     def set_tool(self, mass, center=(0.0, 0.0, 0.0)):
         """Set the mass of the tool, kg, and its centre of mass (3,) in the sensor's frame, m."""
         mass = one_number(mass, 'tool_mass', self._owner)
-        try:
-            place = np.array(center, dtype=float)
-        except (TypeError, ValueError):
-            place = np.empty(0)
+        place = read_numbers(center)
         if place.shape != (3,) or not np.isfinite(place).all():
             raise TaskError(f'{self._owner}: tool_center = {center!r} is not allowed.',
                             cure='Give three finite numbers.', parameter='tool_center',

@@ -5,6 +5,7 @@
 import numpy as np
 
 from opspace_control.errors import TaskError
+from opspace_control.spatial import read_numbers
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 
 LINEAR, ANGULAR = ('x', 'y', 'z'), ('rx', 'ry', 'rz')
@@ -41,9 +42,9 @@ def read_pose(pose, owner, axes=AXES):
     unit quaternion ``[x y z w]``. Where only linear ``axes`` are possible it may be a position,
     where only angular ones are a quaternion or a rotation matrix.
     """
-    numbers = _array(pose)
+    numbers = read_numbers(pose)
     if isinstance(pose, (tuple, list)) and len(pose) == 2:
-        parts = [_array(part) for part in pose]
+        parts = [read_numbers(part) for part in pose]
         if [part.shape for part in parts] == [(3,), (4,)]:
             numbers = np.concatenate(parts)
     if axes == LINEAR and numbers.shape == (3,):
@@ -81,7 +82,7 @@ def read_six(values, name, owner, axes=AXES):
     six = np.zeros(6)
     if values is None:
         return six
-    numbers = _array(values)
+    numbers = read_numbers(values)
     if numbers.shape not in {(6,), (len(axes),)}:
         raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
     if len(axes) == len(AXES):
@@ -101,7 +102,7 @@ def read_axes_rotation(rotation, owner):
     From a quaternion ``[x y z w]`` or a rotation matrix for both kinds of axes, or from one for
     each.
     """
-    numbers = _array(rotation)
+    numbers = read_numbers(rotation)
     cure = 'Give a quaternion [x y z w] or a (3, 3) matrix, or one for x y z and one for rx ry rz.'
     if numbers.shape in {(4,), (3, 3)}:
         numbers = np.array([numbers, numbers])
@@ -111,14 +112,6 @@ def read_axes_rotation(rotation, owner):
         return np.array([read_pose(part, owner, ANGULAR)[1] for part in numbers])
     except TaskError as error:
         raise _refusal(owner, 'axes_rotation', rotation, error.cure) from None
-
-
-def _array(values):
-    """Return a new array of floats, empty for anything else."""
-    try:
-        return np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        return np.empty(0)
 
 
 def _refusal(owner, what, value, cure):

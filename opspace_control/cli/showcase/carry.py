@@ -11,7 +11,7 @@ from opspace_control.cli.robots import DemoRobot, demo_robot
 from opspace_control.cli.showcase.experiment import Experiment, Finding
 from opspace_control.cli.showcase.response import farthest_from_response
 from opspace_control.cli.showcase.schedule import SETTLING, Schedule
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 
 NAME = 'carry'
 _TABLE = (0.5, 0.5, 0.02)  # m

@@ -9,7 +9,7 @@ the compiled mathematics of the controller.
 
 import numpy as np
 
-from opspace_control.spatial.rotations import turn
+from opspace_control.spatial.quaternions import turn
 
 # One radian counts as 0.3 m where positions and orientations are weighed together.
 _WEIGHTS = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])  # m, m, m, m/rad, m/rad, m/rad

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 
 # Where a hand is wanted, from where it starts: m ahead, outwards and up, and rad about z; every
 # other hand goes round the other way.

@@ -9,7 +9,7 @@ import numpy as np
 from opspace_control.cli.robots import DemoRobot, demo_robot
 from opspace_control.cli.showcase.experiment import Experiment, Finding, reaches
 from opspace_control.cli.showcase.response import farthest_from_response
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 from opspace_control.tasks.targets import AXES
 
 _THRUSTERS = ('base_x', 'base_y', 'base_yaw')
