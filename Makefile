@@ -44,7 +44,7 @@ help:
 	@echo 'make bench  measure against peers'
 	@echo 'make soak   random goals at 1 kHz for ten minutes (ARGS="--seconds 60")'
 	@echo 'make lint   ruff'
-	@echo 'make gallery   doc/gallery.md and its pictures, anew'
+	@echo 'make gallery   the pictures of doc/gallery.md, anew'
 	@echo 'make docs   the documentation site, in doc/site'
 	@echo 'make clean  remove environments and build products'
 

@@ -18,7 +18,7 @@ LONGEST = (
     'test_ros_simulator', 'test_safety_processes', 'test_ros_floating_base', 'test_safety_steps',
     'test_ros_interface', 'test_experiments', 'test_compiled', 'test_safety_goals',
     'test_ros_grasps', 'test_ros_contact', 'test_safety_watchdog', 'test_soak',
-    'test_ros_simulated_objects', 'test_contact_experiments', 'test_ros_task_types',
+    'test_ros_simulated_objects', 'test_ros_task_types',
 )
 
 

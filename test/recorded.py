@@ -11,7 +11,7 @@ from rclpy.parameter import Parameter
 
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.client import seconds
+from opspace_control.ros.middleware.conversions import nanoseconds
 
 ROBOT = demo_robot('planar_3r')
 LEAN = 'lean'           # a task of the shoulder, below the hand's
@@ -33,6 +33,9 @@ def record(path, arguments=(), number=signal.SIGINT):
         network.start('simulator', {'robot_description': text, **simulator_values(ROBOT),
                                     'pace': 'patient'})
         states = network.states()
+
+        def seconds():
+            return 1e-9 * nanoseconds(states[-1].header.stamp)
         poses = network.listen(PoseStamped, f'{ros_nodes.CONTROLLER}/hand/current_pose')
         network.expect(lambda: poses and 'Recording /opspace_controller' in recorder.said(),
                        ros_nodes.COMPILING)
@@ -43,11 +46,11 @@ def record(path, arguments=(), number=signal.SIGINT):
         network.expect(lambda: goals.get_subscription_count() == 2)  # the recorder is the other one
         goals.publish(goal)
         network.expect(lambda: states)
-        begin = seconds(states[-1].header.stamp)
+        begin = seconds()
         # By then the recorder has found what tells of changes of parameters.
-        network.expect(lambda: seconds(states[-1].header.stamp) > begin + 0.5 * SECONDS, 240.0)
+        network.expect(lambda: seconds() > begin + 0.5 * SECONDS, 240.0)
         network.call(SetParameters, f'{ros_nodes.CONTROLLER}/set_parameters', parameters=[
             Parameter('hand.kp', value=81.0).to_parameter_msg()])
-        network.expect(lambda: seconds(states[-1].header.stamp) > begin + SECONDS, 240.0)
+        network.expect(lambda: seconds() > begin + SECONDS, 240.0)
         recorder.end(number)
         return recorder

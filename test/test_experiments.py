@@ -9,13 +9,17 @@ import pytest
 from lockstep import LockStep
 
 from opspace_control import PoseTask, PostureTask, RobotModel
-from opspace_control.cli.showcase.carry import CARRIED
-from opspace_control.cli.showcase.experiment import Course
-from opspace_control.cli.showcase.experiments import EXPERIMENTS, experiment
+from opspace_control.cli.showcase.contact import CONTACTS, impact, speed_at_impact
+from opspace_control.cli.showcase.experiments import (
+    CARRIED,
+    EXPERIMENTS,
+    UNDERACTUATED,
+    experiment,
+)
+from opspace_control.cli.showcase.findings import Course
+from opspace_control.cli.showcase.picture import draw_cases
 from opspace_control.cli.showcase.schedule import SETTLING
 from opspace_control.cli.showcase.studies import STUDIES
-from opspace_control.cli.showcase.study_picture import draw
-from opspace_control.cli.showcase.underactuated import UNDERACTUATED
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.parameters.joints import command_joints, joint_status
 from opspace_control.share import share_directory
@@ -148,15 +152,26 @@ def test_null_space_damping_stops_a_redundant_arm():
     np.testing.assert_allclose(damped.paths[:, 0], free.paths[:, 0], atol=5e-4)
 
 
-@pytest.mark.parametrize('study', STUDIES, ids=lambda study: study.name)
-def test_studies_find_what_the_papers_say(study, tmp_path):
-    """And the other way round they do not: each case is judged for what it is."""
-    cases = study.perform()
-    assert all(finding.met for finding in study.judge(*cases)), study.judge(*cases)
-    assert not all(finding.met for finding in study.judge(*cases[::-1]))
+@pytest.mark.parametrize('asked', [*STUDIES, *CONTACTS], ids=lambda asked: asked.name)
+def test_comparisons_find_what_the_papers_say(asked, tmp_path):
+    """Exchanged, the cases do not meet the bounds: each is judged for what it is."""
+    cases = asked.compare()
+    findings = asked.judge(*cases)
+    assert all(finding.met for finding in findings), '\n' + '\n'.join(map(str, findings))
+    assert not all(finding.met for finding in asked.judge(*cases[::-1]))
     picture = tmp_path / 'picture.png'
-    draw(study, cases, picture)
+    draw_cases(asked, cases, picture)
     assert picture.stat().st_size > 10_000
+
+
+def test_impact_at_the_speed_of_the_paper():
+    """[K87] IX, 4 in/s: one touch, and no effort is cut."""
+    trial = impact('as the paper', 0.1, damping=150.0)
+    assert speed_at_impact(trial) == pytest.approx(0.1, rel=0.01)
+    assert trial.touches == 1
+    assert trial.limited == 0
+    assert trial.pressed[-50:].mean() == pytest.approx(20.0, rel=2e-3)
+    assert (trial.pressed[trial.times > 1.1] > 0.0).all()
 
 
 def test_experiments_by_name():

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The gallery has every experiment: what it repeats, the command, and the picture."""
+"""The gallery has every experiment: its source, the command, and the picture."""
 
 import re
 import struct
@@ -12,31 +12,32 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 from opspace_control.cli.showcase.experiments import all_experiments
-from opspace_control.cli.showcase.gallery import EXHIBITS, page
 
 DOC = Path(__file__).parents[1] / 'doc'
-
-
-def test_page_is_that_of_the_table():
-    """Write it anew with: make gallery ARGS='--only ""'."""
-    assert (DOC / 'gallery.md').read_text() == page()
+# By the command of each section: its title, and what stands below the command.
+SECTIONS = {command: (title, words) for title, command, words in re.findall(
+    r'^## (.*)\n\n```bash\n(.*)\n```\n\n([^#]*)', (DOC / 'gallery.md').read_text(), re.MULTILINE)}
 
 
 @pytest.mark.parametrize('experiment', all_experiments(), ids=lambda experiment: experiment.name)
-def test_every_experiment_is_shown_and_cites_what_it_repeats(experiment):
-    exhibit, = (exhibit for exhibit in EXHIBITS if exhibit.name == experiment.name)
+def test_every_experiment_is_shown_and_cites_its_source(experiment):
+    title, words = SECTIONS[f'opspace demo --experiment {experiment.name}']
     cited = re.search(r'\[\w+\] (Fig\. \d+|\([\d.]+\))', experiment.summary).group()
-    assert cited in exhibit.words
-    assert exhibit.command == f'opspace demo --experiment {experiment.name}'
+    picture, _, description = words.partition('\n\n')
+    assert picture == f'![{title}](gallery/{experiment.name}.png)'
+    assert cited in description.replace('\n', ' ')
 
 
-@pytest.mark.parametrize('exhibit', EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_picture_is_there(exhibit):
-    data = (DOC / 'gallery' / f'{exhibit.name}.png').read_bytes()
-    assert data.startswith(b'\x89PNG')
-    assert min(struct.unpack('>II', data[16:24])) > 400
+def test_no_section_is_there_without_an_experiment():
+    commands = {f'opspace demo --experiment {each.name}' for each in all_experiments()}
+    assert set(SECTIONS) == {*commands, 'opspace demo --view'}
 
 
-def test_no_picture_is_there_that_nothing_shows():
-    there = {path.stem for path in (DOC / 'gallery').glob('*.png')}
-    assert there == {exhibit.name for exhibit in EXHIBITS}
+def test_pictures_are_there_and_no_others():
+    shown = set(re.findall(r'\(gallery/(\w+)\.png\)', (DOC / 'gallery.md').read_text()))
+    assert shown == {path.stem for path in (DOC / 'gallery').glob('*.png')}
+    assert len(shown) == len(SECTIONS)
+    for name in shown:
+        data = (DOC / 'gallery' / f'{name}.png').read_bytes()
+        assert data.startswith(b'\x89PNG')
+        assert min(struct.unpack('>II', data[16:24])) > 400

@@ -22,8 +22,7 @@ from opspace_control.cli.environment import own_domain
 from opspace_control.cli.parameters import controller_values, simulator_values, task_names
 from opspace_control.cli.processes import process_age
 from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot
-from opspace_control.cli.showcase.nodes import Nodes
-from opspace_control.cli.showcase.status import Status
+from opspace_control.cli.showcase.nodes import Nodes, Status
 from opspace_control.errors import OpspaceError
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.parameters.controller_parameters import COMMAND_TOPIC
@@ -44,7 +43,7 @@ def main(arguments):
         chosen = _experiment(options.experiment, not options.untold)
         robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
         output = options.output or Path(f'opspace_demo_{chosen.name if chosen else robot.name}.png')
-        if hasattr(chosen, 'run'):  # a study, which needs no ROS
+        if chosen and chosen.compare:
             if options.view or options.record:
                 raise OpspaceError(f'{chosen.name} does not go over ROS 2.',
                                    cure='Leave out --view and --record.')
@@ -65,10 +64,10 @@ def _parse(arguments):
     parser.add_argument('--experiment', metavar='NAME',
                         help='an experiment of the papers, with its robot: torso, floor, step, '
                              'carry, augmented, lift, plate, slew, coasting, space, hinge, motor '
-                             'or stuck; or a study, without ROS: fold, damping, passive, impact, '
-                             'square, slide or insert')
+                             'or stuck; or a comparison, without ROS: fold, damping, passive, '
+                             'impact, square, slide or insert')
     parser.add_argument('--untold', action='store_true',
-                        help='leave the controller in the dark about a drive that fails')
+                        help='do not tell the controller of a drive that fails')
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')
     parser.add_argument('--view', action='store_true',
                         help='show it in a browser; when the goals are done, the robot is yours')

@@ -1,8 +1,9 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The client of the demo: it sends goals and records the robot's state."""
+"""The client of the demo: it sends goals and reads the robot's state."""
 
 import array
+import math
 import time
 from dataclasses import dataclass
 
@@ -15,7 +16,9 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
 
+from opspace_control.errors import OpspaceError
 from opspace_control.ros.clients.remote import Outlook
 from opspace_control.ros.middleware.conversions import (
     fill_pose,
@@ -26,14 +29,15 @@ from opspace_control.ros.middleware.conversions import (
 )
 from opspace_control.ros.middleware.qos import RELIABLE
 
-CONTROLLER, SIMULATOR = 'opspace_controller', 'opspace_simulator'
+_CONTROLLER, _SIMULATOR = 'opspace_controller', 'opspace_simulator'
 # Odometry and joint states of one moment are told one after the other.
 _LOOKS, _BETWEEN_LOOKS = 50, 2e-4  # s
+_TIMEOUT = 10.0  # s, for the answer of a service
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What a robot does at a time of the simulation, s; rad or m, and N·m or N, by joint."""
+    """The state of a robot at a time of the simulation, s; rad or m, and N·m or N, by joint."""
 
     time: float
     positions: dict
@@ -45,30 +49,32 @@ class Sight:
 
 class Client:
     """
-    A node that sends goals to the controller and watches both nodes.
+    A node that sends goals to the controller's ``tasks`` and watches both nodes.
 
-    Parameters
-    ----------
-    tasks : sequence of str
-        Names of the controller's tasks.
-    command_topic : str
-        Topic of the effort commands.
-    floating_base : bool
-        Whether there is odometry.
-
+    A robot with a floating base has odometry. With a ``grasp``, of this name in both nodes, the
+    first goals grasp its object and the next ``moves`` ones move it. Those after the last move
+    disengage the grasp in the controller, which takes its ramp time, and then open the grips.
     """
 
-    def __init__(self, tasks, command_topic, floating_base=False):
+    def __init__(self, tasks, command_topic, floating_base=False, grasp=None, moves=0):
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self._node = node = rclpy.create_node('opspace_demo')
-        self._goals = [node.create_publisher(PoseStamped, f'{CONTROLLER}/{task}/target_pose',
-                                             RELIABLE) for task in tasks]
-        self._posture = node.create_publisher(JointState, f'{CONTROLLER}/target_joint', RELIABLE)
+        self._goals = [self._publisher(PoseStamped, f'{task}/target_pose') for task in tasks]
+        self._posture = self._publisher(JointState, 'target_joint')
         self._states = Outlook(node, JointState, 'joint_states')
         self._commands = Outlook(node, Float64MultiArray, command_topic)
         self._odometry = Outlook(node, Odometry, 'odom') if floating_base else None
         self._parameters = [node.create_client(SetParameters, f'{name}/set_parameters')
-                            for name in (SIMULATOR, CONTROLLER)]
+                            for name in (_SIMULATOR, _CONTROLLER)]
+        self._grasp, self._left, self._home = grasp, moves, None
+        self._engaged = [_CONTROLLER, _SIMULATOR]
+        if grasp:
+            self._object = self._publisher(PoseStamped, f'{grasp}/target_pose')
+            self._engage = {name: node.create_client(SetBool, f'{name}/{grasp}/engage')
+                            for name in self._engaged}
+
+    def _publisher(self, kind, topic):
+        return self._node.create_publisher(kind, f'{_CONTROLLER}/{topic}', RELIABLE)
 
     def close(self):
         """Leave the network."""
@@ -83,11 +89,30 @@ class Client:
             ) and all(client.service_is_ready() for client in self._parameters)
 
     def send_goals(self, poses):
-        """Send each hand its goal (7,) ``[x y z qx qy qz qw]``, base frame."""
-        for publisher, pose in zip(self._goals, poses, strict=True):
-            message = PoseStamped()
-            fill_pose(message.pose, pose)
-            publisher.publish(message)
+        """Send each hand its goal (7,) ``[x y z qx qy qz qw]``, base frame, or their object its."""
+        if not self._grasp:
+            for publisher, pose in zip(self._goals, poses, strict=True):
+                _publish(publisher, pose)
+        elif self._home is None:
+            self._home = poses
+            self._switch(True, _SIMULATOR, _CONTROLLER)
+        elif self._left:
+            self._left -= 1
+            half = 0.5 * (_heading(poses) - _heading(self._home))
+            _publish(self._object, np.array([
+                *poses[:, :3].mean(axis=0), 0.0, 0.0, math.sin(half), math.cos(half)]))
+        else:
+            self._switch(False, self._engaged.pop(0))
+
+    def _switch(self, on, *nodes):
+        """Engage the grasp in some nodes, or disengage it."""
+        for name in nodes:
+            future = self._engage[name].call_async(SetBool.Request(data=on))
+            rclpy.spin_until_future_complete(self._node, future, timeout_sec=_TIMEOUT)
+            if not (future.done() and future.result().success):
+                raise OpspaceError(f'{name} does not {"" if on else "dis"}engage the grasp: '
+                                   f'{future.result().message if future.done() else "no answer"}.',
+                                   cure='Its log says more.')
 
     def send_posture(self, positions):
         """Send the posture: positions by joint, rad or m."""
@@ -95,7 +120,7 @@ class Client:
             name=list(positions), position=array.array('d', positions.values())))
 
     def fail(self, passive, locked, told=True):
-        """Let drives die and brakes come on, by joint; the controller is told of it, or not."""
+        """Switch drives off and brakes on, by joint; the controller is told of it, or not."""
         request = SetParameters.Request(parameters=[
             Parameter(name, Parameter.Type.STRING_ARRAY, list(joints)).to_parameter_msg()
             for name, joints in (('passive_joints', passive), ('locked_joints', locked))])
@@ -103,7 +128,7 @@ class Client:
             client.call_async(request)
 
     def look(self):
-        """Return what the robot does now, a `Sight`."""
+        """Return the state of the robot, a `Sight`."""
         state, base, twist = self._states.look(), None, None
         if self._odometry:
             odometry, state = self._both()
@@ -113,7 +138,7 @@ class Client:
 
         def by_joint(values):
             return dict(zip(state.name, values, strict=True))
-        return Sight(seconds(state.header.stamp), by_joint(state.position),
+        return Sight(1e-9 * nanoseconds(state.header.stamp), by_joint(state.position),
                      by_joint(state.velocity), by_joint(state.effort), base, twist)
 
     def _both(self):
@@ -126,6 +151,13 @@ class Client:
         return odometry, state
 
 
-def seconds(stamp):
-    """Return a time stamp as a number."""
-    return stamp.sec + 1e-9 * stamp.nanosec
+def _publish(publisher, pose):
+    message = PoseStamped()
+    fill_pose(message.pose, pose)
+    publisher.publish(message)
+
+
+def _heading(poses):
+    """Return the direction from the second hand to the first in the plane, rad."""
+    x, y, _ = poses[0, :3] - poses[1, :3]
+    return math.atan2(y, x)

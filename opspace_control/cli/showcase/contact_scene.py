@@ -13,6 +13,7 @@ from opspace_control.cli.robots import demo_robot
 REACH = 0.1       # m, from the sensor, at the flange, to the tip
 RADIUS = 0.01     # m, of ball and peg
 PEG = 0.06        # m
+CHAMFER = 0.006   # m, of the hole
 MASS, CENTER = 0.2, (0.0, 0.0, 0.05)  # kg, m: of the finger
 # MuJoCo's contacts with this time constant, s, critically damped, are as stiff before this arm as
 # 2.5e5 N/m.
@@ -39,31 +40,14 @@ _BURDEN = """<link name="hand"><inertial><mass value="{}"/>
 
 @dataclass(frozen=True)
 class Trial:
-    """
-    What was seen, a row for each cycle.
-
-    Attributes
-    ----------
-    label : str
-    times : (k,) array
-        s
-    forces : (k, 3) array
-        Of the finger on what it touches, base axes, mean of the cycle, N.
-    wanted : (k,) array
-        Of the force downwards, N.
-    positions : (k, 3) array
-        Of the tip, m.
-    limited : int
-        How many efforts the limits cut in all that time.
-
-    """
+    """A recorded trial, a row for each of k cycles."""
 
     label: str
-    times: np.ndarray
-    forces: np.ndarray
-    wanted: np.ndarray
-    positions: np.ndarray
-    limited: int
+    times: np.ndarray      # (k,), s
+    forces: np.ndarray     # (k, 3) of the finger on its contacts, base axes, mean of the cycle, N
+    wanted: np.ndarray     # (k,) of the force downwards, N
+    positions: np.ndarray  # (k, 3) of the tip, m
+    limited: int           # how many efforts the limits cut in all that time
 
     def since(self, time):
         """Return the trial from a time on, s."""
@@ -86,29 +70,11 @@ class ContactScene:
     """
     The robot under control, before boxes that stay where they are.
 
-    Parameters
-    ----------
-    make_task : callable
-        Takes the sensor; returns the task of the tip.
-    boxes : callable
-        Takes where the tip is at the start, (3,) m; returns what is around.
-    peg : bool
-        Whether the finger is a peg; else it ends in a ball, whose middle is the tip.
-    joint_friction : bool
-        Whether the joints rub as those of the real robot, which the controller does not know.
-    burden : float
-        Mass at the hand that the controller does not know, kg.
-    softness : float
-        Time constant of the contacts, s.
-    friction : float
-        Coefficient, of contacts; 0 for none.
-
-    Attributes
-    ----------
-    task : OperationalTask
-    start : (3,) array
-        Of the tip, m.
-
+    ``make_task`` takes the sensor and returns the ``task`` of the tip; ``boxes`` takes the position
+    of the tip at the start, (3,) m, and returns what is around. The finger ends in a ball with the
+    tip in its middle, or is a ``peg``. The controller does not know of the ``joint_friction`` of
+    the real robot and of a ``burden`` at the hand, kg. The contacts have a time constant
+    ``softness``, s, and a coefficient of ``friction``.
     """
 
     def __init__(self, make_task, boxes, *, peg=False, joint_friction=False, burden=0.0,
@@ -121,10 +87,10 @@ class ContactScene:
         model = RobotModel.from_urdf(text)
         q = [robot.start.get(name, 0.0) for name in model.dof_names]
         self._state = RobotState(model, q, np.zeros(model.nv))
-        self.start = model.forward_kinematics(self._state, ['tip'])['tip'][:3, 3]
+        start = model.forward_kinematics(self._state, ['tip'])['tip'][:3, 3]
         self._robot = SimulatedRobot(
             text.replace('<link name="hand"/>', _BURDEN.format(burden)), contacts=True,
-            objects=boxes(self.start), wrench_sensors=('finger',), joint_friction=joint_friction,
+            objects=boxes(start), wrench_sensors=('finger',), joint_friction=joint_friction,
             timestep=_CYCLE / _STEPS)
         geometry = self._robot.model
         geometry.geom_condim[:] = 3 if friction else 1
@@ -136,7 +102,7 @@ class ContactScene:
         self._controller.compute_torque(self._state)
 
     def press(self, force):
-        """Want this force downwards, N."""
+        """Set the target of the force downwards, N."""
         self.task.force.set_target([0.0, 0.0, -force, 0.0, 0.0, 0.0])
 
     def run(self, label, seconds, before_cycle=None):
@@ -175,11 +141,11 @@ def plate(start, gap, tilt=0.0):
 
 
 def hole(x, y, top, width, depth):
-    """Return boxes around a square hole with a chamfer of 6 mm, its rim at the height ``top``."""
+    """Return boxes around a square hole with a chamfer, its rim at the height ``top``."""
     from opspace_control.simulation import Box
 
-    chamfer, wall, thickness = 0.006, 0.03, 0.004
-    half, length, low = 0.5 * width, math.sqrt(2.0) * chamfer, top - chamfer
+    wall, thickness = 0.03, 0.004
+    half, length, low = 0.5 * width, math.sqrt(2.0) * CHAMFER, top - CHAMFER
     boxes = [Box('bottom', (0.1, 0.1, 0.02), fixed=True,
                  pose=(x, y, low - depth - 0.01, 0.0, 0.0, 0.0, 1.0))]
     # The middle of the slope's back, outwards and upwards of its lower edge.

@@ -10,13 +10,13 @@ the compiled mathematics of the controller.
 import numpy as np
 
 from opspace_control.spatial.quaternions import turn
+from opspace_control.tasks.targets import AXES
 
 # One radian counts as 0.3 m where positions and orientations are weighed together.
 _WEIGHTS = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])  # m, m, m, m/rad, m/rad, m/rad
 _STEP = 1e-5  # rad or m
 _FURTHEST = 0.1  # rad or m, of a joint in one iteration
-# Of the range of a joint that a posture found here keeps away from the end stops.
-_MARGIN = 0.05
+_MARGIN = 0.05  # of the range of a joint, to either limit
 
 
 class Reach:
@@ -40,8 +40,7 @@ class Reach:
         self._robot = robot
         self._hands = hands
         each = [axes] * len(hands) if isinstance(axes, str) else axes
-        self._axes = np.array([[axis in names.split() for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')]
-                               for names in each])
+        self._axes = np.array([[axis in names.split() for axis in AXES] for names in each])
         self.joints = robot.joint_names
         self.hands = len(hands)
         self.movable = np.array([not driven or name in driven for name in robot.joint_names])
@@ -51,10 +50,9 @@ class Reach:
 
     def poses(self, positions, base=None):
         """
-        Return where the hands are, (hands, 7) ``[x y z qx qy qz qw]``, in the world.
+        Return the poses of the hands (hands, 7) ``[x y z qx qy qz qw]`` in the world.
 
-        ``positions`` (n,) are those of the joints, ``base`` (7,) the pose of a floating base, which
-        is at the origin if not given.
+        ``positions`` is (n,); ``base`` (7,) is the pose of a floating base, else at the origin.
         """
         self._place(positions, base)
         return np.array([self._robot.frame_pose(hand) for hand in self._hands])
@@ -103,24 +101,10 @@ class Reach:
 
     def posture_at(self, goals, posture, iterations=20):
         """
-        Return where a robot comes to rest whose hands go to goals, and its joints to a posture.
+        Return positions (n,) with the hands at ``goals`` (hands, 7), near a ``posture`` (n,).
 
-        Parameters
-        ----------
-        goals : (hands, 7) array
-            Poses.
-        posture : (n,) array
-            Advice for what the hands leave free, where to begin as well.
-        iterations : int
-            At most so many.
-
-        Returns
-        -------
-        positions : (n,) array
-            Within the position limits, with a margin.
-        easy : bool
-            Whether the goals are reached, and no joint needs the margin.
-
+        The second value tells whether the goals are reached without the margins of the position
+        limits; the posture is where the search begins, too.
         """
         positions = np.clip(posture, self.lower, self.upper)
         error = np.full(1, np.inf)
@@ -143,7 +127,7 @@ class Reach:
         return tuple(name for name, yes in zip(self.joints, moves, strict=True) if yes)
 
     def bent_posture(self, tries=60):
-        """Return the posture (n,) of a few tried in which the hands can move in all directions."""
+        """Return the best-conditioned posture (n,) of a few tried, where the hands move freely."""
         rng = np.random.default_rng(0)
         low, high = np.maximum(self.lower, -1.5), np.minimum(self.upper, 1.5)
         middle = np.clip(0.0, self.lower, self.upper)

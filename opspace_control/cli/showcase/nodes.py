@@ -1,41 +1,30 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a demo: controller, simulated robot and view, as processes."""
+"""The processes of a demo, controller, simulated robot and view, and its status line."""
 
 import json
 import math
 import re
+import shutil
 import time
 
 from opspace_control.cli.environment import private_environment
 from opspace_control.cli.processes import Process
 from opspace_control.errors import OpspaceError
 
-# What a demo wants otherwise than a robot: a picture of many points, and patience with a desktop
-# computer that has other things to do.
+# Unlike a robot, a demo publishes many points, for its picture, and waits for a computer that is
+# busy.
 _PARAMETERS = {
     'controller': {'publish_rate': 100.0, 'safety.state_timeout': 0.0},
     'simulator': {'pace': 'patient'},
 }
-# A robot that does not move on for so long will not do so any more.
-_STANDSTILL = 20.0  # s
+_STANDSTILL = 20.0  # s, after which the time of the robot is not expected to go on
 _LOOK_PERIOD = 0.05  # s
+_TERMINAL_PERIOD, _LOG_PERIOD = 0.1, 1.0  # s
 
 
 class Nodes:
-    """
-    The nodes of a demo.
-
-    Parameters
-    ----------
-    description : str
-        URDF text.
-    folder : path
-        For their parameter files and logs.
-    domain : int
-        ROS_DOMAIN_ID.
-
-    """
+    """The nodes of the robot of a URDF text; a folder has their parameter files and logs."""
 
     def __init__(self, description, folder, domain):
         self._description = description
@@ -48,14 +37,13 @@ class Nodes:
         """Start the node of a verb with these parameters, besides the robot description."""
         values = {'robot_description': self._description, **parameters, **_PARAMETERS[verb]}
         file = self._folder / f'{verb}.yaml'
-        # JSON is YAML, whatever the robot description contains; but for infinity.
+        # JSON is YAML, except for infinity.
         file.write_text(json.dumps({'/**': {'ros__parameters': {
             name: value for name, value in values.items() if value != math.inf}}}))
-        self._processes.append(Process(verb, ['--ros-args', '--params-file', str(file)],
-                                       self.environment, self._folder / f'{verb}.log'))
+        self.accompany(verb, '--ros-args', '--params-file', str(file))
 
     def accompany(self, verb, *arguments):
-        """Start a verb that looks on: view or record."""
+        """Start a verb: view or record, beside the nodes."""
         self._processes.append(
             Process(verb, arguments, self.environment, self._folder / f'{verb}.log'))
 
@@ -104,7 +92,46 @@ class Nodes:
 
 
 def _last_words(said):
-    """Return the reason in a log: an error that was logged, or else the last line."""
+    """Return the last error of a log, or else its last line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()] or ['it said nothing.']
     errors = [line for line in lines if line.startswith(('[ERROR]', '[FATAL]'))]
     return (errors or lines)[-1]
+
+
+class Status:
+    """A line that is written anew on a terminal, and once a second to any other text stream."""
+
+    def __init__(self, stream):
+        self._stream = stream
+        self._terminal = stream.isatty()
+        self._next = 0.0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._clear()
+
+    def show(self, text):
+        """Show a line, if it is time for one."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + (_TERMINAL_PERIOD if self._terminal else _LOG_PERIOD)
+        if self._terminal:
+            self._clear()
+            self._stream.write(text[:shutil.get_terminal_size().columns - 1])
+        else:
+            self._stream.write(f'{text}\n')
+        self._stream.flush()
+
+    def line(self, text):
+        """Write a line that stays."""
+        self._clear()
+        self._stream.write(f'{text}\n')
+        self._stream.flush()
+
+    def _clear(self):
+        if self._terminal:
+            self._stream.write('\r\x1b[K')
+            self._stream.flush()

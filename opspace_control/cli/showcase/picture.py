@@ -1,77 +1,73 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a demo: paths and errors of the hands, posture and efforts."""
+"""The picture of a demo: robot, paths, errors, posture and efforts; and that of a comparison."""
 
-import matplotlib as mpl
+import contextlib
 
-mpl.use('Agg')
-
-import matplotlib.pyplot as plt
 import numpy as np
 
-_HANDS = ('tab:blue', 'tab:red', 'tab:green', 'tab:purple')
-STYLE = {'font.size': 9, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
-          'axes.spines.right': False, 'legend.frameon': False, 'axes.titlesize': 10,
-          'axes.titleweight': 'bold', 'axes.titlelocation': 'left'}
-# Of the robot at its start, and later.
-_GREYS = ('0.85', '0.65')
-# Paths that rise by less are in a horizontal plane.
-_FLAT = 1e-3  # m
-# Plots of errors begin here: below is numerical noise.
-_FLOOR = 1e-3  # mm, degrees
+from opspace_control.cli.showcase.findings import sizes
+from opspace_control.runs.pictures import COLORS, STYLE, draw_errors, draw_lines, draw_loads, plt
+
+_GREYS = ('0.85', '0.65')  # of the robot at its start, and later
+_FLAT = 1e-3  # m; paths that rise by less are in a horizontal plane
+_CASE_LINES = ('-', '--', ':', '-.')  # of the joints in a comparison
+_CASE_FLOOR = 1e-4  # mm: below is numerical noise
 
 
-def draw(record, title, skeletons, path):
-    """
-    Write a PNG.
-
-    Parameters
-    ----------
-    record : Record
-        What happened.
-    title : str
-        Of the whole.
-    skeletons : sequence of (k, 2, 3) arrays
-        Lines that show the robot from its start on, m.
-    path : path
-        File to write.
-
-    """
+@contextlib.contextmanager
+def _picture(path, title, rows, size, robot=True):
+    """Yield a panel for the robot, if there is one, and ``rows`` panels over time; write a PNG."""
     with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=(13, 7.5), layout='constrained')
+        figure = plt.figure(figsize=size, layout='constrained')
         figure.suptitle(title, fontsize=13, fontweight='bold', x=0.01, ha='left')
-        rows = 4 if record.momentum is None else 5
-        grid = figure.add_gridspec(rows, 2, width_ratios=[1, 1.35])
-        _paths(figure.add_subplot(grid[:, 0]), record, skeletons)
-        axes = [figure.add_subplot(grid[row, 1]) for row in range(rows)]
-        _errors(axes[0], axes[1], record)
-        _posture(axes[2], record)
-        _loads(axes[3], record)
-        if record.momentum is not None:
-            _momentum(axes[4], record)
-        for panel in axes:
-            panel.set_xlim(0.0, record.times[-1])
-            for start in record.plan.starts:
-                panel.axvline(start, color='0.6', lw=0.7, ls=':')
-        for panel in axes[:-1]:
+        grid = figure.add_gridspec(rows, 1 + robot, width_ratios=[1, 1.35][-1 - robot:])
+        left = figure.add_subplot(grid[:, 0]) if robot else None
+        panels = [figure.add_subplot(grid[row, -1]) for row in range(rows)]
+        yield left, panels
+        for panel in panels[:-1]:
             panel.tick_params(labelbottom=False)
-        axes[-1].set_xlabel('time, s')
+        panels[-1].set_xlabel('time, s')
         figure.savefig(path, dpi=110)
         plt.close(figure)
 
 
+def draw(record, title, skeletons, path):
+    """
+    Write a PNG of a `Record` to a path.
+
+    ``skeletons`` are lines (k, 2, 3), m, that show the robot from its start on.
+    """
+    with _picture(path, title, 4 if record.momentum is None else 5, (13, 7.5)) as (left, panels):
+        _paths(left, record, skeletons)
+        draw_errors(panels[:2], [(hand, COLORS[i % 4], record.times, sizes(record.errors[:, i]))
+                                 for i, hand in enumerate(record.hands)])
+        _posture(panels[2], record)
+        joints, loads = record.loads
+        title = 'Joint efforts, % of their limits'
+        if joints:
+            draw_loads(panels[3], record.times, loads, title)
+        else:
+            panels[3].set_title(title)
+            panels[3].text(0.5, 0.5, 'the robot description has no effort limits', ha='center',
+                           transform=panels[3].transAxes)
+        if record.momentum is not None:
+            _momentum(panels[4], record)
+        for panel in panels:
+            panel.set_xlim(0.0, record.times[-1])
+            for start in record.plan.starts:
+                panel.axvline(start, color='0.6', lw=0.7, ls=':')
+
+
 def _paths(panel, record, skeletons):
     """Draw the paths in the plane where they are largest; up is up, or the robot's left is left."""
-    points = record.paths.reshape(-1, 3)
-    _, y_extent, z_extent = np.ptp(points, axis=0)
+    _, y_extent, z_extent = np.ptp(record.paths.reshape(-1, 3), axis=0)
     flat = z_extent < _FLAT
     right, up = (1, 0) if flat else (1 if y_extent > 0.05 else 0, 2)
     for k, skeleton in enumerate(skeletons):
-        for line in skeleton:
-            panel.plot(line[:, right], line[:, up], color=_GREYS[k % len(_GREYS)], lw=3,
-                       solid_capstyle='round', zorder=1)
+        draw_lines(panel, skeleton, _GREYS[k % len(_GREYS)], right, up)
     for i, hand in enumerate(record.hands):
-        color = _HANDS[i % len(_HANDS)]
+        color = COLORS[i % 4]
         goals = record.plan.goals[:, i, :3]
         corners = np.vstack([record.paths[0, i], goals])
         panel.plot(corners[:, right], corners[:, up], color='0.3', lw=0.8, ls='--', zorder=2)
@@ -84,27 +80,10 @@ def _paths(panel, record, skeletons):
                            xytext=(8, 5), color=color)
     panel.set_title('Hands: goals (numbered) and the straight lines to them (dashed)')
     views = {(1, 0): ' (seen from above)', (1, 2): ' (seen from the front)', (0, 2): ''}
-    panel.set_xlabel(f'{"xyz"[right]}, m{views[right, up]}')
-    panel.set_ylabel(f'{"xyz"[up]}, m')
-    panel.set_aspect('equal', adjustable='datalim')
+    panel.set_xlabel(panel.get_xlabel() + views[right, up])
     if flat:
         panel.xaxis.set_inverted(True)
     panel.legend(loc='upper right')
-
-
-def _errors(positions, angles, record):
-    lengths = np.linalg.norm(record.errors[..., :3], axis=-1) * 1e3
-    turns = np.degrees(np.linalg.norm(record.errors[..., 3:], axis=-1))
-    for panel, sizes, title in ((positions, lengths, 'Position error, mm'),
-                                (angles, turns, 'Orientation error, degrees')):
-        for i, hand in enumerate(record.hands):
-            panel.semilogy(record.times, np.maximum(sizes[:, i], _FLOOR),
-                           color=_HANDS[i % len(_HANDS)], lw=1.2, label=hand)
-        panel.set_title(title)
-        panel.set_ylim(bottom=_FLOOR)
-        if not sizes.any():
-            panel.set_yticks([])
-            panel.text(0.5, 0.5, 'not controlled', ha='center', transform=panel.transAxes)
 
 
 def _posture(panel, record):
@@ -116,23 +95,51 @@ def _posture(panel, record):
     panel.legend(loc='upper right', ncols=2)
 
 
-def _loads(panel, record):
-    joints, loads = record.loads
-    panel.set_title('Joint efforts, % of their limits')
-    if not joints:
-        panel.text(0.5, 0.5, 'the robot description has no effort limits', ha='center',
-                   transform=panel.transAxes)
-        return
-    panel.plot(record.times, 100.0 * loads, lw=0.6, alpha=0.7)
-    panel.plot(record.times, 100.0 * abs(loads).max(axis=1), color='k', lw=1.4, label='largest')
-    panel.legend(loc='upper right')
-
-
 def _momentum(panel, record):
-    """Draw what the body exchanges with the arms, and that the sum stays as it is."""
+    """Draw the momentum that the body exchanges with the arms, and the constant sum."""
     whole, body = (record.momentum[:, i] - record.momentum[0, i] for i in (0, 1))
     panel.plot(record.times, body, lw=1.0, alpha=0.7)
     panel.plot(record.times, whole, color='k', lw=1.4)
     panel.plot([], [], color='k', label='of everything')
     panel.set_title('Momentum since the start, of the body: kg m/s and kg m²/s')
     panel.legend(loc='upper right')
+
+
+def draw_cases(experiment, cases, path):
+    """Write a PNG of both cases of a comparison, each in its colour; a Case shows the robot."""
+    rows, robot = len(experiment.panels), hasattr(cases[0], 'skeletons')
+    with _picture(path, f'opspace demo: {experiment.summary}', rows,
+                  (13, 7.5) if robot else (11, 1.2 + 2.7 * rows), robot) as (left, panels):
+        if robot:
+            _robots(left, cases)
+        for panel, drawn in zip(panels, experiment.panels, strict=True):
+            _draw_panel(panel, drawn, cases)
+        panels[-1 if robot else 0].legend(loc='upper right')
+
+
+def _draw_panel(panel, drawn, cases):
+    panel.set_title(drawn.title)
+    panel.set_xlim(0.0, max(case.times[-1] for case in cases))
+    if drawn.logarithmic:
+        panel.set_yscale('log')
+    for case, color in zip(cases, COLORS, strict=False):
+        seen = drawn.look(case).reshape(len(case.times), -1)
+        for k, column in enumerate(seen.T):
+            panel.plot(case.times, np.maximum(column, _CASE_FLOOR) if drawn.logarithmic else column,
+                       _CASE_LINES[k % len(_CASE_LINES)], color=color, lw=1.2,
+                       label=None if k else case.label)
+    if drawn.wanted:
+        wanted = drawn.wanted(cases[0])
+        panel.plot(cases[0].times, wanted, ':', color='0.3', lw=1.0)
+        panel.set_ylim(-2.0, 3.0 * wanted.max())
+
+
+def _robots(panel, cases):
+    """Draw the robot in the plane x z: at the start in grey, where it ends in colour."""
+    draw_lines(panel, cases[0].skeletons[0], '0.75', 0, width=4)
+    for case, color in zip(cases, COLORS, strict=False):
+        draw_lines(panel, case.skeletons[1], color, 0, width=2)
+        panel.plot(case.paths[:, 0], case.paths[:, 2], color=color, lw=1, label=case.label)
+        panel.plot(*case.paths[-1, [0, 2]], 'o', color=color, ms=5)
+    panel.set_title('The arm at the start (grey) and at the end')
+    panel.legend(loc='upper left')

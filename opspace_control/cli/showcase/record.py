@@ -6,15 +6,14 @@ import math
 
 import numpy as np
 
-from opspace_control.cli.showcase.experiment import Course
+from opspace_control.cli.showcase.findings import Course, sizes
 
-# A goal within this is reached.
-_REACHED = (2.0, 1.0)  # mm, degrees
+_REACHED = (2.0, 1.0)  # mm, degrees: a goal within this is reached
 
 
 class Record:
     """
-    The course of a demo.
+    The recorded course of a demo.
 
     The poses of the hands are computed from joint states, independently of the controller, because
     the record is a test of it.
@@ -22,7 +21,6 @@ class Record:
     Parameters
     ----------
     plan : Schedule
-        The goals.
     reach : Reach
         The robot's kinematics.
     hands : sequence of str
@@ -30,7 +28,7 @@ class Record:
     limits : dict of str to float
         Effort limits of the joints, N·m or N.
     body : str
-        Link whose momentum is looked at, '' for none.
+        Link whose momentum is recorded, '' for none.
 
     """
 
@@ -43,7 +41,7 @@ class Record:
         self._momentum = []
 
     def add(self, time, sight):
-        """Add what is seen, a `Sight`, at a time of the plan, s."""
+        """Add a `Sight` at a time of the plan, s."""
         positions = self._in_order(sight.positions)
         poses = self._reach.poses(positions, sight.base)
         goal = self.plan.goal_at(time)
@@ -60,14 +58,14 @@ class Record:
         """Return the newest row as a line of text."""
         time, positions = self._times[-1], self._sights[-1].positions
         hands = '   '.join(f'{hand} {size[0]:7.2f} mm {size[1]:6.2f} deg'
-                           for hand, size in zip(self.hands, _sizes(self._errors[-1]), strict=True))
+                           for hand, size in zip(self.hands, sizes(self._errors[-1]), strict=True))
         goal = self.plan.goal_at(time) + 1
         return (f'{time:5.1f} s   goal {goal or "-"}   {hands}   '
                 f'{self.plan.joint} {positions[self.plan.joint]:+.2f}')
 
     @property
     def times(self):
-        """When the rows were seen, (k,), s of the plan."""
+        """Times of the rows, (k,), s of the plan."""
         return np.array(self._times)
 
     @property
@@ -82,7 +80,7 @@ class Record:
 
     @property
     def posture(self):
-        """Where the rocking joint was (k,), rad or m."""
+        """Position of the rocking joint (k,), rad or m."""
         return np.array([sight.positions[self.plan.joint] for sight in self._sights])
 
     @property
@@ -92,14 +90,14 @@ class Record:
 
     def course(self):
         """Return the `Course`."""
-        velocities = np.array([self._in_order(sight.velocities) for sight in self._sights])
-        return Course(
-            times=self.times, paths=self.paths, errors=self.errors, posture=self.posture,
-            positions=np.array([self._in_order(sight.positions) for sight in self._sights]),
-            speed=abs(velocities).max(axis=1), momentum=self.momentum)
+        positions, velocities = (
+            np.array([self._in_order(getattr(sight, name)) for sight in self._sights])
+            for name in ('positions', 'velocities'))
+        return Course(self.times, self.paths, self.errors, self.posture, positions,
+                      abs(velocities).max(axis=1), self.momentum)
 
     def skeletons(self, count=2):
-        """Return the robot as lines (k, 2, 3), m, at so many moments from start to end."""
+        """Return lines (k, 2, 3), m, that show the robot, at ``count`` moments."""
         rows = np.linspace(0, len(self._sights) - 1, count).astype(int)
         return [self._reach.skeleton(self._in_order(sight.positions), sight.base)
                 for sight in (self._sights[row] for row in rows)]
@@ -113,15 +111,12 @@ class Record:
 
     def at_goals(self):
         """Return the errors (goals, hands, 2), mm and degrees, at the end of each goal's time."""
-        found = []
-        for end in self.plan.stops:
-            row = max(int(np.searchsorted(self.times, end)) - 1, 0)
-            found.append(_sizes(self.errors[row]))
-        return np.array(found)
+        rows = np.maximum(np.searchsorted(self.times, self.plan.stops) - 1, 0)
+        return sizes(self.errors[rows])
 
     def while_holding(self):
         """Return the largest errors (hands, 2), mm and degrees, after the last goal is reached."""
-        return _sizes(self.errors[self.times > self.plan.stops[-1]]).max(axis=0)
+        return sizes(self.errors[self.times > self.plan.stops[-1]]).max(axis=0)
 
     def reached(self):
         """Return whether every hand reached every goal, and stayed at the last one."""
@@ -153,9 +148,3 @@ class Record:
     def _in_order(self, values):
         """Return values by joint as an array (n,)."""
         return np.array([values[joint] for joint in self._reach.joints])
-
-
-def _sizes(errors):
-    """Return (..., 2) sizes of (..., 6) errors: mm and degrees."""
-    return np.stack([np.linalg.norm(errors[..., :3], axis=-1) * 1e3,
-                     np.degrees(np.linalg.norm(errors[..., 3:], axis=-1))], axis=-1)

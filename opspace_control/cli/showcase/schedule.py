@@ -9,60 +9,33 @@ import numpy as np
 
 from opspace_control.spatial.quaternions import turned
 
-# Where a hand is wanted, from where it starts: m ahead, outwards and up, and rad about z; every
-# other hand goes round the other way.
+# Goals of a hand from its start: m ahead, outwards and up, and rad about z; every other hand has
+# them in the opposite order.
 _THERE = ((0.05, 0.10, 0.10, 0.3), (0.10, -0.02, 0.16, 0.0), (0.02, 0.05, -0.12, -0.2))
 _BACK = (0.0, 0.0, 0.0, 0.0)
 _TOURS = ((*_THERE, _BACK), (*_THERE[::-1], _BACK))
-# The controller takes up the weight of the robot in this time.
-SETTLING = 1.0  # s
+SETTLING = 1.0  # s, until the controller bears the weight of the robot
 _SHORTEST_STOP = 2.5  # s
-# Part of the demo's time; in the rest the hands hold still while the posture rocks.
-_TOURING = 0.65
+_TOURING = 0.65  # part of the time; in the rest the hands hold still while the posture rocks
 _ROCKING = {'rad': 0.35, 'm': 0.05}
-# Of all that, as much as the robot can do far from its end stops.
-_SCALES = (1.0, 0.75, 0.5, 0.35, 0.2)
-ROCKING_PERIOD = 4.0  # s
+_SCALES = (1.0, 0.75, 0.5, 0.35, 0.2)  # the first at which no joint is near a limit counts
+_ROCKING_PERIOD = 4.0  # s
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """
-    The goals of a demo.
+    """The goals of a demo, those of the hands and of the posture, over time."""
 
-    Attributes
-    ----------
-    home : (hands, 7) array
-        Poses ``[x y z qx qy qz qw]`` in the base frame, where the hands are at the start.
-    goals : (k, hands, 7) array
-        Where they are sent, one after the other.
-    stop, holding : float
-        Time for each goal, and for holding still at the last one after that, s.
-    joint : str
-        The joint that the posture rocks most of all.
-    unit : str
-        Its own, rad or m.
-    center : dict of str to float
-        Middle of the posture, rad or m.
-    swing : dict of str to float
-        How far each joint goes to either side; at the start this moves no hand.
-    moved : dict of str to float
-        Where the middle is for some joints later on, rad or m.
-    moved_from : float
-        From when on, s; if not given, with the first goal.
-
-    """
-
-    home: np.ndarray
-    goals: np.ndarray
-    stop: float
-    holding: float
-    joint: str
-    unit: str
-    center: dict
-    swing: dict
-    moved: dict = field(default_factory=dict)
-    moved_from: float = SETTLING
+    home: np.ndarray   # (hands, 7) poses at the start, base frame
+    goals: np.ndarray  # (k, hands, 7) poses that they are sent to, one after the other
+    stop: float        # for each goal, s
+    holding: float     # from the end of the last goal's time, s
+    joint: str         # that the posture rocks most of all
+    unit: str          # of this joint, rad or m
+    center: dict       # middle of the posture by joint, rad or m
+    swing: dict        # amplitude by joint; at the start this motion moves no hand
+    moved: dict = field(default_factory=dict)  # the middle of some joints later on,
+    moved_from: float = SETTLING               # from this time on, s
 
     @property
     def starts(self):
@@ -71,12 +44,12 @@ class Schedule:
 
     @property
     def stops(self):
-        """When each goal has to be reached, (k,), s: to the bit when the next one is given."""
+        """When each goal has to be reached, (k,), s: bitwise when the next one is given."""
         return SETTLING + self.stop * np.arange(1, len(self.goals) + 1)
 
     @property
     def length(self):
-        """How long it all takes, s."""
+        """Length of the demo, s."""
         return self.stops[-1] + self.holding
 
     def goal_at(self, time):
@@ -84,27 +57,15 @@ class Schedule:
         return int(np.searchsorted(self.starts, time, side='right')) - 1
 
     def posture_at(self, time):
-        """Return where the joints are wanted, by name."""
-        phase = math.sin(2.0 * math.pi * time / ROCKING_PERIOD)
+        """Return the commanded positions, by joint."""
+        phase = math.sin(2.0 * math.pi * time / _ROCKING_PERIOD)
         center = self.center | (self.moved if time >= self.moved_from else {})
         return {joint: center[joint] + phase * self.swing.get(joint, 0.0)
                 for joint in {**self.swing, **self.moved}}
 
 
 def make_schedule(reach, start, seconds):
-    """
-    Return a plan that this robot can follow.
-
-    Parameters
-    ----------
-    reach : Reach
-        The robot's kinematics.
-    start : (n,) array
-        Start posture, rad or m.
-    seconds : float
-        Length of the demo.
-
-    """
+    """Return a `Schedule` of some length, s, that a robot at ``start`` (n,) can follow."""
     number, direction = _rocking(reach, start)
     unit = 'rad' if _turns(reach, start, number) else 'm'
     for scale in _SCALES:
@@ -154,7 +115,7 @@ def _rocking(reach, positions):
 
 
 def _turns(reach, positions, number):
-    """Return whether a joint turns, not slides, the hands it carries."""
+    """Return whether a joint turns the hands that it moves, and does not only slide them."""
     moved = positions.copy()
     moved[number] += 1e-3
     return abs(reach.poses(moved)[:, 3:] - reach.poses(positions)[:, 3:]).max() > 1e-6

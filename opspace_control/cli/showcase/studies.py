@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.experiment import Finding
+from opspace_control.cli.showcase.experiment import Experiment
+from opspace_control.cli.showcase.findings import Finding
 
 _SHOWN = 0.01  # s, between two rows of a case
 _SETTLED = 1.0  # s
@@ -21,92 +22,25 @@ _STRAIGHT = 3.0  # s, when the arm of Fig. 5 is called back
 
 @dataclass(frozen=True)
 class Case:
-    """
-    One of the two runs of a study, in rows.
-
-    Attributes
-    ----------
-    label : str
-    times : (k,) array
-        s
-    positions, velocities : (k, n) array
-        Of the joints, rad and rad/s.
-    paths : (k, 3) array
-        Of the task's frame, m.
-    errors : (k,) array
-        Distance from the goal along the axes that are controlled, mm.
-    skeletons : (2, lines, 2, 3) array
-        The robot at the start and at the end, m.
-
-    """
+    """One of the two runs of a comparison, in k rows."""
 
     label: str
-    times: np.ndarray
-    positions: np.ndarray
-    velocities: np.ndarray
-    paths: np.ndarray
-    errors: np.ndarray
-    skeletons: np.ndarray
+    times: np.ndarray       # (k,), s
+    positions: np.ndarray   # (k, n), rad
+    velocities: np.ndarray  # (k, n), rad/s
+    paths: np.ndarray       # (k, 3) of the task's frame, m
+    errors: np.ndarray      # (k,) distance from the goal in the controlled plane, mm
+    skeletons: np.ndarray   # (2, lines, 2, 3) the robot at the start and at the end, m
 
 
 @dataclass(frozen=True)
 class Panel:
-    """
-    A part of the picture of a study.
-
-    Attributes
-    ----------
-    title : str
-    look : callable
-        Takes a case; returns the (k,) or (k, n) that is drawn.
-    wanted : callable, optional
-        Takes a case; returns the commanded (k,), a dotted line.
-    logarithmic : bool
-
-    """
+    """A part of the picture of a comparison."""
 
     title: str
-    look: Callable
-    wanted: Callable = None
+    look: Callable           # from a case to the (k,) or (k, n) that is drawn
+    wanted: Callable = None  # from a case to the commanded (k,), a dotted line
     logarithmic: bool = False
-
-
-@dataclass(frozen=True)
-class Study:
-    """
-    An experiment that needs no ROS.
-
-    Attributes
-    ----------
-    name, summary, title, figure : str
-        As of an `Experiment`.
-    perform : callable
-        Returns both cases.
-    judge : callable
-        Takes them, and returns Findings.
-    panels : tuple of Panel
-        What is drawn of both, over time.
-
-    """
-
-    name: str
-    summary: str
-    title: str
-    figure: str
-    perform: Callable
-    judge: Callable
-    panels: tuple
-
-    def run(self, output):
-        """Do it, print what was found, and draw it; return whether every bound was met."""
-        from opspace_control.cli.showcase.study_picture import draw
-
-        cases = self.perform()
-        findings = self.judge(*cases)
-        draw(self, cases, output)
-        print(self.summary, *findings, sep='\n  ')
-        print(f'\nPicture: {output}')
-        return all(finding.met for finding in findings)
 
 
 def _arm(start, velocities=None, *, name='planar_3r', passive=(), model_passive=()):
@@ -136,17 +70,18 @@ def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_l
         model, task, posture, limits=JointLimits(model) if keep_limits else None)
     state = RobotState(model, robot.positions, robot.velocities)
     controller.compute_torque(state)
-    goal = task.pose
-    goal[:3] += shift
-    task.set_target(goal)
+    shifts = {0: shift}
+    if turn is not None:
+        shifts[round(turn[0] / robot.timestep)] = turn[1]
     rows = []
     every = round(_SHOWN / robot.timestep)
     for step in range(round(seconds / robot.timestep) + 1):
-        if turn is not None and step == round(turn[0] / robot.timestep):
+        if step in shifts:
             goal = task.pose
-            goal[:3] += turn[1]
+            goal[:3] += shifts[step]
             task.set_target(goal)
-            posture.set_target(turn[2])
+            if step:
+                posture.set_target(turn[2])
         state.update(robot.positions, robot.velocities)
         robot.set_effort(controller.compute_torque(state))
         if step % every == 0:
@@ -188,12 +123,12 @@ def _passive():
                                  ('as if the wrist had a drive', ()))]
 
 
-def _judge_passive(knowing, believing):
-    late = knowing.times > 2.0
+def _judge_passive(passive, driven):
+    late = passive.times > 2.0
     return [
-        Finding('the palm is away from its goal', knowing.errors[late].max(), 1.0, 'mm'),
-        Finding('where the wrist is believed to be driven', believing.errors[late].max(), 10.0,
-                'mm', True)]
+        Finding('the palm is away from its goal', passive.errors[late].max(), 1.0, 'mm'),
+        Finding('if the model has a drive at the wrist', driven.errors[late].max(), 10.0, 'mm',
+                True)]
 
 
 def _singular():
@@ -210,17 +145,18 @@ def _singular():
 
 def _judge_singular(same, other):
     there = np.searchsorted(same.times, _STRAIGHT) - 1
+
+    def largest(look):
+        return max(abs(look(case)).max() for case in (same, other))
     return [
-        Finding('the arm is straight, but for', max(
-            abs(case.positions[there, 1]) for case in (same, other)), 0.01, 'rad'),
-        Finding('and at rest', max(
-            abs(case.velocities[there]).max() for case in (same, other)), 0.01, 'rad/s'),
+        Finding('the arm is straight, but for', largest(lambda case: case.positions[there, 1]),
+                0.01, 'rad'),
+        Finding('and at rest', largest(lambda case: case.velocities[there]), 0.01, 'rad/s'),
         Finding('with the elbow above it folds by', -same.positions[-1, 1], 1.0, 'rad', True),
         Finding('with the elbow below by', other.positions[-1, 1], 1.0, 'rad', True),
-        Finding('the hand is away from its goal', max(
-            same.errors[-1], other.errors[-1]), 0.1, 'mm'),
-        Finding('no joint was faster than', max(
-            abs(case.velocities).max() for case in (same, other)), 5.0, 'rad/s')]
+        Finding('the hand is away from its goal', largest(lambda case: case.errors[-1]), 0.1,
+                'mm'),
+        Finding('no joint was faster than', largest(lambda case: case.velocities), 5.0, 'rad/s')]
 
 
 _PANELS = (
@@ -230,30 +166,12 @@ _PANELS = (
     Panel("Distance of the task's frame from its goal, mm", lambda case: case.errors,
           logarithmic=True))
 
-STUDIES = (
-    Study('fold', 'an arm goes into its singularity and out in either posture, [K87] Fig. 5',
-          'Into the singularity, and out in two postures',
-          '[K87] Fig. 5 shows an arm of two joints that is controlled to move into the singular '
-          'configuration, stretched out, and out of it, displaying two different postures, and the '
-          'motion in the singular direction x(t). Here the goal is 0.8 m beyond reach at first; '
-          'the arm stretches out within 0.01 rad and rests. Then the hand is drawn back by 0.4 m '
-          'and the posture task says on which side the elbow is to be: it arrives within 0.1 mm '
-          'with the elbow above and with the elbow below. No joint is faster than its limit.',
-          _singular, _judge_singular, _PANELS),
-    Study('damping', 'a redundant arm comes to rest by damping in the null space, [K87] Fig. 4',
-          'A redundant arm that comes to rest',
-          '[K87] Fig. 4 shows an arm of three joints in the plane whose effector is at its goal '
-          'while its joints are set moving: dissipation in operational space alone leaves the '
-          'joints moving about the goal for ever, further dissipation in the null space (7.6) '
-          'stops them. Here the joints start at 0.5 rad/s; with damping they are at rest after 4 '
-          's, without it they go on at more than 0.3 rad/s, and the hand is within 0.1 mm of its '
-          'goal in both cases.', _damping, _judge_damping, _PANELS),
-    Study('passive', 'the palm of an arm whose wrist has no drive goes to its goal, [JR94] Fig. 8',
-          'A joint without a drive',
-          '[JR94] Fig. 8a is a block diagram, not a course: how the generalized Jacobian, which '
-          'counts in what the passive joints are induced to do, takes a frame of an under-actuated '
-          'arm along. Here the wrist of the planar arm hangs freely, and the palm at its axis is '
-          'sent 0.14 m away. It arrives within 1 mm and stays there while the hand swings; a '
-          'controller that believes in a drive at the wrist misses by more than 10 mm.', _passive,
-          _judge_passive, _PANELS),
-)
+STUDIES = tuple(
+    Experiment(name, summary, judge, compare=compare, panels=_PANELS)
+    for name, summary, compare, judge in (
+        ('fold', 'an arm goes into its singularity and out in either posture, [K87] Fig. 5',
+         _singular, _judge_singular),
+        ('damping', 'a redundant arm comes to rest by damping in the null space, [K87] Fig. 4',
+         _damping, _judge_damping),
+        ('passive', 'the palm of an arm whose wrist has no drive goes to its goal, [JR94] Fig. 8',
+         _passive, _judge_passive)))
