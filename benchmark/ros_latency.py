@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from figures import Figure, Spread
 
-from opspace_control.cli.environment import own_domain, private_environment
-from opspace_control.cli.processes import Process, wait_until
+from opspace_control.cli.processes import Process, own_domain, private_environment, wait_until
 from opspace_control.cli.robots import demo_robot
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree

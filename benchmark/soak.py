@@ -22,8 +22,7 @@ from figures import Figure, Spread, markdown
 from ros_latency import real_time, script
 from soak_user import User
 
-from opspace_control.cli.environment import own_domain, private_environment
-from opspace_control.cli.processes import Process
+from opspace_control.cli.processes import Process, own_domain, private_environment
 from opspace_control.cli.robots import demo_robot
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import OpspaceError

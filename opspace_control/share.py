@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The directory of the package's launch, config and urdf files, for any installation."""
 
+import contextlib
 import os
 import sys
+from importlib import metadata
 from pathlib import Path
 
 from opspace_control.errors import OpspaceError
@@ -28,12 +30,19 @@ def share_directory():
     """
     if (_CHECKOUT / 'package.xml').is_file():
         return _CHECKOUT
-    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
-    for prefix in (*filter(None, prefixes), sys.prefix):
+    for prefix in prefixes():
         share = Path(prefix, 'share', 'opspace_control')
         if (share / 'package.xml').is_file():
             return share
     raise OpspaceError(
         'The files of share/opspace_control are not installed.',
         cure="Install with pip install '.[ros,sim]' or colcon build, and source the workspace.",
-        searched=prefixes)
+        searched=list(prefixes()))
+
+
+def prefixes():
+    """Yield the prefixes with a share/ of ROS packages: of ROS 2, of Python, of the robots' wheel."""
+    yield from filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep))
+    yield sys.prefix
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        yield str(metadata.distribution('example-robot-data').locate_file('cmeel.prefix'))

@@ -19,8 +19,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from opspace_control.cli.environment import own_domain, private_environment
-from opspace_control.cli.processes import Process
+from opspace_control.cli.processes import Process, own_domain, private_environment
 from opspace_control.ros.middleware.executor import make_executor
 from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
 

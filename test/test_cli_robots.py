@@ -70,7 +70,7 @@ def test_an_unknown_robot_is_an_error_with_the_nearest_names():
 
 
 def test_a_robot_that_is_not_installed_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(robots, '_real_robot_directories', list)
+    monkeypatch.setattr(robots, 'prefixes', list)
     with pytest.raises(OpspaceError, match='pip install example-robot-data'):
         demo_robot('pr2').path()
     assert demo_robot('dual_arm').path().is_file()

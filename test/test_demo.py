@@ -21,7 +21,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 from opspace_control import RobotState
 from opspace_control.cli.demo import make_record, node_parameters
-from opspace_control.cli.environment import own_domain, private_environment
+from opspace_control.cli.processes import own_domain, private_environment
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.cli.showcase import picture
 from opspace_control.cli.showcase.client import Sight

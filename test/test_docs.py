@@ -32,9 +32,9 @@ from sensor_msgs.msg import JointState
 from test_demo import VIEWED
 
 import opspace_control
-from opspace_control.cli.environment import own_domain, private_environment
 from opspace_control.cli.main import VERBS
 from opspace_control.cli.parameters import controller_values, simulator_values
+from opspace_control.cli.processes import own_domain, private_environment
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiments import all_experiments
 from opspace_control.ros.parameters.controller_parameters import table_of

@@ -21,7 +21,7 @@ from geometry_msgs.msg import PoseStamped
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import GetState
 
-from opspace_control.cli.environment import own_domain, private_environment
+from opspace_control.cli.processes import own_domain, private_environment
 
 LAUNCH = Path(__file__).parents[1] / 'launch'
 ROS2_CONTROL = ('controller_manager', 'forward_command_controller', 'joint_state_broadcaster',

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from opspace_control.cli.environment import private_environment
+from opspace_control.cli.processes import private_environment
 from opspace_control.share import share_directory
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')

@@ -1,9 +1,21 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of arguments that several verbs take."""
+"""Parsers, and kinds of arguments that several verbs take."""
 
 import argparse
 import math
+
+
+def make_parser(verb, description, **options):
+    """Return the ArgumentParser of a verb, which keeps the lines of its description."""
+    return argparse.ArgumentParser(prog=f'opspace {verb}', description=description,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+
+def add_controller(parser):
+    """Add the option for the name of the controller node."""
+    parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
+                        help='the controller node, if it is not called opspace_controller')
 
 
 def names(text):

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`opspace check`: a report on a robot and its parameters before control."""
 
-import argparse
 import json
 import math
 import os
 import sys
 
-from opspace_control.cli.arguments import names, positions
+from opspace_control.cli.arguments import make_parser, names, positions
 from opspace_control.cli.preflight.report import examine
 from opspace_control.cli.preflight.text import write
 from opspace_control.cli.preflight.verdict import LEVELS
@@ -22,12 +21,16 @@ Needs no ROS. The exit code is 0 if all is well, 1 after a warning, 2 after a fa
 def main(arguments=None):
     """Print the report; return 0 (all OK), 1 (a WARN) or 2 (a FAIL)."""
     options = _parser().parse_args(arguments)
-    report = examine(options.urdf, options.parameters, frames=options.frames, home=options.home,
-                     floating_base=options.floating_base, progress=_tell)
+    report = examine(
+        options.urdf, options.parameters, frames=options.frames, home=options.home,
+        floating_base=options.floating_base,
+        progress=lambda message: print(message, file=sys.stderr, flush=True))
     if options.json:
         text = json.dumps(_finite(report), indent=1, ensure_ascii=False, allow_nan=False)
     else:
-        text = '\n'.join(write(report, colour=_wants_colour()))
+        text = '\n'.join(write(report, colour=(
+            sys.stdout.isatty() and not os.environ.get('NO_COLOR')
+            and os.environ.get('TERM') != 'dumb')))
     if hasattr(sys.stdout, 'reconfigure'):
         sys.stdout.reconfigure(errors='replace')  # a terminal without these characters
     try:
@@ -38,9 +41,7 @@ def main(arguments=None):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog='opspace check', description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser('check', _DESCRIPTION)
     parser.add_argument('urdf', metavar='URDF', help='the robot, a URDF or xacro file')
     parser.add_argument('parameters', metavar='PARAMS', nargs='?',
                         help="a ROS 2 parameter file of the controller, and the simulator's")
@@ -55,18 +56,9 @@ def _parser():
 
 
 def _finite(value):
-    """Return a value that JSON can say: null for what is infinite or no number."""
+    """Return a value for JSON: null for an infinite number and for NaN."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _tell(message):
-    print(message, file=sys.stderr, flush=True)
-
-
-def _wants_colour():
-    return (sys.stdout.isatty() and not os.environ.get('NO_COLOR')
-            and os.environ.get('TERM') != 'dumb')

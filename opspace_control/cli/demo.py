@@ -8,7 +8,6 @@ hands are sent to goals while the posture rocks a joint of the trunk in their nu
 experiment of the papers is repeated and judged.
 """
 
-import argparse
 import contextlib
 import dataclasses
 import math
@@ -18,9 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from opspace_control.cli.environment import own_domain
+from opspace_control.cli.arguments import make_parser
 from opspace_control.cli.parameters import controller_values, simulator_values, task_names
-from opspace_control.cli.processes import process_age
+from opspace_control.cli.processes import own_domain, process_age
 from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot
 from opspace_control.cli.showcase.nodes import Nodes, Status
 from opspace_control.errors import OpspaceError
@@ -55,8 +54,7 @@ def main(arguments):
 
 
 def _parse(arguments):
-    parser = argparse.ArgumentParser(prog='opspace demo', description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser('demo', __doc__)
     parser.add_argument('--robot', default=ROBOTS[0].name, help='one of --list')
     parser.add_argument('--list', action='store_true', help='list the robots and leave')
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='a robot of your own')

@@ -3,26 +3,29 @@
 """The `opspace` command: find the verb, import its module, call it with the arguments."""
 
 import importlib
+import runpy
 import sys
 
 from opspace_control.errors import OpspaceError
+from opspace_control.share import share_directory
 
-# verb: (module whose main(arguments) returns the exit code, one line of help)
+# verb: (module, its function that takes the arguments and returns the exit code, line of help)
 VERBS = {
-    'demo': ('cli.demo', 'simulate a robot and let its hands follow goals sent over ROS 2'),
-    'check': ('cli.check', 'look at a robot and its parameters before anything moves'),
-    'plan': ('cli.plan', 'plan a motion, passive joints and all, and replay it'),
-    'execute': ('cli.execute', 'send a plan to a running controller, which follows it'),
-    'controller': ('ros.controller', 'run the controller node'),
-    'simulator': ('ros.simulator', 'run the simulated robot node'),
-    'command_watchdog': ('ros.command_watchdog', 'run the node that damps when commands stop'),
-    'goal_markers': ('ros.goal_markers', 'run the node that lets RViz drag goals'),
-    'view': ('view.main', 'show a running controller in a browser, with goals to drag'),
-    'record': ('cli.record', 'keep what a robot and its controller say, as an MCAP file'),
-    'report': ('cli.report', 'make one page of a recorded run'),
-    'replay': ('cli.replay', 'show a recorded run again, in the view'),
-    'bench': ('cli.bench', 'measure the mathematics and the nodes beside their peers'),
-    'parameters': ('cli.parameters', 'print the parameters of the nodes, as a table or as YAML'),
+    'demo': ('cli.demo', 'main', 'simulate a robot and let its hands follow goals sent over ROS 2'),
+    'check': ('cli.check', 'main', 'look at a robot and its parameters before anything moves'),
+    'plan': ('cli.plan', 'main', 'plan a motion, passive joints and all, and replay it'),
+    'execute': ('cli.plan', 'execute', 'send a plan to a running controller'),
+    'controller': ('ros.controller', 'main', 'run the controller node'),
+    'simulator': ('ros.simulator', 'main', 'run the simulated robot node'),
+    'command_watchdog': ('ros.command_watchdog', 'main',
+                         'run the node that damps when commands stop'),
+    'goal_markers': ('ros.goal_markers', 'main', 'run the node that lets RViz drag goals'),
+    'view': ('view.main', 'main', 'show a running controller in a browser, with goals to drag'),
+    'record': ('cli.recordings', 'record', 'record a robot and its controller in an MCAP file'),
+    'report': ('cli.recordings', 'report', 'make one page of a recorded run'),
+    'replay': ('cli.recordings', 'replay', 'show a recorded run again, in the view'),
+    'bench': ('cli.main', 'bench', 'measure the mathematics and the nodes beside their peers'),
+    'parameters': ('cli.parameters', 'main', 'print the parameters of the nodes, as table or YAML'),
 }
 
 # Optional dependencies of verbs, and their sources.
@@ -39,7 +42,7 @@ _INTERRUPTED = 130  # as a shell says it of a process ended by Ctrl-C
 _USAGE = '\n'.join([
     'usage: opspace VERB [ARGUMENTS]    (opspace VERB --help says more)',
     '',
-    *(f'  {verb:18}{summary}' for verb, (_, summary) in VERBS.items()),
+    *(f'  {verb:18}{summary}' for verb, (*_, summary) in VERBS.items()),
 ])
 
 
@@ -51,7 +54,8 @@ def main(arguments=None):
         print(_USAGE, file=sys.stdout if wanted else sys.stderr)
         return 0 if wanted else 2
     try:
-        return importlib.import_module(f'opspace_control.{VERBS[verb][0]}').main(rest)
+        module, function, _ = VERBS[verb]
+        return getattr(importlib.import_module(f'opspace_control.{module}'), function)(rest)
     except OpspaceError as error:
         return _refuse(verb, error)
     except ModuleNotFoundError as error:
@@ -61,6 +65,15 @@ def main(arguments=None):
         raise
     except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def bench(arguments):
+    """Run what is in benchmark/, of the checkout or installed in share/; exit with its code."""
+    directory = share_directory() / 'benchmark'
+    if not directory.is_dir():
+        raise OpspaceError(f'There is no {directory}.', cure='Install the package again.')
+    sys.argv[1:] = arguments
+    runpy.run_path(str(directory), run_name='__main__')
 
 
 def _refuse(verb, reason):

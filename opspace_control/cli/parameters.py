@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`opspace parameters`: the tables of the README, and the parameter file of a robot."""
 
-import argparse
-
+from opspace_control.cli.arguments import make_parser
 from opspace_control.cli.robots import ROBOTS, demo_robot
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters import controller_parameters as controller
@@ -18,7 +17,7 @@ _GIVEN_ELSEWHERE = {'robot_description': None}
 
 def main(arguments):
     """Print the Markdown tables, or a robot's complete YAML file."""
-    parser = argparse.ArgumentParser(prog='opspace parameters', description=__doc__)
+    parser = make_parser('parameters', __doc__)
     parser.add_argument('--robot', choices=[robot.name for robot in ROBOTS],
                         help='print the YAML file of this robot instead of the tables')
     parser.add_argument('--ros2-control', action='store_true',

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""`opspace plan`: efforts of the drives for motions of links, with passive joints, too."""
+"""`opspace plan` and `opspace execute`: motions of links, with passive joints, too."""
 
 import argparse
 import math
@@ -8,12 +8,26 @@ from pathlib import Path
 
 import numpy as np
 
-from opspace_control.cli.arguments import names, numbers, positions
+from opspace_control.cli.arguments import (
+    add_controller,
+    make_parser,
+    names,
+    numbers,
+    positions,
+)
 
 _DESCRIPTION = """\
 Plan a motion: links of a robot go to goals, from rest to rest; joints without a drive are taken
 along. The plan is a table (CSV) of what every joint does and what its drive has to give, and can be
 replayed on the simulated robot. Needs no ROS. The exit code is 0 if the links arrive, else 1."""
+
+_EXECUTE = """\
+Send a stored plan to a running controller, which follows it.
+
+The plan is a file of `opspace plan`. The controller checks all of it before anything moves: its
+joints, its start, limits of positions, velocities and efforts; a refusal names joint, time and
+cure. Another pose, trajectory or goal of joints, ~/hold, a trip or Ctrl-C here ends it, and the
+robot holds. The exit code is 0 if the robot gets to the end of the plan."""
 
 _EPILOG = """\
 the table: a comment line with facts in JSON, a line with the names of the columns (time,
@@ -25,9 +39,9 @@ a planar arm whose wrist hangs freely (without --passive, a drive would hold it)
       --axes 'x z' --by palm=1.5:0.1,0,0.1 --output palm.csv
   opspace plan planar_3r.urdf --replay palm.csv"""
 
-# What counts as having arrived.
-_NEAR, _TURNED = 5e-3, math.radians(1.0)  # m, rad
+_NEAR, _TURNED = 5e-3, math.radians(1.0)  # m, rad: within this a link has arrived
 _SETTLING = 0.5  # s after the last goal
+_SPIN, _ANSWER = 0.05, 2.0  # s, at most: of one turn, and of a request to hold
 
 
 def main(arguments=None):
@@ -37,9 +51,7 @@ def main(arguments=None):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog='opspace plan', description=_DESCRIPTION, epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser('plan', _DESCRIPTION, epilog=_EPILOG)
     parser.add_argument('urdf', metavar='URDF', type=Path, help='the robot, a URDF or xacro file')
     goals = parser.add_argument_group('goals, in order of time for each link')
     goals.add_argument('--to', metavar='LINK=SECONDS:X,Y,Z[,QX,QY,QZ,QW]', type=_goal,
@@ -150,7 +162,8 @@ def _report(plan, model, output):
     print(f'{plan.robot}: {plan.time[-1]:g} s, {len(plan.time)} samples in {output}')
     arrived = True
     for e, task in enumerate(plan.tasks):
-        off, turned = _sizes(plan.errors[:, e])
+        off, turned = (np.linalg.norm(plan.errors[:, e, part], axis=1)
+                       for part in (slice(0, 3), slice(3, 6)))
         arrived &= bool(off[-1] < _NEAR and turned[-1] < _TURNED)
         print(f'  {task}: {1e3 * off[-1]:.3g} mm and {math.degrees(turned[-1]):.2g}° from its goal '
               f'at the end, {1e3 * off.max():.3g} mm and {math.degrees(turned.max()):.2g}° on the '
@@ -206,6 +219,51 @@ def _replay(options):
     return 0 if arrived else 1
 
 
-def _sizes(errors):
-    """Return the distances and the angles, (k,) each, of errors (k, 6)."""
-    return np.linalg.norm(errors[:, :3], axis=1), np.linalg.norm(errors[:, 3:], axis=1)
+def execute(arguments):
+    """Send a plan and wait for its end; return 0 if the robot gets there."""
+    import rclpy
+    from rclpy.executors import SingleThreadedExecutor
+
+    from opspace_control.control.plan import Plan
+    from opspace_control.ros.clients.plan_sender import PlanSender
+    from opspace_control.ros.middleware.executor import Stop, initialize, parse
+
+    parser = make_parser('execute', _EXECUTE)
+    parser.add_argument('plan', type=Path, metavar='FILE', help='a file of opspace plan')
+    add_controller(parser)
+    parser.add_argument('--timeout', type=float, metavar='S', default=10.0,
+                        help='how long to wait for the controller (default: %(default)g)')
+    options = parse(parser, arguments)
+    plan = Plan.load(options.plan)
+    trajectory = plan.joint_trajectory()
+    initialize(arguments)
+    try:
+        stop, executor = Stop(), SingleThreadedExecutor()
+        node = PlanSender(trajectory, options.controller, options.timeout)
+        executor.add_node(node)
+        print(f'{plan.robot}: {trajectory.duration:g} s, {len(trajectory.times)} points of '
+              f'{len(trajectory.joints)} joints', flush=True)
+        _wait(node, executor, stop)
+        executor.shutdown()
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+    return 0 if node.status.get('state') == 'succeeded' else 1
+
+
+def _wait(node, executor, stop):
+    """Spin until the plan is over, and print the progress; on Ctrl-C the robot holds."""
+    told = None
+    while not (node.over or stop.wanted):
+        node.look()
+        executor.spin_once(_SPIN)
+        second = int(float(node.status.get('time [s]', 0.0)))
+        if node.status and not node.over and told != second:
+            told = second
+            print(f'  {node.status["time [s]"]} s of {node.status["duration [s]"]} s: '
+                  f'{node.status["distance [rad or m]"]} rad or m from the plan at most '
+                  f'({node.status["furthest joint"]})', flush=True)
+    if node.sent and not node.over:
+        executor.spin_until_future_complete(node.hold(), timeout_sec=_ANSWER)
+        executor.spin_once(_SPIN)
+    print(node.status.get('message', 'Nothing was sent.'), flush=True)

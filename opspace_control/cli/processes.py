@@ -1,16 +1,23 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes as child processes that cannot outlive their parent."""
+"""The nodes as child processes that end with their parent, and their private ROS 2 domain."""
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+from opspace_control.errors import OpspaceError
+from opspace_control.share import share_directory
+
+# Domains whose ports lie below the ephemeral ones of Linux; 0 is the default of all users.
+_DOMAINS = range(1, 102)
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
@@ -20,19 +27,7 @@ class Process:
 
     It has a session of its own: Ctrl-C in a terminal reaches only the parent, which then ends
     the nodes in the right order. Make it before the first thread of the parent: the death signal
-    is set between fork and exec.
-
-    Parameters
-    ----------
-    verb : str
-        Such as ``controller``.
-    arguments : sequence of str
-        After the verb.
-    environment : dict
-        Of the process.
-    log : path
-        File that receives what it says.
-
+    is set between fork and exec. The file ``log`` receives its output.
     """
 
     program = ('-m', 'opspace_control.cli.main')
@@ -94,3 +89,51 @@ def wait_until(condition, timeout, poll=0.01):
             return False
         time.sleep(poll)
     return True
+
+
+@contextlib.contextmanager
+def own_domain():
+    """Reserve a ROS_DOMAIN_ID on this machine, or raise an OpspaceError if all are taken."""
+    for i in range(os.getpid(), os.getpid() + len(_DOMAINS)):
+        domain = _DOMAINS[i % len(_DOMAINS)]
+        lock = _lock(domain)
+        if lock is not None:
+            with lock:
+                yield domain
+            return
+    raise OpspaceError('Every ROS_DOMAIN_ID is taken.', cure='End other demos and tests.')
+
+
+def _lock(domain):
+    """Return a file locked by this process until it is closed, or None."""
+    try:
+        file = open(Path(tempfile.gettempdir(), f'opspace_control_domain_{domain}'),  # noqa: SIM115
+                    'w')
+    except OSError:  # another user's
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def private_environment(domain):
+    """
+    Return the environment of processes that communicate on this machine only.
+
+    A demo must not command a robot on the ROS 2 network of the user's shell.
+    """
+    environment = dict(os.environ)
+    environment.pop('ROS_LOCALHOST_ONLY', None)
+    environment.update(
+        ROS_DOMAIN_ID=str(domain),
+        ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
+        PYTHONUNBUFFERED='1')
+    # The ROS 2 wheels leave this to their user.
+    environment.setdefault('AMENT_PREFIX_PATH', sys.prefix)
+    profile = str(share_directory() / 'config' / 'quick_discovery.xml')
+    for variable in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'):
+        environment.setdefault(variable, profile)
+    return environment

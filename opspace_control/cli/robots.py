@@ -7,138 +7,67 @@ Start postures are bent and away from singularities and end stops: there the sma
 of the hands' stacked Jacobian, a radian counted as 0.3 m, is above 0.1.
 """
 
-import os
-import sys
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import nearest
-from opspace_control.share import share_directory
-
-_REAL_ROBOTS = Path('share', 'example-robot-data', 'robots')
+from opspace_control.share import prefixes, share_directory
+from opspace_control.tasks.targets import AXES
 
 
 @dataclass(frozen=True)
 class DemoRobot:
-    """
-    A robot for the demo.
+    """A robot for the demo."""
 
-    Attributes
-    ----------
-    name : str
-        What ``--robot`` takes.
-    summary : str
-        One line for ``--list``.
-    urdf : str
-        File in our ``urdf/``, or in the robots directory of example-robot-data.
-    hands : tuple of str
-        Links that the tasks move.
-    start : dict of str to float
-        Start posture, rad or m; joints not named start at zero or the nearest limit.
-    driven : tuple of str
-        Joints with a drive; brakes hold the others. Empty: all are driven.
-    axes : str
-        Axes that the hands' tasks control.
-    joint_friction : bool
-        Whether its simulated joints have the damping and friction of the URDF; False for drives
-        that measure their torque and so overcome it.
-    speed : float
-        How fast the hands may go in the demo, 1 being fast; slow wrists want less.
-    ours : bool
-        Whether the file is in our ``urdf/``.
-    floating_base : bool
-        Whether the root link moves freely.
-    weightless : bool
-        Whether there is no gravity.
-    drift : tuple
-        Twist of a floating base at the start, ``[v; ω]``, m/s and rad/s.
-    passive : tuple of str
-        Joints whose drive is dead.
-    locked : tuple of str
-        Joints whose brake is on.
-    body : str
-        The link that arms push off from, for robots whose momentum is looked at.
-
-    """
-
-    name: str
-    summary: str
-    urdf: str
-    hands: tuple
-    start: dict
-    driven: tuple = ()
-    axes: str = 'x y z rx ry rz'
+    name: str     # as --robot takes it
+    summary: str  # one line for --list
+    urdf: str     # file in our urdf/, or in the robots directory of example-robot-data
+    hands: tuple  # links that the tasks move
+    start: dict   # positions, rad or m; joints not named start at zero or the nearest limit
+    driven: tuple = ()  # joints with a drive, brakes hold the others; empty: all joints
+    axes: str = ' '.join(AXES)  # that the hands' tasks control
+    # Whether the simulated joints have the damping and friction of the URDF: not those of drives
+    # that measure their torque and so overcome friction.
     joint_friction: bool = True
-    speed: float = 1.0
-    ours: bool = False
+    speed: float = 1.0   # of the hands, a factor; slow wrists need less than 1
+    ours: bool = False   # whether the file is in our urdf/
     floating_base: bool = False
     weightless: bool = False
-    drift: tuple = (0.0,) * 6
-    passive: tuple = ()
-    locked: tuple = ()
-    body: str = ''
+    drift: tuple = (0.0,) * 6  # initial twist [v; ω] of a floating base, m/s and rad/s
+    passive: tuple = ()  # joints whose drive is dead
+    locked: tuple = ()   # joints whose brake is on
+    body: str = ''       # link that the arms exchange momentum with, if this is recorded
 
     def path(self):
-        """
-        Return where the URDF file is.
-
-        Raises
-        ------
-        OpspaceError
-            It is not installed; says how to get it.
-
-        """
-        if self.ours:
-            return share_directory() / 'urdf' / self.urdf
-        return real_robot(self.urdf)
+        """Return the path of the URDF file, or raise an OpspaceError if it is not installed."""
+        return share_directory() / 'urdf' / self.urdf if self.ours else real_robot(self.urdf)
 
 
 def real_robot(urdf):
-    """
-    Return where a URDF file in the robots directory of example-robot-data is.
-
-    Raises
-    ------
-    OpspaceError
-        It is not installed; says how to get it.
-
-    """
-    for directory in _real_robot_directories():
-        if (directory / urdf).is_file():
-            return directory / urdf
+    """Return the path of a URDF file of example-robot-data, or raise an OpspaceError."""
+    for prefix in prefixes():
+        path = Path(prefix, 'share', 'example-robot-data', 'robots', urdf)
+        if path.is_file():
+            return path
     raise OpspaceError(f"The robot '{urdf}' comes with example-robot-data, which is not "
                        'installed.', cure='pip install example-robot-data', robot=urdf)
 
 
 def demo_robot(name):
     """Return the `DemoRobot` of this name; an OpspaceError names the nearest ones otherwise."""
-    for robot in ROBOTS:
-        if robot.name == name:
-            return robot
-    raise OpspaceError(f"There is no demo robot '{name}'.",
-                       cure=nearest(name, [robot.name for robot in ROBOTS]), robot=name)
-
-
-def _real_robot_directories():
-    """Yield where example-robot-data may be: its wheel, an ament or conda prefix."""
-    try:
-        wheel = metadata.distribution('example-robot-data')
-        yield Path(wheel.locate_file('cmeel.prefix')) / _REAL_ROBOTS
-    except metadata.PackageNotFoundError:
-        pass
-    for prefix in (*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix):
-        if prefix:
-            yield Path(prefix) / _REAL_ROBOTS
+    known = {robot.name: robot for robot in ROBOTS}
+    if name in known:
+        return known[name]
+    raise OpspaceError(f"There is no demo robot '{name}'.", cure=nearest(name, list(known)),
+                       robot=name)
 
 
 def _arms(left, right, posture, mirror):
     """
-    Return the posture of two arms from the left one's.
+    Return the posture of two arms, from a ``posture`` of the left one.
 
-    ``left`` and ``right`` are name patterns with a place for what is in ``posture``, a dict of the
-    left arm's positions; ``mirror`` has a sign a joint, for the right arm.
+    ``left`` and ``right`` are patterns of joint names; ``mirror`` is a sign a joint of the right.
     """
     signs = {'+': 1.0, '-': -1.0}
     return {

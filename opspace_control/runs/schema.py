@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Message types as MCAP files tell them: the definition of a type and of all that it contains."""
 
-import os
 import re
-import sys
 from pathlib import Path
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.share import prefixes
 
 _PRIMITIVES = {'bool', 'byte', 'char', 'float32', 'float64', 'string', 'wstring',
                *(f'{sign}int{bits}' for sign in ('', 'u') for bits in (8, 16, 32, 64))}
@@ -54,12 +53,10 @@ def _collect(name, found):
 
 
 def _message_file(package, name):
-    prefixes = [*filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)),
-                sys.prefix]
-    for prefix in prefixes:
+    for prefix in prefixes():
         path = Path(prefix, 'share', package, 'msg', f'{name}.msg')
         if path.is_file():
             return path
     raise RosInterfaceError(f'The definition of {package}/msg/{name} is not installed here.',
                             cure=f'Install {package} and source its workspace.',
-                            searched=prefixes)
+                            searched=list(prefixes()))

@@ -3,14 +3,13 @@
 """Mesh files of a URDF: their paths and their triangles."""
 
 import os
-import sys
-from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote
 
 import trimesh
 
 from opspace_control.errors import OpspaceError
+from opspace_control.share import prefixes
 
 _PACKAGE_SCHEMES = ('package://', 'model://')
 
@@ -75,21 +74,9 @@ def load_mesh(path):
 
 def _package_folders(package):
     """Yield where the files of a ROS package may be."""
-    for prefix in (*_listed('AMENT_PREFIX_PATH'), sys.prefix, *_wheel_prefixes()):
+    for prefix in prefixes():
         yield Path(prefix, 'share', package)
-    for folder in _listed('ROS_PACKAGE_PATH'):
+    for folder in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
         yield Path(folder, package)
         if Path(folder).name == package:
             yield Path(folder)
-
-
-def _listed(variable):
-    return filter(None, os.environ.get(variable, '').split(os.pathsep))
-
-
-def _wheel_prefixes():
-    """Yield the prefix of the wheel that has the demo's real robots, if it is installed."""
-    try:
-        yield Path(metadata.distribution('example-robot-data').locate_file('cmeel.prefix'))
-    except metadata.PackageNotFoundError:
-        return

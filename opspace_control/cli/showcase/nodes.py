@@ -8,8 +8,7 @@ import re
 import shutil
 import time
 
-from opspace_control.cli.environment import private_environment
-from opspace_control.cli.processes import Process
+from opspace_control.cli.processes import Process, private_environment
 from opspace_control.errors import OpspaceError
 
 # Unlike a robot, a demo publishes many points, for its picture, and waits for a computer that is
