@@ -41,7 +41,7 @@ def share_directory():
 
 
 def prefixes():
-    """Yield the prefixes with a share/ of ROS packages: of ROS 2, of Python, of the robots' wheel."""
+    """Yield the prefixes with a share/ of ROS packages: of ROS 2, Python and the robots' wheel."""
     yield from filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep))
     yield sys.prefix
     with contextlib.suppress(metadata.PackageNotFoundError):

@@ -19,6 +19,11 @@ GOAL = (1.1, -0.1, 0.9)  # of the hand, m
 SECONDS = 3.0           # of simulated time after the goal
 
 
+def seconds(stamp):
+    """Return a time stamp as a number."""
+    return 1e-9 * nanoseconds(stamp)
+
+
 def record(path, arguments=(), number=signal.SIGINT):
     """Record a robot whose hand goes to a goal; return the recorder's process, which has ended."""
     text = ROBOT.path().read_text()
@@ -33,9 +38,6 @@ def record(path, arguments=(), number=signal.SIGINT):
         network.start('simulator', {'robot_description': text, **simulator_values(ROBOT),
                                     'pace': 'patient'})
         states = network.states()
-
-        def seconds():
-            return 1e-9 * nanoseconds(states[-1].header.stamp)
         poses = network.listen(PoseStamped, f'{ros_nodes.CONTROLLER}/hand/current_pose')
         network.expect(lambda: poses and 'Recording /opspace_controller' in recorder.said(),
                        ros_nodes.COMPILING)
@@ -46,11 +48,11 @@ def record(path, arguments=(), number=signal.SIGINT):
         network.expect(lambda: goals.get_subscription_count() == 2)  # the recorder is the other one
         goals.publish(goal)
         network.expect(lambda: states)
-        begin = seconds()
+        begin = seconds(states[-1].header.stamp)
         # By then the recorder has found what tells of changes of parameters.
-        network.expect(lambda: seconds() > begin + 0.5 * SECONDS, 240.0)
+        network.expect(lambda: seconds(states[-1].header.stamp) > begin + 0.5 * SECONDS, 240.0)
         network.call(SetParameters, f'{ros_nodes.CONTROLLER}/set_parameters', parameters=[
             Parameter('hand.kp', value=81.0).to_parameter_msg()])
-        network.expect(lambda: seconds() > begin + SECONDS, 240.0)
+        network.expect(lambda: seconds(states[-1].header.stamp) > begin + SECONDS, 240.0)
         recorder.end(number)
         return recorder

@@ -25,8 +25,8 @@ from opspace_control.cli.main import main
 from opspace_control.runs.page import page
 from opspace_control.runs.pictures import envelope, thinned
 from opspace_control.runs.run import Run, RunError
-from opspace_control.runs.schema import definition
 from opspace_control.runs.summary import Summary
+from opspace_control.runs.writer import definition
 
 OWN = '/opspace_controller'
 ROOT = Path(__file__).parents[1]

@@ -21,12 +21,10 @@ from opspace_control import RobotModel, RobotState
 from opspace_control.errors import ModelError
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
-from opspace_control.view.forces import Forces
-from opspace_control.view.history import History
+from opspace_control.view.handles import Forces
 from opspace_control.view.main import _parse, open_page
-from opspace_control.view.meshes import MeshError, find_mesh, load_mesh
 from opspace_control.view.robot import RobotScene
-from opspace_control.view.shapes import Shape, read_looks
+from opspace_control.view.shapes import MeshError, Shape, find_mesh, load_mesh, read_looks
 
 DUAL_ARM = (share_directory() / 'urdf' / 'dual_arm.urdf').read_text()
 
@@ -230,23 +228,25 @@ def test_forces_are_arrows_on_their_links_as_long_as_they_are_strong(scene):
 
 
 def test_history_is_of_the_last_half_minute(server):
-    history = History(server.gui, ['left', 'right'], ['trunk', 'head'])
+    history = gauges.History(server.gui, ['left', 'right'], ['trunk', 'head'])
     for k in range(401):  # 40 s
         six = np.array([3e-3, 0.0, 4e-3, 0.0, 0.0, 0.01 * (k % 2)])
         facts = {'period mean [ms]': '1.0', 'period p99 [ms]': '1.5'}
         joints = {'trunk': {'yaw': (0.1, 5.0), 'pitch': (-0.2, 0.0)}, 'head': None}
         history.update(100.0 + 0.1 * (k + 0.5), {'left': six, 'right': None}, joints, 0.25, facts)
-    times, left, right = history._positions._plot.data
+    positions, angles, groups, load, period, condition = (
+        plot._plot.data for plot in history._plots)
+    times, left, right = positions
     assert times[-1] == 0.0 and times[0] == pytest.approx(-30.0, abs=0.3)
     np.testing.assert_allclose(left, 5.0)  # mm
     assert np.isnan(right).all()  # of which nothing is told
-    assert history._angles._plot.data[1].max() == pytest.approx(np.degrees(0.01))
-    _, trunk, head = history._joints._plot.data
+    assert angles[1].max() == pytest.approx(np.degrees(0.01))
+    _, trunk, head = groups
     np.testing.assert_allclose(trunk, 0.2)  # rad: of the joint that is furthest off
     assert np.isnan(head).all()
-    np.testing.assert_allclose(history._load._plot.data[1], 25.0)  # %
-    np.testing.assert_allclose(history._period._plot.data[2], 1.5)
-    assert np.isnan(history._condition._plot.data[1]).all()
+    np.testing.assert_allclose(load[1], 25.0)  # %
+    np.testing.assert_allclose(period[2], 1.5)
+    assert np.isnan(condition[1]).all()
 
 
 @pytest.mark.parametrize(('arguments', 'open_to_others'), [
@@ -303,7 +303,7 @@ class TestGauges:
         html = gauges.joint_error({'<yaw>': (-0.02, 1.0), 'pitch': (0.01, -30.0)})
         assert 'error 0.0200 rad or m (&lt;yaw&gt;)' in html
         assert 'commands 30.0 N·m or N (pitch)' in html
-        assert 'no word yet' in gauges.joint_error(None)
+        assert 'no message yet' in gauges.joint_error(None)
 
     def test_names_cannot_write_html(self):
         assert '<script>' not in gauges.facts({'<script>': '<script>'}) + gauges.words(

@@ -13,7 +13,6 @@ from pathlib import Path
 from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import nearest
 from opspace_control.share import prefixes, share_directory
-from opspace_control.tasks.targets import AXES
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class DemoRobot:
     hands: tuple  # links that the tasks move
     start: dict   # positions, rad or m; joints not named start at zero or the nearest limit
     driven: tuple = ()  # joints with a drive, brakes hold the others; empty: all joints
-    axes: str = ' '.join(AXES)  # that the hands' tasks control
+    axes: str = 'x y z rx ry rz'  # that the hands' tasks control
     # Whether the simulated joints have the damping and friction of the URDF: not those of drives
     # that measure their torque and so overcome friction.
     joint_friction: bool = True

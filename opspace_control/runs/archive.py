@@ -22,33 +22,14 @@ class Archive:
     """
     The messages of a file, numbered as they come in it.
 
-    A file that was cut off, since its writer was killed, is read as far as it goes.
-
-    Parameters
-    ----------
-    path : path
-
-    Attributes
-    ----------
-    schemas, channels : dict
-        mcap records by number.
-    notes, files : list
-        mcap records: Metadata and Attachment.
-    channel, received, sent : (k,) array
-        Of each message: number of its channel, and times, ns.
-    complete : bool
-        Whether the file has its end.
-
-    Raises
-    ------
-    OSError, McapError
-        The file cannot be read; it is not of this kind, or has not even a beginning.
-
+    A file that was cut off, since its writer was killed, is read as far as it goes. An OSError
+    tells that a file cannot be read, a McapError that it has not even the beginning of an MCAP.
     """
 
     def __init__(self, path):
-        self.schemas, self.channels, self.notes, self.files = {}, {}, [], []
-        self.complete = False
+        self.schemas, self.channels = {}, {}  # mcap records by number
+        self.notes, self.files = [], []  # mcap records: Metadata and Attachment
+        self.complete = False  # whether the file has its end
         self._pieces = []
         self._rows = array('Q')  # channel, received, sent, piece, place of the data, length
         with open(path, 'rb') as file:
@@ -60,6 +41,7 @@ class Archive:
                 if not self.channels:
                     raise
         rows = np.array(self._rows, np.int64).reshape(-1, 6)
+        # Of each message, (k,): number of its channel, and times, ns.
         self.channel, self.received, self.sent = rows[:, 0], rows[:, 1], rows[:, 2]
         self._places = rows[:, 3:]
         self._opened = lru_cache(_OPENED)(lambda piece: _contents(self._pieces[piece]))
@@ -86,7 +68,7 @@ class Archive:
             self._pieces.append(record.data)
 
     def _take_chunk(self, chunk):
-        """Take the places of the messages in a chunk."""
+        """Index the messages in a chunk."""
         data, at, piece = _contents(chunk), 0, len(self._pieces)
         self._pieces.append(chunk)
         while at < len(data):
@@ -97,7 +79,7 @@ class Archive:
                 self._rows.extend((channel, received, sent, piece, at + _MESSAGE.size,
                                    length - _MESSAGE.size))
             elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                # As if it stood outside.
+                # Like one outside of chunks.
                 record = io.BytesIO(data[at - _RECORD.size:at + length])
                 self._take(next(StreamReader(record, skip_magic=True).records))
             at += length

@@ -7,8 +7,11 @@ from html import escape
 
 import numpy as np
 
+from opspace_control.dynamics.robot_model import RobotModel
+from opspace_control.model import RobotState
+from opspace_control.model.topology import depth_first
+from opspace_control.model.urdf import read_urdf
 from opspace_control.runs import pictures
-from opspace_control.runs.skeleton import Skeleton
 
 _LEVELS = {0: 'change', 10: 'debug', 20: 'info', 30: 'warning', 40: 'error', 50: 'fatal'}
 _STYLE = """
@@ -28,17 +31,7 @@ code{font-size:.95em}"""
 
 
 def page(summary, defaults=None):
-    """
-    Return a page as HTML.
-
-    Parameters
-    ----------
-    summary : Summary
-        What it is about.
-    defaults : dict, optional
-        The controller's parameters that need not be told where they have these values.
-
-    """
+    """Return a page about a `Summary` as HTML, without parameters at ``defaults``."""
     run = summary.run
     title = f'{summary.model.name if summary.model else "A robot"} under {run.controller}'
     began = time.strftime('%Y-%m-%d %H:%M:%S UTC', time.gmtime(1e-9 * run.start))
@@ -48,22 +41,22 @@ def page(summary, defaults=None):
         f'{summary.ended - summary.began:.1f} s under control &middot; '
         f'{escape(str(run.path.name))}</p>',
         _verdict(summary),
-        _section('Where it went', pictures.paths(summary.tasks, _skeletons(summary))),
+        _section('Paths', pictures.paths(summary.tasks, _skeletons(summary))),
         _section('Errors', *_errors(summary)),
         _section('Efforts', _effort_table(summary), pictures.efforts(summary),
-                 pictures.forces(summary.tasks) if any(map(_has_force, summary.tasks)) else ''),
+                 pictures.forces(summary.tasks)),
         _section('Timing', _timing_table(summary), pictures.timing(summary)),
-        _section('What was said', _said(summary)),
-        _section('What ran', _tasks(summary), _parameters(summary.run, defaults or {})),
-        _section('On what', _table(('', ''), run.machine.items(), words=(1,))),
-        _section('In the file', _topics(run))]
+        _section('Messages', _said(summary)),
+        _section('Tasks and parameters', _tasks(summary), _parameters(summary.run, defaults or {})),
+        _section('Machine', _table(('', ''), run.machine.items(), words=(1,))),
+        _section('Topics', _topics(run))]
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>'
             + '\n'.join(parts) + '</body></html>\n')
 
 
 def _verdict(summary):
-    """Return what a reader wants to know first."""
+    """Return the sentences at the top: trips, warnings, limits and losses."""
     lines = []
     faults = sorted({values['fault'] for _, _, _, values in summary.health
                      if values.get('fault', 'none') != 'none'})
@@ -88,13 +81,22 @@ def _verdict(summary):
 
 
 def _skeletons(summary):
+    """Return lines (k, 2, 3), m, that show the robot, for each kept joint state."""
     if summary.model is None:
         return []
-    robot = Skeleton(summary.run.robot, summary.model.floating_base)
-    rows = [int(np.searchsorted(summary.bases.times, time)) for time, _ in summary.states]
-    bases = summary.bases.values
-    return [robot.lines(positions, bases[min(row, len(bases) - 1)] if len(bases) else None)
-            for row, (_, positions) in zip(rows, summary.states, strict=True)]
+    text = summary.run.robot
+    model = RobotModel.from_urdf(text, floating_base=summary.model.floating_base)
+    pairs = [(joint.parent, joint.child) for joint in depth_first(read_urdf(text))[1]]
+    bases, found = summary.bases.values, []
+    for time_seen, positions in summary.states:
+        q = model.neutral()
+        if model.floating_base and len(bases):
+            q[:7] = bases[min(np.searchsorted(summary.bases.times, time_seen), len(bases) - 1)]
+        for joint in positions.keys() & set(model.dof_names):
+            q[model.q_index[model.dof_index(joint)]] = positions[joint]
+        poses = model.forward_kinematics(RobotState(model, q, np.zeros(model.nv)))
+        found.append(np.array([[poses[link][:3, 3] for link in pair] for pair in pairs]))
+    return found
 
 
 def _errors(summary):
@@ -111,7 +113,7 @@ def _error_table(tasks):
     rows = []
     for task in tasks:
         if not len(task.error):
-            rows.append((task.name, *['no word'] * 9))
+            rows.append((task.name, *['no message'] * 9))
             continue
         sizes, left = task.sizes(), task.left()
         rows.append((task.name, str(len(task.goals)), *(
@@ -130,7 +132,7 @@ def _joint_error_table(tasks):
         for joint, e in zip(task.joints, task.error.values.T, strict=True):
             numbers = (abs(e).max(), np.sqrt(np.mean(e ** 2)), e[-1]) if len(e) else ()
             rows.append((task.name, joint, *(
-                [f'{value:.3g}' for value in numbers] or ['no word'] * 3)))
+                [f'{value:.3g}' for value in numbers] or ['no message'] * 3)))
     return _table(('task', 'joint', 'largest, rad or m', 'RMS', 'at the end'), rows, words=(1,))
 
 
@@ -202,10 +204,6 @@ def _topics(run):
 def _peaks(summary):
     """Return the largest size of each effort, N·m or N, and as a part of its limit."""
     return abs(summary.efforts.values).max(axis=0), abs(summary.loads()).max(axis=0)
-
-
-def _has_force(task):
-    return len(task.wrench)
 
 
 class _Html(str):

@@ -114,7 +114,9 @@ def efforts(summary):
 
 
 def forces(tasks):
-    """Draw the size of the force that each task commands."""
+    """Draw the size of the force that each task commands; return '' if there is none."""
+    if not any(len(task.wrench) for task in tasks):
+        return ''
     with _figure(1, 1, 2.4) as (svg, (panel,)):
         for task, color in _colored(tasks):
             panel.plot(*envelope(task.wrench.times,

@@ -12,61 +12,29 @@ from mcap_ros2.decoder import DecoderFactory
 
 from opspace_control.errors import OpspaceError
 from opspace_control.runs.archive import Archive
-from opspace_control.runs.layout import LAYOUT, ROBOT, RUN
+from opspace_control.runs.writer import LAYOUT, ROBOT, RUN
 
 FLOAT_ARRAY, JOINT_STATE, ODOMETRY = (
     'std_msgs/msg/Float64MultiArray', 'sensor_msgs/msg/JointState', 'nav_msgs/msg/Odometry')
 
 
 class RunError(OpspaceError):
-    """A file is no recorded run, or not one of a controller."""
+    """A file is not the recorded run of a controller."""
 
 
 class Run:
-    """
-    What a file of `opspace record` says.
-
-    Parameters
-    ----------
-    path : path
-
-    Attributes
-    ----------
-    controller : str
-        Full name of the controller's node.
-    parameters : dict
-        Its parameters when it was found.
-    says, hears, services : dict
-        Its topics and services: full name -> type.
-    machine : dict
-        What it ran on, in words.
-    robot : str
-        URDF text; '' if unknown.
-    topics : dict
-        Topic -> type.
-    latched : set of str
-        Topics whose last message a late subscriber gets.
-    received, sent : dict
-        Topic -> (k,) int64 array, ns of the system clock.
-    lost : dict
-        Topic -> number of messages that the recorder could not keep up with.
-    complete : bool
-        Whether the file has its end.
-
-    Raises
-    ------
-    RunError
-        It cannot be read, is no MCAP file, or has no controller.
-
-    """
+    """A file of `opspace record`, or a RunError if it is none, or has no controller."""
 
     def __init__(self, path):
         self.path = path = Path(path)
-        self.controller, self.robot = '', ''
-        self.parameters, self.machine, self.lost = {}, {}, {}
-        self.says, self.hears, self.services = {}, {}, {}
+        self.controller = ''  # full name of the controller's node
+        self.parameters = {}  # of the controller, when it was found
+        self.says, self.hears, self.services = {}, {}, {}  # of the controller: full name -> type
+        self.machine = {}  # description of the machine
+        self.lost = {}  # topic -> number of messages that the recorder lost
+        self.robot = ''  # URDF text, if known
         self._archive = archive = _open(path)
-        self.complete = archive.complete
+        self.complete = archive.complete  # whether the file has its end
         for note in archive.notes:
             self._take(note)
         if not (self.controller and len(archive.received)):
@@ -75,12 +43,14 @@ class Run:
         # In the order of time; each topic's messages come in it anyhow.
         self.order = np.argsort(archive.received, kind='stable')
         self.start, self.end = (int(archive.received[self.order[i]]) for i in (0, -1))
-        self.topics, self.latched, self._rows = {}, set(), {}
+        self.topics, self._rows = {}, {}  # topic -> type, or messages
+        self.latched = set()  # topics whose last message a late subscriber gets
         for number, channel in archive.channels.items():
             self.topics[channel.topic] = archive.schemas[channel.schema_id].name
             self._rows[channel.topic] = self.order[archive.channel[self.order] == number]
             if 'durability: 1' in channel.metadata.get('offered_qos_profiles', ''):
                 self.latched.add(channel.topic)
+        # Topic -> (k,) int64, ns of the system clock.
         self.received = {topic: archive.received[rows] for topic, rows in self._rows.items()}
         self.sent = {topic: archive.sent[rows] for topic, rows in self._rows.items()}
         self._find_robot()
@@ -125,12 +95,7 @@ class Run:
         return 1e-9 * (self.received.get(topic, np.empty(0, np.int64)) - self.start)
 
     def messages(self, topics):
-        """
-        Yield (topic, time, message) of each message of some topics, time in s from the start.
-
-        A message has the fields of its type as attributes.
-
-        """
+        """Yield (topic, time, message) of each message of some topics, s from the start."""
         factory, archive = DecoderFactory(), self._archive
         decoders = {number: factory.decoder_for(channel.message_encoding,
                                                 archive.schemas[channel.schema_id])

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a recorded run: errors, efforts against limits, timing, and log messages."""
+"""The numbers of a recorded run: courses of tasks, efforts, timing, and log messages."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,13 @@ import numpy as np
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
-from opspace_control.runs.courses import JointCourse, Series, TaskCourse, seven
 from opspace_control.runs.run import JOINT_STATE, RunError
-
-_AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
+from opspace_control.tasks.targets import AXES
 
 
 @dataclass(frozen=True)
 class Said:
-    """Something that a node has logged, or a change of a parameter: when, how grave, by whom."""
+    """A log message of a node, or a change of a parameter."""
 
     time: float  # s from the start
     level: int   # as of rcl_interfaces/Log; 0 for a change
@@ -24,62 +22,97 @@ class Said:
     text: str
 
 
+class Series:
+    """Rows of a width that come in time."""
+
+    def __init__(self, width):
+        self._times, self._rows, self._width = [], [], width
+
+    def add(self, time, row):
+        """Add a row at a time, s."""
+        self._times.append(time)
+        self._rows.append(row)
+
+    @property
+    def times(self):
+        """Times of the rows (k,), s from the start."""
+        return np.array(self._times)
+
+    @property
+    def values(self):
+        """All rows (k, width)."""
+        return np.array(self._rows, dtype=float).reshape(len(self._rows), self._width)
+
+    def __len__(self):
+        return len(self._rows)
+
+
+class TaskCourse:
+    """The recorded course of a task; ``controlled`` (6,) selects its axes."""
+
+    def __init__(self, name, controlled):
+        self.name, self._controlled = name, controlled
+        self.error = Series(6)   # goal minus pose, m and a rotation vector in rad
+        self.pose = Series(7)    # [x y z qx qy qz qw], base frame
+        self.wrench = Series(6)  # commanded, N and N·m, in the axes of the frame
+        self.goals = []          # when a goal came, s
+        self.takers = {          # called with time, s, and message of each of its topics
+            'error': lambda time, message: self.error.add(time, _six(
+                message.twist.linear, message.twist.angular)),
+            'current_pose': lambda time, message: self.pose.add(time, _seven(message.pose)),
+            'wrench': lambda time, message: self.wrench.add(time, _six(
+                message.wrench.force, message.wrench.torque)),
+            'target_pose': lambda time, _message: self.goals.append(time)}
+
+    def sizes(self):
+        """Return the sizes of the error in the controlled axes, (k, 2), mm and degrees."""
+        e = self.error.values * self._controlled
+        return np.stack([1e3 * np.linalg.norm(e[:, :3], axis=1),
+                         np.degrees(np.linalg.norm(e[:, 3:], axis=1))], axis=1)
+
+    def left(self):
+        """Return the sizes of the error when the next goal came, (goals, 2), mm and degrees."""
+        limits = [*self.goals[1:], np.inf]
+        rows = np.searchsorted(self.error.times, limits) - 1
+        return self.sizes()[rows[rows >= 0]]
+
+
+class JointCourse:
+    """The recorded course of a task of joints."""
+
+    def __init__(self, name, joints):
+        self.name, self.joints = name, joints
+        self.error = Series(len(joints))  # goal minus position, rad or m
+        self.takers = {'joint_error': self._take_error}  # as of a `TaskCourse`
+
+    def _take_error(self, time, message):
+        if tuple(message.name) == self.joints and len(message.position) == len(self.joints):
+            self.error.add(time, message.position)
+
+
 class Summary:
-    """
-    The numbers of a run.
-
-    Parameters
-    ----------
-    run : Run
-
-    Attributes
-    ----------
-    run : Run
-    model : KinematicTree, or None without a robot
-    tasks : list of TaskCourse
-    joint_tasks : list of JointCourse
-    joints : tuple of str
-        Those that are commanded, in the order of the command.
-    effort_limits : (joints,) array
-        N·m or N; inf where there is none.
-    efforts : Series
-        (joints,) commanded, N·m or N.
-    states : list of (time, dict)
-        A few joint states, evenly over the time of control, the first and the last among them.
-    bases : Series
-        (7,) pose of a floating base.
-    period, latency : (k,) array
-        s from command to command, and from joint state to command.
-    unanswered : int
-        Joint states in the time of control that were followed by no command of their own.
-    health : list of (time, level, text, dict)
-        The controller's diagnostics.
-    said : list of Said
-
-    Raises
-    ------
-    RunError
-        The controller has commanded nothing.
-
-    """
+    """The numbers of a `Run`; a RunError tells that its controller commanded nothing."""
 
     pictures = 3  # joint states that are kept
 
     def __init__(self, run):
         self.run = run
         parameters = run.parameters
-        self.model = _model(run)
-        self.tasks = [TaskCourse(name, parameters.get(f'{name}.frame') or name, Series(6),
-                                 Series(7), Series(6), [], _counts(parameters, name))
-                      for name in parameters.get('tasks', ())
-                      if parameters.get(f'{name}.type') != 'joint']
-        groups = {name: tuple(parameters.get(f'{name}.joints', ()))
-                  for name in parameters.get('tasks', ())
-                  if parameters.get(f'{name}.type') == 'joint'}
-        self.joint_tasks = [JointCourse(name, joints, Series(len(joints)))
-                            for name, joints in groups.items()]
-        self.joints, self.efforts, self.bases = (), None, Series(7)
-        self.health, self.said, self.states = [], [], []
+        self.model = _model(run)  # KinematicTree, or None without a robot
+        self.tasks, self.joint_tasks = [], []
+        for name in parameters.get('tasks', ()):
+            if parameters.get(f'{name}.type') == 'joint':
+                self.joint_tasks.append(JointCourse(
+                    name, tuple(parameters.get(f'{name}.joints', ()))))
+            else:
+                axes = parameters.get(f'{name}.axes', ' '.join(AXES)).split()
+                self.tasks.append(TaskCourse(name, np.array([axis in axes for axis in AXES])))
+        self.joints = ()       # names of the commanded joints, in the order of the command
+        self.efforts = None    # Series (joints,), commanded, N·m or N
+        self.bases = Series(7)  # pose of a floating base
+        self.health = []       # diagnostics of the controller: (time, level, text, dict)
+        self.said = []         # log messages and changes of parameters: `Said`
+        self.states = []       # (time, positions by joint): a few, over the time of control
         self._newest = None
         times = run.times(run.commands)
         if not len(times):
@@ -88,23 +121,25 @@ class Summary:
         self.began, self.ended = times[0], times[-1]
         self._measure_time()
         self._read()
-        self.effort_limits = self._limits()
+        self.effort_limits = self._limits()  # (joints,), N·m or N; inf where there is none
 
     def loads(self):
         """Return the efforts as parts of their limits, (k, joints); zero where there is none."""
         return self.efforts.values / self.effort_limits
 
     def grave(self, least=30):
-        """Return what was said of a level, 30 for warnings, or above."""
+        """Return the log messages of a level, 30 for warnings, or above."""
         return [said for said in self.said if said.level >= least]
 
     def _measure_time(self):
         states, commands = (self.run.sent.get(topic, np.empty(0, np.int64)) for topic in (
             self.run.states, self.run.commands))
-        self.period = 1e-9 * np.diff(commands)
+        self.period = 1e-9 * np.diff(commands)  # (k,), s, from command to command
         last = np.searchsorted(states, commands, side='right') - 1
+        # (k,), s, from joint state to command.
         self.latency = 1e-9 * (commands[last >= 0] - states[last[last >= 0]])
         during = np.count_nonzero((states >= commands[0]) & (states < commands[-1]))
+        # Joint states in the time of control that no command of their own follows.
         self.unanswered = (0 if self.run.parameters.get('update_rate')
                            else max(during - len(commands), 0))
 
@@ -122,7 +157,7 @@ class Summary:
             '/rosout': self._take_log,
             '/parameter_events': self._take_change}
         self._due = list(np.linspace(self.began, self.ended, self.pictures))[::-1]
-        # The names of the joints come later than the first command, but are needed for it.
+        # The names of the joints come later than the first command, which needs them.
         for _, time, message in run.messages({run.own('controller_state')}):
             self._take_names(time, message)
             break
@@ -153,7 +188,7 @@ class Summary:
             self._due.pop()
 
     def _take_base(self, time, message):
-        self.bases.add(time, seven(message.pose.pose))
+        self.bases.add(time, _seven(message.pose.pose))
 
     def _take_health(self, time, message):
         for status in message.status:
@@ -180,6 +215,16 @@ class Summary:
         return limits
 
 
+def _six(linear, angular):
+    return linear.x, linear.y, linear.z, angular.x, angular.y, angular.z
+
+
+def _seven(pose):
+    """Return a geometry_msgs/Pose as a tuple ``(x y z qx qy qz qw)``."""
+    p, o = pose.position, pose.orientation
+    return p.x, p.y, p.z, o.x, o.y, o.z, o.w
+
+
 def _model(run):
     """Return the robot of a run, or None."""
     if not run.robot:
@@ -189,11 +234,6 @@ def _model(run):
             run.robot, floating_base=bool(run.parameters.get('floating_base')))
     except OpspaceError:
         return None
-
-
-def _counts(parameters, task):
-    axes = parameters.get(f'{task}.axes', ' '.join(_AXES)).split()
-    return np.array([axis in axes for axis in _AXES])
 
 
 # The fields of rcl_interfaces/ParameterValue by its type.

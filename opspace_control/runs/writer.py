@@ -3,28 +3,35 @@
 """A run as an MCAP file, as Foxglove and ros2 bag read it."""
 
 import json
+import os
+import platform
+import re
 import time
+from importlib import metadata
+from pathlib import Path
 
 from mcap.writer import Writer
 
 import opspace_control
-from opspace_control.runs.layout import LAYOUT, RUN
-from opspace_control.runs.machine import machine
-from opspace_control.runs.schema import definition
+from opspace_control.errors import RosInterfaceError
+from opspace_control.share import prefixes
+
+# The metadata record that describes the run, and the version of its layout.
+RUN, LAYOUT = 'opspace_run', '1'
+ROBOT, PARAMETERS = 'robot.urdf', 'parameters.yaml'  # attachments
+_PACKAGES = ('numpy', 'numba', 'mujoco', 'ros-jazzy-rclpy')
+_PRIMITIVES = {'bool', 'byte', 'char', 'float32', 'float64', 'string', 'wstring',
+               *(f'{sign}int{bits}' for sign in ('', 'u') for bits in (8, 16, 32, 64))}
+_FIELD = re.compile(r'^\s*([A-Za-z][\w/]*)(?:<=\d+)?(?:\[[^\]]*\])?\s+[A-Za-z]\w*', re.MULTILINE)
+_RULER = '=' * 80
 
 
 class RunWriter:
     """
-    An MCAP file that messages are written to as they come, in CDR as they are.
+    A new MCAP file, to which messages are written as they come, in CDR.
 
-    What is written is compressed in pieces of a megabyte. A file whose writer was killed lacks its
-    end; ``opspace report`` reads it nevertheless.
-
-    Parameters
-    ----------
-    path : path
-        Of the file, which is not there yet.
-
+    Pieces of a megabyte are compressed. A file whose writer was killed lacks its end; ``opspace
+    report`` reads it nevertheless.
     """
 
     def __init__(self, path):
@@ -44,18 +51,8 @@ class RunWriter:
         """
         Return the number of a topic's channel, which is made if need be.
 
-        Parameters
-        ----------
-        topic, kind : str
-            Full name, and type as ``sensor_msgs/msg/JointState``.
-        qos : rclpy.qos.QoSProfile
-            Quality of service of the publisher, for a replay.
-
-        Raises
-        ------
-        RosInterfaceError
-            The definition of the type is not installed here.
-
+        ``kind`` is a type such as ``sensor_msgs/msg/JointState``; a RosInterfaceError tells that
+        its definition is not installed. ``qos`` is that of the publisher, for a replay.
         """
         if topic not in self._channels:
             if kind not in self._schemas:
@@ -71,8 +68,8 @@ class RunWriter:
         self.messages += 1
 
     def describe(self, **facts):
-        """Write down what runs, and on what machine; what was written before is out of date."""
-        self._mcap.add_metadata(RUN, {'layout': LAYOUT, 'machine': json.dumps(machine()), **{
+        """Write facts about the run and the machine; they replace those of earlier calls."""
+        self._mcap.add_metadata(RUN, {'layout': LAYOUT, 'machine': json.dumps(_machine()), **{
             name: json.dumps(fact) for name, fact in facts.items()}})
 
     def attach(self, name, text):
@@ -95,3 +92,62 @@ def _qos_text(qos):
         f'  reliability: {int(qos.reliability)}', f'  durability: {int(qos.durability)}',
         f'  deadline: {for_ever}', f'  lifespan: {for_ever}', '  liveliness: 1',
         f'  liveliness_lease_duration: {for_ever}', '  avoid_ros_namespace_conventions: false'])
+
+
+def _machine():
+    """Return the description of the machine: names -> words."""
+    processor = next((line.partition(':')[2].strip()
+                      for line in Path('/proc/cpuinfo').read_text().splitlines()
+                      if line.startswith('model name')), '')
+    facts = {
+        'processor': processor or platform.machine(),
+        'cores': str(len(os.sched_getaffinity(0))),
+        'memory': f'{os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30:.0f} GiB',
+        'system': f'{platform.system()} {platform.release()}',
+        'Python': platform.python_version(),
+        'ROS 2': os.environ.get('ROS_DISTRO', 'wheels'),
+        'opspace_control': opspace_control.__version__}
+    for package in _PACKAGES:
+        try:
+            facts[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return facts
+
+
+def definition(kind):
+    """
+    Return the text of a message type in the encoding ``ros2msg``.
+
+    It is the .msg file, and behind it those of all types that it contains, each under a ruler of
+    80 equals signs and ``MSG: package/Name``: as rosbag2 writes it and Foxglove reads it. A
+    RosInterfaceError tells which .msg file is not installed.
+    """
+    package, _, name = kind.split('/')
+    found = {}
+    _collect(f'{package}/{name}', found)
+    first, *others = found.items()
+    return ''.join([first[1], *(f'{_RULER}\nMSG: {name}\n{text}' for name, text in others)])
+
+
+def _collect(name, found):
+    """Add the text of a type, ``package/Name``, and of what it contains, in order of need."""
+    package, short = name.split('/')
+    text = _message_file(package, short).read_text()
+    found[name] = text if text.endswith('\n') else f'{text}\n'
+    for field in _FIELD.findall(re.sub('#.*', '', text)):
+        if field not in _PRIMITIVES:
+            inner = field if '/' in field else f'{package}/{field}'
+            inner = inner.replace('/msg/', '/')
+            if inner not in found:
+                _collect(inner, found)
+
+
+def _message_file(package, name):
+    for prefix in prefixes():
+        path = Path(prefix, 'share', package, 'msg', f'{name}.msg')
+        if path.is_file():
+            return path
+    raise RosInterfaceError(f'The definition of {package}/msg/{name} is not installed here.',
+                            cure=f'Install {package} and source its workspace.',
+                            searched=list(prefixes()))

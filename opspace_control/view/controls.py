@@ -7,13 +7,11 @@ import time
 
 import yaml
 
-# Time for which a control keeps the user's value, s, before it shows the controller's.
-_TIMEOUT = 1.0
+_TIMEOUT = 1.0  # s, for which a control keeps the user's value, before it shows the controller's
 _MARKS = 200  # of a slider
-_TURN = math.pi  # rad or m, to which the slider of a joint without limits goes
+_TURN = math.pi  # rad or m, end of the slider of a joint without limits
 _WIDE = 1000.0  # range of a parameter that a slider does not show whole
-_SPAN = 4.0   # it then goes up to so many times the present value,
-_SPAN_AT_ZERO = 100.0  # or to this
+_SPAN, _SPAN_AT_ZERO = 4.0, 100.0  # end of the slider then: a multiple of the value, or this
 
 
 def listen(handle, act, do):
@@ -32,47 +30,40 @@ def on_click(button, act, do):
 
 
 class Control:
-    """Something on the page; it may be gone by the time that an answer comes."""
+    """A control of the page, which may be gone by the time that an answer comes."""
 
-    gone = False
+    gone, touched = False, 0.0  # when a viewer changed it last, s
 
     def leave(self):
         """Record that it is no longer on the page."""
         self.gone = True
 
+    @property
+    def idle(self):
+        """Whether it may show the controller's value."""
+        return not self.gone and time.monotonic() - self.touched > _TIMEOUT
+
 
 class Switch(Control):
     """
-    A check box that asks a service.
+    A check box that calls a service.
 
-    Parameters
-    ----------
-    gui : viser.GuiApi
-    label, hint : str
-    act : callable
-        Runs a function in the thread of the node.
-    ask : callable
-        Called with whether it is on and ``answered(success, text)``.
-    say : callable
-        Shows a text to all viewers.
-    on : bool
-        At first.
-
+    ``act`` runs a function in the thread of the node, ``ask(on, answered)`` calls the service and
+    then ``answered(success, text)``; ``say`` shows a text to all viewers.
     """
 
     def __init__(self, gui, label, hint, act, ask, say, on=True):
         self._label, self._ask, self._say = label, ask, say
         self._box = gui.add_checkbox(label, on, hint=hint)
-        self._touched = 0.0
         listen(self._box, act, self._on_touch)
 
     def follow(self, on):
-        """Show what it is."""
-        if not self.gone and time.monotonic() - self._touched > _TIMEOUT:
+        """Show whether it is on."""
+        if self.idle:
             self._box.value = bool(on)
 
     def _on_touch(self, on):
-        self._touched = time.monotonic()
+        self.touched = time.monotonic()
 
         def answered(success, text):
             if not success:
@@ -83,40 +74,26 @@ class Switch(Control):
 
 
 class JointSlider(Control):
-    """
-    A slider of a joint's position in the posture, or of a task of joints.
-
-    Parameters
-    ----------
-    gui : viser.GuiApi
-    joint : str
-    lower, upper : float
-        Limits of the joint, rad or m.
-    act : callable
-        As of `Switch`.
-    send : callable
-        Called with the position.
-
-    """
+    """A slider of a joint's position, rad or m, in the posture or in a task of joints."""
 
     def __init__(self, gui, joint, lower, upper, act, send):
         self._lower, self._upper = max(lower, -_TURN), min(upper, _TURN)
-        self._send, self._touched = send, 0.0
+        self._send = send
         self._slider = gui.add_slider(
             joint, self._lower, self._upper, (self._upper - self._lower) / 1000.0,
-            self._inside(0.0), hint='Where this joint is wanted, rad or m.')
+            self._inside(0.0), hint='Target of this joint, rad or m.')
         listen(self._slider, act, self._on_touch)
 
     def follow(self, position):
         """Show a position, rad or m."""
-        if not self.gone and time.monotonic() - self._touched > _TIMEOUT:
+        if self.idle:
             self._slider.value = self._inside(round(float(position), 3))
 
     def _inside(self, position):
         return min(max(position, self._lower), self._upper)
 
     def _on_touch(self, position):
-        self._touched = time.monotonic()
+        self.touched = time.monotonic()
         self._send(position)
 
 
@@ -125,33 +102,21 @@ class ParameterControl(Control):
     A control of a parameter: a slider, a check box, or a field for what is no single number.
 
     A slider sends its value while it is dragged, no faster than the node answers.
-
-    Parameters
-    ----------
-    gui : viser.GuiApi
-    parameters : RemoteParameters
-    name : str
-        Of the parameter.
-    label : str
-    act, say : callable
-        As of `Switch`.
-
     """
 
     def __init__(self, gui, parameters, name, label, act, say):
         self._parameters, self._name, self._say = parameters, name, say
         self._gui, self._label, self._act = gui, label, act
-        self._wanted, self._typed, self._requested, self._touched = None, None, False, 0.0
+        self._wanted, self._typed, self._requested = None, None, False
         self._control = self._make()
 
     def follow(self):
-        """Show the present value, unless a viewer is just changing it; to be called often."""
-        if self.gone or self._requested or time.monotonic() - self._touched < _TIMEOUT:
-            return
-        if self._typed is None:
-            self._show()
-        else:
-            self._understand()
+        """Show the present value, unless a viewer is changing it; to be called often."""
+        if self.idle and not self._requested:
+            if self._typed is None:
+                self._show()
+            else:
+                self._parse()
 
     def _make(self):
         value = self._parameters.values[self._name]
@@ -180,15 +145,15 @@ class ParameterControl(Control):
         self._control.value = value
 
     def _on_touch(self, value):
-        self._touched = time.monotonic()
+        self.touched = time.monotonic()
         if isinstance(value, str):
-            self._typed = value  # a letter at a time: wait until that is all
+            self._typed = value  # a letter at a time: wait for the others
         else:
             self._wanted = value
             self._send()
 
-    def _understand(self):
-        """Take what was typed."""
+    def _parse(self):
+        """Send the value that was typed."""
         typed, self._typed = self._typed, None
         try:
             self._wanted = _like(self._parameters.values[self._name], yaml.safe_load(typed))

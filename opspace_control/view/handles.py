@@ -1,36 +1,27 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Goals as handles that the user drags, and lines from the frames to the goals."""
+"""Goals as handles that the user drags, and forces as arrows on the links that they act on."""
 
 import time
 
 import numpy as np
 
-_COLOR = (255, 200, 30)
-# Time after which a goal that the controller has not set was refused, s.
-_TIMEOUT = 1.0
+_YELLOW = (255, 200, 30)
+_REFUSED = 1.0  # s, after which a goal that the controller has not set counts as refused
 _SAME = 1e-4  # m, and rad
+_PER_NEWTON = 0.005  # m, as in ~/markers
+_LEAST_FORCE = 0.5   # N
+_ORANGE, _PURPLE = (255, 160, 0), (200, 60, 220)  # of commanded and of measured forces
+_THICKNESS = 0.006   # m
 
 
 class GoalHandle:
     """
     The handle of a task's goal, and the line to it from the task's frame.
 
-    Parameters
-    ----------
-    scene : viser.SceneApi
-    base : str
-        Node of the scene that carries the frame of goals.
-    task : str
-    size : float
-        m, of the handle.
-    turns : bool
-        Whether the task controls any rotation.
-    act : callable
-        Runs a function in the thread of the node.
-    send : callable
-        Takes the task, position (3,) and quaternion xyzw.
-
+    The node ``base`` of the scene carries the frame of goals; ``size`` is in m; ``turns`` tells
+    whether the task controls any rotation. ``act`` runs a function in the thread of the node;
+    ``send`` takes the task, position (3,) and quaternion xyzw.
     """
 
     def __init__(self, scene, base, task, size, turns, act, send):
@@ -41,8 +32,8 @@ class GoalHandle:
         self._label = scene.add_label(
             f'{self._grip.name}/name', task.replace('_', ' '), position=(0.0, 0.0, 1.2 * size))
         self._line = scene.add_line_segments(
-            f'{base}/way of {task}', np.zeros((1, 2, 3)), _COLOR, line_width=2.0, visible=False)
-        self._dragged, self._moved, self._let_go = False, False, 0.0
+            f'{base}/way of {task}', np.zeros((1, 2, 3)), _YELLOW, line_width=2.0, visible=False)
+        self._dragged, self._moved, self._released = False, False, 0.0
 
         @self._grip.on_update
         async def _(event):  # the order of events counts
@@ -51,7 +42,7 @@ class GoalHandle:
     @property
     def is_dragged(self):
         """Whether a viewer drags it, or the controller has not had time to set the goal."""
-        return self._dragged or time.monotonic() - self._let_go < _TIMEOUT
+        return self._dragged or time.monotonic() - self._released < _REFUSED
 
     def update(self, pose, goal):
         """Send a dragged pose; show the line from a position (3,) to a goal (position, xyzw)."""
@@ -66,15 +57,51 @@ class GoalHandle:
         self._line.points = np.array([[pose, self._grip.position]])
 
     def show(self, shown):
-        """Show it, or not."""
+        """Show the handle and its line, or hide them."""
         self._grip.visible = self._label.visible = self._line.visible = shown
 
     def remove(self):
-        """Take it out of the scene."""
+        """Remove the handle from the scene."""
         self._grip.remove()
         self._line.remove()
 
     def _on_drag(self, phase):
         self._dragged = phase != 'end'
         self._moved = self._moved or phase != 'start'
-        self._let_go = time.monotonic()
+        self._released = time.monotonic()
+
+
+class Forces:
+    """The arrows of all wrenches in a scene, on the links of its `RobotScene`."""
+
+    def __init__(self, scene, robot):
+        self._scene, self._robot = scene, robot
+        self._arrows = {}
+
+    def update(self, wrenches):
+        """Show wrenches: (what, frame, six, measured), forces in N in the axes of the frame."""
+        for what, frame, six, measured in wrenches:
+            arrow = self._arrow(what, frame, measured)
+            if arrow is None:
+                continue
+            seen = np.linalg.norm(six[:3]) > _LEAST_FORCE
+            if seen:
+                arrow.points = np.array([[np.zeros(3), _PER_NEWTON * six[:3]]], np.float32)
+            arrow.visible = bool(seen)
+
+    def remove(self):
+        """Remove the arrows from the scene."""
+        for arrow in filter(None, self._arrows.values()):
+            arrow.remove()
+
+    def _arrow(self, what, frame, measured):
+        """Return the arrow of a wrench, None if its frame is no link of the robot."""
+        key = what, frame, measured
+        if key not in self._arrows:
+            node = self._robot.node(frame)
+            self._arrows[key] = node and self._scene.add_arrows(
+                f'{node}/{"measured" if measured else "commanded"} force of {what}',
+                np.zeros((1, 2, 3), np.float32), _PURPLE if measured else _ORANGE,
+                shaft_radius=_THICKNESS, head_radius=2.0 * _THICKNESS,
+                head_length=4.0 * _THICKNESS, visible=False)
+        return self._arrows[key]

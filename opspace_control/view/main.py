@@ -3,9 +3,9 @@
 """
 `opspace view`: a running controller in a browser.
 
-Shows the robot, what its tasks do and how it is; goals are handles to be dragged, and gains,
-switches and the posture can be set. It attaches over topics, services and parameters to the
-controller of this ROS_DOMAIN_ID, and takes no part in control.
+Shows the robot, its tasks and diagnostics; goals are handles to be dragged, and gains, switches and
+the posture can be set. It attaches over topics, services and parameters to the controller of this
+ROS_DOMAIN_ID, and takes no part in control.
 """
 
 import argparse
@@ -32,18 +32,14 @@ def main(arguments):
 
 def open_page(host, port):
     """
-    Return a viser.ViserServer at a port, or at the next free one, and print where it is.
+    Return a viser.ViserServer at a port, or at the next free one, and print its address.
 
-    Raises
-    ------
-    RosInterfaceError
-        Nothing can listen there.
-
+    A RosInterfaceError says why there is none.
     """
     import viser
 
     try:
-        with contextlib.redirect_stdout(io.StringIO()):  # its own words are of web sockets
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints addresses of web sockets
             server = viser.ViserServer(host=host, port=port, label='opspace', verbose=False)
     except OSError as error:
         raise RosInterfaceError(f'No page can be opened at {host}:{port}: {error}.',

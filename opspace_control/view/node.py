@@ -20,33 +20,23 @@ from opspace_control.ros.clients.offer import controllers, look_for_offer
 from opspace_control.ros.clients.remote import Outlook, Remote
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
-from opspace_control.view.forces import Forces
-from opspace_control.view.handles import GoalHandle
+from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.panel import Panel
 from opspace_control.view.robot import RobotScene
 from opspace_control.view.simulation import Simulation
 
 _FRAME = 1.0 / 30.0   # s
 _LOOK = 1.0           # s, between two looks at the graph
-_TIMEOUT = 5.0       # s, for the parameters to be told
+_TIMEOUT = 5.0        # s, for the answer with the parameters
 _HANDLE = 0.12        # of the robot's size
 _ROOT = '/robot'
 
 
 class ViewNode(Node):
     """
-    The node ``opspace_view``.
+    The node ``opspace_view``, which shows the node ``controller`` on the pages of a server.
 
     Only the thread that spins this node changes the scene; actions of viewers are queued for it.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-    controller : str
-        Name of the controller's node.
-    **options
-        Of a Node.
-
     """
 
     def __init__(self, server, controller, **options):
@@ -89,7 +79,7 @@ class ViewNode(Node):
                 self._panel.update(now)
 
     def _look_for_controller(self, now):
-        """Attach to the controller, or to a new run of it; say what is missing."""
+        """Attach to the controller, or to a new run of it; show what is missing."""
         offer = look_for_offer(self, self._controller)
         if offer != self._offer:
             self._detach()
@@ -178,7 +168,7 @@ class ViewNode(Node):
             self._handles[task].update(pose[1], goal[1:])
 
     def _make_handle(self, task, frame):
-        """Return the handle of a task whose goals are given in a frame: if not the base, still."""
+        """Return the handle of a task whose goals are given in a frame."""
         base = self._robot.node(frame) or ''
         size = _HANDLE * _size(*self._robot.bounds())
         axes = self._remote_parameters.values.get(f'{task}.axes', 'rx').split()
@@ -202,7 +192,7 @@ class ViewNode(Node):
 
 
 def _furnish(server):
-    """Set up what is there before any robot."""
+    """Set up the page before there is a robot."""
     server.gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
     server.scene.set_up_direction('+z')
     server.scene.world_axes.visible = False

@@ -15,31 +15,23 @@ from opspace_control.view.controls import (
     listen,
     on_click,
 )
-from opspace_control.view.history import History
 
-_REMEMBERED = 8       # lines of what was said
-_STALE = 3.0          # s, of diagnostics that come each second
-_GAUGES = 0.2         # s, between two readings
-_TOAST = 8.0          # s
+_REMEMBERED = 8   # messages
+_STALE = 3.0      # s, of diagnostics that come each second
+_GAUGES = 0.2     # s, between two readings
+_TOAST = 8.0      # s
 
 
 class Panel:
     """
-    Everything beside the picture.
+    Everything beside the picture: a head, and what is built for each controller.
 
-    The head is always there; the rest is built for each controller.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-    act : callable
-        Runs a function in the thread of the node.
-
+    ``act`` runs a function in the thread of the node.
     """
 
     def __init__(self, server, act):
         self._server, self._gui = server, server.gui
-        # What comes when its controller has gone is too late.
+        # Actions that come when the controller has gone are dropped.
         self._act = lambda do: act(lambda: self._remote and do())
         self._status = self._gui.add_html(gauges.status(3, 'Starting.'))
         self._said = deque(maxlen=_REMEMBERED)
@@ -52,7 +44,7 @@ class Panel:
         self._all, self._controls, self._joints = [], {}, {}
 
     def say(self, text):
-        """Tell all viewers something, such as why a change was refused."""
+        """Show a text to all viewers, such as why a change was refused."""
         self._said.append(f'{time.strftime("%H:%M:%S")}  {text}')
         for client in self._server.get_clients().values():
             client.add_notification('The controller', text, auto_close_seconds=_TOAST,
@@ -61,12 +53,12 @@ class Panel:
             self._words.content = gauges.words(self._said)
 
     def wait(self, what):
-        """Say what is waited for, with nothing to be set."""
+        """Show what is waited for, without controls."""
         self.clear()
         self._status.content = gauges.status(3, what)
 
     def clear(self):
-        """Take away what belongs to a controller."""
+        """Remove the parts of a controller."""
         self._hold.disabled = True
         for part in (self._replay, self._tabs):
             if part:
@@ -93,7 +85,7 @@ class Panel:
         with self._tabs.add_tab('Health'):
             self._build_health(robot)
         with self._tabs.add_tab('History'):
-            self._history = History(self._gui, offer.tasks, offer.groups)
+            self._history = gauges.History(self._gui, offer.tasks, offer.groups)
         with self._tabs.add_tab('All'):
             for name in changeable(parameters):
                 if name not in self._controls:
@@ -101,7 +93,7 @@ class Panel:
         self._hold.disabled = False
 
     def on_diagnostics(self, level, text, facts):
-        """Take the words of the controller's diagnostics."""
+        """Show the controller's diagnostics."""
         self._level, self._facts = level, facts
         self._heard = time.monotonic()
         if not self._tabs:
@@ -114,17 +106,17 @@ class Panel:
             switch.follow(facts.get(f'{name}: engaged') == 'yes')
 
     def acts(self, task):
-        """Return whether a task acts; before that is told, whether it is one that usually does."""
+        """Return whether a task acts; before the diagnostics tell, whether it does by default."""
         acting = self._facts.get('active tasks')
         return task not in self._offer.switches if acting is None else task in acting.split(', ')
 
     def on_parameter(self, name):
-        """Take the new value of a parameter."""
+        """Show the new value of a parameter."""
         if name in self._controls:
             self._controls[name].follow()
 
     def update(self, now):
-        """Show what the controller tells; to be called some thirty times a second."""
+        """Show the messages of the controller; to be called some thirty times a second."""
         if not self._tabs or now - self._read < _GAUGES:
             return
         self._read = now
@@ -152,7 +144,7 @@ class Panel:
             _follow(sliders, positions)
 
     def _build_replay(self):
-        """Add what a run that is played again can be told."""
+        """Add the parameters of a replayed run."""
         if changeable(self._parameters, 'replay.'):
             self._replay = self._gui.add_folder('replay')
             with self._replay:
@@ -165,7 +157,7 @@ class Panel:
                 self._lines[task] = self._gui.add_html(gauges.error(None, None))
                 self._add_activation(task)
                 self._add_engagement(task)
-                # A task that controls motion alone says so.
+                # A task that controls motion alone has no force axes.
                 if (task in self._offer.forces
                         and self._parameters.values.get(f'{task}.force_axes') != ''):
                     self._build_force(task)
@@ -240,7 +232,7 @@ class Panel:
             self._wrench_table = self._gui.add_html('')
             for sensor in self._offer.sensors:
                 on_click(self._gui.add_button(
-                    f'Zero {sensor}', hint='Take what it feels now for nothing.'), self._act,
+                    f'Zero {sensor}', hint='Subtract the present reading.'), self._act,
                     lambda sensor=sensor: self._remote.trigger(f'{sensor}/zero', self._answer))
         with self._gui.add_folder('diagnostics'):
             self._facts_table = self._gui.add_html('')

@@ -9,8 +9,7 @@ from viser.transforms import SO3
 
 from opspace_control.model.topology import depth_first, resolve_mimics
 from opspace_control.model.urdf import SCALAR_TYPES, read_urdf
-from opspace_control.view.meshes import MeshError, find_mesh, load_mesh
-from opspace_control.view.shapes import read_looks
+from opspace_control.view.shapes import MeshError, find_mesh, load_mesh, read_looks
 
 _GREY = (165, 168, 172)
 _BONE = (90, 120, 160)
@@ -22,32 +21,11 @@ class RobotScene:
     """
     A robot whose joints move.
 
-    Browsers put the joints' transforms together, so that a motion is a few numbers for each joint
-    that moves. Links show their meshes, or primitive shapes; where none of a link's can be had,
-    those for its collisions; where there are none either, bones from joint to joint.
-
-    Parameters
-    ----------
-    scene : viser.SceneApi
-    text : str
-        URDF text.
-    root : str
-        Name of the node that carries the root link.
-
-    Attributes
-    ----------
-    name, root_link : str
-    limits : dict
-        Joints of one degree of freedom that follow no other -> (lower, upper, effort), rad or m,
-        N·m or N; infinite where there is none.
-    doubts : list of str
-        What cannot be shown, and why.
-
-    Raises
-    ------
-    ModelError
-        The text is no URDF of a tree.
-
+    Browsers compose the joints' transforms, so that a motion is a few numbers for each joint that
+    moves. Links show their meshes, or primitive shapes; without these, the shapes of their
+    collisions; without these, too, bones from joint to joint. A ModelError says that the text is no
+    URDF of a tree. ``limits`` are (lower, upper, effort), rad or m, N·m or N, perhaps infinite, of
+    each joint of one degree of freedom that mimics none; ``doubts`` tells what is not shown.
     """
 
     def __init__(self, scene, text, root='/robot'):
@@ -74,7 +52,7 @@ class RobotScene:
         self._names, self._order = None, ()
 
     def node(self, frame):
-        """Return the name of the scene's node that carries a frame of messages, or None."""
+        """Return the name of the scene's node of a frame, or None."""
         link = self._link(frame)
         return self._nodes[link].name if link else None
 
@@ -105,7 +83,7 @@ class RobotScene:
                     None)
 
     def remove(self):
-        """Take the robot out of the scene, with all that it carries."""
+        """Remove the robot from the scene, with all its nodes."""
         self._root.remove()
 
     def bounds(self):

@@ -1,57 +1,46 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of the links of a URDF; unknown ones are left out and reported."""
+"""The shapes of the links of a URDF, and their mesh files; unknown shapes are left out."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
+import trimesh
 from viser.transforms import SO3
 
+from opspace_control.errors import OpspaceError
 from opspace_control.model.cleaning import parse_xml
+from opspace_control.share import prefixes
 
 
 @dataclass(frozen=True)
 class Shape:
-    """
-    A part of a link as it is seen, in the link's frame.
-
-    ``size`` is, in m: x, y and z of a ``box``; radius and length, along z, of a ``cylinder``; the
-    radius of a ``sphere``. Of a ``mesh`` it is the scale (3,), and ``file`` says where it is.
-    ``color`` is red, green, blue from 0 to 255, or None where the file gives none.
-    """
+    """A visible part of a link, in the link's frame."""
 
     kind: str
+    # m: x, y, z of a box; radius and length, along z, of a cylinder; radius of a sphere; or the
+    # scale (3,) of a mesh.
     size: tuple
     position: tuple = (0.0, 0.0, 0.0)
     wxyz: tuple = (1.0, 0.0, 0.0, 0.0)
-    color: tuple | None = None
-    file: str = ''
+    color: tuple | None = None  # red, green, blue from 0 to 255, if given
+    file: str = ''              # of a mesh
 
 
 @dataclass(frozen=True)
 class Looks:
-    """
-    The shapes of a robot by link.
+    """The shapes of a robot by link."""
 
-    ``seen`` are those of the <visual> elements, ``touched`` those of the <collision> elements;
-    ``doubts`` tells what was left out.
-    """
-
-    seen: dict
-    touched: dict
-    doubts: tuple
+    seen: dict     # of the <visual> elements
+    touched: dict  # of the <collision> elements
+    doubts: tuple  # sentences about what is left out
 
 
 def read_looks(text):
-    """
-    Return the `Looks` of URDF text.
-
-    Raises
-    ------
-    ModelError
-        The text is not the XML of a <robot>.
-
-    """
+    """Return the `Looks` of URDF text, or raise a ModelError if it is not that of a <robot>."""
     robot = parse_xml(text)
     doubts = []
     colors = {node.get('name'): _color(node) for node in robot.findall('material')}
@@ -124,3 +113,53 @@ def _numbers(node, attribute, count, default=None):
     if len(numbers) != count or not np.isfinite(numbers).all():
         raise ValueError(f'{attribute}="{value}" of its <{node.tag}> is not {count} numbers')
     return numbers
+
+
+class MeshError(OpspaceError):
+    """A mesh is not on this computer, or cannot be read."""
+
+
+def find_mesh(uri):
+    """
+    Return the path of a mesh file, or raise a MeshError.
+
+    ``uri`` is ``package://package/path``, ``model://package/path``, ``file://path`` or an absolute
+    path. Packages are searched below `prefixes` and in the folders of ``ROS_PACKAGE_PATH``.
+    """
+    for scheme in ('package://', 'model://'):
+        if uri.startswith(scheme):
+            package, _, inside = unquote(uri.removeprefix(scheme)).partition('/')
+            for folder in _package_folders(package):
+                if (folder / inside).is_file():
+                    return folder / inside
+            raise MeshError(f'{uri} is not on this computer.', file=uri,
+                            cure=f'Install {package} here, and source its workspace.')
+    path = Path(unquote(uri.removeprefix('file://')))
+    if path.is_absolute() and path.is_file():
+        return path
+    raise MeshError(f"There is no mesh '{uri}'.", file=uri,
+                    cure='Say package://... in the URDF, or give its whole path.')
+
+
+def load_mesh(path):
+    """Return a mesh file's trimesh.Trimesh, m, in the axes of the file, or raise a MeshError."""
+    try:
+        scene = trimesh.load_scene(path)
+        # Collada says its unit; the scale in the URDF is what counts for the others.
+        mesh = (scene.convert_units('meters') if scene.units else scene).to_mesh()
+    except Exception as error:  # each format has its own ways to fail
+        raise MeshError(f'{path} cannot be read: {error}', file=str(path),
+                        cure="Collada needs pip install 'opspace_control[view]'.") from error
+    if mesh.is_empty:
+        raise MeshError(f'{path} has no triangles.', file=str(path), cure='Export it again.')
+    return mesh
+
+
+def _package_folders(package):
+    """Yield where the files of a ROS package may be."""
+    for prefix in prefixes():
+        yield Path(prefix, 'share', package)
+    for folder in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
+        yield Path(folder, package)
+        if Path(folder).name == package:
+            yield Path(folder)

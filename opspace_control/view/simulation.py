@@ -16,19 +16,7 @@ _BROWN = (176, 141, 98)
 
 
 class Simulation:
-    """
-    The simulator node of the same namespace, if there is one.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    server : viser.ViserServer
-    act, say : callable
-        As of `controls.Switch`.
-    name : str
-        Of the simulator's node.
-
-    """
+    """The simulator node of the same namespace, if any; ``act`` and ``say`` are as of `Switch`."""
 
     def __init__(self, node, server, act, say, name='opspace_simulator'):
         self._node, self._server, self._act, self._say = node, server, act, say
@@ -39,7 +27,7 @@ class Simulation:
         self._outlooks, self._boxes, self._clients, self._switches = {}, {}, {}, []
 
     def look(self):
-        """Look whether the simulator is there, and what it offers."""
+        """Follow the graph: whether the simulator is there, and what it offers."""
         offer = self._look_for_offer()
         if offer == self._offer or (offer and not self._parameters.services_are_ready()):
             return
@@ -49,7 +37,7 @@ class Simulation:
             self._build(*offer)
 
     def update(self):
-        """Move the boxes to where they are."""
+        """Move the boxes to their poses."""
         for name, outlook in self._outlooks.items():
             message = outlook.take()
             if message and name in self._boxes:

@@ -25,7 +25,6 @@ from opspace_control.cli.showcase.schedule import SETTLING
 from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import nearest
 from opspace_control.spatial.quaternions import turned
-from opspace_control.tasks.targets import AXES
 
 _WINDOW = 0.1  # s, over which speeds are measured: long against the jitter of messages
 _THRUSTERS = ('base_x', 'base_y', 'base_yaw')
@@ -141,7 +140,7 @@ def _judge_slew(experiment, course):
 def _judge_space(experiment, course):
     """Judge hands on a free base: momentum is lost or gained by a part of what is exchanged."""
     # Of the free directions: a table bears the others.
-    free = np.array([axis in experiment.robot.axes.split() for axis in AXES])
+    free = np.array([axis in experiment.robot.axes.split() for axis in _ALL.split()])
     whole, body = (free * (course.momentum[:, i] - course.momentum[0, i]) for i in (0, 1))
     findings = follows(experiment, course)
     for name, part in (('linear', slice(0, 3)), ('angular', slice(3, 6))):

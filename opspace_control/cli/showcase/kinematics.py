@@ -9,8 +9,8 @@ the compiled mathematics of the controller.
 
 import numpy as np
 
+from opspace_control.cli.robots import DemoRobot
 from opspace_control.spatial.quaternions import turn
-from opspace_control.tasks.targets import AXES
 
 # One radian counts as 0.3 m where positions and orientations are weighed together.
 _WEIGHTS = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])  # m, m, m, m/rad, m/rad, m/rad
@@ -40,7 +40,8 @@ class Reach:
         self._robot = robot
         self._hands = hands
         each = [axes] * len(hands) if isinstance(axes, str) else axes
-        self._axes = np.array([[axis in names.split() for axis in AXES] for names in each])
+        self._axes = np.array([[axis in names.split() for axis in DemoRobot.axes.split()]
+                               for names in each])
         self.joints = robot.joint_names
         self.hands = len(hands)
         self.movable = np.array([not driven or name in driven for name in robot.joint_names])

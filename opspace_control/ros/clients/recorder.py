@@ -20,8 +20,7 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
 from opspace_control.ros.middleware.graph import message_type
 from opspace_control.ros.middleware.qos import LATCHED
-from opspace_control.runs.layout import PARAMETERS, ROBOT
-from opspace_control.runs.schema import definition
+from opspace_control.runs.writer import PARAMETERS, ROBOT, definition
 
 _LOOK = 0.2  # s, between two looks at the graph
 _DEPTH = 2000  # messages that may wait: two seconds of a robot at 1 kHz
