@@ -68,7 +68,7 @@ def write_generated_pages(app):
 
 
 def _commands():
-    rows = [f'| `opspace {verb}` | {summary} |' for verb, (_, summary) in VERBS.items()]
+    rows = [f'| `opspace {verb}` | {summary} |' for verb, (*_, summary) in VERBS.items()]
     return '\n'.join(['| command | what it does |', '|---|---|', *rows, ''])
 
 

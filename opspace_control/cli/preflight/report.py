@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from opspace_control.cli.preflight import verdict
-from opspace_control.cli.preflight.braking import look_at_braking
-from opspace_control.cli.preflight.tasks import add_tasks, look_at_passive_joints
-from opspace_control.cli.preflight.trajectory_controllers import look_at_trajectory_controllers
+from opspace_control.cli.preflight.facts import (
+    add_tasks,
+    look_at_braking,
+    look_at_passive_joints,
+    look_at_trajectory_controllers,
+)
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
 from opspace_control.compiled import cache_directory
 from opspace_control.control.preflight import (
@@ -35,40 +38,26 @@ from opspace_control.ros.parameters.simulator_parameters import simulator_table
 from opspace_control.ros.parameters.task_blocks import make_contact, make_grasp, make_task
 from opspace_control.tasks.joint import JointTask, joint_dofs
 
-# Control cycles timed; random postures, for the largest gravity forces. Robots of more than a
-# hundred joints get less.
+# Control cycles timed; random postures, for the largest gravity forces. Fewer for robots of more
+# than a hundred joints.
 _CALLS, _POSTURES = 3000, 1000
 
 
 def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
             progress=lambda message: None):
     """
-    Look at a robot and its parameters; return the whole report.
+    Return the report, a dict, on a URDF or xacro file and a ROS 2 parameter file, if any.
 
-    Parameters
-    ----------
-    urdf : path
-        URDF or xacro file.
-    parameters : path, optional
-        ROS 2 parameter file of the controller, perhaps of the simulator too.
-    frames : sequence of str
-        Links to look at as if each were a task, of that name, with all six axes.
-    home : dict of str to float, optional
-        Home posture, rad or m, over that of the file.
-    floating_base : bool
-        Whether the root link moves freely, whatever the file says; nothing drives it then.
-    progress : callable
-        Told in a sentence what takes long.
+    ``findings`` is a list of dicts ``level`` (OK, WARN, FAIL), ``what``, ``cure``; ``verdict`` the
+    worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``,
+    ``trajectory_controllers``, ``braking``, ``tasks``, ``unbalanced``, ``joint_tasks``,
+    ``together`` and ``cycle``, as far as the robot can be read. No content of a file raises an
+    error.
 
-    Returns
-    -------
-    dict
-        ``findings`` is a list of dicts ``level`` (OK, WARN, FAIL), ``what``, ``cure``; ``verdict``
-        the worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``,
-        ``trajectory_controllers``, ``braking``, ``tasks``, ``unbalanced``, ``joint_tasks``,
-        ``together`` and ``cycle``, as far as the robot could be read.
-        It never raises because of what is in the files.
-
+    ``frames`` are links, each examined like a task of all six axes; ``home`` are positions by
+    joint, rad or m, which replace those of the file. With ``floating_base`` the root link moves
+    freely, and without a drive, whatever the file says. ``progress`` is called with a sentence
+    before a long step.
     """
     report = {'file': str(urdf), 'parameter_file': parameters and str(parameters), 'findings': []}
     findings = report['findings']
@@ -113,16 +102,13 @@ def _read_parameters(path, frames, findings):
     tasks = list(dict.fromkeys((*tasks, *frames)))
     table = table_of({**given, 'tasks': tasks})
     refused = list(refusals(given, table))
-    # Only a block of its own tells that the simulator is meant: a wildcard is everybody's.
+    # A wildcard holds for all nodes; only a block of its own is meant for the simulator.
     simulated = file.of_node('opspace_simulator') if file and any(
         name.endswith('opspace_simulator') for name in file.nodes) else {}
-    start, rest = {}, {}
-    for name, value in simulated.items():
-        block, _, joint = name.partition('.')
-        if block == 'initial_positions' and joint:
-            start[joint] = value
-        else:
-            rest[name] = value
+    start = {name.removeprefix('initial_positions.'): value for name, value in simulated.items()
+             if name.startswith('initial_positions.')}
+    rest = {name: value for name, value in simulated.items()
+            if not name.startswith('initial_positions.')}
     refused += refusals(rest, simulator_table(rest))
     findings += map(verdict.failure, refused)
     if file:
@@ -145,11 +131,7 @@ def _build_model(text, values, floating_base, findings):
     """
     Return model, commanded joints and parameters, without the joints' names that do not fit.
 
-    Raises
-    ------
-    OpspaceError
-        The robot itself cannot be used.
-
+    An OpspaceError tells that the robot itself cannot be used.
     """
     lists = {name: list(values[name])
              for name in ('passive_joints', 'locked_joints', 'command_joints')}
@@ -169,7 +151,7 @@ def _build_model(text, values, floating_base, findings):
 
 
 def _home(model, start, wanted, report):
-    """Return the home posture (nq,), and say in the report where it comes from."""
+    """Return the home posture (nq,), and add it to the report, with its source."""
     known = {}
     for name, position in {**start, **wanted}.items():
         try:
@@ -234,7 +216,7 @@ def _share(force, limit):
 
 
 def _tasks(model, values, findings):
-    """Return the tasks that can be made; what is wrong with the others goes to the findings."""
+    """Return the tasks that can be made; the errors of the others go to the findings."""
     tasks = []
     for name in values['tasks']:
         try:

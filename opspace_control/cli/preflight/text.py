@@ -20,7 +20,7 @@ _COLOURS = {'OK': '32', 'WARN': '33', 'FAIL': '1;31', 'heading': '1', 'faint': '
 _LONGEST_BRANCH = 56
 _SHORTEST_NAME = 8
 _MOST_NAMES = 12
-# Of more joints than this, only those with that fraction of their effort somewhere are shown.
+# Of more joints than this, only those are shown that gravity takes this share of the effort of.
 _MOST_ROWS, _NOTABLE = 40, 0.05
 _NONE = '–'
 _JOINTS = 'Active joints (rad, N·m; m, N), and what gravity takes of their effort'
@@ -155,7 +155,7 @@ def _joints(report, paint):
         styles.append(level_of_share(joint))
     lines = _table(rows, styles, '<>>>>>>>>', paint, flexible=(0,)) if shown else []
     if len(shown) < len(joints):
-        lines.append(f'  {len(joints) - len(shown)} more bear less than {_NOTABLE:.0%} of their '
+        lines.append(f'  {len(joints) - len(shown)} more need less than {_NOTABLE:.0%} of their '
                      'effort, or have no limit (--json lists them)')
     return lines
 

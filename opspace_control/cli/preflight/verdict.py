@@ -6,14 +6,13 @@ import math
 import re
 
 from opspace_control.control.preflight import nearly_lost
-from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import enumerate_names, nearest
 
 LEVELS = ('OK', 'WARN', 'FAIL')
 
 # Shares of the effort limit that gravity alone may take.
 _HEAVY, _TOO_HEAVY = 0.8, 1.0
-# No drive of a robot arm is that strong or fast: such a limit is a placeholder.
+# Limits above these are placeholders: no drive of a robot arm is as strong or fast.
 _NO_EFFORT_LIMIT, _NO_VELOCITY_LIMIT = 1e4, 1e3
 # A joint is close to a limit within this part of its range, and no more than this, rad or m.
 _CLOSE_PART, _CLOSE = 0.05, 0.1
@@ -30,16 +29,20 @@ def ok(what):
 
 
 def warning(what, cure):
-    """Return a finding of something that the robot would bear."""
+    """Return a finding that the robot can be controlled with."""
     return {'level': 'WARN', 'what': what, 'cure': cure}
 
 
 def failure(error, where=''):
-    """Return the finding of an error, or of a sentence, ``where`` in front."""
-    cure = error.cure if isinstance(error, OpspaceError) else ''
+    """Return the finding of an error, with ``where`` in front."""
+    cure = getattr(error, 'cure', '')
     what = str(error).removesuffix(cure).strip()
-    return {'level': 'FAIL', 'cure': cure,
-            'what': f'{where}: {what}' if where and not what.startswith(where) else what}
+    return fail(f'{where}: {what}' if where and not what.startswith(where) else what, cure)
+
+
+def fail(what, cure):
+    """Return a finding that the robot cannot be controlled with."""
+    return {'level': 'FAIL', 'what': what, 'cure': cure}
 
 
 def judge(report):
@@ -56,9 +59,8 @@ def judge(report):
 def of_file(file, given, refused):
     """Yield findings about a parameter file as a whole."""
     if not given:
-        yield failure(OpspaceError(
-            f'{file.path} has no parameters for opspace_controller.',
-            cure=f'{nearest("opspace_controller", file.nodes)}'))
+        yield fail(f'{file.path} has no parameters for opspace_controller.',
+                   nearest('opspace_controller', file.nodes))
     elif not refused:
         yield ok(f'The {len(given)} parameters of the controller are known and in range.')
 
@@ -94,14 +96,13 @@ def _at_limits(report):
     warned = ' '.join(report['robot']['warnings'])
     joints = [joint for joint in report['joints'] if joint['commanded']]
     if joints and not any(joint['effort'] for joint in joints):
-        yield failure(OpspaceError(
-            'The effort limit of every commanded joint is 0: no effort would be commanded.',
-            cure='Give <limit effort="..."/> in the robot description what the drives can do.'))
+        yield fail('The effort limit of every commanded joint is 0: no effort would be commanded.',
+                   'Give <limit effort="..."/> in the robot description what the drives can do.')
     sound = True
     for key, largest, unit, cure in (
             ('effort', _NO_EFFORT_LIMIT, 'N·m', 'no torque would be cut'),
             ('velocity', _NO_VELOCITY_LIMIT, 'rad/s', 'nothing tells how fast it may move')):
-        # What the description itself warns of has been said.
+        # Not those that the description's own warnings name.
         lacking = [joint['name'] for joint in joints
                    if joint[key] > largest and f"'{joint['name']}'" not in warned]
         if lacking:
@@ -111,17 +112,11 @@ def _at_limits(report):
         sound = sound and all(0.0 < joint[key] < math.inf for joint in joints)
     if sound:
         yield ok('Every commanded joint has an effort and a velocity limit.')
-    yield from _at_braking(report['braking'])
-
-
-def _at_braking(braking):
-    if not braking['kept']:
-        return
-    if braking['weak']:
-        yield ok(f'Limits of motion are kept, but for postures in which {_list(braking["weak"])} '
-                 'cannot brake: their load is too much for their effort limits there.')
-    else:
-        yield ok('Every commanded joint can brake in every posture: limits of motion are kept.')
+    if report['braking']['kept']:
+        weak = _list(report['braking']['weak'])
+        yield ok(f'Limits of motion are kept, but for postures in which {weak} cannot brake: '
+                 'gravity is too much for their effort limits there.' if weak else
+                 'Every commanded joint can brake in every posture: limits of motion are kept.')
 
 
 def _at_home(report):
@@ -131,9 +126,8 @@ def _at_home(report):
     close = [joint['name'] for joint in joints if joint not in beyond
              and joint['margin'] < min(_CLOSE, _CLOSE_PART * (joint['upper'] - joint['lower']))]
     for joint in beyond:
-        yield failure(OpspaceError(
-            f"At home, joint '{joint['name']}' is at {joint['home']:.3g}, outside of "
-            f'{joint["lower"]:.3g} to {joint["upper"]:.3g}.', cure=cure))
+        yield fail(f"At home, joint '{joint['name']}' is at {joint['home']:.3g}, outside of "
+                   f'{joint["lower"]:.3g} to {joint["upper"]:.3g}.', cure)
     if close:
         yield warning(f'At home, close to a position limit: {_list(close)}.', cure)
     if not beyond and not close:
@@ -145,7 +139,7 @@ def _at_tasks(report):
         yield from _at_task(task, axes_of(report))
     together = report['together']
     if together is None and not report['joint_tasks']:
-        yield warning('There is no task to look at.',
+        yield warning('There is no task to examine.',
                       'Name the frames of its tools with --frames, such as --frames '
                       f'{",".join(report["tool_frames"])}, or tasks in a parameter file.')
     elif together and len(report['tasks']) > 1:
@@ -155,7 +149,7 @@ def _at_tasks(report):
                              if not weak['eigenvalue'])
             yield warning(
                 f'Together the tasks reach {together["rank"]} of the {apart} directions that each '
-                f'reaches alone{f"; at odds: {lost}" if lost else ""}.',
+                f'reaches alone{f"; in conflict: {lost}" if lost else ""}.',
                 'Choose another home posture, or give up some axes.')
         else:
             yield ok(f'The tasks do not hinder each other: {together["rank"]} directions, '
@@ -170,8 +164,8 @@ def axes_of(report):
 def _at_task(task, all_axes):
     name, axes = f"Task '{task['name']}'", 'axes' if task['wanted'] > 1 else 'axis'
     if not task['best_rank']:
-        yield failure(OpspaceError(f"{name}: no commanded joint moves the frame '{task['frame']}'.",
-                                   cure='Choose a link further out, or command more joints.'))
+        yield fail(f"{name}: no commanded joint moves the frame '{task['frame']}'.",
+                   'Choose a link further out, or command more joints.')
         return
     never = [axis for _, axis in task['never_movable']]
     if task['best_rank'] < task['wanted']:
@@ -248,8 +242,7 @@ def _at_gravity(report):
             cure = 'Start from another posture, or correct the effort limit.'
             # A default posture is no reason for a FAIL.
             sinks = share > _TOO_HEAVY and report['home']['given']
-            yield (failure(OpspaceError(_sentence(what), cure=cure)) if sinks
-                   else warning(_sentence(what), cure))
+            yield (fail if sinks else warning)(_sentence(what), cure)
     worst = max((joint for joint in joints if math.isfinite(joint['effort'])),
                 key=_worst_share, default=None)
     if worst is None:
@@ -277,8 +270,7 @@ def _at_cycle(report):
     part = cycle['median'] * rate
     what = (f'A cycle takes {cycle["median"] * 1e6:.3g} µs on this machine, '
             f'{part:.1%} of the time at {rate:g} Hz.')
-    yield (warning(what, 'Lower update_rate, or use a faster machine.') if part > _BUSY
-           else ok(what))
+    yield warning(what, 'Lower update_rate, or use a faster machine.') if part > _BUSY else ok(what)
 
 
 def _list(names):
