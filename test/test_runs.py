@@ -130,7 +130,7 @@ class TestSummary:
 
     def test_errors_are_those_of_the_task(self, summary):
         task, = summary.tasks
-        assert (task.name, task.frame) == ('hand', 'hand')
+        assert (task.name, summary.run.parameters['hand.frame']) == ('hand', 'hand')
         assert len(task.goals) == 1
         sizes = task.sizes()
         start = np.array([0.8794, 1.0385])

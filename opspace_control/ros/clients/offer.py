@@ -66,22 +66,13 @@ def look_for_offer(node, controller):
     publishers = node.get_publishers_info_by_topic(f'{controller}/{_STATE}')
     if not publishers:
         return None
-    namespace, _, name = controller.rpartition('/')
-    where = name, namespace or '/'
     try:
-        heard = node.get_subscriber_names_and_types_by_node(*where)
-        said = node.get_publisher_names_and_types_by_node(*where)
-        services = node.get_service_names_and_types_by_node(*where)
+        heard, said, services = endpoints_of(node, controller)
     except NodeNameNonExistentError:
         return None
 
     def those(endpoints, ending, kind=None):
-        """Return what is between the controller's name and an ending."""
-        prefix, ending = f'{controller}/', f'/{ending}'
-        return tuple(sorted(
-            topic[len(prefix):-len(ending)] for topic, kinds in endpoints
-            if topic.startswith(prefix) and topic.endswith(ending)
-            and len(topic) > len(prefix) + len(ending) and kind in (None, *kinds)))
+        return between(controller, endpoints, ending, kind)
     movable = those(heard, 'target_pose')
     forces = those(heard, 'target_wrench', _WRENCH)
     return Offer(
@@ -95,6 +86,27 @@ def look_for_offer(node, controller):
         wrenches=those(said, 'wrench', _WRENCH),
         measured=those(heard, 'wrench', _WRENCH),
         sensors=those(services, 'zero'))
+
+
+def endpoints_of(node, name):
+    """
+    Return subscribers, publishers and services of a node by its full name, with their types.
+
+    A NodeNameNonExistentError tells that the graph has no such node.
+    """
+    namespace, _, short = name.rpartition('/')
+    return [look(short, namespace or '/') for look in (
+        node.get_subscriber_names_and_types_by_node, node.get_publisher_names_and_types_by_node,
+        node.get_service_names_and_types_by_node)]
+
+
+def between(name, endpoints, ending, kind=None):
+    """Return the parts of endpoints, of a type if given, between a node's name and an ending."""
+    prefix, ending = f'{name}/', f'/{ending}'
+    return tuple(sorted(
+        topic[len(prefix):-len(ending)] for topic, kinds in endpoints
+        if topic.startswith(prefix) and topic.endswith(ending)
+        and len(topic) > len(prefix) + len(ending) and kind in (None, *kinds)))
 
 
 def controllers(node):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The client of one run of a controller: its topics, polled, and its services."""
+"""Clients of other nodes, and of one run of a controller: topics, polled, and services."""
 
 import array
 
@@ -71,36 +71,72 @@ class Outlook:
         self._node.destroy_subscription(self._subscription)
 
 
-class Remote:
-    """
-    The topics and services of a controller, from the other side.
+class RemoteNode:
+    """The client, of a node, of the private topics and services of another one, by full name."""
 
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    controller : str
-        Full name of the controller's node.
-    offer : Offer
-        What it has.
+    def __init__(self, node, name):
+        self._node, self._name = node, name
+        self._outlooks, self._publishers, self._clients = [], [], {}
 
-    """
+    def look_at(self, kind, topic):
+        """Return an `Outlook` on ``~/<topic>``."""
+        outlook = Outlook(self._node, kind, f'{self._name}/{topic}')
+        self._outlooks.append(outlook)
+        return outlook
+
+    def trigger(self, service, answered):
+        """Call ``~/<service>``, a std_srvs/Trigger; ``answered(success, text)``."""
+        self._call(Trigger, service, Trigger.Request(), answered)
+
+    def switch(self, service, on, answered):
+        """Call ``~/<service>``, a std_srvs/SetBool; ``answered(success, text)``."""
+        self._call(SetBool, service, SetBool.Request(data=on), answered)
+
+    def destroy(self):
+        """Destroy all subscriptions, publishers and service clients."""
+        for outlook in self._outlooks:
+            outlook.destroy()
+        for publisher in self._publishers:
+            self._node.destroy_publisher(publisher)
+        for client in self._clients.values():
+            self._node.destroy_client(client)
+
+    def _publish(self, kind, topic):
+        publisher = self._node.create_publisher(kind, f'{self._name}/{topic}', RELIABLE)
+        self._publishers.append(publisher)
+        return publisher
+
+    def _call(self, kind, service, request, answered):
+        if service not in self._clients:
+            self._clients[service] = self._node.create_client(kind, f'{self._name}/{service}')
+        client = self._clients[service]
+        if not client.service_is_ready():
+            answered(False, f'{self._name}/{service} does not answer.')
+            return
+
+        def done(future):
+            answer = future.result()
+            answered(answer.success, answer.message)
+        client.call_async(request).add_done_callback(done)
+
+
+class Remote(RemoteNode):
+    """The client, of a node, of a controller by its full name, and its `Offer`."""
 
     def __init__(self, node, controller, offer):
-        self._node = node
-        self._controller = controller
-        self._outlooks, self._publishers, self._clients = [], [], {}
+        super().__init__(node, controller)
         self._poses = self._look_at_all(offer.tasks, PoseStamped, 'current_pose')
         self._errors = self._look_at_all(offer.tasks, TwistStamped, 'error')
         self._joint_errors = self._look_at_all(offer.groups, JointState, 'joint_error')
         self._wrenches = self._look_at_all(offer.wrenches, WrenchStamped, 'wrench')
         self._measured = self._look_at_all(offer.measured, WrenchStamped, 'wrench')
-        self._efforts = self._look_at(JointState, 'controller_state')
+        self._efforts = self.look_at(JointState, 'controller_state')
         self._goals = self._publish_all(offer.movable, PoseStamped, 'target_pose')
         self._forces = self._publish_all(offer.forces, WrenchStamped, 'target_wrench')
         # The posture's and, by name, those of tasks of joints; what others tell them, too.
         owners = {'': 'target_joint', **{task: f'{task}/target_joint' for task in offer.groups}}
         self._joints = {owner: self._publish(JointState, topic) for owner, topic in owners.items()}
-        self._told = {owner: self._look_at(JointState, topic) for owner, topic in owners.items()}
+        self._told = {owner: self.look_at(JointState, topic) for owner, topic in owners.items()}
 
     def pose(self, task):
         """
@@ -180,49 +216,8 @@ class Remote:
         """Send a task of joints, '' for the posture, the position of one of them, rad or m."""
         self._joints[task].publish(JointState(name=[joint], position=array.array('d', [position])))
 
-    def trigger(self, service, answered):
-        """Call ``~/<service>``, a std_srvs/Trigger; ``answered(success, text)``."""
-        self._call(Trigger, service, Trigger.Request(), answered)
-
-    def switch(self, service, on, answered):
-        """Call ``~/<service>``, a std_srvs/SetBool; ``answered(success, text)``."""
-        self._call(SetBool, service, SetBool.Request(data=on), answered)
-
-    def destroy(self):
-        """Let go of all of it."""
-        for outlook in self._outlooks:
-            outlook.destroy()
-        for publisher in self._publishers:
-            self._node.destroy_publisher(publisher)
-        for client in self._clients.values():
-            self._node.destroy_client(client)
-
-    def _call(self, kind, service, request, answered):
-        if service not in self._clients:
-            self._clients[service] = self._node.create_client(
-                kind, f'{self._controller}/{service}')
-        client = self._clients[service]
-        if not client.service_is_ready():
-            answered(False, f'{self._controller}/{service} does not answer.')
-            return
-
-        def done(future):
-            answer = future.result()
-            answered(answer.success, answer.message)
-        client.call_async(request).add_done_callback(done)
-
-    def _look_at(self, kind, topic):
-        outlook = Outlook(self._node, kind, f'{self._controller}/{topic}')
-        self._outlooks.append(outlook)
-        return outlook
-
     def _look_at_all(self, names, kind, topic):
-        return {name: self._look_at(kind, f'{name}/{topic}') for name in names}
-
-    def _publish(self, kind, topic):
-        publisher = self._node.create_publisher(kind, f'{self._controller}/{topic}', RELIABLE)
-        self._publishers.append(publisher)
-        return publisher
+        return {name: self.look_at(kind, f'{name}/{topic}') for name in names}
 
     def _publish_all(self, names, kind, topic):
         return {name: self._publish(kind, f'{name}/{topic}') for name in names}
