@@ -44,7 +44,7 @@ help:
 	@echo 'make bench  measure against peers'
 	@echo 'make soak   random goals at 1 kHz for ten minutes (ARGS="--seconds 60")'
 	@echo 'make lint   ruff'
-	@echo 'make gallery   the pictures of doc/gallery.md, anew'
+	@echo 'make gallery   the pictures of doc/gallery.md, anew; NAMES="torso floor" for some'
 	@echo 'make docs   the documentation site, in doc/site'
 	@echo 'make clean  remove environments and build products'
 
@@ -77,7 +77,9 @@ lint: $(TEST_READY)
 	@$(BIN)/ruff check .
 
 gallery: $(RUN_READY)
-	@$(BIN)/python -m opspace_control.cli.showcase.gallery doc $(ARGS)
+	@for name in $(or $(NAMES),$$(sed -n 's/^opspace demo --experiment //p' doc/gallery.md)); do \
+	  $(BIN)/opspace demo --experiment $$name --output doc/gallery/$$name.png || failed=1; \
+	done; [ -z "$$failed" ]
 
 docs: $(DOCS_READY)
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet doc doc/site

@@ -155,7 +155,7 @@ class Showing:
     def __init__(self, asked):
         self.asked, self.robot = asked, asked.robot
         self.text = self.robot.path().read_text()
-        self.parameters = node_parameters(self.robot, asked)
+        self.parameters = node_parameters(asked)
         values = self.parameters['controller']
         table = table_of(values)
         assert list(refusals(values, table)) == []
@@ -201,7 +201,7 @@ class Showing:
 
     def record(self, rows=24):
         """Return a Record of so many cycles, spread over the time of the experiment."""
-        record = make_record(self.robot, self.text, None, self.asked)
+        record = make_record(self.asked, self.text)
         for task, goal in zip(record.hands, record.plan.goals[-1], strict=True):
             self.controller.tasks[task].set_target(goal)
         for now in np.linspace(0.0, record.plan.length, rows):

@@ -21,6 +21,7 @@ from opspace_control.cli.arguments import make_parser
 from opspace_control.cli.parameters import controller_values, simulator_values, task_names
 from opspace_control.cli.processes import own_domain, process_age
 from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot
+from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.nodes import Nodes, Status
 from opspace_control.errors import OpspaceError
 from opspace_control.model.urdf import urdf_text
@@ -28,9 +29,8 @@ from opspace_control.ros.parameters.controller_parameters import COMMAND_TOPIC
 
 _LOOK_PERIOD = 0.02  # s
 _POSTURE_PERIOD = 0.05  # s
-_SPEEDS = {'max_linear_velocity': 0.25, 'max_angular_velocity': 0.7}  # m/s, rad/s
-# Without a command after this, something is wrong that no node says.
-_TIMEOUT = 60.0  # s
+_MAX_LINEAR_VELOCITY, _MAX_ANGULAR_VELOCITY = 0.25, 0.7  # m/s, rad/s, of fast robots
+_TIMEOUT = 60.0  # s, for the first command
 
 
 def main(arguments):
@@ -39,15 +39,14 @@ def main(arguments):
     if options.list:
         return _list()
     try:
-        chosen = _experiment(options.experiment, not options.untold)
-        robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
-        output = options.output or Path(f'opspace_demo_{chosen.name if chosen else robot.name}.png')
-        if chosen and chosen.compare:
-            if options.view or options.record:
-                raise OpspaceError(f'{chosen.name} does not go over ROS 2.',
-                                   cure='Leave out --view and --record.')
-            return 0 if chosen.run(output) else 1
-        return 0 if _demo(chosen.robot if chosen else robot, options, output, chosen) else 1
+        experiment = _experiment(options)
+        output = options.output or Path(f'opspace_demo_{experiment.name}.png')
+        if not experiment.compare:
+            return 0 if _demo(experiment, options, output) else 1
+        if options.view or options.record:
+            raise OpspaceError(f'{experiment.name} does not go over ROS 2.',
+                               cure='Leave out --view and --record.')
+        return 0 if experiment.run(output) else 1
     except KeyboardInterrupt:
         print('\nStopped.')
         return 130
@@ -91,13 +90,15 @@ def _list():
     return 0
 
 
-def _experiment(name, told):
-    """Return the experiment of this name, its controller told of what fails or not; or None."""
-    if name is None:
-        return None
-    from opspace_control.cli.showcase.experiments import experiment
-    chosen = experiment(name)
-    return chosen if told else dataclasses.replace(chosen, told=False)
+def _experiment(options):
+    """Return the chosen experiment, or the tour of a robot: goals all around, nothing to judge."""
+    robot = _custom_robot(options) if options.urdf else demo_robot(options.robot)
+    if options.experiment:
+        from opspace_control.cli.showcase.experiments import experiment
+        return dataclasses.replace(experiment(options.experiment), told=not options.untold)
+    return Experiment(
+        robot.name, robot.summary, None, robot, (robot.axes,) * len(robot.hands),
+        seconds=options.seconds, max_linear_velocity=robot.speed * _MAX_LINEAR_VELOCITY)
 
 
 def _custom_robot(options):
@@ -115,9 +116,10 @@ def _custom_robot(options):
                      reach.carriers(posture), joint_friction=False, speed=0.5)
 
 
-def _demo(robot, options, output, chosen):
-    """Run the demo of a robot, or the chosen experiment; return whether it succeeded."""
+def _demo(experiment, options, output):
+    """Run an experiment or a tour; return whether it succeeded."""
     began = time.monotonic() - process_age()
+    robot = experiment.robot
     description = urdf_text(robot.path())
     with contextlib.ExitStack() as stack:
         domain = stack.enter_context(own_domain())
@@ -125,69 +127,41 @@ def _demo(robot, options, output, chosen):
         nodes = Nodes(description, folder, domain)
         stack.callback(nodes.end)
         # Before this process has any thread, and before it takes the time to import ROS 2.
-        for node, values in node_parameters(robot, chosen).items():
+        for node, values in node_parameters(experiment).items():
             nodes.start(node, values)
         if options.view:
             nodes.accompany('view')
         if options.record:
             nodes.accompany('record', '--output', str(options.record))
         status = stack.enter_context(Status(sys.stdout))
-        summary = chosen.summary if chosen else robot.summary
-        print(f'{robot.name}: {summary}\n'
+        print(f'{robot.name}: {experiment.summary}\n'
               f'ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST (to look on)')
-        record = _run(robot, options.seconds, description, nodes, status, began, chosen)
+        record = _run(experiment, description, nodes, status, began)
         for line in nodes.complaints():
             print(line)
-        succeeded = _report(record, f'opspace demo: {robot.name}, {summary}', output, chosen)
+        succeeded = _report(record, experiment, output)
         if options.view:
-            _hand_over(nodes)
+            print(f'\nThe robot is yours: {nodes.page()} (Ctrl-C ends it)', flush=True)
+            with contextlib.suppress(KeyboardInterrupt):
+                while True:
+                    nodes.check()
+                    time.sleep(_LOOK_PERIOD)
     return succeeded
 
 
-def _report(record, title, output, chosen):
-    """Print and draw what was seen; return whether it is a success."""
-    from opspace_control.cli.showcase.picture import draw
-
-    print(record.table())
-    draw(record, title, record.skeletons(2 if chosen else 1), output)
-    print(f'\nPicture: {output}')
-    if chosen:
-        findings = chosen.findings(record.course())
-        print('', *findings, sep='\n  ')
-        return all(finding.met for finding in findings)
-    if not record.reached():
-        print('Not every goal was reached.')
-    return record.reached()
-
-
-def _hand_over(nodes):
-    """Leave the robot to the users of the page, until Ctrl-C."""
-    print(f'\nThe robot is yours: {nodes.page()} (Ctrl-C ends it)', flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
-        while True:
-            nodes.check()
-            time.sleep(_LOOK_PERIOD)
-
-
-def node_parameters(robot, chosen=None):
-    """Return the parameters of the nodes, by verb and name, of a robot or a chosen experiment."""
+def node_parameters(experiment):
+    """Return the parameters of the nodes of an experiment, by verb and name."""
+    robot = experiment.robot
     tasks = task_names(robot)
-    speeds = {f'{task}.{limit}': robot.speed * speed
-              for task in tasks for limit, speed in _SPEEDS.items()}
-    return {'controller': {**controller_values(robot), **speeds,
-                           **(chosen.parameters(tasks) if chosen else {})},
-            'simulator': simulator_values(robot) | (
-                chosen.simulator_parameters() if chosen else {})}
+    speeds = {f'{task}.max_angular_velocity': robot.speed * _MAX_ANGULAR_VELOCITY for task in tasks}
+    return {'controller': {**controller_values(robot), **speeds, **experiment.parameters(tasks)},
+            'simulator': simulator_values(robot) | experiment.simulator_parameters()}
 
 
-def _run(robot, seconds, description, nodes, status, began, chosen):
-    """Send the goals and look on; return the record."""
+def _run(experiment, description, nodes, status, began):
+    """Send the goals when the controller commands; return the record."""
     os.environ.update(nodes.environment)  # DDS reads it
-    from opspace_control.cli.showcase.client import Client
-
-    tasks = task_names(robot)
-    client = (chosen.client(tasks, COMMAND_TOPIC.default) if chosen else
-              Client(tasks, COMMAND_TOPIC.default, robot.floating_base))
+    client = experiment.client(task_names(experiment.robot), COMMAND_TOPIC.default)
     try:
         compiled = began
         while not client.controlled():
@@ -204,33 +178,35 @@ def _run(robot, seconds, description, nodes, status, began, chosen):
         status.line(f'first effort command after {time.monotonic() - began:.1f} s')
         if page := nodes.page():
             status.line(f'Look: {page}')
-        record = make_record(robot, description, seconds, chosen)
-        _follow(record.plan, client, nodes, record, status, chosen)
+        record = make_record(experiment, description)
+        _follow(experiment, client, nodes, record, status)
         return record
     finally:
         client.close()
 
 
-def make_record(robot, description, seconds, chosen=None):
-    """Return an empty Record of a robot that starts where it does, with the plan for it."""
+def make_record(experiment, description):
+    """Return an empty Record of the robot of an experiment, with the schedule of the goals."""
     from opspace_control.cli.showcase.kinematics import Reach
     from opspace_control.cli.showcase.record import Record
     from opspace_control.cli.showcase.schedule import make_schedule
     from opspace_control.simulation import SimulatedRobot
 
+    robot = experiment.robot
     model = SimulatedRobot(description, floating_base=robot.floating_base)
     model.reset(robot.start)
     start = model.positions
-    reach = Reach(model, robot.hands, chosen.axes if chosen else robot.axes, robot.driven)
-    plan = chosen.plan(reach.poses(start)) if chosen else make_schedule(reach, start, seconds)
+    reach = Reach(model, robot.hands, experiment.axes, robot.driven)
+    plan = (experiment.plan(reach.poses(start)) if experiment.judge else
+            make_schedule(reach, start, experiment.seconds))
     limits = dict(zip(model.joint_names, model.effort_limits.tolist(), strict=True))
     return Record(plan, reach, task_names(robot), limits, robot.body)
 
 
-def _follow(plan, client, nodes, record, status, chosen):
-    """Send each goal when it is due, and write down what is seen, by the time of the robot."""
-    sent, zero, posture_due = -1, None, 0.0
-    failing = plan.starts[0] + chosen.failing_at if chosen and chosen.fails else math.inf
+def _follow(experiment, client, nodes, record, status):
+    """Send each goal when it is due, and record the robot, by its own time."""
+    plan, sent, zero, posture_due = record.plan, -1, None, 0.0
+    failing = plan.starts[0] + experiment.failing_at if experiment.fails else math.inf
     while True:
         nodes.check()
         time.sleep(_LOOK_PERIOD)
@@ -248,6 +224,24 @@ def _follow(plan, client, nodes, record, status, chosen):
             client.send_posture(plan.posture_at(now))
         if now >= failing:
             failing = math.inf
-            client.fail((*chosen.robot.passive, *chosen.dead), chosen.braked, chosen.told)
+            client.fail((*experiment.robot.passive, *experiment.dead), experiment.braked,
+                        experiment.told)
         record.add(now, sight)
         status.show(record.now())
+
+
+def _report(record, experiment, output):
+    """Print and draw the record; return whether it is a success."""
+    from opspace_control.cli.showcase.picture import draw
+
+    print(record.table())
+    draw(record, f'opspace demo: {experiment.robot.name}, {experiment.summary}',
+         record.skeletons(2 if experiment.judge else 1), output)
+    print(f'\nPicture: {output}')
+    if experiment.judge:
+        findings = experiment.findings(record.course())
+        print('', *findings, sep='\n  ')
+        return all(finding.met for finding in findings)
+    if not record.reached():
+        print('Not every goal was reached.')
+    return record.reached()

@@ -17,8 +17,8 @@ from opspace_control.cli.arguments import (
 )
 
 _DESCRIPTION = """\
-Plan a motion: links of a robot go to goals, from rest to rest; joints without a drive are taken
-along. The plan is a table (CSV) of what every joint does and what its drive has to give, and can be
+Plan a motion: links of a robot go to goals, from rest to rest; joints without a drive move with
+them. The plan is a table (CSV) of the motion of each joint and the effort of its drive, and can be
 replayed on the simulated robot. Needs no ROS. The exit code is 0 if the links arrive, else 1."""
 
 _EXECUTE = """\
@@ -173,12 +173,12 @@ def _report(plan, model, output):
         i = model.q_index[k]
         moved = f'moves over {span[i]:.3g}' if i >= 0 else 'turns'
         most = abs(plan.effort[:, k]).max()
-        drive = ('no drive' if name in plan.passive else 'held' if name in plan.locked else
+        drive = ('no drive' if name in plan.passive else 'locked' if name in plan.locked else
                  f'at most {most:.3g} of {model.effort_limits[k]:.3g}')
         print(f'    {name}: {drive}, {moved}')
     for what, samples in (('Effort limits cut in', plan.limited > 0),
                           ('Joints are beyond their position limits', plan.outside > 0),
-                          ('What is held slips', plan.slipping > 0),
+                          ('A grasp or contact slips', plan.slipping > 0),
                           ('Not all directions of the goals could be moved', plan.released)):
         if samples.any():
             print(f'  {what}, first at {plan.time[samples.argmax()]:.3f} s, '

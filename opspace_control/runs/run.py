@@ -115,7 +115,7 @@ class Run:
         """Return the bytes of the last message of a topic up to a time, ns, or None."""
         row = np.searchsorted(self.received[topic], time, side='right') - 1
         if topic in self.latched:
-            row = max(row, 0)  # as who joins late has it
+            row = max(row, 0)  # as a late subscriber gets it
         return self._archive.data(self._rows[topic][row]) if row >= 0 else None
 
     def _find_robot(self):

@@ -55,7 +55,7 @@ def _parse(arguments):
     parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
                         help='the controller node, if it is not called opspace_controller')
     parser.add_argument('--host', default='127.0.0.1',
-                        help='address to listen at; 0.0.0.0 lets everybody on the network see and '
+                        help='address to listen at; 0.0.0.0 lets the whole network see and '
                              'move the robot (default: this computer alone)')
     parser.add_argument('--port', type=int, default=8080,
                         help='port of the page; if it is taken, the next free one')

@@ -31,7 +31,8 @@ class Experiment:
 
     name: str          # as --experiment takes it
     summary: str       # one line, with the equation or figure that is repeated
-    # Returns Findings of (experiment, its `Course` from the goals on), or of both cases.
+    # Returns Findings of (experiment, its `Course` from the goals on), or of both cases; None for a
+    # tour of a robot, which `make_schedule` plans.
     judge: Callable
     robot: DemoRobot = None  # with its start posture
     axes: tuple = ()         # controlled axes of each hand

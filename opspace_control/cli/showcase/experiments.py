@@ -139,7 +139,7 @@ def _judge_slew(experiment, course):
 
 def _judge_space(experiment, course):
     """Judge hands on a free base: momentum is lost or gained by a part of what is exchanged."""
-    # Of the free directions: a table bears the others.
+    # Along the free axes: a table supports the others.
     free = np.array([axis in experiment.robot.axes.split() for axis in _ALL.split()])
     whole, body = (free * (course.momentum[:, i] - course.momentum[0, i]) for i in (0, 1))
     findings = follows(experiment, course)

@@ -38,30 +38,31 @@ def draw(record, title, skeletons, path):
 
     ``skeletons`` are lines (k, 2, 3), m, that show the robot from its start on.
     """
-    with _picture(path, title, 4 if record.momentum is None else 5, (13, 7.5)) as (left, panels):
-        _paths(left, record, skeletons)
-        draw_errors(panels[:2], [(hand, COLORS[i % 4], record.times, sizes(record.errors[:, i]))
+    course = record.course()
+    with _picture(path, title, 4 if course.momentum is None else 5, (13, 7.5)) as (left, panels):
+        _paths(left, record, course.paths, skeletons)
+        draw_errors(panels[:2], [(hand, COLORS[i % 4], course.times, sizes(course.errors[:, i]))
                                  for i, hand in enumerate(record.hands)])
-        _posture(panels[2], record)
+        _posture(panels[2], record.plan, course)
         joints, loads = record.loads
         title = 'Joint efforts, % of their limits'
         if joints:
-            draw_loads(panels[3], record.times, loads, title)
+            draw_loads(panels[3], course.times, loads, title)
         else:
             panels[3].set_title(title)
             panels[3].text(0.5, 0.5, 'the robot description has no effort limits', ha='center',
                            transform=panels[3].transAxes)
-        if record.momentum is not None:
-            _momentum(panels[4], record)
+        if course.momentum is not None:
+            _momentum(panels[4], course)
         for panel in panels:
-            panel.set_xlim(0.0, record.times[-1])
+            panel.set_xlim(0.0, course.times[-1])
             for start in record.plan.starts:
                 panel.axvline(start, color='0.6', lw=0.7, ls=':')
 
 
-def _paths(panel, record, skeletons):
+def _paths(panel, record, paths, skeletons):
     """Draw the paths in the plane where they are largest; up is up, or the robot's left is left."""
-    _, y_extent, z_extent = np.ptp(record.paths.reshape(-1, 3), axis=0)
+    _, y_extent, z_extent = np.ptp(paths.reshape(-1, 3), axis=0)
     flat = z_extent < _FLAT
     right, up = (1, 0) if flat else (1 if y_extent > 0.05 else 0, 2)
     for k, skeleton in enumerate(skeletons):
@@ -69,10 +70,9 @@ def _paths(panel, record, skeletons):
     for i, hand in enumerate(record.hands):
         color = COLORS[i % 4]
         goals = record.plan.goals[:, i, :3]
-        corners = np.vstack([record.paths[0, i], goals])
+        corners = np.vstack([paths[0, i], goals])
         panel.plot(corners[:, right], corners[:, up], color='0.3', lw=0.8, ls='--', zorder=2)
-        panel.plot(record.paths[:, i, right], record.paths[:, i, up], color=color, lw=2,
-                   label=hand, zorder=3)
+        panel.plot(paths[:, i, right], paths[:, i, up], color=color, lw=2, label=hand, zorder=3)
         panel.plot(goals[:, right], goals[:, up], ls='', marker='o', ms=9, mfc='none', mec=color,
                    zorder=4)
         for k, goal in enumerate(goals):
@@ -86,20 +86,20 @@ def _paths(panel, record, skeletons):
     panel.legend(loc='upper right')
 
 
-def _posture(panel, record):
-    wanted = [record.plan.posture_at(time)[record.plan.joint] for time in record.times]
-    panel.plot(record.times, wanted, color='0.3', lw=0.8, ls='--', label='commanded')
-    panel.plot(record.times, record.posture, color='tab:orange', lw=1.5, label='measured')
-    panel.set_title(f'Posture, in the null space: {record.plan.joint}, {record.plan.unit}')
+def _posture(panel, plan, course):
+    wanted = [plan.posture_at(time)[plan.joint] for time in course.times]
+    panel.plot(course.times, wanted, color='0.3', lw=0.8, ls='--', label='commanded')
+    panel.plot(course.times, course.posture, color='tab:orange', lw=1.5, label='measured')
+    panel.set_title(f'Posture, in the null space: {plan.joint}, {plan.unit}')
     panel.margins(y=0.3)
     panel.legend(loc='upper right', ncols=2)
 
 
-def _momentum(panel, record):
+def _momentum(panel, course):
     """Draw the momentum that the body exchanges with the arms, and the constant sum."""
-    whole, body = (record.momentum[:, i] - record.momentum[0, i] for i in (0, 1))
-    panel.plot(record.times, body, lw=1.0, alpha=0.7)
-    panel.plot(record.times, whole, color='k', lw=1.4)
+    whole, body = (course.momentum[:, i] - course.momentum[0, i] for i in (0, 1))
+    panel.plot(course.times, body, lw=1.0, alpha=0.7)
+    panel.plot(course.times, whole, color='k', lw=1.4)
     panel.plot([], [], color='k', label='of everything')
     panel.set_title('Momentum since the start, of the body: kg m/s and kg m²/s')
     panel.legend(loc='upper right')
