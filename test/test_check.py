@@ -21,9 +21,8 @@ import pytest
 import robots
 
 from opspace_control import ModelError, OperationalSpaceController, RobotModel
-from opspace_control.cli.check import main
+from opspace_control.cli.check import main, write
 from opspace_control.cli.preflight.report import examine
-from opspace_control.cli.preflight.text import write
 from opspace_control.cli.preflight.tree import draw, moving_bodies, tool_frames
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.model.urdf import read_urdf
@@ -526,6 +525,12 @@ class TestTree:
         assert kinds == '30 revolute, 1 prismatic'
         assert mass == 31.0
         assert links == ['l31']
+
+    def test_its_columns_are_aligned(self):
+        lines = check(DUAL_ARM).stdout.split('\nTree\n')[1].split('\n\n')[0].splitlines()
+        assert len(lines) == 18
+        assert len({re.search('  (root|revolute)', line).start() for line in lines}) == 1
+        assert len({line.index(' kg') for line in lines}) == 1
 
     def test_depth_has_no_limit(self):
         count = 3000
