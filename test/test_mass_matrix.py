@@ -5,9 +5,10 @@
 import numpy as np
 import printed_tables as tables
 import pytest
+from robots import joint, link, robot
 from samples import by_sample, difference, random_state, sample
 
-from opspace_control import RobotState
+from opspace_control import RobotModel, RobotState
 
 
 @by_sample
@@ -56,3 +57,16 @@ def test_total_mass_is_felt_at_the_base():
     model = sample('humanoid', True).model
     A = model.mass_matrix(random_state(model, 5))
     np.testing.assert_allclose(A[:3, :3], model.nodes['mass'].sum() * np.eye(3), atol=1e-11)
+
+def test_a_massless_link_resists_with_its_inertia():
+    model = RobotModel.from_urdf(robot(
+        link('l0'), link('l1', mass=0.0, moments=(0.3, 0.2, 0.4)), link('l2'),
+        joint('j1', 'l0', 'l1', 'continuous', '<axis xyz="0 0 1"/>'),
+        joint('j2', 'l1', 'l2', 'continuous', '<axis xyz="0 1 0"/>')))
+    state = random_state(model, 4)
+    a = np.array([1.0, 2.0])
+    np.testing.assert_allclose(
+        model.inverse_dynamics(state, a),
+        model.mass_matrix(state) @ a + model.bias_force(state) + model.gravity(state), atol=1e-13)
+    np.testing.assert_allclose(
+        model.forward_dynamics(state, model.inverse_dynamics(state, a)), a, atol=1e-13)

@@ -10,7 +10,7 @@ in the order of ``dof_names``; a StateError names an element that is not finite.
 three linear, then three angular ones, in world axes. Returned arrays are new.
 """
 
-from opspace_control.dynamics.center_of_mass import center_of_mass
+from opspace_control.dynamics.center_of_mass import center_of_mass, momentum
 from opspace_control.dynamics.closed_chain import (
     ClosedChain,
     closed_chain,
@@ -26,7 +26,6 @@ from opspace_control.dynamics.generalized_jacobian import (
     hybrid_inertia,
 )
 from opspace_control.dynamics.hybrid_dynamics import HybridMotion, hybrid_dynamics
-from opspace_control.dynamics.momentum import momentum
 from opspace_control.dynamics.operational_space import OperationalSpace, operational_space
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.preparation import GRAVITY

@@ -1,8 +1,9 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Articulated-body inertias, [CK00] (20)-(21), by an inward recursion."""
+"""Articulated-body inertias, [CK00] (20)-(21), and composite ones, by inward recursions."""
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import inlined, kernel
+from opspace_control.dynamics.kinematics import place_node, weigh_node
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import dot
 
@@ -81,3 +82,35 @@ def eliminate_node(nodes, i, states):
         inverse_D = 1.0 / s.D
     if node.parent >= 0:
         propagate_inertia(s.IA, U, inverse_D, states[node.parent].IA)
+
+
+@kernel
+def mass_matrix(nodes, q, states, A):
+    """Write the joint-space inertia matrix A of [CK00] (1), by composite rigid bodies."""
+    n = nodes.size
+    for i in range(n):
+        place_node(nodes, i, q, states)
+        weigh_node(nodes, i, states)
+        set_inertia(nodes, i, states)
+    A[:] = 0.0
+    for i in range(n - 1, -1, -1):
+        s = states[i]
+        IA, S, U = s.IA, s.S, s.U
+        for r in range(6):
+            U[r] = dot(IA[r], S)
+        column = nodes[i].v_index
+        if column >= 0:
+            k = i
+            while k >= 0:
+                row = nodes[k].v_index
+                if row >= 0:
+                    A[row, column] = dot(U, states[k].S)
+                    A[column, row] = A[row, column]
+                k = nodes[k].parent
+            A[column, column] += nodes[i].armature
+        parent = nodes[i].parent
+        if parent >= 0:
+            outer = states[parent].IA
+            for r in range(6):
+                for c in range(6):
+                    outer[r, c] += IA[r, c]

@@ -1,13 +1,15 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The centre of mass of a robot or of a subtree: position, velocity, acceleration, Jacobian."""
+"""The centre of mass of a robot or of a subtree, its motion and its Jacobian; the momentum."""
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.data import COUNTS, find_supports, make_center_point, nan_filled
-from opspace_control.dynamics.preparation import placed
+from opspace_control.dynamics.inverse_dynamics import add_inertial_force
+from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
+from opspace_control.dynamics.preparation import placed, prepared
 
 
 @inlined
@@ -83,6 +85,19 @@ def spread_force(points, e, supports, nodes, wrench, responds, states):
             add_force(s.c, x, y, z, s.z)
 
 
+@kernel
+def sum_momentum(nodes, q, v, zero, states, h):
+    """Write the momentum ``[p; L]`` of all bodies about the root link's origin in O(n)."""
+    for r in range(6):
+        h[r] = 0.0
+    for i in range(nodes.size):
+        place_node(nodes, i, q, states)
+        move_node(nodes, i, v, zero, states)
+        weigh_node(nodes, i, states)
+        s = states[i]
+        add_inertial_force(nodes[i].mass, s.c, s.Ic, s.V, h)
+
+
 def center_of_mass(model, state, frame=None):
     """
     Return the position of the centre of mass and its Jacobian, ``J = Σ m_i J_i / Σ m_i``.
@@ -109,3 +124,18 @@ def center_of_mass(model, state, frame=None):
         jacobian += mass[i] * columns[:3]
     total = mass.sum()
     return position / total + model.origin(state), jacobian / total
+
+
+def momentum(model, state, point=(0.0, 0.0, 0.0)):
+    """
+    Return the spatial momentum ``[p; L]`` (6,) of all moving links, N s and N m s, world axes.
+
+    L is about ``point``, (3,), m, fixed in the world. A free-flyer conserves the momentum without
+    gravity and without a force on the base, [JR94] (4.7). [M_pa, M_pp] β of the patent is the
+    momentum about the moving base, whose angular part is not conserved.
+    """
+    nodes, states = prepared(model, state)
+    h = np.full(6, np.nan)
+    sum_momentum(nodes, state.q, state.v, np.zeros(model.nv), states, h)
+    h[3:] += np.cross(model.origin(state) - np.asarray(point, dtype=float), h[:3])
+    return h

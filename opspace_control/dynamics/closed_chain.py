@@ -15,13 +15,12 @@ import numpy as np
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.consistent_inverse import point_responses
 from opspace_control.dynamics.data import make_points, nan_filled
-from opspace_control.dynamics.generalized_jacobian import point_columns
+from opspace_control.dynamics.generalized_jacobian import unit_inputs
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
 )
-from opspace_control.dynamics.preparation import names, prepared
-from opspace_control.errors import ModelError
+from opspace_control.dynamics.preparation import point_names, prepared
 from opspace_control.model.nodes import ACTIVE, LOCKED
 
 
@@ -54,11 +53,8 @@ def closed_chain(model, state, frames, closures):
     joints the same expression of Q is subtracted, Q being L over the passive joints only. Whether q
     and v satisfy the closures is not checked.
     """
-    frames, closures = names(frames), tuple(closures)
-    if not frames:
-        raise ModelError('No frame is named, so there is no operational space.',
-                         cure=f"Name one or more links, such as '{model.frame_names[-1]}'.")
-    stack = _Stack(model, state, frames, closures)
+    frames, closures = point_names(model, frames), tuple(closures)
+    stack = ConstraintRows(model, state, frames, closures)
     t = 6 * len(frames)
     responses, L, mobility = stack.responses(model.nodes)
     X, Lambda_inverse, H, constraint_rank = stack.eliminated(responses, L, mobility, t)
@@ -69,7 +65,7 @@ def closed_chain(model, state, frames, closures):
         X_passive, Q, _ = stack.responses(_active_locked(model.nodes))
         X_passive, Q, H_passive, _ = stack.eliminated(X_passive, Q, mobility, t)
         X, Lambda_inverse = X - X_passive, Lambda_inverse - Q
-        J_G = stack.rows @ point_columns(model, state, stack.points, model.active)
+        J_G = stack.rows @ unit_inputs(model, state, stack.points, model.active)[1]
         J_G = J_G[:t] - H_passive @ J_G[t:]
     inertia, rank = stack.inverted(Lambda_inverse, mobility[:t])
     return ClosedChain(
@@ -101,7 +97,7 @@ def closed_chain_dynamics(model, state, torque, closures):
     axes; for redundant closures it is the solution of least norm. Whether q and v satisfy the
     closures is not checked.
     """
-    stack = _Stack(model, state, (), tuple(closures))
+    stack = ConstraintRows(model, state, (), tuple(closures))
     X, L, mobility = stack.responses(model.nodes)
     free = model.forward_dynamics(state, torque)
     wrenches = -stack.inverted(L, mobility)[0] @ (stack.jacobian @ free + stack.bias)
@@ -116,7 +112,7 @@ class ChainResponse:
     """
 
     def __init__(self, model, state, nodes, closures):
-        self._stack = _Stack(model, state, (), tuple(closures), nodes)
+        self._stack = ConstraintRows(model, state, (), tuple(closures), nodes)
         X, L, mobility = self._stack.responses(nodes)
         self._correction = -X @ self._stack.inverted(L, mobility)[0]
         self.rates = self._stack.jacobian @ state.v
@@ -130,7 +126,7 @@ class ChainResponse:
         return self._correction @ residual
 
 
-class _Stack:
+class ConstraintRows:
     """
     The rows of tasks, then of closures, as linear combinations of the rows of points.
 

@@ -10,14 +10,14 @@ method, which also takes constraints between links, is `closed_chain`.
 
 import numpy as np
 
-from opspace_control.dynamics import kinematics
+from opspace_control.dynamics.closed_chain import ConstraintRows
 from opspace_control.dynamics.consistent_inverse import point_responses
-from opspace_control.dynamics.data import make_points, nan_filled
+from opspace_control.dynamics.data import make_points
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
 )
-from opspace_control.dynamics.preparation import names, placed, prepared
+from opspace_control.dynamics.preparation import placed, point_names
 from opspace_control.errors import ModelError
 
 # Of each constrained row, kg or kg m²: truncation and rounding then cost half of the digits each.
@@ -36,8 +36,8 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     directions that the contacts constrain. ``rank`` counts the other directions: those whose
     kinetic energy is more in the robot than in the contact inertia.
     """
-    frames = names(frames)
-    _check(model, frames, contacts, contact_inertia)
+    frames = point_names(model, frames)
+    _check(contacts, contact_inertia)
     nodes, states, points, supports = placed(model, state, frames)
     contact_points, _ = make_points(model, [contact.frame for contact in contacts])
     for frame, contact in zip(contact_points['frame'], contacts, strict=True):
@@ -48,7 +48,8 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     L, X = point_responses(nodes, state.q, points, supports, states, contact_points, I_c)
     inertia, rank = invert_inverse_inertia(L, 1.0 / model.nodes['mass'].sum())
     J_bar = X @ inertia
-    J_c, bias_c = _contact_rows(model, state, contacts, contact_points)
+    rows = ConstraintRows(model, state, (), contacts)
+    J_c, bias_c = rows.jacobian, rows.bias
     jacobian, bias = model.jacobian(state, frames), model.bias_acceleration(state, frames)
     free = ~model.locked
     return OperationalSpace(
@@ -68,20 +69,6 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     )
 
 
-def _contact_rows(model, state, contacts, points):
-    """Return J_c (6k, nv) and J̇_c v (6k,) of the contacts, in the axes of each."""
-    nodes, states = prepared(model, state)
-    kinematics.move(nodes, state.q, state.v, np.zeros(model.nv), states, points)
-    _, supports = make_points(model, [contact.frame for contact in contacts])
-    J = nan_filled((6 * len(points), model.nv))
-    kinematics.fill_jacobian(nodes, states, points, supports, J)
-    bias = np.zeros(6 * len(points))
-    for e, point in enumerate(points):
-        rows, axes = slice(6 * e, 6 * e + 6), np.kron(np.eye(2), point['R'])
-        J[rows], bias[rows] = axes.T @ J[rows], axes.T @ point['a']
-    return J, bias
-
-
 def _constrained_directions(response, inertia):
     """
     Return the number of directions of the frames that the contacts constrain.
@@ -94,10 +81,7 @@ def _constrained_directions(response, inertia):
     return int((np.linalg.eigvalsh(response @ inertia @ response.T) > 0.5).sum())
 
 
-def _check(model, frames, contacts, contact_inertia):
-    if not frames:
-        raise ModelError('No frame is named, so there is no operational space.',
-                         cure=f"Name one or more links, such as '{model.frame_names[-1]}'.")
+def _check(contacts, contact_inertia):
     for contact in contacts:
         if contact.other is not None:
             raise ModelError(f"The contact of '{contact.frame}' is with '{contact.other}', not the "

@@ -82,6 +82,25 @@ CENTER = 16  # it moves a centre of mass
 COUNTS = 32  # its body is a part of that centre of mass
 
 
+def new_points(count):
+    """Return POINT records on no link, in base axes; NaN where the recursions write."""
+    points = nan_filled(count, POINT)
+    points['joints'], points['whole'], points['axes'] = WORLD, 0, np.eye(3)
+    for link in ('frame', 'other'):
+        points[link]['node'], points[link]['rotation'] = WORLD, np.eye(3)
+        points[link]['position'] = 0.0
+    return points
+
+
+def path_to_root(parents, node):
+    """Return a node and all that carry it, in a list; none for WORLD."""
+    path = []
+    while node != WORLD:
+        path.append(node)
+        node = parents[node]
+    return path
+
+
 def make_points(tree, frames, others=None):
     """
     Return the POINT records (m,) of the named frames, and which nodes support which, (n, m) int.
@@ -91,12 +110,7 @@ def make_points(tree, frames, others=None):
     the root (with SEEN if it has another link), OTHER on that from the other link, UNIT for the
     joints of its group.
     """
-    points = nan_filled(len(frames), POINT)
-    points['joints'] = WORLD
-    points['whole'] = 0
-    points['axes'] = np.eye(3)
-    points['other']['node'] = WORLD
-    points['other']['rotation'], points['other']['position'] = np.eye(3), 0.0
+    points = new_points(len(frames))
     for e, name in enumerate(frames):
         points['frame'][e] = tree.frames[tree.frame_index(name)]
     for e, name in enumerate(others or ()):
@@ -108,33 +122,24 @@ def make_points(tree, frames, others=None):
 def find_supports(nodes, points):
     """Return the ``supports`` of `make_points`, (n, m) of int."""
     supports = np.zeros((nodes.size, points.size), dtype=np.int8)
+    parents = nodes['parent'].tolist()
     for link, bit in (('frame', OWN), ('other', OTHER)):
         for e, node in enumerate(points[link]['node']):
-            ancestor = node
-            while ancestor != WORLD:
-                supports[ancestor, e] |= bit
-                ancestor = nodes['parent'][ancestor]
+            supports[path_to_root(parents, node), e] |= bit
     seen = points['other']['node'] != WORLD
     supports[:, seen] |= np.where(supports[:, seen] & OWN, SEEN, 0).astype(np.int8)
     for e in np.flatnonzero(points['whole']):
         root = points['frame']['node'][e]
         counts = np.zeros(nodes.size, bool)
-        for i, parent in enumerate(nodes['parent']):
+        for i, parent in enumerate(parents):
             counts[i] = root in (WORLD, i) or (parent != WORLD and counts[parent])
-        moves = counts.copy()
-        for i in np.flatnonzero(counts)[::-1]:
-            parent = nodes['parent'][i]
-            while parent != WORLD and not moves[parent]:
-                moves[parent] = True
-                parent = nodes['parent'][parent]
-        supports[:, e] = np.where(counts, COUNTS, 0) + np.where(moves, OWN + CENTER, 0)
+        supports[:, e] = np.where(counts, COUNTS, 0)
+        for i in np.flatnonzero(counts):
+            supports[path_to_root(parents, i), e] |= OWN + CENTER
     for e, joints in enumerate(points['joints']):
         for node in joints[joints != WORLD]:
+            supports[path_to_root(parents, node), e] |= OWN
             supports[node, e] |= UNIT
-            ancestor = node
-            while ancestor != WORLD:
-                supports[ancestor, e] |= OWN
-                ancestor = nodes['parent'][ancestor]
     return supports
 
 
@@ -150,14 +155,8 @@ def make_center_point(tree, frame=None):
 def make_joint_points(nodes, dofs):
     """Return POINT records of the groups of joints that `group_by_branch` makes of ``dofs``."""
     groups = group_by_branch(nodes, dofs)
-    points = nan_filled(len(groups), POINT)
-    points['whole'] = 0
-    points['axes'] = np.eye(3)
+    points = new_points(len(groups))
     points['R'], points['p'], points['v'], points['a'] = np.eye(3), 0.0, 0.0, 0.0
-    for link in ('frame', 'other'):
-        points[link]['node'], points[link]['rotation'] = WORLD, np.eye(3)
-        points[link]['position'] = 0.0
-    points['joints'] = WORLD
     node_of = {k: i for i, k in enumerate(nodes['v_index'].tolist())}
     for point, group in zip(points, groups, strict=True):
         point['joints'][:len(group)] = [node_of[int(dofs[k])] for k in group]
@@ -174,11 +173,8 @@ def group_by_branch(nodes, dofs):
     node_of = {k: i for i, k in enumerate(nodes['v_index'].tolist())}
     groups, tips = [], []
     for k in sorted(range(len(dofs)), key=lambda k: node_of[int(dofs[k])]):
-        path, node = set(), node_of[int(dofs[k])]
-        ancestor = node
-        while ancestor != WORLD:
-            path.add(ancestor)
-            ancestor = nodes['parent'][ancestor]
+        node = node_of[int(dofs[k])]
+        path = path_to_root(nodes['parent'], node)
         for group, tip in zip(groups, tips, strict=True):
             if tip[0] in path and len(group) < 6:
                 group.append(k)

@@ -15,7 +15,12 @@ from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import body_inertia, propagate_inertia
 from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.hybrid_dynamics import free_joint
-from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
+from opspace_control.dynamics.kinematics import (
+    place_node,
+    place_point,
+    weigh_node,
+    write_motion,
+)
 from opspace_control.dynamics.preparation import names, prepared
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.vectors import dot
@@ -105,17 +110,12 @@ def fill_columns(nodes, q, states, points, inputs, answer, hybrid, generalized):
             if nodes[i].v_index >= 0:
                 hybrid[nodes[i].v_index, column] = answer[i]
         for e in range(points.size):
-            row = 6 * e
-            if points[e].frame.node < 0:
+            node = points[e].frame.node
+            if node < 0:
                 for r in range(6):
-                    generalized[row + r, column] = 0.0
-                continue
-            p, B = points[e].p, states[points[e].frame.node].B
-            generalized[row, column] = B[0] + B[4] * p[2] - B[5] * p[1]
-            generalized[row + 1, column] = B[1] + B[5] * p[0] - B[3] * p[2]
-            generalized[row + 2, column] = B[2] + B[3] * p[1] - B[4] * p[0]
-            for r in range(3, 6):
-                generalized[row + r, column] = B[r]
+                    generalized[6 * e + r, column] = 0.0
+            else:
+                write_motion(states[node].B, points[e].p, generalized, 6 * e, column)
 
 
 class HybridInertia(NamedTuple):
@@ -137,7 +137,7 @@ class HybridInertia(NamedTuple):
 def hybrid_inertia(model, state):
     """Return the `HybridInertia` of [JR94] (4.5), (4.13), by recursion in O(n nv)."""
     free = ~model.locked
-    S = _columns(model, state, make_points(model, ())[0], free)[0]
+    S = unit_inputs(model, state, make_points(model, ())[0], free)[0]
     active = model.active[free]
     return HybridInertia(S[model.active][:, active], S[model.active][:, ~active],
                          S[model.passive][:, ~active])
@@ -151,7 +151,7 @@ def generalized_jacobian(model, state, frames):
     exert f at the frames. A column for each dof of ``model.active``, in the order of ``dof_names``;
     without passive joints these are the columns of J.
     """
-    return point_columns(model, state, make_points(model, names(frames))[0], model.active)
+    return unit_inputs(model, state, make_points(model, names(frames))[0], model.active)[1]
 
 
 def disturbance_jacobian(model, state):
@@ -161,20 +161,11 @@ def disturbance_jacobian(model, state):
     ``J_D = −S_apᵀ = −A_pp⁻¹ A_pa``: a row for each dof of ``model.passive``, a column for each of
     ``model.active``, both in the order of ``dof_names``.
     """
-    return _columns(model, state, make_points(model, ())[0], model.active)[0][model.passive]
+    return unit_inputs(model, state, make_points(model, ())[0], model.active)[0][model.passive]
 
 
-def point_columns(model, state, points, dofs):
-    """
-    Return accelerations (6m, k) of points (m,) of POINT by unit inputs of k dofs, a mask (nv,).
-
-    For the mask ``model.active`` this is J_G of these points.
-    """
-    return _columns(model, state, points, dofs)[1]
-
-
-def _columns(model, state, points, dofs):
-    """Return ``hybrid`` and ``generalized`` of `fill_columns` for the dofs of a mask, (nv,)."""
+def unit_inputs(model, state, points, dofs):
+    """Return ``hybrid`` and ``generalized`` of `fill_columns` for the dofs of a mask (nv,)."""
     nodes, states = prepared(model, state)
     driven = np.flatnonzero((nodes['status'] != LOCKED) & (nodes['v_index'] >= 0))
     inputs = driven[dofs[nodes['v_index'][driven]]]

@@ -6,6 +6,12 @@ from opspace_control.compiled import inlined
 
 
 @inlined
+def is_empty(m, Ic):
+    """Return whether a body has neither mass nor inertia, as those inside a chain of nodes."""
+    return m == 0.0 and Ic[0, 0] + Ic[1, 1] + Ic[2, 2] == 0.0
+
+
+@inlined
 def load_node(nodes, i, gravity, states):
     """
     Write the net force of the motion of body i, minus its weight, [CK00] Table 2.
@@ -16,7 +22,7 @@ def load_node(nodes, i, gravity, states):
     m = nodes[i].mass
     s = states[i]
     V, A, f, c, Ic = s.V, s.A, s.f, s.c, s.Ic
-    if m == 0.0:
+    if is_empty(m, Ic):
         for r in range(6):
             f[r] = 0.0
         return
@@ -44,7 +50,7 @@ def load_node(nodes, i, gravity, states):
 @inlined
 def add_inertial_force(m, c, Ic, B, f):
     """Add the inertia of a body times an additional spatial acceleration B to a force (6,)."""
-    if m == 0.0:
+    if is_empty(m, Ic):
         return
     a0, a1, a2 = B[3], B[4], B[5]
     f0 = m * (B[0] + a1 * c[2] - a2 * c[1])

@@ -8,8 +8,7 @@ import numpy as np
 
 from opspace_control.dynamics.consistent_inverse import point_responses
 from opspace_control.dynamics.generalized_jacobian import generalized_jacobian
-from opspace_control.dynamics.preparation import names, placed
-from opspace_control.errors import ModelError
+from opspace_control.dynamics.preparation import placed, point_names
 from opspace_control.model.nodes import ACTIVE, LOCKED
 
 # A direction is singular if the inverse inertia along it, divided by the mean of its point (so
@@ -81,10 +80,7 @@ def operational_space(model, state, frames):
     without A or A⁻¹; Λ takes O(m³). Locked joints are rigid. With passive joints Λ⁻¹ is that of all
     free joints minus that of the passive ones with all others locked.
     """
-    frames = names(frames)
-    if not frames:
-        raise ModelError('No frame is named, so there is no operational space.',
-                         cure=f"Name one or more links, such as '{model.frame_names[-1]}'.")
+    frames = point_names(model, frames)
     L, X = free_responses(model, state, frames)
     reachable, responses = L, X
     if model.passive.any():

@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.data import NODE_STATE, make_points, moment_nodes, nan_filled
-from opspace_control.errors import StateError
+from opspace_control.errors import ModelError, StateError
 from opspace_control.model import RobotState
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -16,6 +16,15 @@ GRAVITY.setflags(write=False)
 def names(frames):
     """Return a tuple of frame names, from one name or a sequence of names."""
     return (frames,) if isinstance(frames, str) else tuple(frames)
+
+
+def point_names(model, frames):
+    """Return a tuple of one or more frame names, or raise a ModelError if there is none."""
+    frames = names(frames)
+    if not frames:
+        raise ModelError('No frame is named, so there is no operational space.',
+                         cure=f"Name one or more links, such as '{model.frame_names[-1]}'.")
+    return frames
 
 
 def check_state(model, state, error=StateError):

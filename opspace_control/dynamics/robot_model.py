@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.dynamics import kinematics, mass_matrix
+from opspace_control.dynamics import articulated_body, kinematics
 from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
 from opspace_control.dynamics.preparation import (
@@ -77,7 +77,7 @@ class RobotModel(KinematicTree):
         """
         nodes, states = prepared(self, state)
         A = nan_filled((self.nv, self.nv))
-        mass_matrix.mass_matrix(nodes, state.q, states, A)
+        articulated_body.mass_matrix(nodes, state.q, states, A)
         return A
 
     def bias_force(self, state):

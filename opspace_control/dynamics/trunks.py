@@ -11,7 +11,7 @@ each pair of points instead of one for each pair and joint.
 import numpy as np
 
 from opspace_control.compiled import called, inlined
-from opspace_control.dynamics.data import OWN, POINT, nan_filled
+from opspace_control.dynamics.data import OWN, nan_filled, new_points, path_to_root
 from opspace_control.model.nodes import WORLD
 
 
@@ -41,27 +41,22 @@ def plan_propagation(nodes, points, supports):
     (2, 6 (b − m), 6b).
     """
     m, parents = points.size, nodes['parent'].tolist()
-    depth, meeting, trunk_of, bodies = [], [[] for _ in parents], {}, []
-    for parent in parents:
-        depth.append(1 if parent == WORLD else depth[parent] + 1)
+    meeting, trunk_of, bodies = [[] for _ in parents], {}, []
     on_one_link = ((points['joints'][:, 0] == WORLD) & (points['whole'] == 0)
                    & (points['other']['node'] == WORLD))
     for e in np.flatnonzero(on_one_link & (points['frame']['node'] != WORLD)):
         meeting[points['frame']['node'][e]].append(int(e))
     for i in range(len(parents) - 1, -1, -1):
-        if len(meeting[i]) > 1 and trunk_pays(depth[i], len(meeting[i])):
+        if len(meeting[i]) > 1 and trunk_pays(len(path_to_root(parents, i)), len(meeting[i])):
             trunk_of |= dict.fromkeys(meeting[i], i)
             bodies.append(i)
             meeting[i] = [('trunk', i)]
         if parents[i] != WORLD:
             meeting[parents[i]] += meeting[i]
     bodies.reverse()
-    carried = nan_filled(m + len(bodies), POINT)
+    carried = new_points(m + len(bodies))
     carried[:m] = points
     carried['trunk'] = WORLD
-    carried['joints'][m:], carried['whole'][m:] = WORLD, 0
-    carried['axes'][m:] = np.eye(3)
-    carried['other']['node'][m:] = WORLD
     support = np.zeros((len(parents), carried.size), np.int64)
     support[:, :m] = supports
     for e in range(carried.size):
@@ -69,14 +64,10 @@ def plan_propagation(nodes, points, supports):
         ahead = trunk_of.get(e if node is None else ('trunk', node))
         if node is not None:
             carried['frame']['node'][e] = node
-            while node != WORLD:
-                support[node, e] = OWN
-                node = parents[node]
+            support[path_to_root(parents, node), e] = OWN
         if ahead is not None:
             carried['trunk'][e] = m + bodies.index(ahead)
-            while ahead != WORLD:
-                support[ahead, e] = 0
-                ahead = parents[ahead]
+            support[path_to_root(parents, ahead), e] = 0
     carried['root'] = _roots(parents, carried, support)
     crossing = np.zeros((len(parents), carried.size + 1, 2), np.int64)
     for i, row in enumerate(support):
@@ -93,10 +84,7 @@ def _roots(parents, carried, support):
     for e in range(carried.size):
         across = [i for i in first if support[i, e]]
         if carried['trunk'][e] != WORLD:
-            node = carried['frame']['node'][carried['trunk'][e]]
-            while parents[node] != WORLD:
-                node = parents[node]
-            across = [node]
+            across = path_to_root(parents, carried['frame']['node'][carried['trunk'][e]])[-1:]
         if len(across) == 1:
             roots[e] = across[0]
     return roots
