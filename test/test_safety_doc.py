@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from opspace_control.ros.parameters.controller_parameters import NODE
-from opspace_control.safety.trips import TRIPS, Recovery
+from opspace_control.safety import trips
+from opspace_control.safety.trips import Recovery, Trip
 
 HERE = Path(__file__).parent
 PAGE = (HERE.parent / 'doc' / 'safety.md').read_text()
@@ -38,7 +39,7 @@ def test_every_row_has_all_columns_and_a_test():
 
 
 def test_every_trip_is_told_as_it_is():
-    for trip in TRIPS:
+    for trip in [trip for trip in vars(trips).values() if isinstance(trip, Trip)]:
         row, = [line for line in PAGE.splitlines() if line.startswith(f'| `{trip.name}` |')]
         assert ('damped, then released' if trip.blind
                 else 'held in position') in row

@@ -6,7 +6,13 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics import kinematics
-from opspace_control.dynamics.data import COUNTS, find_supports, make_center_point, nan_filled
+from opspace_control.dynamics.data import (
+    COUNTS,
+    find_supports,
+    make_center_point,
+    nan_filled,
+    new_points,
+)
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
 from opspace_control.dynamics.preparation import placed, prepared
@@ -110,20 +116,15 @@ def center_of_mass(model, state, frame=None):
     counts = (find_supports(model.nodes, point)[:, 0] & COUNTS).astype(bool)
     nodes, states, _, _ = placed(model, state, [])
     mass = nodes['mass'] * counts
-    position, jacobian = np.zeros(3), np.zeros((3, model.nv))
-    points = nan_filled(1, point.dtype)
-    for i in np.flatnonzero(mass):
-        points[:] = point
-        points['whole'] = 0
-        points['frame']['node'], points['frame']['rotation'] = i, np.eye(3)
-        points['frame']['position'] = nodes['center_of_mass'][i]
-        kinematics.place(nodes, state.q, states, points)
-        columns = nan_filled((6, model.nv))
-        kinematics.fill_jacobian(nodes, states, points, find_supports(nodes, points), columns)
-        position += mass[i] * points['p'][0]
-        jacobian += mass[i] * columns[:3]
-    total = mass.sum()
-    return position / total + model.origin(state), jacobian / total
+    bodies = np.flatnonzero(mass)
+    points = new_points(bodies.size)
+    points['frame']['node'], points['frame']['position'] = bodies, nodes['center_of_mass'][bodies]
+    kinematics.place(nodes, state.q, states, points)
+    jacobian = nan_filled((6 * bodies.size, model.nv))
+    kinematics.fill_jacobian(nodes, states, points, find_supports(nodes, points), jacobian)
+    shares = mass[bodies] / mass.sum()
+    return (shares @ points['p'] + model.origin(state),
+            np.tensordot(shares, jacobian.reshape(-1, 6, model.nv)[:, :3], 1))
 
 
 def momentum(model, state, point=(0.0, 0.0, 0.0)):

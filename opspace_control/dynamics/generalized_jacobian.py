@@ -3,8 +3,8 @@
 """
 The matrices J_G, J_D and S of robots with passive joints, column by column, [JR94] 6.
 
-At zero velocity the inertias of (4.8) are computed once. Each column is then the result of (5.2)
-for a unit acceleration of one active joint, or for a unit force of one passive joint: FIG. 7.
+Each column is the result of the hybrid dynamics (5.2), at rest and without gravity, for a unit
+acceleration of one active joint, or for a unit force of one passive joint: FIG. 7.
 """
 
 from typing import NamedTuple
@@ -12,110 +12,78 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import inlined, kernel
-from opspace_control.dynamics.articulated_body import body_inertia, propagate_inertia
 from opspace_control.dynamics.data import make_points, nan_filled
-from opspace_control.dynamics.hybrid_dynamics import free_joint
-from opspace_control.dynamics.kinematics import (
-    place_node,
-    place_point,
-    weigh_node,
-    write_motion,
+from opspace_control.dynamics.hybrid_dynamics import (
+    eliminate_passive,
+    gather_torques,
+    induce_node,
+    propagate_passive_force,
+    responding_nodes,
+    start_passive_inertia,
 )
+from opspace_control.dynamics.inverse_dynamics import add_inertial_force
+from opspace_control.dynamics.kinematics import move_point, place_node, place_point, weigh_node
 from opspace_control.dynamics.preparation import names, prepared
 from opspace_control.model.nodes import LOCKED, PASSIVE
-from opspace_control.spatial.vectors import dot
 
 
 @inlined
-def excite(nodes, k, states):
-    """
-    Inward recursion (5.2a) of [JR94] for the unit input of node k.
-
-    ``z`` and ``u`` are zero except at nodes from k to the root.
-    """
+def solve_unit(nodes, responds, unit, states, a, tau):
+    """Write motion and forces, [JR94] (5.2), of the unit input of a node, at rest."""
+    for k in range(a.size):
+        a[k] = tau[k] = 0.0
+    passive = nodes[unit].status == PASSIVE
+    (tau if passive else a)[nodes[unit].v_index] = 1.0
     for i in range(nodes.size):
-        states[i].u = 0.0
+        parent, s = nodes[i].parent, states[i]
         for r in range(6):
-            states[i].z[r] = 0.0
-    s = states[k]
-    if nodes[k].status == PASSIVE:
-        s.u = 1.0
-    else:
+            s.A[r] = states[parent].A[r] if parent >= 0 else 0.0
+            if i == unit and not passive:
+                s.A[r] += s.S[r]
+            s.f[r] = 0.0
+        add_inertial_force(nodes[i].mass, s.c, s.Ic, s.A, s.f)
         for r in range(6):
-            s.z[r] = dot(s.IP[r], s.S)
-    i = k
-    while i >= 0:
-        s = states[i]
-        gain = 0.0
-        if nodes[i].status == PASSIVE:
-            s.u -= dot(s.z, s.S)
-            gain = s.u / s.DP
-        parent = nodes[i].parent
-        if parent >= 0:
-            for r in range(6):
-                states[parent].z[r] = s.z[r] + gain * s.UP[r]
-        i = parent
-
-
-@inlined
-def respond(nodes, k, states, answer):
-    """
-    Outward recursion (5.2b) of [JR94] after `excite`.
-
-    ``answer`` (n,) receives forces of active joints and accelerations of passive ones, the unknown
-    side of (4.4); ``B`` of each node the acceleration of its body.
-    """
+            s.z[r] = s.f[r]
+    for i in range(nodes.size - 1, -1, -1):
+        if responds[i]:
+            torque = tau[nodes[i].v_index] if nodes[i].status == PASSIVE else 0.0
+            propagate_passive_force(nodes, i, responds, torque, states)
     for i in range(nodes.size):
-        node, s = nodes[i], states[i]
-        B = s.B
-        for r in range(6):
-            B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
-        if node.status == PASSIVE:
-            x = (s.u - dot(s.UP, B)) / s.DP
-            answer[i] = x
-        else:
-            x = 1.0 if i == k else 0.0
-            answer[i] = dot(s.z, s.S) + node.armature * x
-            for r in range(6):
-                answer[i] += s.S[r] * dot(s.IP[r], B)
-        for r in range(6):
-            B[r] += x * s.S[r]
+        if responds[i]:
+            induce_node(nodes, i, responds, states, a)
+    gather_torques(nodes, tau, a, states, tau)
 
 
 @kernel
-def fill_columns(nodes, q, states, points, inputs, answer, hybrid, generalized):
+def fill_columns(nodes, responds, q, points, inputs, states, a, tau, hybrid, generalized):
     """
-    Write the columns of the unit inputs of some dofs.
+    Write the columns of the unit inputs of some dofs: `solve_hybrid` with inertias computed once.
 
-    ``points`` (m,) are frames whose accelerations are wanted; ``inputs`` (k,) are nodes of the
-    dofs, neither locked nor mimic; ``states`` and ``answer`` (n,) are scratch. Results are
-    ``hybrid`` (nv, k), forces of active joints, accelerations of passive ones and forces of brakes,
-    and ``generalized`` (6m, k), accelerations of the points.
+    ``inputs`` (k,) are nodes of the dofs, neither locked nor mimic; ``states``, and ``a`` and
+    ``tau`` (nv,), zero, are scratch. Results are ``hybrid`` (nv, k), forces of active joints,
+    accelerations of passive ones and forces of brakes, and ``generalized`` (6m, k), accelerations
+    of the points.
     """
-    n = nodes.size
-    for i in range(n):
+    for i in range(nodes.size):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
-        body_inertia(nodes[i].mass, states[i].c, states[i].Ic, states[i].IP)
-    for i in range(n - 1, -1, -1):
-        inverse_DP = free_joint(nodes, i, states)
-        if nodes[i].parent >= 0:
-            propagate_inertia(states[i].IP, states[i].UP, inverse_DP, states[nodes[i].parent].IP)
+        start_passive_inertia(nodes, i, states)
+        for r in range(6):
+            states[i].f[r] = states[i].V[r] = 0.0
+    for i in range(nodes.size - 1, -1, -1):
+        eliminate_passive(nodes, i, responds, tau, a, states)
     for e in range(points.size):
         place_point(points, e, nodes, states)
     for column in range(inputs.size):
-        excite(nodes, inputs[column], states)
-        respond(nodes, inputs[column], states, answer)
-        for i in range(n):
-            if nodes[i].v_index >= 0:
-                hybrid[nodes[i].v_index, column] = answer[i]
+        solve_unit(nodes, responds, inputs[column], states, a, tau)
+        for i in range(nodes.size):
+            k = nodes[i].v_index
+            if k >= 0:
+                hybrid[k, column] = a[k] if nodes[i].status == PASSIVE else tau[k]
         for e in range(points.size):
-            node = points[e].frame.node
-            if node < 0:
-                for r in range(6):
-                    generalized[6 * e + r, column] = 0.0
-            else:
-                write_motion(states[node].B, points[e].p, generalized, 6 * e, column)
+            move_point(points, e, states)
+            for r in range(6):
+                generalized[6 * e + r, column] = points[e].a[r]
 
 
 class HybridInertia(NamedTuple):
@@ -151,6 +119,8 @@ def generalized_jacobian(model, state, frames):
     exert f at the frames. A column for each dof of ``model.active``, in the order of ``dof_names``;
     without passive joints these are the columns of J.
     """
+    if not model.passive.any():
+        return model.jacobian(state, frames)[:, model.active]
     return unit_inputs(model, state, make_points(model, names(frames))[0], model.active)[1]
 
 
@@ -171,6 +141,6 @@ def unit_inputs(model, state, points, dofs):
     inputs = driven[dofs[nodes['v_index'][driven]]]
     hybrid = nan_filled((model.nv, inputs.size))
     generalized = nan_filled((6 * len(points), inputs.size))
-    fill_columns(nodes, state.q, states, points, inputs, nan_filled(nodes.size), hybrid,
-                 generalized)
+    fill_columns(nodes, responding_nodes(nodes), state.q, points, inputs, states,
+                 np.zeros(model.nv), np.zeros(model.nv), hybrid, generalized)
     return hybrid, generalized

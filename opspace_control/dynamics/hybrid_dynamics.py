@@ -54,35 +54,22 @@ def start_passive_inertia(nodes, i, states):
 
 
 @inlined
-def free_joint(nodes, i, states):
-    """
-    Write UP and DP of a passive joint, [JR94] (4.8), return 1 / DP; of others UP = 0, return 0.
-
-    ``UP = IP S``, ``DP = Sᵀ UP``; the paper's G_p is UP / DP.
-    """
-    s = states[i]
-    if nodes[i].status == PASSIVE:
-        s.DP = joint_inertia(s.IP, s.S, s.UP) + nodes[i].armature
-        return 1.0 / s.DP
-    for r in range(6):
-        s.UP[r] = 0.0
-    return 0.0
-
-
-@inlined
 def eliminate_passive(nodes, i, responds, passive_torque, a, states):
     """
     Inward step of [JR94] (4.8), (5.2a) for node i of a passive subtree: eliminate it if passive.
 
     ``IP`` becomes the articulated-body inertia of the subtree of node i, its passive joints free
     and all others rigid; ``z`` the corresponding bias force of the motion of the outward recursion.
+    ``UP = IP S``, zero if the joint is not passive, and ``DP = Sᵀ UP``; the paper's G_p is UP / DP.
     """
     node, s = nodes[i], states[i]
-    torque = 0.0
+    torque = inverse_DP = 0.0
     for r in range(6):
         s.z[r] += s.f[r]
-    inverse_DP = free_joint(nodes, i, states)
+        s.UP[r] = 0.0
     if node.status == PASSIVE:
+        s.DP = joint_inertia(s.IP, s.S, s.UP) + node.armature
+        inverse_DP = 1.0 / s.DP
         torque = passive_torque[node.v_index] - node.armature * a[node.v_index]
     if node.parent >= 0 and responds[node.parent]:
         propagate_inertia(s.IP, s.UP, inverse_DP, states[node.parent].IP)

@@ -203,16 +203,6 @@ def move(nodes, q, v, a, states, points):
         move_point(points, e, states)
 
 
-@inlined
-def write_motion(S, p, matrix, row, column):
-    """Write a spatial motion, moved to the point p, to six rows of a column."""
-    matrix[row, column] = S[0] + S[4] * p[2] - S[5] * p[1]
-    matrix[row + 1, column] = S[1] + S[5] * p[0] - S[3] * p[2]
-    matrix[row + 2, column] = S[2] + S[3] * p[1] - S[4] * p[0]
-    for r in range(3, 6):
-        matrix[row + r, column] = S[r]
-
-
 @kernel
 def fill_jacobian(nodes, states, points, supports, jacobian):
     """
@@ -227,5 +217,11 @@ def fill_jacobian(nodes, states, points, supports, jacobian):
             continue
         S = states[i].S
         for e in range(points.size):
-            if supports[i, e]:
-                write_motion(S, points[e].p, jacobian, 6 * e, column)
+            if not supports[i, e]:
+                continue
+            p, row = points[e].p, 6 * e
+            jacobian[row, column] = S[0] + S[4] * p[2] - S[5] * p[1]
+            jacobian[row + 1, column] = S[1] + S[5] * p[0] - S[3] * p[2]
+            jacobian[row + 2, column] = S[2] + S[3] * p[1] - S[4] * p[0]
+            for r in range(3, 6):
+                jacobian[row + r, column] = S[r]
