@@ -383,7 +383,7 @@ def bad(old, new):
     (chain('a', 'b').replace('iyy="0.02"', 'iyy="-2"'), "joint 'to_b' has to move is not positive"),
     (chain('a', 'b', extra='<link name="lost"/>'), "'a' and 'lost'"),
     (chain('a', 'b', extra=FOLLOWER.replace('joint="to_b"', 'joint="to_x"')), "mimics 'to_x'"),
-    (chain('a', 'b', extra=FOLLOWER.replace('joint="to_b"', 'joint="follows"')), 'cannot|can lead'),
+    (chain('a', 'b', extra=FOLLOWER.replace('joint="to_b"', 'joint="follows"')), 'cannot'),
     (bad('upper="1"', 'upper="-2"'), "<limit> of joint 'to_b'"),
     (bad('effort="5"', 'effort="x"'), "'x' in <limit> of joint 'to_b'"),
 ], ids=itertools.count())

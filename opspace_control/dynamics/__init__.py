@@ -13,10 +13,10 @@ three linear, then three angular ones, in world axes. Returned arrays are new.
 from opspace_control.dynamics.center_of_mass import center_of_mass, momentum
 from opspace_control.dynamics.closed_chain import (
     ClosedChain,
+    Closure,
     closed_chain,
     closed_chain_dynamics,
 )
-from opspace_control.dynamics.closures import Closure
 from opspace_control.dynamics.contact_inertia import contact_space
 from opspace_control.dynamics.coriolis_matrices import CoriolisMatrices, coriolis_matrices
 from opspace_control.dynamics.generalized_jacobian import (

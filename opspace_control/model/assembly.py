@@ -47,7 +47,7 @@ class Assembly:
         self.q_index = []    # by dof: index into q, -1 for the rotations of a quaternion
         self.nq = 0
         self._nodes = []      # records of NODE
-        self._followers = {}  # mimic joint -> its node
+        self._mimic_nodes = {}  # mimic joint -> its node
         self._owners = {}     # name of a joint or dof -> joint
         self._places = {}     # link -> (node, rotation, position) in the node's body frame
 
@@ -61,7 +61,7 @@ class Assembly:
         if not self.dof_names:
             raise ModelError(f"The robot '{description.name}' has no joint that moves.",
                              cure='Give it one, or pass floating_base=True.', element='robot')
-        self._lead_followers()
+        self._couple_mimics()
         self._lump_links(description.links)
         self.nodes = np.array(self._nodes, NODE)
         self.frame_names = tuple(self._places)
@@ -75,7 +75,7 @@ class Assembly:
         if joint.type == 'fixed':
             return node, rotation, position
         if joint.name in self.mimics:
-            self._followers[joint.name] = len(self._nodes)
+            self._mimic_nodes[joint.name] = len(self._nodes)
             return self._add_node(_SCALAR_KINDS[joint.type], joint.axis, node, rotation, position)
         limits, warnings = _usable_limits(joint)
         soft, doubtful = _soft_limits(joint, *limits[:2])
@@ -130,10 +130,10 @@ class Assembly:
                     cure='Rename the joint.', element=joint)
             self._owners[name] = joint
 
-    def _lead_followers(self):
+    def _couple_mimics(self):
         """Set the coordinate of each mimic node; the mimicked joint may follow it in the file."""
-        for follower, number in self._followers.items():
-            mimicked, multiplier, offset = self.mimics[follower]
+        for mimic, number in self._mimic_nodes.items():
+            mimicked, multiplier, offset = self.mimics[mimic]
             row = self._nodes[number]
             row['q_index'] = self.q_index[self.dofs[mimicked][0]]
             row['q_scale'], row['q_offset'] = multiplier, offset
@@ -186,7 +186,7 @@ def _in_plane_axes(normal):
     if c < 0.0 and across == 0.0:
         return _X, -_Y
     # Columns of Rodrigues' formula for the rotation about z × normal, by a factor 1 / (1 + c) that
-    # near the opposite normal is better had from the small components.
+    # near the opposite normal is more precise from the small components.
     factor = 1.0 / (1.0 + c) if c > 0.0 else (1.0 - c) / across
     return (np.array([1.0 - factor * a * a, -factor * a * b, -a]),
             np.array([-factor * a * b, 1.0 - factor * b * b, -b]))

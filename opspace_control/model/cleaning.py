@@ -3,8 +3,8 @@
 """
 The reader of XML text: the elements of a URDF that matter here, complete, with valid numbers.
 
-``urdf_parser_py`` stops at much that a controller never looks at (meshes, materials, transmissions,
-sensors) and says little about where; what passes through here, it reads.
+``urdf_parser_py`` refuses elements that a controller does not use (meshes, materials, sensors) and
+does not name them; it can read every element that this module returns.
 """
 
 import math
@@ -17,13 +17,13 @@ JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'planar', 'floating', 'fix
 
 # No length, mass or inertia is larger in any unit; the products of larger ones could overflow.
 _HUGE = 1e30
-# What an attribute holds: text, a limit (a number that may be infinite), or so many numbers.
+# Content of an attribute: text, a limit (a number that may be infinite), or so many numbers.
 _TEXT, _LIMIT = 'text', 'limit'
 
 
 @dataclass(frozen=True)
 class _Element:
-    required: dict = field(default_factory=dict)  # attribute -> what it holds
+    required: dict = field(default_factory=dict)  # attribute -> its content
     optional: dict = field(default_factory=dict)
     needed: tuple = ()                            # children that must be there
     possible: tuple = ()                          # children that may be
@@ -85,7 +85,7 @@ def parse_xml(text):
 
 
 class _PlainTreeBuilder(ET.TreeBuilder):
-    """A tree builder that refuses document types: entities can swell a small file to gigabytes."""
+    """A tree builder that refuses document types: entities can expand a small file to gigabytes."""
 
     def doctype(self, name, public_id, system_id):
         raise ModelError(f'The robot description has a <!DOCTYPE {name}>.',
@@ -143,7 +143,7 @@ def _cleaned(node, kind, name):
 
 
 def _check(value, content, where, name):
-    """Raise a ModelError where the text of an attribute is not what it should hold."""
+    """Raise a ModelError if the text of an attribute is not of its kind of content."""
     if content is _TEXT:
         return
     try:

@@ -142,7 +142,7 @@ def _error(robot, stuck):
     links = [name for name, frame in zip(robot.frame_names, robot.frames, strict=True)
              if frame['node'] in inside]
     if robot.nodes['mass'][carried].any() or robot.nodes['inertia'][carried].any():
-        reason = 'all mass that it carries lies on its axis, or gives way by the joints beyond'
+        reason = 'all mass beyond it lies on its axis, or the joints beyond move it instead'
     else:
         reason = f'it carries nothing with mass, only {enumerate_names(links)}'
     cure = (f"Give link '{links[0]}' an <inertial>, make the joint fixed, or lock it: "

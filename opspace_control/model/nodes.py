@@ -12,7 +12,7 @@ PRISMATIC = 1
 QUATERNION_AXIS = 2
 QUATERNION = 3
 
-# Status of a node, [JR94] 3: torque is ours; torque is known; acceleration is known and not ours.
+# Status of a node, [JR94] 3: a drive commands its torque; its torque is known; it does not move.
 ACTIVE = 0
 PASSIVE = 1
 LOCKED = 2

@@ -58,14 +58,14 @@ def _only_root(links, parent_joint):
 
 
 def _loop(link, parent_joint):
-    """Return the error of the loop that walking from ``link`` towards the root runs into."""
-    walked = {}
-    while link not in walked:
-        walked[link] = len(walked)
+    """Return the error of the loop on the way from ``link`` to a root."""
+    path = []
+    while link not in path:
+        path.append(link)
         link = parent_joint[link].parent
-    members = list(walked)[walked[link]:]
-    what = (f'The links {enumerate_names(members)} hang on each other in a loop.'
-            if len(members) > 1 else f"The link '{link}' hangs on itself.")
+    members = path[path.index(link):]
+    what = (f'The links {enumerate_names(members)} form a loop.'
+            if len(members) > 1 else f"The link '{link}' is its own parent.")
     return ModelError(what, cure='A URDF is a tree: remove a joint of the loop.', element=link)
 
 

@@ -22,6 +22,10 @@ from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import read_bytes, read_urdf
 from opspace_control.spatial.quaternions import turned
 
+# In the order of an `Assembly`'s limits.
+_BY_DOF = ('lower_position_limits', 'upper_position_limits', 'velocity_limits', 'effort_limits',
+           'lower_soft_limits', 'upper_soft_limits', 'damping', 'friction')
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KinematicTree:
@@ -55,12 +59,12 @@ class KinematicTree:
     upper_soft_limits: np.ndarray  # (nv,) <safety_controller>
     damping: np.ndarray           # (nv,) N·m·s/rad or N·s/m
     friction: np.ndarray          # (nv,) N·m or N
-    passive: np.ndarray           # (nv,) bool: without a drive that we command
+    passive: np.ndarray           # (nv,) bool: without a drive to command
     locked: np.ndarray            # (nv,) bool: with a closed brake
     mimics: MappingProxyType      # joint -> (independent joint, multiplier, offset)
     ros2_control: tuple           # Hardware blocks
     effort_joints: tuple          # joints with an effort command interface
-    warnings: tuple               # what the file says that no robot can mean, and how it was read
+    warnings: tuple               # doubtful elements of the file, and how they were read
     joint_dofs: MappingProxyType  # joint, or 'base' -> range of its indices into v
 
     @classmethod
@@ -85,8 +89,8 @@ class KinematicTree:
             Whether the root link moves freely. Its six dofs are active unless ``passive_joints``
             says otherwise; ``'base'`` names all six.
         passive_joints, locked_joints : sequence of str
-            Joints (all their dofs) or single dofs whose torque is not ours, [JR94] 3, or that a
-            brake locks. They stay in q, v and ``dof_names``.
+            Joints (all their dofs) or single dofs without a drive, [JR94] 3, or with a closed
+            brake. They stay in q, v and ``dof_names``.
 
         """
         return cls._from_description(read_urdf(text), floating_base, passive_joints, locked_joints)
@@ -96,8 +100,7 @@ class KinematicTree:
         robot = Assembly(description, floating_base)
         passive, locked = set_status(robot, passive_joints, locked_joints)
         check_mobility(robot)
-        lower, upper, velocity, effort, soft_lower, soft_upper, damping, friction = np.array(
-            robot.limits).T.copy()
+        by_dof = dict(zip(_BY_DOF, np.array(robot.limits).T.copy(), strict=True))
         with_effort = joints_with_command(description.hardware, 'effort')
         return cls(
             name=description.name,
@@ -110,14 +113,7 @@ class KinematicTree:
             nodes=robot.nodes,
             frames=robot.frames,
             q_index=np.array(robot.q_index),
-            lower_position_limits=lower,
-            upper_position_limits=upper,
-            velocity_limits=velocity,
-            effort_limits=effort,
-            lower_soft_limits=soft_lower,
-            upper_soft_limits=soft_upper,
-            damping=damping,
-            friction=friction,
+            **by_dof,
             passive=passive,
             locked=locked,
             mimics=robot.mimics,
@@ -188,7 +184,7 @@ class KinematicTree:
 
     @cached_property
     def active(self):
-        """Return which dofs are ours to command, (nv,) bool: neither passive nor locked."""
+        """Return which dofs have a drive to command, (nv,) bool: neither passive nor locked."""
         active = ~(self.passive | self.locked)
         active.setflags(write=False)
         return active

@@ -102,7 +102,7 @@ def expand(text, path=None, arguments=None):
             return expand(text, copy, arguments)
     try:
         return xacro.process_file(str(path), mappings=arguments).toxml()
-    except Exception as error:  # xacro lets through whatever the expressions in the text raise
+    except Exception as error:  # any that the expressions in the text raise
         reason = ' '.join(str(error).split())
         raise ModelError(f'xacro cannot expand the robot description: {reason}.',
                          cure='Correct it; `xacro FILE` shows where it stops.',
@@ -175,7 +175,7 @@ def _axis(parsed):
     length = math.hypot(*axis)
     if length > 1e-9:
         return axis / length
-    if parsed.type in ('fixed', 'floating'):  # have no axis, whatever the file says
+    if parsed.type in ('fixed', 'floating'):  # have no axis, even if the file gives one
         return np.array([1.0, 0.0, 0.0])
     raise ModelError(f"The joint '{parsed.name}' has a zero axis.", element=parsed.name,
                      cure='Give its <axis> a direction, such as xyz="0 0 1".')

@@ -50,7 +50,7 @@ class Drives:
     Attributes
     ----------
     effort : (n,) float
-        What the drives that obey efforts apply, zero for the others, N·m or N.
+        Efforts of the drives that obey efforts, zero for the others, N·m or N.
     free, in_qpos, in_qvel : (k,) int
         The degrees of freedom that are not welded; where MuJoCo has their positions and velocities.
 
@@ -70,12 +70,12 @@ class Drives:
         self._brakes = np.array([model.equality(_BRAKE + part).id for part in parts], int)
         self._braked = np.zeros(len(parts), bool)
         self._position, self._by_position = np.full(len(dofs), np.nan), False
-        # Followers have none either where the drives overcome it.
+        # Mimic joints have no friction either if the drives overcome it.
         self._frictions = [] if friction else [
             (values, values.copy()) for values in (model.dof_damping, model.dof_frictionloss)]
 
     def reset(self):
-        """Start without effort, every drive working and every brake off."""
+        """Reset to zero effort, working drives and open brakes."""
         self.effort[:] = 0.0
         self._position[:], self._by_position = np.nan, False
         self._braked[:] = False
@@ -84,7 +84,7 @@ class Drives:
 
     @property
     def applied(self):
-        """What all drives apply, (n,), N·m or N."""
+        """Efforts of all drives, (n,), N·m or N."""
         applied = self.effort.copy()
         servo = self._servo()
         if servo.any():
@@ -115,17 +115,17 @@ class Drives:
         self._apply()
 
     def _servo(self):
-        """Return which of the free degrees of freedom a drive holds at its commanded position."""
+        """Return which of the free degrees of freedom a drive keeps at a commanded position."""
         return (np.isfinite(self._position) & self._powered)[self.free] & ~self._braked
 
     def _hold(self):
-        """Let brakes and the drives that obey positions hold their joints."""
+        """Set the constraints of closed brakes and of drives that obey positions."""
         servo = self._servo()
         self._model.eq_data[self._brakes[servo], 0] = self._position[self.free][servo]
         self._data.eq_active[self._brakes] = servo | self._braked
 
     def set_status(self, passive=None, locked=None):
-        """Say which drives are dead and which brakes on, as `SimulatedRobot.set_status`."""
+        """Set dead drives and closed brakes, as `SimulatedRobot.set_status`."""
         dead = None if passive is None else self._chosen(passive, 'passive')
         braked = None if locked is None else self._chosen(locked, 'locked')
         if braked is not None:
@@ -139,7 +139,7 @@ class Drives:
         self._apply()
 
     def _power(self, working):
-        """Say which drives work, (n,) bool: they overcome the friction of their joints, if so."""
+        """Set which drives work, (n,) bool; only those overcome the friction of their joints."""
         self._powered[:] = working
         dead = self.in_qvel[~working[self.free]]
         for values, all_values in self._frictions:

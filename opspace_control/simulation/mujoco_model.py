@@ -23,8 +23,8 @@ if mujoco.get_mju_user_warning() is None:
     mujoco.set_mju_user_warning(lambda message: None)
 
 
-def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floor,
-                  locked_joints, wrench_sensors, objects):
+def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=(0.0, 0.0, -9.81),
+                  contacts=False, floor=False, locked_joints=(), wrench_sensors=()):
     """
     Return (mujoco.MjModel, joints, welds); arguments are those of `SimulatedRobot`.
 
@@ -41,7 +41,7 @@ def compile_model(urdf_text, *, floating_base, timestep, gravity, contacts, floo
         _set_options(spec, timestep, gravity)
         _set_placeholders(spec.bodies[1:], description.inertials)
         inertials = {**description.inertials, **{box.name: box.inertial for box in objects}}
-        welds = {joint.name: weld(spec, joint) for joint in _locked(joints, locked_joints)}
+        welds = {joint.name: weld(spec, joint) for joint in _locked(joints, tuple(locked_joints))}
         _set_mimics(spec, joints, timestep, welds)
         add_brakes(spec, [joint for joint in joints.values()
                           if joint.mimic is None and joint.name not in welds], timestep)
@@ -80,7 +80,7 @@ def _mimicked(joint, joints):
         multiplier, offset = multiplier * factor, offset + multiplier * shift
         if name not in joints or name in walked or len(joints[name].parts) != 1:
             raise SimulationError(
-                f"The joint '{joint.name}' mimics '{name}', which is no joint that can lead it.",
+                f"The joint '{joint.name}' mimics '{name}', which it cannot follow.",
                 cure='A mimicked joint is revolute, continuous or prismatic, and not its own.',
                 element=joint.name)
         walked.add(name)
@@ -89,7 +89,7 @@ def _mimicked(joint, joints):
 
 
 def _locked(joints, names):
-    """Return the joints of these names and their followers."""
+    """Return the joints of these names and those that mimic them."""
     for name in names:
         if name not in joints or joints[name].mimic is not None:
             raise SimulationError(
@@ -142,7 +142,7 @@ def _principal(inertial):
 
 
 def _set_inertias(model, inertials):
-    """Replace the placeholders by the true inertias; see that every joint has one to move."""
+    """Replace the placeholders by the true inertias; check that every joint has one to move."""
     model.body_mass[:] = 0.0
     model.body_inertia[:] = 0.0
     for link, inertial in inertials.items():

@@ -21,15 +21,11 @@ class ObservableRobot:
     A SimulationError names a link that does not exist.
     """
 
-    def __init__(self, urdf_text, *, floating_base=False, timestep=0.001,
-                 gravity=(0.0, 0.0, -9.81), joint_friction=True, contacts=False, floor=False,
-                 locked_joints=(), wrench_sensors=(), objects=()):
+    def __init__(self, urdf_text, *, floating_base=False, joint_friction=True, objects=(),
+                 **options):
         objects = tuple(objects)
         self.model, self._joints, self._welds = compile_model(
-            urdf_text, floating_base=floating_base, timestep=timestep, gravity=gravity,
-            contacts=contacts, floor=floor,
-            locked_joints=tuple(locked_joints), wrench_sensors=tuple(wrench_sensors),
-            objects=objects)
+            urdf_text, floating_base=floating_base, objects=objects, **options)
         self.data = mujoco.MjData(self.model)
         self.floating_base = floating_base
         bodies = [link_name(self.model.body(i).name) for i in range(1, self.model.nbody)]
@@ -64,14 +60,14 @@ class ObservableRobot:
 
     @property
     def positions(self):
-        """Where the joints are, (n,), rad or m: a copy."""
+        """Positions of the joints, (n,), rad or m: a copy."""
         positions = self._start.copy()
         positions[self._free] = self.data.qpos[self._in_qpos]
         return positions
 
     @property
     def velocities(self):
-        """How fast the joints move, (n,), rad/s or m/s: a copy."""
+        """Velocities of the joints, (n,), rad/s or m/s: a copy."""
         velocities = np.zeros(len(self._start))
         velocities[self._free] = self.data.qvel[self._in_qvel]
         return velocities

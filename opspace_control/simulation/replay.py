@@ -21,64 +21,41 @@ def replay(plan, robot, *, stiffness=0.0, damping=0.0):
     Returns positions (k, nq) at the plan's times, as in ``plan.q``, and the commanded efforts (k,
     nv), N·m or N.
     """
-    joints = _Joints(plan, robot)
-    steps = _steps(plan, robot)
-    joints.place(plan, robot)
+    steps = _check(plan, robot)
+    names, base = robot.joint_names, 7 * robot.floating_base
+    dofs = np.array([plan.dof_names.index(name) for name in names], int)
+    scalars = np.array([plan.coordinate_names.index(name) for name in names], int)
+    driven = np.array([name not in {*plan.passive, *plan.locked} for name in names])
+    floating = {'base_pose': plan.q[0, :7], 'base_twist': plan.v[0, :6]} if base else {}
+    robot.reset(plan.q[0, scalars], plan.v[0, dofs], **floating)
+    robot.set_status(passive=[name for name in plan.passive if name in names],
+                     locked=[name for name in plan.locked if name in names])
     q, efforts = np.empty_like(plan.q), np.zeros_like(plan.effort)
-    stiffness, damping = (np.broadcast_to(gain, plan.v.shape[1:])[joints.dofs]
+    stiffness, damping = (np.broadcast_to(gain, plan.v.shape[1:])[dofs]
                           for gain in (stiffness, damping))
     for k in range(len(plan.time)):
-        q[k] = joints.coordinates(plan, robot)
-        effort = plan.effort[k, joints.dofs] + joints.driven * (
-            stiffness * (plan.q[k, joints.scalars] - robot.positions)
-            + damping * (plan.v[k, joints.dofs] - robot.velocities))
-        efforts[k, joints.dofs] = effort
+        q[k, :base], q[k, scalars] = robot.base_pose[:base], robot.positions
+        effort = plan.effort[k, dofs] + driven * (
+            stiffness * (plan.q[k, scalars] - robot.positions)
+            + damping * (plan.v[k, dofs] - robot.velocities))
+        efforts[k, dofs] = effort
         robot.set_effort(effort)
         if k + 1 < len(plan.time):
             robot.step(steps)
     return q, efforts
 
 
-class _Joints:
-    """Where the robot's joints are in the plan."""
-
-    def __init__(self, plan, robot):
-        for name in robot.joint_names:
-            if name not in plan.dof_names:
-                raise SimulationError(f"The plan, of '{plan.robot}', has no joint '{name}'.",
-                                      cure='Replay it on the robot that it was made for.',
-                                      joint=name)
-        free = len(plan.dof_names) - len(robot.joint_names)
-        if free != 6 * robot.floating_base:
-            raise SimulationError(
-                f'The plan has {len(plan.dof_names)} degrees of freedom, the robot '
-                f'{len(robot.joint_names)} and {"a floating" if robot.floating_base else "a fixed"}'
-                ' base.', cure='Replay it on the robot that it was made for.')
-        self.dofs = np.array([plan.dof_names.index(name) for name in robot.joint_names], int)
-        self.scalars = np.array([plan.coordinate_names.index(name) for name in robot.joint_names],
-                                int)
-        undriven = {*plan.passive, *plan.locked}
-        self.driven = np.array([name not in undriven for name in robot.joint_names])
-
-    def place(self, plan, robot):
-        """Reset the robot to where the plan begins, its drives and brakes as planned."""
-        base = {}
-        if robot.floating_base:
-            base = {'base_pose': plan.q[0, :7], 'base_twist': plan.v[0, :6]}
-        robot.reset(plan.q[0, self.scalars], plan.v[0, self.dofs], **base)
-        robot.set_status(passive=[name for name in plan.passive if name in robot.joint_names],
-                         locked=[name for name in plan.locked if name in robot.joint_names])
-
-    def coordinates(self, plan, robot):
-        """Return the robot's positions (nq,) in the order of the plan."""
-        q = np.empty(plan.q.shape[1])
-        q[:7 * robot.floating_base] = robot.base_pose[:7 * robot.floating_base]
-        q[self.scalars] = robot.positions
-        return q
-
-
-def _steps(plan, robot):
-    """Return how many steps of the robot a step of the plan is."""
+def _check(plan, robot):
+    """Refuse a plan that does not fit the robot; return the robot's steps per step of the plan."""
+    for name in robot.joint_names:
+        if name not in plan.dof_names:
+            raise SimulationError(f"The plan, of '{plan.robot}', has no joint '{name}'.",
+                                  cure='Replay it on the robot that it was made for.', joint=name)
+    if len(plan.dof_names) != len(robot.joint_names) + 6 * robot.floating_base:
+        raise SimulationError(
+            f'The plan has {len(plan.dof_names)} degrees of freedom, the robot '
+            f'{len(robot.joint_names)} and {"a floating" if robot.floating_base else "a fixed"} '
+            'base.', cure='Replay it on the robot that it was made for.')
     steps = round(plan.timestep / robot.timestep)
     if steps < 1 or abs(steps * robot.timestep - plan.timestep) > 1e-9 * plan.timestep:
         raise SimulationError(

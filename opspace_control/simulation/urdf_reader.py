@@ -120,7 +120,7 @@ def _by_name(robot, tag):
 
 
 def _check_tree(links, joints):
-    """See that the joints connect all links to one root: MuJoCo's complaints name no element."""
+    """Check that the joints connect all links to one root: MuJoCo's errors name no element."""
     parents, children = {}, {link: [] for link in links}
     for name, joint in joints.items():
         parent, child = _links(name, joint)
@@ -157,7 +157,7 @@ def _links(name, joint):
 
 
 def _copy_joint(name, element, kept):
-    """Append to ``kept`` what the importer shall see of a joint; return the `Joint`."""
+    """Append to ``kept`` the elements of a joint for the importer; return the `Joint`."""
     where = f"joint '{name}'"
     kind = _attribute(element, 'type', where)
     if kind not in _DOFS:

@@ -6,8 +6,7 @@ import numpy as np
 
 from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.errors import TaskError
-from opspace_control.spatial import read_numbers
-from opspace_control.tasks.gains import damping_gain, recorded, stiffness_gain
+from opspace_control.tasks.gains import RecordedNumber, damping_gain, recorded, stiffness_gain
 from opspace_control.tasks.goal import GoalTask
 from opspace_control.tasks.impedance import Impedance
 from opspace_control.tasks.pose_law import POSE_TASK
@@ -15,6 +14,22 @@ from opspace_control.tasks.sensor import bind_sensors
 from opspace_control.tasks.targets import ANGULAR, LINEAR, read_axes_rotation
 
 MODES = ('decoupled', 'impedance')
+
+
+class _VelocityLimit(RecordedNumber):
+    """A limit of the velocity of an approach, inf for none; it needs damping."""
+
+    def __init__(self, field, doc):
+        super().__init__(field, doc, positive=True, finite=False)
+
+    def __set__(self, task, value):
+        before = task._record[self._field]
+        super().__set__(task, value)
+        try:
+            task._check_limitable(task.kp, task.kd)
+        except TaskError:
+            task._record[self._field] = before
+            raise
 
 
 class PoseTask(GoalTask):
@@ -53,6 +68,9 @@ class PoseTask(GoalTask):
     kp = recorded('kp', 'Stiffness, (6,), 1/s².')
     kd = recorded('kd', 'Damping, (6,), 1/s, critical values resolved.')
 
+    max_linear_velocity = _VelocityLimit('max_linear_velocity', 'V_max of the position, m/s.')
+    max_angular_velocity = _VelocityLimit('max_angular_velocity', 'That of the orientation, rad/s.')
+
     def __init__(self, frame, *, kp=100.0, kd=-1.0, max_linear_velocity=np.inf,
                  max_angular_velocity=np.inf, impedance=None, mode=None, trajectory=None,
                  **specification):
@@ -87,40 +105,8 @@ class PoseTask(GoalTask):
         self._mode = value
         self._record['impedance'] = float(value == 'impedance')
 
-    @property
-    def max_linear_velocity(self):
-        """V_max of the position, m/s, [K87] (4.5)."""
-        return float(self._record['max_linear_velocity'])
-
-    @max_linear_velocity.setter
-    def max_linear_velocity(self, value):
-        self._set_limit('max_linear_velocity', value, 'm/s')
-
-    @property
-    def max_angular_velocity(self):
-        """V_max of the orientation, rad/s."""
-        return float(self._record['max_angular_velocity'])
-
-    @max_angular_velocity.setter
-    def max_angular_velocity(self, value):
-        self._set_limit('max_angular_velocity', value, 'rad/s')
-
-    def _set_limit(self, name, value, unit):
-        limit = read_numbers(value)
-        if limit.ndim or not limit > 0.0:
-            raise TaskError(f'{self._owner}: {name} = {value!r} is not allowed.',
-                            cure=f'Give a positive number of {unit}, or inf for no limit.',
-                            parameter=name, value=value)
-        before = self._record[name]
-        self._record[name] = limit
-        try:
-            self._check_limitable(self.kp, self.kd)
-        except TaskError:
-            self._record[name] = before
-            raise
-
     def _check_limitable(self, kp, kd):
-        """Refuse kp without kd on a velocity-limited axis: (4.5) divides by kd."""
+        """Refuse kp without kd on an axis with a limit: (4.5) divides by kd."""
         for first, name in ((0, 'max_linear_velocity'), (3, 'max_angular_velocity')):
             part = slice(first, first + 3)
             if np.isfinite(self._record[name]) and ((kp[part] > 0) & (kd[part] == 0)).any():
