@@ -33,7 +33,7 @@ def check_mobility(robot):
 
 
 def generic_coordinates(nq):
-    """Return coordinates of which no two are alike, (nq,), rad or m."""
+    """Return coordinates (nq,), no two alike: there only inertia lacks that lacks everywhere."""
     return 0.3 + (np.arange(nq) * 0.6180339887498949) % 1.0
 
 

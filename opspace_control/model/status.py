@@ -11,14 +11,6 @@ from opspace_control.model.nodes import ACTIVE, LOCKED, PASSIVE
 from opspace_control.model.topology import nearest
 
 
-def set_status(robot, passive_joints, locked_joints):
-    """Write the status of an `Assembly`'s nodes; return passive and locked, (nv,) bool each."""
-    passive, locked = read_status(
-        robot.dof_names, robot.dofs, robot.mimics, passive_joints, locked_joints)
-    write_status(robot.nodes, passive, locked)
-    return passive, locked
-
-
 def write_status(nodes, passive, locked):
     """Write the status of driven NODE records; those that mimic others stay locked."""
     status = np.where(locked, LOCKED, np.where(passive, PASSIVE, ACTIVE))

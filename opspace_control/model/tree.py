@@ -17,7 +17,7 @@ from opspace_control.model.ros2_control import (
     refused_mimics,
     unknown_joints,
 )
-from opspace_control.model.status import set_status
+from opspace_control.model.status import read_status, write_status
 from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import read_bytes, read_urdf
 from opspace_control.spatial.quaternions import turned
@@ -98,7 +98,9 @@ class KinematicTree:
     @classmethod
     def _from_description(cls, description, floating_base, passive_joints, locked_joints):
         robot = Assembly(description, floating_base)
-        passive, locked = set_status(robot, passive_joints, locked_joints)
+        passive, locked = read_status(
+            robot.dof_names, robot.dofs, robot.mimics, passive_joints, locked_joints)
+        write_status(robot.nodes, passive, locked)
         check_mobility(robot)
         by_dof = dict(zip(_BY_DOF, np.array(robot.limits).T.copy(), strict=True))
         with_effort = joints_with_command(description.hardware, 'effort')

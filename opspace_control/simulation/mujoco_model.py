@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from opspace_control.errors import SimulationError
+from opspace_control.model.mobility import generic_coordinates
 from opspace_control.model.topology import nearest
 from opspace_control.simulation.drives import add_brakes, make_stiff, weld
 from opspace_control.simulation.grips import add_grips
@@ -160,8 +161,7 @@ def _set_inertias(model, inertials):
     model.body_inertia[grains] = GRAIN_INERTIA
     data = mujoco.MjData(model)
     mujoco.mj_setConst(model, data)
-    # No two joints alike: only inertia that is missing at every posture counts.
-    data.qpos[:] = 0.3 + (np.arange(model.nq) * 0.618034) % 1.0
+    data.qpos[:] = generic_coordinates(model.nq)
     mujoco.mj_forward(model, data)
     # The inverse pivots of the mass matrix's factors; newer MuJoCo raises a pivot to mjMINVAL.
     pivots = data.qLDiagInv

@@ -219,8 +219,8 @@ def _mimic(mimic, where):
         return None
     place = f'<mimic> of {where}'
     return (_attribute(mimic, 'joint', place),
-            float(_numbers(mimic.get('multiplier', '1'), 1, place)[0]),
-            float(_numbers(mimic.get('offset', '0'), 1, place)[0]))
+            *(float(_numbers(mimic.get(key, default), 1, place)[0])
+              for key, default in (('multiplier', '1'), ('offset', '0'))))
 
 
 def _primitive(collision):

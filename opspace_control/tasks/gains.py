@@ -9,28 +9,31 @@ import numpy as np
 from opspace_control.errors import TaskError
 
 
-def stiffness_gain(kp, shape, owner):
+def read_gains(kp, kd, shape, owner):
     """
-    Return ``kp``, 1/s², as an array of ``shape``; TaskError unless finite and not negative.
+    Return ``kp``, 1/s², and ``kd``, 1/s, as arrays of ``shape``; TaskError unless usable.
 
-    [K87] (4.3): the decoupled end-effector is a unit mass.
+    [K87] (4.3): the decoupled end-effector is a unit mass. A negative kd is critical damping,
+    ``2 sqrt(kp)``.
     """
-    return _gain(kp, shape, 'kp', owner, lowest=0.0)
+    kp = axis_numbers(kp, 'kp', owner, shape)
+    kd = axis_numbers(kd, 'kd', owner, shape, lowest=-np.inf)
+    return kp, np.where(kd < 0.0, 2.0 * np.sqrt(kp), kd)
 
 
-def damping_gain(kd, kp, shape, owner):
-    """
-    Return ``kd``, 1/s, as an array of ``shape``; TaskError unless finite.
-
-    Critical damping ``2 sqrt(kp)`` where it is negative.
-    """
-    kd = _gain(kd, shape, 'kd', owner, lowest=-np.inf)
-    return np.where(kd < 0.0, 2.0 * np.sqrt(kp), kd)
-
-
-def axis_numbers(value, name, owner):
-    """Return ``value`` for each of the six axes, (6,); TaskError unless finite and not negative."""
-    return _gain(value, (6,), name, owner, lowest=0.0)
+def axis_numbers(value, name, owner, shape=(6,), lowest=0.0):
+    """Return ``value`` as an array of ``shape``; TaskError unless finite and ≥ ``lowest``."""
+    try:
+        gain = np.broadcast_to(np.asarray(value, dtype=float), shape).copy()
+    except (TypeError, ValueError):
+        raise TaskError(f'{owner}: {name} = {value!r} does not fit.',
+                        cure=f'Give one number or {" x ".join(map(str, shape))} of them.',
+                        parameter=name, value=value) from None
+    if not np.isfinite(gain).all() or (gain < lowest).any():
+        allowed = 'finite, zero or more' if lowest == 0.0 else 'finite; negative means critical'
+        raise TaskError(f'{owner}: {name} = {value!r} is not allowed.',
+                        cure=f'Give numbers that are {allowed}.', parameter=name, value=value)
+    return gain
 
 
 def one_number(value, name, owner, *, positive=False, finite=True):
@@ -89,18 +92,3 @@ class TaskPart:
     def _belong_to(self, owner, record):
         """Become part of a task: set the owner that errors name, and the record."""
         self._owner, self._record, self._in_use = owner, record, True
-
-
-def _gain(value, shape, name, owner, lowest):
-    try:
-        gain = np.asarray(value, dtype=float)
-        gain = np.broadcast_to(gain, shape).copy()
-    except (TypeError, ValueError):
-        raise TaskError(f'{owner}: {name} = {value!r} does not fit.',
-                        cure=f'Give one number or {" x ".join(map(str, shape))} of them.',
-                        parameter=name, value=value) from None
-    if not np.isfinite(gain).all() or (gain < lowest).any():
-        allowed = 'finite, zero or more' if lowest == 0.0 else 'finite; negative means critical'
-        raise TaskError(f'{owner}: {name} = {value!r} is not allowed.',
-                        cure=f'Give numbers that are {allowed}.', parameter=name, value=value)
-    return gain

@@ -10,7 +10,7 @@ import numpy as np
 from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
 from opspace_control.spatial import read_numbers
-from opspace_control.tasks.gains import damping_gain, stiffness_gain
+from opspace_control.tasks.gains import read_gains
 from opspace_control.tasks.joint_law import JOINT_TASK
 from opspace_control.tasks.ranked import RankedTask
 
@@ -72,15 +72,13 @@ class JointTask(RankedTask):
 
     def set_gains(self, kp=None, kd=None):
         """Change gains, (k,) or one number; a critical ``kd`` follows ``kp``."""
-        shape = (len(self.joints),)
-        new_kp = self.kp if kp is None else stiffness_gain(kp, shape, self._owner)
         wanted = self._wanted_kd if kd is None else kd
-        new_kd = damping_gain(wanted, new_kp, shape, self._owner)
+        kp, kd = read_gains(self.kp if kp is None else kp, wanted, (len(self.joints),), self._owner)
         if np.isfinite(self.max_velocity):
-            self._check_limitable(new_kp, new_kd)
+            self._check_limitable(kp, kd)
         self._wanted_kd = np.copy(wanted)
-        self._write('kp', new_kp)
-        self._write('kd', new_kd)
+        self._write('kp', kp)
+        self._write('kd', kd)
 
     def set_target(self, target, velocity=None, acceleration=None):
         """

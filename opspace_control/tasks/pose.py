@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.errors import TaskError
-from opspace_control.tasks.gains import RecordedNumber, damping_gain, recorded, stiffness_gain
+from opspace_control.tasks.gains import RecordedNumber, read_gains, recorded
 from opspace_control.tasks.goal import GoalTask
 from opspace_control.tasks.impedance import Impedance
 from opspace_control.tasks.pose_law import POSE_TASK
@@ -84,13 +84,11 @@ class PoseTask(GoalTask):
 
     def set_gains(self, kp=None, kd=None):
         """Change kp, 1/s², or kd, 1/s, (6,) or one number; a critical ``kd`` follows ``kp``."""
-        owner = self._owner
-        new_kp = self.kp if kp is None else stiffness_gain(kp, (6,), owner)
-        wanted_kd = self._wanted_kd if kd is None else kd
-        new_kd = damping_gain(wanted_kd, new_kp, (6,), owner)
-        self._check_limitable(new_kp, new_kd)
-        self._wanted_kd = np.copy(wanted_kd)
-        self._record['kp'], self._record['kd'] = new_kp, new_kd
+        wanted = self._wanted_kd if kd is None else kd
+        kp, kd = read_gains(self.kp if kp is None else kp, wanted, (6,), self._owner)
+        self._check_limitable(kp, kd)
+        self._wanted_kd = np.copy(wanted)
+        self._record['kp'], self._record['kd'] = kp, kd
 
     @property
     def mode(self):

@@ -7,7 +7,7 @@ import numpy as np
 from opspace_control.errors import ModelError, StateError, TaskError
 from opspace_control.model import RobotState
 from opspace_control.spatial import read_numbers
-from opspace_control.tasks.gains import damping_gain, stiffness_gain
+from opspace_control.tasks.gains import read_gains
 from opspace_control.tasks.posture_law import POSTURE_DOF
 
 # In a dict of gains: all joints that it does not name.
@@ -60,10 +60,9 @@ class PostureTask:
         if self._model is None:
             self._waiting.append((self.set_gains, (kp, kd)))
             return
-        shape = self._kp.shape
-        new_kp = stiffness_gain(self._merged(kp, self._kp), shape, 'posture')
         new_kd = self._merged(kd, self._kd)
-        resolved = damping_gain(new_kd, new_kp, shape, 'posture')
+        new_kp, resolved = read_gains(
+            self._merged(kp, self._kp), new_kd, self._kp.shape, 'posture')
         self._kp[:], self._kd[:] = new_kp, new_kd
         self._dofs['kp'], self._dofs['kd'] = new_kp, resolved
 
@@ -135,8 +134,8 @@ class PostureTask:
     @property
     def kd(self):
         """Damping, (nv,), 1/s, critical values resolved, or None before a controller is made."""
-        return None if self._model is None else damping_gain(
-            self._kd, self._kp, self._kp.shape, 'posture')
+        return None if self._model is None else read_gains(
+            self._kp, self._kd, self._kp.shape, 'posture')[1]
 
     @property
     def feed_forward_effort(self):
