@@ -11,12 +11,12 @@ method, which also takes constraints between links, is `closed_chain`.
 import numpy as np
 
 from opspace_control.dynamics.closed_chain import ConstraintRows
-from opspace_control.dynamics.consistent_inverse import point_responses
 from opspace_control.dynamics.data import make_points
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
 )
+from opspace_control.dynamics.operational_space_inertia import point_responses
 from opspace_control.dynamics.preparation import placed, point_names
 from opspace_control.errors import ModelError
 

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.model.nodes import FRAME, WORLD
+from opspace_control.model.nodes import FRAME, WORLD, path_to_root, with_subtrees
 
 # The data of a node at one state, in the textbook's letters.
 # Vectors are in world axes, moments about the root link's origin.
@@ -92,15 +92,6 @@ def new_points(count):
     return points
 
 
-def path_to_root(parents, node):
-    """Return a node and all that carry it, in a list; none for WORLD."""
-    path = []
-    while node != WORLD:
-        path.append(node)
-        node = parents[node]
-    return path
-
-
 def make_points(tree, frames, others=None):
     """
     Return the POINT records (m,) of the named frames, and which nodes support which, (n, m) int.
@@ -130,9 +121,7 @@ def find_supports(nodes, points):
     supports[:, seen] |= np.where(supports[:, seen] & OWN, SEEN, 0).astype(np.int8)
     for e in np.flatnonzero(points['whole']):
         root = points['frame']['node'][e]
-        counts = np.zeros(nodes.size, bool)
-        for i, parent in enumerate(parents):
-            counts[i] = root in (WORLD, i) or (parent != WORLD and counts[parent])
+        counts = with_subtrees(nodes, (root == WORLD) | (np.arange(nodes.size) == root))
         supports[:, e] = np.where(counts, COUNTS, 0)
         for i in np.flatnonzero(counts):
             supports[path_to_root(parents, i), e] |= OWN + CENTER
@@ -201,11 +190,7 @@ def moment_nodes(tree):
 
 def nodes_in_inertia(nodes, supports):
     """Return whose inertia a point needs, (n,) bool: nodes on its path and all further out."""
-    needs_inertia = supports.any(axis=1)
-    for i, parent in enumerate(nodes['parent']):
-        if parent != WORLD and needs_inertia[parent]:
-            needs_inertia[i] = True
-    return needs_inertia
+    return with_subtrees(nodes, supports.any(axis=1))
 
 
 def reach(nodes):

@@ -25,7 +25,7 @@ from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_n
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
 from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
 from opspace_control.errors import StateError
-from opspace_control.model.nodes import PASSIVE
+from opspace_control.model.nodes import PASSIVE, with_subtrees
 from opspace_control.spatial import read_numbers
 from opspace_control.spatial.vectors import add_wrench, dot
 
@@ -37,11 +37,7 @@ def responding_nodes(nodes):
     Only their bodies move in a passive-joint response: `start_passive_inertia`, `eliminate_passive`
     and `induce_node` visit no others.
     """
-    responds = nodes['status'] == PASSIVE
-    for i, parent in enumerate(nodes['parent'].tolist()):
-        if parent >= 0 and responds[parent]:
-            responds[i] = True
-    return responds
+    return with_subtrees(nodes, nodes['status'] == PASSIVE)
 
 
 @inlined

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control.dynamics.consistent_inverse import point_responses
 from opspace_control.dynamics.generalized_jacobian import generalized_jacobian
+from opspace_control.dynamics.operational_space_inertia import point_responses
 from opspace_control.dynamics.preparation import placed, point_names
 from opspace_control.model.nodes import ACTIVE, LOCKED
 

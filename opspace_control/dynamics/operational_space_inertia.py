@@ -3,13 +3,18 @@
 """
 Inverse operational-space inertia by force propagation, [CK00] Table 1, in O(n + m²).
 
+From its results an outward recursion gives the dynamically consistent inverse, [WPO15].
+
 The recursion propagates the unit wrenches of a point towards the root as far as the first body that
 several points have in common. From there it propagates the unit wrenches on that body, once for
 all of these points: `trunks`.
 """
 
+import numpy as np
+
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
+from opspace_control.dynamics.data import POINT, nan_filled
 from opspace_control.dynamics.force_propagation import (
     cross_node,
     start_propagation,
@@ -17,7 +22,8 @@ from opspace_control.dynamics.force_propagation import (
     unit_wrenches,
 )
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
-from opspace_control.dynamics.trunks import join_trunks, project_trunks
+from opspace_control.dynamics.trunks import join_trunks, plan_propagation, project_trunks
+from opspace_control.model.nodes import LOCKED
 
 
 @inlined
@@ -132,3 +138,50 @@ def inverse_inertia(nodes, q, needs_inertia, plan, contacts, contact_inertia, st
             for r in range(6):
                 for c in range(6 if d < e else r):
                     Lambda_inverse[6 * d + c, 6 * e + r] = Lambda_inverse[6 * e + r, 6 * d + c]
+
+
+@kernel
+def response_columns(nodes, states, K, X, A):
+    """
+    Write ``X = A⁻¹ Jᵀ``, the accelerations of all joints under unit wrenches at the points.
+
+    One outward recursion over the results of `sum_mobility` for all nodes: the joint accelerates
+    by ``(K − Uᵀ A_parent) / D``. ``A`` (n, 6, 6m) is scratch for the bodies' accelerations.
+    """
+    columns = X.shape[1]
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        parent = node.parent
+        for k in range(columns):
+            x = 0.0
+            if node.status != LOCKED:
+                x = K[i, k]
+                if parent >= 0:
+                    for r in range(6):
+                        x -= s.U[r] * A[parent, r, k]
+                x /= s.D
+            for r in range(6):
+                A[i, r, k] = s.S[r] * x
+                if parent >= 0:
+                    A[i, r, k] += A[parent, r, k]
+            if node.v_index >= 0:
+                X[node.v_index, k] = x
+
+
+def point_responses(nodes, q, points, supports, states, contacts=None, contact_inertia=None):
+    """
+    Return ``J A⁻¹ Jᵀ`` (6m, 6m) and ``A⁻¹ Jᵀ`` (nv, 6m) over all joints that are not locked.
+
+    ``points`` (m,) and ``supports`` (n, m) are as `make_points` returns them; ``states`` (n,) is
+    scratch. At ``contacts``, (k,) of POINT, inertia is added: ``contact_inertia`` (k, 6), kg or kg
+    m², along each of their axes.
+    """
+    n, columns = nodes.size, 6 * points.size
+    plan = plan_propagation(nodes, points, supports)
+    contacts = np.empty(0, POINT) if contacts is None else contacts
+    contact_inertia = np.empty((0, 6)) if contact_inertia is None else contact_inertia
+    K, L = nan_filled((n, 6 * plan[0].size)), nan_filled((columns, columns))
+    inverse_inertia(nodes, q, np.ones(n, bool), plan, contacts, contact_inertia, states, K, L)
+    X = nan_filled((nodes['v_index'].max(initial=-1) + 1, columns))
+    response_columns(nodes, states, K, X, nan_filled((n, 6, columns)))
+    return L, X

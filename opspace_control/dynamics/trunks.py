@@ -11,8 +11,8 @@ each pair of points instead of one for each pair and joint.
 import numpy as np
 
 from opspace_control.compiled import called, inlined
-from opspace_control.dynamics.data import OWN, nan_filled, new_points, path_to_root
-from opspace_control.model.nodes import WORLD
+from opspace_control.dynamics.data import OWN, nan_filled, new_points
+from opspace_control.model.nodes import WORLD, path_to_root
 
 
 def trunk_pays(joints, points):

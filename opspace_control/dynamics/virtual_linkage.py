@@ -51,6 +51,10 @@ class VirtualLinkage:
 
     """
 
+    middle = property(lambda self: self._center.copy(), doc='Mean of the grasp points, (3,), m.')
+    turn = property(lambda self: self._turn.copy(), doc="Pseudo-inverse of the points' leverage "
+                    '``Σ |u|² − u uᵀ`` about their middle, (3, 3), 1/m².')
+
     def __init__(self, points, turning=True):
         points = np.array(points, float)
         if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2 \
@@ -136,11 +140,6 @@ class VirtualLinkage:
         return basis.reshape(-1, N, 6) * lengths
 
     @property
-    def middle(self):
-        """Mean of the grasp points, (3,), m."""
-        return self._center.copy()
-
-    @property
     def line(self):
         """Direction (3,) of the line about which the grasps have no moment; zeros if none."""
         if self.turning.any() or not self._about_line.any():
@@ -162,11 +161,6 @@ class VirtualLinkage:
         moments = self.length ** 2 * self.turning.sum() * np.eye(3)
         leverage = (self._arms ** 2).sum() * np.eye(3) - self._arms.T @ self._arms
         return np.linalg.pinv(leverage + moments, rcond=_COLLINEAR, hermitian=True)
-
-    @property
-    def turn(self):
-        """Pseudo-inverse of the points' leverage ``Σ |u|² − u uᵀ`` about it, (3, 3), 1/m²."""
-        return self._turn.copy()
 
     @property
     def grasp_matrix(self):

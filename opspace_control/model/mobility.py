@@ -6,7 +6,14 @@ import numpy as np
 
 from opspace_control.errors import ModelError
 from opspace_control.model.assembly import BASE
-from opspace_control.model.nodes import LOCKED, PRISMATIC, QUATERNION, QUATERNION_AXIS
+from opspace_control.model.nodes import (
+    LOCKED,
+    PRISMATIC,
+    QUATERNION,
+    QUATERNION_AXIS,
+    WORLD,
+    with_subtrees,
+)
 from opspace_control.model.topology import enumerate_names
 
 # Least articulated inertia about an axis, relative to that of the same links as one rigid body.
@@ -133,14 +140,9 @@ def _error(robot, stuck):
     """Return the error of nodes without inertia: about the last, with a cure for all."""
     node, joints = stuck[-1], _joints_of(robot, stuck)
     joint = joints[-1]
-    carried = [node]
-    inside = set(carried)
-    for i in range(node + 1, len(robot.nodes)):
-        if robot.nodes['parent'][i] in inside:
-            inside.add(i)
-            carried.append(i)
-    links = [name for name, frame in zip(robot.frame_names, robot.frames, strict=True)
-             if frame['node'] in inside]
+    carried = with_subtrees(robot.nodes, np.arange(len(robot.nodes)) == node)
+    links = [name for name, frame in zip(robot.frame_names, robot.frames['node'], strict=True)
+             if frame != WORLD and carried[frame]]
     if robot.nodes['mass'][carried].any() or robot.nodes['inertia'][carried].any():
         reason = 'all mass beyond it lies on its axis, or the joints beyond move it instead'
     else:

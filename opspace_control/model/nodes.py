@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The flat form of a robot that the recursions read: one record a degree of freedom."""
+"""The flat form of a robot that the recursions read: one record per degree of freedom."""
 
 import numpy as np
 
@@ -44,3 +44,20 @@ FRAME = np.dtype([
     ('rotation', np.float64, (3, 3)),  # its axes in that body's frame (the root link's for WORLD)
     ('position', np.float64, (3,)),    # its origin in that body's frame, m
 ], align=True)
+
+
+def path_to_root(parents, node):
+    """Return a node and all that carry it, in a list; none for WORLD."""
+    path = []
+    while node != WORLD:
+        path.append(node)
+        node = parents[node]
+    return path
+
+
+def with_subtrees(nodes, chosen):
+    """Return the mask (n,) of chosen nodes and all nodes further out."""
+    chosen = chosen.copy()
+    for i, parent in enumerate(nodes['parent'].tolist()):
+        chosen[i] |= parent != WORLD and chosen[parent]
+    return chosen

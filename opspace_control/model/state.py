@@ -25,6 +25,10 @@ class RobotState:
 
     __slots__ = ('_model', '_q', '_quaternions', '_v', '_view_of_q', '_view_of_v')
 
+    model = property(lambda self: self._model, doc='The robot.')
+    q = property(lambda self: self._view_of_q, doc='Positions (nq,), read-only.')
+    v = property(lambda self: self._view_of_v, doc='Velocities (nv,), read-only.')
+
     def __init__(self, model, q, v):
         self._model = model
         self._q, self._v = np.empty(model.nq), np.empty(model.nv)
@@ -32,21 +36,6 @@ class RobotState:
         self._view_of_q.flags.writeable = self._view_of_v.flags.writeable = False
         self._quaternions = tuple(slice(i, i + 4) for i in model.quaternions)
         self.update(q, v)
-
-    @property
-    def model(self):
-        """Return the robot."""
-        return self._model
-
-    @property
-    def q(self):
-        """Positions (nq,), read-only."""
-        return self._view_of_q
-
-    @property
-    def v(self):
-        """Velocities (nv,), read-only."""
-        return self._view_of_v
 
     def __repr__(self):
         return f'RobotState({self._model!r}, q={self._q}, v={self._v})'

@@ -5,7 +5,7 @@
 import numpy as np
 
 from opspace_control.errors import TaskError
-from opspace_control.model.nodes import PRISMATIC, WORLD
+from opspace_control.model.nodes import PRISMATIC, path_to_root
 from opspace_control.tasks import CenterOfMassTask
 
 
@@ -73,13 +73,10 @@ def reach(model, frame):
     """
     record = model.frames[model.frame_index(frame)]
     distance = np.linalg.norm(record['position'])
-    i = record['node']
-    while i != WORLD:
-        node = model.nodes[i]
+    for node in model.nodes[path_to_root(model.nodes['parent'], record['node'])]:
         distance += np.linalg.norm(node['position'])
         if node['kind'] == PRISMATIC:
             distance += _furthest(model, node)
-        i = node['parent']
     return float(distance)
 
 

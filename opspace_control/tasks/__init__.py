@@ -10,7 +10,7 @@ stay.
 """
 
 from opspace_control.tasks.force_control import ForceControl
-from opspace_control.tasks.impedance import Impedance
+from opspace_control.tasks.impedance_law import Impedance
 from opspace_control.tasks.jerk_limited import JerkLimits
 from opspace_control.tasks.joint import JointTask
 from opspace_control.tasks.joint_trajectory import JointTrajectory

@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The compiled impedance law of a task: a spring and a damper with the robot's own inertia.
+The impedance of a task and its compiled law: a spring and a damper with the robot's own inertia.
 
 ``F = K e − D ẋ``, ``D = 2 ζ K^½ (K^½ Λ⁻¹ K^½)^−½ K^½`` with the present Λ: all modes of
 ``Λ ẍ + D ẋ + K x = 0`` have the damping ratio ζ, in every posture.
@@ -12,9 +12,11 @@ import math
 import numpy as np
 
 from opspace_control.compiled import inlined
+from opspace_control.errors import TaskError
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 from opspace_control.spatial.rotations import rotation_vector, turn_about
 from opspace_control.spatial.vectors import multiply_transpose
+from opspace_control.tasks.gains import TaskPart, axis_numbers, one_number, recorded
 from opspace_control.tasks.specification_law import take_components
 
 # The spring of one task, along its axes.
@@ -28,6 +30,9 @@ SPRING = np.dtype([
 
 # Modes this much slower than the fastest are rounding of singular directions; (1/s²)/(1/s²).
 _LOST = 1e-13
+
+# Above it the fast half of every mode is faster than any control cycle.
+_HIGHEST_RATIO = 10.0
 
 
 @inlined
@@ -133,3 +138,40 @@ def impede(task, L, first, small):
             wrench[r] = task.activation * task.impedance * root[r] * (
                 root[r] * spring.stretch[r] + x[r])
             task.compliant[r] = task.impedance * motion[r] / (motion[r] + task.force.axes[r])
+
+
+class Impedance(TaskPart):
+    """
+    A spring between a task's frame and its goal, and a damper; the inertia is the robot's own.
+
+    ``F = K e − D ẋ``: a force f along an axis displaces the frame by f / K. The damping ratio does
+    not depend on the posture.
+
+    Parameters
+    ----------
+    stiffness : float or (6,) array
+        K, N/m for three linear axes, N·m/rad for three angular ones.
+    damping_ratio : float
+        ζ, without unit; 1 is critical.
+
+    """
+
+    stiffness = recorded('stiffness', 'K, (6,), N/m and N·m/rad.')
+    damping_ratio = recorded('damping_ratio', 'ζ, without unit.')
+
+    def __init__(self, stiffness=(500.0, 500.0, 500.0, 50.0, 50.0, 50.0), damping_ratio=1.0):
+        super().__init__('impedance', SPRING)
+        self._record['p'] = np.nan
+        self.set(stiffness, damping_ratio)
+
+    def set(self, stiffness=None, damping_ratio=None):
+        """Change stiffness or damping ratio; those not given stay."""
+        K = (self.stiffness if stiffness is None
+             else axis_numbers(stiffness, 'stiffness', self._owner))
+        zeta = (self.damping_ratio if damping_ratio is None
+                else one_number(damping_ratio, 'damping_ratio', self._owner, positive=True))
+        if zeta > _HIGHEST_RATIO:
+            raise TaskError(f'{self._owner}: damping_ratio = {damping_ratio!r} is not allowed.',
+                            cure=f'1 is critical; give at most {_HIGHEST_RATIO:g}.',
+                            parameter='damping_ratio', value=damping_ratio)
+        self._record['stiffness'], self._record['damping_ratio'] = K, zeta

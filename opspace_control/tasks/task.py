@@ -48,6 +48,12 @@ class OperationalTask(RankedTask):
     points = 1  # of the stack
     reference = None  # link in whose frame the task is, None for the base
 
+    force_axes = property(lambda self: self._force_axes, doc='Names of the axes of force control.')
+    axes_frame = property(
+        lambda self: self._axes_frame, doc='Frames of the linear and the angular axes; None: base.')
+    axes_rotation = property(
+        lambda self: self._axes_rotation.copy(),
+        doc="Rotations from the axes of these frames to the task's, by column, (2, 3, 3).")
     wrench = recorded('wrench', 'Wrench commanded at the last cycle, (6,), N and N·m, base axes.')
     rotation_in_base = recorded('R', 'Axes of the frame at the last cycle, by column, (3, 3).')
     axes_in_base = recorded(
@@ -134,24 +140,9 @@ class OperationalTask(RankedTask):
         return tuple(axis for axis in self._axes if axis not in self._force_axes)
 
     @property
-    def force_axes(self):
-        """Names of the axes along which force is controlled."""
-        return self._force_axes
-
-    @property
     def controlled_axes(self):
         """Names of the axes of motion and of force control."""
         return tuple(axis for axis in AXES if axis in (*self.axes, *self._force_axes))
-
-    @property
-    def axes_frame(self):
-        """Frames of the axes of translation and of those of rotation; None is the base."""
-        return self._axes_frame
-
-    @property
-    def axes_rotation(self):
-        """Rotations from the axes of these frames to the task's, by column, (2, 3, 3)."""
-        return self._axes_rotation.copy()
 
     @property
     def _data(self):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trajectories of poses through given points in time, with feed-forward."""
 
+from collections import namedtuple
+
 import numpy as np
 
 from opspace_control.errors import TaskError
@@ -15,6 +17,9 @@ from opspace_control.spatial.rotation_vectors import (
 )
 from opspace_control.tasks.joint_trajectory import segment_coefficients
 from opspace_control.tasks.targets import read_pose, read_six
+
+# A pose (3,), (3, 3) at a time, with a twist and an acceleration (6,) or None for each.
+_Point = namedtuple('_Point', 'time position R twist acceleration')
 
 
 class PoseTrajectory:
@@ -81,14 +86,6 @@ class PoseTrajectory:
             return self._segment.sample(time - self._times[number])
         point = self._points[max(number, 0)]
         return _transform(point.position, point.R), np.zeros(6), np.zeros(6)
-
-
-class _Point:
-    """A pose (3,), (3, 3) at a time, with a twist and an acceleration (6,) or None for each."""
-
-    def __init__(self, time, position, R, twist, acceleration):
-        self.time, self.position, self.R = time, position, R
-        self.twist, self.acceleration = twist, acceleration
 
 
 class _Segment:
