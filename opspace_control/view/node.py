@@ -25,11 +25,9 @@ from opspace_control.view.panel import Panel
 from opspace_control.view.robot import RobotScene
 from opspace_control.view.simulation import Simulation
 
-_FRAME = 1.0 / 30.0   # s
-_LOOK = 1.0           # s, between two looks at the graph
-_TIMEOUT = 5.0        # s, for the answer with the parameters
-_HANDLE = 0.12        # of the robot's size
-_ROOT = '/robot'
+_FRAME, _LOOK = 1.0 / 30.0, 1.0  # s, between two frames, and between two looks at the graph
+_TIMEOUT = 5.0  # s, for the answer with the parameters
+_HANDLE = 0.12  # of the robot's size
 
 
 class ViewNode(Node):
@@ -52,11 +50,14 @@ class ViewNode(Node):
         self._handles, self._positions = {}, {}
         self._states = Outlook(self, JointState, 'joint_states')
         self._base = Outlook(self, Odometry, 'odom')
-        self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
+        self.create_subscription(String, 'robot_description',
+                                 lambda message: self._take_robot(message.data), LATCHED)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, RELIABLE)
         self.create_subscription(Log, '/rosout', self._on_log, 10)
         self.create_timer(_FRAME, self._on_frame, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        _furnish(server)
+        server.gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
+        server.scene.set_up_direction('+z')
+        server.scene.world_axes.visible = False
 
     def leave(self):
         """Close the page."""
@@ -119,20 +120,16 @@ class ViewNode(Node):
             self._remote.destroy()
         self._remote = None
 
-    def _on_description(self, message):
-        if message.data != self._text:
-            self._take_robot(message.data)
-
     def _take_robot(self, text):
-        """Show the robot of a URDF text."""
-        if not text:
+        """Show the robot of a URDF text, if it is a new one."""
+        if text in ('', self._text):
             return
         self._detach()
         if self._robot:
             self._robot.remove()
         self._text, self._robot = text, None
         try:
-            self._robot = RobotScene(self._server.scene, text, _ROOT)
+            self._robot = RobotScene(self._server.scene, text)
         except OpspaceError as error:
             self._panel.say(str(error))
             return
@@ -189,13 +186,6 @@ class ViewNode(Node):
         if (message.level >= Log.WARN and
                 message.name == self._controller[1:].replace('/', '.')):
             self._panel.say(message.msg)
-
-
-def _furnish(server):
-    """Set up the page before there is a robot."""
-    server.gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
-    server.scene.set_up_direction('+z')
-    server.scene.world_axes.visible = False
 
 
 def camera(lower, upper):

@@ -39,9 +39,10 @@ class Panel:
             'Hold', hint='Every goal becomes the present pose; acknowledges a trip.',
             disabled=True)
         on_click(self._hold, self._act, lambda: self._remote.trigger('hold', self._answer))
-        self._facts, self._level, self._heard = {}, 3, -math.inf
-        self._remote = self._tabs = self._replay = None
-        self._all, self._controls, self._joints = [], {}, {}
+        self._facts, self._heard = {}, -math.inf
+        self._tabs = self._replay = None
+        self._all = []
+        self.clear()
 
     def say(self, text):
         """Show a text to all viewers, such as why a change was refused."""
@@ -75,15 +76,16 @@ class Panel:
         self._limits = {joint: limit[2] * parameters.values.get('limits.effort_scale', 1.0)
                         for joint, limit in robot.limits.items()}
         self._read, self._heard = 0.0, time.monotonic()
-        self._facts, self._level = {}, 0
-        self._build_replay()
+        self._facts = {}
+        if changeable(parameters, 'replay.'):
+            self._replay = self._gui.add_folder('replay')
+            with self._replay:
+                self._add_parameters('replay')
         self._tabs = self._gui.add_tab_group()
-        with self._tabs.add_tab('Tasks'):
-            self._build_tasks(robot)
-        with self._tabs.add_tab('Posture'):
-            self._build_posture(robot)
-        with self._tabs.add_tab('Health'):
-            self._build_health(robot)
+        for label, fill in (('Tasks', self._build_tasks), ('Posture', self._build_posture),
+                            ('Health', self._build_health)):
+            with self._tabs.add_tab(label):
+                fill(robot)
         with self._tabs.add_tab('History'):
             self._history = gauges.History(self._gui, offer.tasks, offer.groups)
         with self._tabs.add_tab('All'):
@@ -94,8 +96,7 @@ class Panel:
 
     def on_diagnostics(self, level, text, facts):
         """Show the controller's diagnostics."""
-        self._level, self._facts = level, facts
-        self._heard = time.monotonic()
+        self._facts, self._heard = facts, time.monotonic()
         if not self._tabs:
             return
         self._status.content = gauges.status(level, text)
@@ -142,13 +143,6 @@ class Panel:
         """Put all sliders of joints to positions by joint, rad or m."""
         for sliders in self._joints.values():
             _follow(sliders, positions)
-
-    def _build_replay(self):
-        """Add the parameters of a replayed run."""
-        if changeable(self._parameters, 'replay.'):
-            self._replay = self._gui.add_folder('replay')
-            with self._replay:
-                self._add_parameters('replay')
 
     def _build_tasks(self, robot):
         self._lines, self._acting, self._engaged, self._joints = {}, {}, {}, {}

@@ -44,8 +44,13 @@ class RobotScene:
             if joint.type in SCALAR_TYPES:
                 mimicked = mimicked_joints.get(joint.name, (joint.name, 1.0, 0.0))
                 self._joints.append(_MovingJoint(joint, node, mimicked))
-        self.limits = {joint.name: _limits(joint) for joint in joints
-                       if joint.type in SCALAR_TYPES and joint.name not in mimicked_joints}
+        self.limits = {}
+        for joint in joints:
+            if joint.type in SCALAR_TYPES and joint.name not in mimicked_joints:
+                lower, upper, _, effort = joint.limit or (-math.inf, math.inf, math.inf, math.inf)
+                self.limits[joint.name] = (
+                    (-math.inf, math.inf) if joint.type == 'continuous' else (lower, upper)
+                    ) + (effort,)
         looks = read_looks(text)
         self.doubts = list(looks.doubts)
         self._dress(looks, joints)
@@ -162,13 +167,6 @@ class _MovingJoint:
         else:
             # R0 exp(axis q) in half angles.
             self._node.wxyz = math.cos(q / 2.0) * self._turn + math.sin(q / 2.0) * self._other
-
-
-def _limits(joint):
-    lower, upper, _, effort = joint.limit or (-math.inf, math.inf, math.inf, math.inf)
-    if joint.type == 'continuous':
-        lower, upper = -math.inf, math.inf
-    return lower, upper, effort
 
 
 def _add_shape(scene, name, shape):

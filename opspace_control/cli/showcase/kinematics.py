@@ -23,17 +23,8 @@ class Reach:
     """
     Hand poses of a robot as a function of its posture.
 
-    Parameters
-    ----------
-    robot : SimulatedRobot
-        Is moved about.
-    hands : sequence of str
-        Links.
-    axes : str, or sequence of str
-        Axes that count: of every hand, or of each.
-    driven : sequence of str
-        Joints that may move; all of them if empty.
-
+    The `SimulatedRobot` is moved. ``hands`` are links, ``axes`` those that count, of every hand or
+    of each. Joints that may move are ``driven``; if empty, all of them.
     """
 
     def __init__(self, robot, hands, axes, driven=()):
