@@ -41,16 +41,13 @@ def tables():
                                   ('sensor', SENSOR), ('payload', PAYLOAD))
               for parameter in table]
     joints = [*joint_table(POSTURE, ['<joint>']), *joint_table(PASSIVE, ['<joint>'])]
+    simulated = [parameter.named(f'<{kind}>.{parameter.name}')
+                 for kind, table in (('object', simulator.OBJECT), ('grasp', simulator.GRASP))
+                 for parameter in table]
     return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *joints, *blocks])}\n'
             f'**`opspace_command_watchdog`**\n\n{markdown(controller.WATCHDOG)}\n'
-            f'**`opspace_simulator`**\n\n{markdown(_simulator_documentation())}')
-
-
-def _simulator_documentation():
-    blocks = (('object', simulator.OBJECT), ('grasp', simulator.GRASP))
-    return [*simulator.NODE, simulator.INITIAL_POSITION,
-            *(parameter.named(f'<{name}>.{parameter.name}')
-              for name, table in blocks for parameter in table)]
+            '**`opspace_simulator`**\n\n'
+            f'{markdown([*simulator.NODE, simulator.INITIAL_POSITION, *simulated])}')
 
 
 def task_names(robot):

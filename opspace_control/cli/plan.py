@@ -15,6 +15,15 @@ from opspace_control.cli.arguments import (
     numbers,
     positions,
 )
+from opspace_control.control import OperationalSpaceController, Plan, plan_motion
+from opspace_control.control.preflight import named_posture
+from opspace_control.dynamics import PassiveForces, RobotModel
+from opspace_control.errors import ControlError
+from opspace_control.model import RobotState
+from opspace_control.model.urdf import urdf_text
+from opspace_control.spatial.rotations import quaternion_from_matrix
+from opspace_control.tasks import OrientationTask, PoseTask
+from opspace_control.tasks.trajectory import PoseTrajectory
 
 _DESCRIPTION = """\
 Plan a motion: links of a robot go to goals, from rest to rest; joints without a drive move with
@@ -98,12 +107,6 @@ def _goal(text):
 
 
 def _plan(options):
-    from opspace_control.control.planning import plan_motion
-    from opspace_control.control.preflight import named_posture
-    from opspace_control.dynamics import RobotModel
-    from opspace_control.errors import ControlError
-    from opspace_control.model import RobotState
-
     model = RobotModel.from_urdf_file(
         options.urdf, floating_base=options.floating_base, passive_joints=options.passive,
         locked_joints=options.locked)
@@ -112,47 +115,34 @@ def _plan(options):
     if not goals:
         raise ControlError('There is no goal.', cure='Give one or more with --to or --by.')
     duration = options.seconds or max(path.duration for path in goals.values()) + _SETTLING
-    plan = plan_motion(_controller(options, model, goals), state, goals, duration,
-                       timestep=options.timestep)
-    plan.save(options.output)
-    return _report(plan, model, options.output)
-
-
-def _controller(options, model, goals):
-    from opspace_control.control import OperationalSpaceController
-    from opspace_control.dynamics import PassiveForces
-    from opspace_control.tasks import OrientationTask, PoseTask
-
     forces = PassiveForces(model) if options.no_friction else PassiveForces.from_urdf(model)
     tasks = [PoseTask(link, axes=options.axes) for link in goals]
     if options.steady:
         tasks.append(OrientationTask(options.steady, name=f'{options.steady} steady', priority=1))
-    return OperationalSpaceController(model, tasks, passive_forces=forces,
-                                      gravity_compensation=not options.no_gravity)
+    controller = OperationalSpaceController(model, tasks, passive_forces=forces,
+                                            gravity_compensation=not options.no_gravity)
+    plan = plan_motion(controller, state, goals, duration, timestep=options.timestep)
+    plan.save(options.output)
+    return _report(plan, model, options.output)
 
 
 def _trajectories(options, model, state):
     """Return the trajectory of each link that has goals, from rest to rest at each of them."""
-    from opspace_control.spatial.rotations import quaternion_from_matrix
-    from opspace_control.tasks.trajectory import PoseTrajectory
-
     points = {}
-    for way, goals in (('to', options.to), ('by', options.by)):
+    for relative, goals in ((False, options.to), (True, options.by)):
         for link, time, values in goals:
-            points.setdefault(link, []).append((time, way, values))
+            points.setdefault(link, []).append((time, relative, values))
     trajectories = {}
     for link, goals in points.items():
         start = model.forward_kinematics(state, [link])[link]
-        turn = quaternion_from_matrix(start[:3, :3])
-        poses = [np.r_[start[:3, 3], turn]]
-        for _, way, values in sorted(goals):
+        times, poses = [0.0], [np.r_[start[:3, 3], quaternion_from_matrix(start[:3, :3])]]
+        for time, relative, values in sorted(goals):
             pose = poses[-1].copy()
             pose[:len(values)] = values
-            if way == 'by':
-                pose[:3] += start[:3, 3]
+            pose[:3] += relative * start[:3, 3]
+            times.append(time)
             poses.append(pose)
         rest = np.zeros((len(poses), 6))
-        times = [0.0, *sorted(time for time, _, _ in goals)]
         trajectories[link] = PoseTrajectory(times, poses, rest, rest)
     return trajectories
 
@@ -187,10 +177,6 @@ def _report(plan, model, output):
 
 
 def _replay(options):
-    from opspace_control.control.plan import Plan
-    from opspace_control.dynamics import RobotModel
-    from opspace_control.model import RobotState
-    from opspace_control.model.urdf import urdf_text
     from opspace_control.simulation import SimulatedRobot
     from opspace_control.simulation.replay import replay
 
@@ -224,7 +210,6 @@ def execute(arguments):
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
 
-    from opspace_control.control.plan import Plan
     from opspace_control.ros.clients.plan_sender import PlanSender
     from opspace_control.ros.middleware.executor import Stop, initialize, parse
 

@@ -132,25 +132,21 @@ def replay(arguments):
             view = Process('view', ['--controller', run.controller, '--host', options.host,
                                     '--port', str(options.port)],
                            dict(os.environ), Path(folder, 'view.log'))
+        from rclpy.executors import SingleThreadedExecutor
+
+        from opspace_control.ros.clients.player import PlayerNode
+        from opspace_control.ros.middleware.executor import run as spin
+
+        def make(_stop):
+            node = PlayerNode(run, options.rate, options.loop)
+            if view:
+                timer = node.create_timer(_LOOK, lambda: _print_address(view, timer))
+            return node
         try:
-            return _play(run, options, view)
+            return spin(make, [], SingleThreadedExecutor)
         finally:
             if view:
                 view.end()
-
-
-def _play(run, options, view):
-    from rclpy.executors import SingleThreadedExecutor
-
-    from opspace_control.ros.clients.player import PlayerNode
-    from opspace_control.ros.middleware.executor import run as spin
-
-    def make(_stop):
-        node = PlayerNode(run, options.rate, options.loop)
-        if view:
-            timer = node.create_timer(_LOOK, lambda: _print_address(view, timer))
-        return node
-    return spin(make, [], SingleThreadedExecutor)
 
 
 def _print_address(view, timer):

@@ -35,6 +35,8 @@ def page(summary, defaults=None):
     run = summary.run
     title = f'{summary.model.name if summary.model else "A robot"} under {run.controller}'
     began = time.strftime('%Y-%m-%d %H:%M:%S UTC', time.gmtime(1e-9 * run.start))
+    forces = (pictures.forces(summary.tasks)
+              if any(len(task.wrench) for task in summary.tasks) else '')
     parts = [
         f'<h1>{escape(title)}</h1>',
         f'<p class="dim">{began}, {run.duration:.1f} s, of which '
@@ -43,8 +45,7 @@ def page(summary, defaults=None):
         _verdict(summary),
         _section('Paths', pictures.paths(summary.tasks, _skeletons(summary))),
         _section('Errors', *_errors(summary)),
-        _section('Efforts', _effort_table(summary), pictures.efforts(summary),
-                 pictures.forces(summary.tasks)),
+        _section('Efforts', _effort_table(summary), pictures.efforts(summary), forces),
         _section('Timing', _timing_table(summary), pictures.timing(summary)),
         _section('Messages', _said(summary)),
         _section('Tasks and parameters', _tasks(summary), _parameters(summary.run, defaults or {})),
@@ -57,27 +58,20 @@ def page(summary, defaults=None):
 
 def _verdict(summary):
     """Return the sentences at the top: trips, warnings, limits and losses."""
-    lines = []
-    faults = sorted({values['fault'] for _, _, _, values in summary.health
-                     if values.get('fault', 'none') != 'none'})
-    for fault in faults:
-        lines.append(('bad', f'The controller tripped: {fault}.'))
-    grave = summary.grave()
-    if grave:
-        lines.append(('bad', f'{len(grave)} warnings or errors were logged.'))
+    faults = sorted({values.get('fault', 'none') for *_, values in summary.health} - {'none'})
     full = [joint for joint, load in zip(summary.joints, _peaks(summary)[1], strict=True)
             if load > 0.999]
-    if full:
-        lines.append(('bad', f'At their effort limit: {", ".join(full)}.'))
-    if summary.unanswered:
-        lines.append(('bad', f'{summary.unanswered} joint states had no command of their own.'))
-    if summary.run.lost:
-        lines.append(('bad', f'The recorder lost {sum(summary.run.lost.values())} messages: its '
-                      'machine was too busy.'))
-    if not summary.run.complete:
-        lines.append(('bad', 'The file is cut off: its recorder was killed.'))
-    lines = lines or [('good', 'No trip, no warning, no effort at its limit, no cycle missed.')]
-    return ''.join(f'<p class="{kind}">{escape(line)}</p>' for kind, line in lines)
+    grave, lost = len(summary.grave()), sum(summary.run.lost.values())
+    bad = [f'The controller tripped: {fault}.' for fault in faults]
+    bad += [sentence for true, sentence in (
+        (grave, f'{grave} warnings or errors were logged.'),
+        (full, f'At their effort limit: {", ".join(full)}.'),
+        (summary.unanswered, f'{summary.unanswered} joint states had no command of their own.'),
+        (lost, f'The recorder lost {lost} messages: its machine was too busy.'),
+        (not summary.run.complete, 'The file is cut off: its recorder was killed.')) if true]
+    good = [] if bad else ['No trip, no warning, no effort at its limit, no cycle missed.']
+    return ''.join(f'<p class="{kind}">{escape(line)}</p>'
+                   for kind, lines in (('bad', bad), ('good', good)) for line in lines)
 
 
 def _skeletons(summary):

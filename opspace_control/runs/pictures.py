@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pictures of a report, each as the text of an SVG, and what others draw alike."""
 
-import contextlib
+import functools
 import io
 
 import matplotlib as mpl
@@ -58,89 +58,103 @@ def draw_loads(panel, times, loads, title):
     panel.legend(loc='upper right')
 
 
-def paths(tasks, skeletons):
+def _figure(rows, columns, height, time=True, **options):
+    """Return a decorator: a function that draws on panels returns the text of an SVG instead."""
+    def decorate(draw):
+        @functools.wraps(draw)
+        def drawn(*arguments):
+            svg = io.StringIO()
+            with plt.rc_context(STYLE):
+                figure, panels = plt.subplots(rows, columns, figsize=(10.0, height), squeeze=False,
+                                              layout='constrained', **options)
+                draw(panels.ravel(), *arguments)
+                if time:
+                    panels.ravel()[-1].set_xlabel('time, s')
+                figure.savefig(svg, format='svg', metadata=_BARE)
+                plt.close(figure)
+            return svg.getvalue()
+        return drawn
+    return decorate
+
+
+@_figure(1, 2, 5.0, time=False)
+def paths(panels, tasks, skeletons):
     """
     Draw the paths of the frames of `TaskCourse`s from two sides.
 
     ``skeletons`` are lines (k, 2, 3), m, that show the robot; the last one is darkest.
     """
-    with _figure(1, 2, 5.0, time=False) as (svg, panels):
-        for panel, across, side in zip(panels, (0, 1), ('the right', 'the front'), strict=True):
-            for lines, grey in zip(skeletons, _GREYS[len(_GREYS) - len(skeletons):], strict=True):
-                draw_lines(panel, lines, grey, across, width=2.5)
-            for task, color in _colored(tasks):
-                path = thinned(task.pose.values)
-                panel.plot(path[:, across], path[:, 2], color=color, lw=1.6, label=task.name,
-                           zorder=3)
-                panel.plot(*path[-1, [across, 2]], 'o', color=color, ms=5, zorder=4)
-            panel.set_title(f'From {side}: paths, and the robot from light to dark')
-        if tasks:
-            panels[0].legend(loc='upper right')
-    return svg.getvalue()
+    for panel, across, side in zip(panels, (0, 1), ('the right', 'the front'), strict=True):
+        for lines, grey in zip(skeletons, _GREYS[len(_GREYS) - len(skeletons):], strict=True):
+            draw_lines(panel, lines, grey, across, width=2.5)
+        for task, color in _colored(tasks):
+            path = thinned(task.pose.values)
+            panel.plot(path[:, across], path[:, 2], color=color, lw=1.6, label=task.name,
+                       zorder=3)
+            panel.plot(*path[-1, [across, 2]], 'o', color=color, ms=5, zorder=4)
+        panel.set_title(f'From {side}: paths, and the robot from light to dark')
+    if tasks:
+        panels[0].legend(loc='upper right')
 
 
-def errors(tasks):
+@_figure(2, 1, 4.6, sharex=True)
+def errors(panels, tasks):
     """Draw the sizes of the tasks' errors; dotted lines are goals that came."""
-    with _figure(2, 1, 4.6, sharex=True) as (svg, panels):
-        draw_errors(panels, [(task.name, color, task.error.times, task.sizes())
-                             for task, color in _colored(tasks)])
-        for task, color in _colored(tasks):
-            for goal in task.goals if len(task.goals) < 100 else ():
-                for panel in panels:
-                    panel.axvline(goal, color=color, lw=0.6, ls=':')
-        panels[0].legend(loc='upper right', ncols=3)
-    return svg.getvalue()
+    draw_errors(panels, [(task.name, color, task.error.times, task.sizes())
+                         for task, color in _colored(tasks)])
+    for task, color in _colored(tasks):
+        for goal in task.goals if len(task.goals) < 100 else ():
+            for panel in panels:
+                panel.axvline(goal, color=color, lw=0.6, ls=':')
+    panels[0].legend(loc='upper right', ncols=3)
 
 
-def joint_errors(tasks):
+@_figure(1, 1, 2.6)
+def joint_errors(panels, tasks):
     """Draw the errors of the tasks of joints."""
-    with _figure(1, 1, 2.6) as (svg, (panel,)):
-        for task in tasks:
-            for k, joint in enumerate(task.joints if len(task.error) else ()):
-                panel.plot(*envelope(task.error.times, task.error.values[:, k]), lw=1.2,
-                           label=f'{task.name}: {joint}')
-        panel.set_title('Joint error, rad or m')
-        if any(len(task.error) for task in tasks):
-            panel.legend(loc='upper right', ncols=3)
-    return svg.getvalue()
-
-
-def efforts(summary):
-    """Draw the efforts as parts of their limits."""
-    with _figure(1, 1, 2.6) as (svg, (panel,)):
-        draw_loads(panel, summary.efforts.times, summary.loads(),
-                   'Efforts commanded, % of their limits')
-    return svg.getvalue()
-
-
-def forces(tasks):
-    """Draw the size of the force that each task commands; return '' if there is none."""
-    if not any(len(task.wrench) for task in tasks):
-        return ''
-    with _figure(1, 1, 2.4) as (svg, (panel,)):
-        for task, color in _colored(tasks):
-            panel.plot(*envelope(task.wrench.times,
-                                 np.linalg.norm(task.wrench.values[:, :3], axis=1)),
-                       color=color, lw=1.2, label=task.name)
-        panel.set_title('Force commanded by the tasks, N')
+    panel, = panels
+    for task in tasks:
+        for k, joint in enumerate(task.joints if len(task.error) else ()):
+            panel.plot(*envelope(task.error.times, task.error.values[:, k]), lw=1.2,
+                       label=f'{task.name}: {joint}')
+    panel.set_title('Joint error, rad or m')
+    if any(len(task.error) for task in tasks):
         panel.legend(loc='upper right', ncols=3)
-    return svg.getvalue()
 
 
-def timing(summary):
+@_figure(1, 1, 2.6)
+def efforts(panels, summary):
+    """Draw the efforts as parts of their limits."""
+    panel, = panels
+    draw_loads(panel, summary.efforts.times, summary.loads(),
+               'Efforts commanded, % of their limits')
+
+
+@_figure(1, 1, 2.4)
+def forces(panels, tasks):
+    """Draw the size of the force that each task commands."""
+    panel, = panels
+    for task, color in _colored(tasks):
+        panel.plot(*envelope(task.wrench.times,
+                             np.linalg.norm(task.wrench.values[:, :3], axis=1)),
+                   color=color, lw=1.2, label=task.name)
+    panel.set_title('Force commanded by the tasks, N')
+    panel.legend(loc='upper right', ncols=3)
+
+
+@_figure(1, 2, 2.6, time=False)
+def timing(panels, summary):
     """Draw how the time from command to command, and from state to command, is distributed."""
-    with _figure(1, 2, 2.6, time=False) as (svg, panels):
-        for panel, seconds, title in (
-                (panels[0], summary.latency, 'From joint state to command, ms'),
-                (panels[1], summary.period, 'From command to command, ms')):
-            milliseconds = 1e3 * seconds
-            if len(milliseconds):
-                top = np.quantile(milliseconds, 0.999)
-                panel.hist(np.minimum(milliseconds, top), 60, color='tab:blue', log=True)
-                panel.axvline(np.median(milliseconds), color='k', lw=1.0)
-            panel.set_title(title)
-            panel.set_ylabel('cycles')
-    return svg.getvalue()
+    for panel, seconds, title in (
+            (panels[0], summary.latency, 'From joint state to command, ms'),
+            (panels[1], summary.period, 'From command to command, ms')):
+        milliseconds = 1e3 * seconds
+        if len(milliseconds):
+            top = np.quantile(milliseconds, 0.999)
+            panel.hist(np.minimum(milliseconds, top), 60, color='tab:blue', log=True)
+            panel.axvline(np.median(milliseconds), color='k', lw=1.0)
+        panel.set_title(title)
+        panel.set_ylabel('cycles')
 
 
 def thinned(rows):
@@ -158,20 +172,6 @@ def envelope(times, values):
         part = values[first:end]
         chosen += sorted({first + int(part.argmin()), first + int(part.argmax())})
     return times[chosen], values[chosen]
-
-
-@contextlib.contextmanager
-def _figure(rows, columns, height, time=True, **options):
-    """Yield a stream, which gets the SVG at the end, and the panels; over time, or not."""
-    svg = io.StringIO()
-    with plt.rc_context(STYLE):
-        figure, panels = plt.subplots(rows, columns, figsize=(10.0, height), squeeze=False,
-                                      layout='constrained', **options)
-        yield svg, panels.ravel()
-        if time:
-            panels.ravel()[-1].set_xlabel('time, s')
-        figure.savefig(svg, format='svg', metadata=_BARE)
-        plt.close(figure)
 
 
 def _colored(tasks):

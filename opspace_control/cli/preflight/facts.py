@@ -18,7 +18,6 @@ from opspace_control.model import RobotState
 from opspace_control.ros.parameters.joints import passive_forces
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.ros.parameters.robot import make_limits
-from opspace_control.tasks import JointTask
 
 _TYPE = 'joint_trajectory_controller/JointTrajectoryController'
 _OPTION = 'set_last_command_interface_value_as_state_on_activation'
@@ -76,8 +75,6 @@ def look_at_passive_joints(report, model, values, state, tasks, findings):
     links = {body['joint']: report['tree'][body['parent']]['links'][0]
              for body in report['tree'][1:]}
     for task in tasks:
-        if isinstance(task, JointTask):
-            continue
         moved = abs(task.jacobian(model, state)).max(axis=0) > 0.0
         for joint, dofs in model.joint_dofs.items():
             turned = [float(torque[k]) for k in dofs

@@ -83,12 +83,14 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report['trajectory_controllers'] = look_at_trajectory_controllers(
         parameters, joints, findings)
     report['braking'] = look_at_braking(model, values, joints, findings)
-    tasks = _tasks(model, values, findings)
-    add_tasks(report, model, state, [task for task in tasks if not isinstance(task, JointTask)])
+    usable = {kind: _usable(kind, make, model, values, findings) for kind, make in (
+        ('tasks', make_task), ('grasps', make_grasp), ('contacts', make_contact))}
+    tasks = [task for task in usable['tasks'].values() if not isinstance(task, JointTask)]
+    add_tasks(report, model, state, tasks)
     look_at_passive_joints(report, model, values, state, tasks, findings)
-    report['joint_tasks'] = [{'name': task.name, 'joints': list(task.joints)} for task in tasks
-                             if isinstance(task, JointTask)]
-    values = {**values, 'tasks': [task.name for task in tasks], **_holds(model, values, findings)}
+    report['joint_tasks'] = [{'name': name, 'joints': list(task.joints)}
+                             for name, task in usable['tasks'].items() if task not in tasks]
+    values = {**values, **{kind: list(found) for kind, found in usable.items()}}
     report['cycle'] = _cycle(text, values, floating_base, state, findings)
     return verdict.judge(report)
 
@@ -215,36 +217,23 @@ def _share(force, limit):
     return float('inf') if abs(force) > 1e-6 else 0.0
 
 
-def _tasks(model, values, findings):
-    """Return the tasks that can be made; the errors of the others go to the findings."""
-    tasks = []
-    for name in values['tasks']:
+def _usable(kind, make, model, values, findings):
+    """Return what can be made of the names of a kind, by name; other errors become findings."""
+    found = {}
+    for name in values[kind]:
         try:
-            task = make_task(name, values)
-            if isinstance(task, JointTask):
-                joint_dofs(task, model)
+            made = make(name, values)
+            if isinstance(made, JointTask):
+                joint_dofs(made, model)
             else:
-                for link in filter(None, (task.frame, task.reference)):
+                links = getattr(made, 'effectors', None) or (
+                    made.frame, getattr(made, 'reference', None))
+                for link in filter(None, links):
                     model.frame_index(link)
-            tasks.append(task)
+            found[name] = made
         except OpspaceError as error:
-            findings.append(verdict.failure(error, f"task '{name}'"))
-    return tasks
-
-
-def _holds(model, values, findings):
-    """Return the names of grasps and contacts that can be made, by kind; likewise."""
-    good = {'grasps': [], 'contacts': []}
-    for kind, make in (('grasps', make_grasp), ('contacts', make_contact)):
-        for name in values[kind]:
-            try:
-                made = make(name, values)
-                for link in getattr(made, 'effectors', None) or (made.frame,):
-                    model.frame_index(link)
-                good[kind].append(name)
-            except OpspaceError as error:
-                findings.append(verdict.failure(error, f"{kind[:-1]} '{name}'"))
-    return good
+            findings.append(verdict.failure(error, f"{kind[:-1]} '{name}'"))
+    return found
 
 
 def _cycle(text, values, floating_base, state, findings):

@@ -26,7 +26,8 @@ def moving_bodies(description):
     ``parent``, and perhaps ``mimics`` a joint. ``links`` are fixed to each other; ``mass`` in kg.
     """
     root, joints = depth_first(description)
-    bodies = [_body(None, None, None, None, description.links[root])]
+    keys = ('joint', 'type', 'mimics', 'parent')
+    bodies = [{**dict.fromkeys(keys), 'links': [root], 'mass': description.links[root].mass}]
     number = {root: 0}  # of the body that a link belongs to
     for joint in joints:
         parent, link = number[joint.parent], description.links[joint.child]
@@ -36,8 +37,9 @@ def moving_bodies(description):
             bodies[parent]['mass'] += link.mass
         else:
             number[link.name] = len(bodies)
-            mimics = joint.mimic and joint.mimic[0]
-            bodies.append(_body(joint.name, joint.type, mimics, parent, link))
+            values = joint.name, joint.type, joint.mimic and joint.mimic[0], parent
+            bodies.append({**dict(zip(keys, values, strict=True)), 'links': [link.name],
+                           'mass': link.mass})
     return bodies
 
 
@@ -49,10 +51,8 @@ def tool_frames(bodies):
     to that body, or joints named so. Wheels and heads are at most half as many joints away from the
     root as what is furthest, or named so. A mimic joint does not count.
     """
-    children, height = [[] for _ in bodies], [0] * len(bodies)
+    children, height = _children(bodies), [0] * len(bodies)
     depth, lead = [0] * len(bodies), [0] * len(bodies)  # from the root, from the last branching
-    for number, body in enumerate(bodies[1:], 1):
-        children[body['parent']].append(number)
     for number, body in enumerate(bodies[1:], 1):
         parent, counts = body['parent'], not body['mimics']
         depth[number] = depth[parent] + counts
@@ -82,9 +82,7 @@ def draw(bodies):
 
     Each is (branches and names, types of the joints, mass in kg, links of the last body).
     """
-    children = [[] for _ in bodies]
-    for number, body in enumerate(bodies[1:], 1):
-        children[body['parent']].append(number)
+    children = _children(bodies)
     compact = len(bodies) - 1 > _MANY_JOINTS
     lines = [(bodies[0]['links'][0], 'root', bodies[0]['mass'], bodies[0]['links'][1:])]
     stack = _branches(children[0], '')
@@ -108,15 +106,18 @@ def draw(bodies):
     return lines
 
 
+def _children(bodies):
+    """Return the numbers of the children of each body."""
+    children = [[] for _ in bodies]
+    for number, body in enumerate(bodies[1:], 1):
+        children[body['parent']].append(number)
+    return children
+
+
 def _tool_of(links):
     """Return the link of a body, of those fixed to each other, whose name is that of a tool."""
     return next((link for words in _TOOLS for link in reversed(links) if words.search(link)),
                 links[-1])
-
-
-def _body(joint, kind, mimics, parent, link):
-    return {'joint': joint, 'type': kind, 'mimics': mimics, 'parent': parent,
-            'links': [link.name], 'mass': link.mass}
 
 
 def _branches(numbers, prefix):

@@ -8,6 +8,7 @@ Each is done twice, once as the paper says it and once without what the paper is
 
 import numpy as np
 
+import opspace_control
 from opspace_control.cli.showcase.contact_scene import CHAMFER, ContactScene, hole, plate
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.findings import Finding
@@ -16,13 +17,10 @@ from opspace_control.cli.showcase.studies import Panel
 
 def _task(axes, sensed=True, **options):
     """Return what makes, of a sensor, the task that controls force along some axes."""
-    from opspace_control import ForceControl, PoseTask
-    return lambda sensor: PoseTask(
+    return lambda sensor: opspace_control.PoseTask(
         'tip', kp=400.0, max_linear_velocity=0.2, max_angular_velocity=1.0, force_axes=axes,
-        force=ForceControl(sensor if sensed else None, **options))
+        force=opspace_control.ForceControl(sensor if sensed else None, **options))
 
-
-# Impact ---------------------------------------------------------------------------------------
 
 _WANTED = 20.0  # N
 _FALL = 0.1     # m
@@ -42,11 +40,6 @@ def speed_at_impact(trial):
     return -float(np.diff(trial.positions[hit - 3:hit - 1, 2])[0] / np.diff(trial.times[:2])[0])
 
 
-def _touch():
-    return [impact('with the impact transition, (5.7)', 0.5, damping=150.0),
-            impact('the force at once', 0.0, damping=5.0, approach_rate=0.0)]
-
-
 def _judge_touch(gentle, forced):
     return [Finding('with the transition, the finger comes at', speed_at_impact(gentle), 0.48,
                     'm/s', True),
@@ -56,8 +49,6 @@ def _judge_touch(gentle, forced):
                     abs(gentle.pressed - gentle.wanted)[-50:].mean(), 0.02 * _WANTED, 'N'),
             Finding('the force at once: it touches so often', forced.touches, 2, '', True)]
 
-
-# Square waves of force ------------------------------------------------------------------------
 
 _HALF_WAVE = 0.25  # s
 _LOW, _HIGH = 10.0, 20.0  # N
@@ -87,10 +78,6 @@ def _rise_and_error(trial):
     return max(rises), max(errors)
 
 
-def _square():
-    return [_square_wave('by the wrist sensor', True), _square_wave('open loop', False)]
-
-
 def _judge_square(closed, opened):
     rise, error = _rise_and_error(closed)
     return [Finding('by the sensor: rise of the force', 1e3 * rise, 20.0, 'ms'),
@@ -98,8 +85,6 @@ def _judge_square(closed, opened):
             Finding('open loop: its error', 100.0 * _rise_and_error(opened)[1], 12.0, '%',
                     True)]
 
-
-# Slide ----------------------------------------------------------------------------------------
 
 _PRESSED = 15.0  # N
 _TILT = 0.05     # rad
@@ -120,10 +105,6 @@ def _sliding(label, pressing):
     return scene.run(label, 1.8)
 
 
-def _slide():
-    return [_sliding('pressing with 15 N', True), _sliding('keeping its height', False)]
-
-
 def _judge_slide(pressing, keeping):
     away = np.linalg.norm(np.diff(pressing.positions[[0, -1], :2], axis=0))
     return [Finding('pressing, the finger slides', away, 0.16, 'm', True),
@@ -133,8 +114,6 @@ def _judge_slide(pressing, keeping):
             Finding('keeping its height, by', abs(keeping.pressed - _PRESSED).max(), 10.0, 'N',
                     True)]
 
-
-# Insertion ------------------------------------------------------------------------------------
 
 _OFFSET = np.array([0.003, -0.002])  # m, of the peg from the middle of the hole
 _WIDTH, _DEPTH = 0.021, 0.03  # m
@@ -150,10 +129,6 @@ def _inserting(label, compliant):
     return scene.run(label, 3.2)
 
 
-def _insert():
-    return [_inserting('no force to the sides', True), _inserting('holding its place', False)]
-
-
 def _judge_insert(compliant, holding):
     x, y, z = 1e3 * (compliant.positions[-1] - compliant.positions[0])
     forces = [np.linalg.norm(trial.since(3.0).forces[:, :2], axis=1).max()
@@ -162,7 +137,7 @@ def _judge_insert(compliant, holding):
                     0.5, 'mm'),
             Finding('it has moved to the sides by', np.hypot(x, y), 3.0, 'mm', True),
             Finding('the force on the sides of the hole', forces[0], 3.0, 'N'),
-            Finding('that of a peg that holds its place', forces[1], 6.0, 'N', True)]
+            Finding('that of a peg that keeps its position', forces[1], 6.0, 'N', True)]
 
 
 _FORCE = Panel('Force downwards, N; dotted: the target', lambda trial: trial.pressed,
@@ -176,10 +151,16 @@ CONTACTS = tuple(
     Experiment(name, summary, judge, compare=compare, panels=panels)
     for name, summary, compare, judge, panels in (
         ('impact', 'a finger hits a stiff plate at 0.5 m/s and does not bounce, [K87] (5.7), IX',
-         _touch, _judge_touch, (_FORCE, _HEIGHT)),
+         lambda: [impact('with the impact transition, (5.7)', 0.5, damping=150.0),
+                  impact('the force at once', 0.0, damping=5.0, approach_rate=0.0)],
+         _judge_touch, (_FORCE, _HEIGHT)),
         ('square', 'square waves of force: rise below 20 ms, error below 2 %, [K87] (5.5), IX',
-         _square, _judge_square, (_FORCE,)),
+         lambda: [_square_wave('by the wrist sensor', True), _square_wave('open loop', False)],
+         _judge_square, (_FORCE,)),
         ('slide', 'a finger slides on a plate that leans, [K87] (5.4), IX',
-         _slide, _judge_slide, (_FORCE, _HEIGHT)),
+         lambda: [_sliding('pressing with 15 N', True), _sliding('keeping its height', False)],
+         _judge_slide, (_FORCE, _HEIGHT)),
         ('insert', 'a peg slides into a hole by its chamfer, [K87] (5.4), IX',
-         _insert, _judge_insert, (_FORCE, _HEIGHT, _SIDES))))
+         lambda: [_inserting('no force to the sides', True),
+                  _inserting('keeping its position', False)],
+         _judge_insert, (_FORCE, _HEIGHT, _SIDES))))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import opspace_control
 from opspace_control.cli.robots import demo_robot
 
 REACH = 0.1       # m, from the sensor, at the flange, to the tip
@@ -79,14 +80,13 @@ class ContactScene:
 
     def __init__(self, make_task, boxes, *, peg=False, joint_friction=False, burden=0.0,
                  softness=STIFF, friction=0.0):
-        from opspace_control import ForceSensor, OperationalSpaceController, RobotModel, RobotState
         from opspace_control.simulation import SimulatedRobot
 
         robot = demo_robot('puma560')  # starts with its hand downwards
         text = _with_finger(robot.path().read_text(), peg)
-        model = RobotModel.from_urdf(text)
+        model = opspace_control.RobotModel.from_urdf(text)
         q = [robot.start.get(name, 0.0) for name in model.dof_names]
-        self._state = RobotState(model, q, np.zeros(model.nv))
+        self._state = opspace_control.RobotState(model, q, np.zeros(model.nv))
         start = model.forward_kinematics(self._state, ['tip'])['tip'][:3, 3]
         self._robot = SimulatedRobot(
             text.replace('<link name="hand"/>', _BURDEN.format(burden)), contacts=True,
@@ -97,8 +97,9 @@ class ContactScene:
         geometry.geom_friction[:, 0] = friction
         geometry.geom_solref[:] = softness, 1.0
         self._robot.reset(positions=robot.start)
-        self.task = make_task(ForceSensor('finger', tool_mass=MASS, tool_center=CENTER))
-        self._controller = OperationalSpaceController(model, self.task)
+        self.task = make_task(opspace_control.ForceSensor(
+            'finger', tool_mass=MASS, tool_center=CENTER))
+        self._controller = opspace_control.OperationalSpaceController(model, self.task)
         self._controller.compute_torque(self._state)
 
     def press(self, force):

@@ -177,10 +177,6 @@ def _by(x=0.0, y=0.0, z=0.0, yaw=0.0):
     return target
 
 
-def _stay(pose):
-    return pose
-
-
 def _to_the_floor(pose):
     """Return the pose with its origin on the floor, before the left foot."""
     pose[:3] = 0.45, 0.25, 0.0
@@ -204,14 +200,14 @@ _HINGED = DemoRobot(
 EXPERIMENTS = (
     Experiment(
         'torso', 'the torso rocks in the null space while both hands hold still, [CK00] Fig. 3',
-        _judge_torso, _DUAL_ARM, (_ALL, _ALL), (_stay, _stay), 8.0, swing=0.4),
+        _judge_torso, _DUAL_ARM, (_ALL, _ALL), (_by(), _by()), 8.0, swing=0.4),
     Experiment(
         'floor', 'the left hand goes down to the floor, the right one holds still, [CK00] Fig. 6',
         _judge_floor, replace(demo_robot('humanoid'), start=_CROUCH), ('x y z', _ALL),
-        (_to_the_floor, _stay), 7.0, max_linear_velocity=0.2, kp=(100.0, 900.0)),
+        (_to_the_floor, _by()), 7.0, max_linear_velocity=0.2, kp=(100.0, 900.0)),
     Experiment(
         'step', 'the left hand goes 0.2 m straight at 0.3 m/s, [K87] (4.4)-(4.5)',
-        _judge_step, _DUAL_ARM, (_ALL, _ALL), (_by(0.12, 0.08, 0.2 * 0.48**0.5), _stay), 3.0,
+        _judge_step, _DUAL_ARM, (_ALL, _ALL), (_by(0.12, 0.08, 0.2 * 0.48**0.5), _by()), 3.0,
         max_linear_velocity=0.3),
 )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import opspace_control
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.findings import Finding
@@ -45,14 +46,13 @@ class Panel:
 
 def _arm(start, velocities=None, *, name='planar_3r', passive=(), model_passive=()):
     """Return model and simulation of a planar arm; ``model_passive`` are passive in the model."""
-    from opspace_control import RobotModel
     from opspace_control.simulation import SimulatedRobot
 
     path = demo_robot(name).path()
     robot = SimulatedRobot(path.read_text())
     robot.reset(positions=start, velocities=velocities)
     robot.set_status(passive=passive)
-    return RobotModel.from_urdf_file(path, passive_joints=model_passive), robot
+    return opspace_control.RobotModel.from_urdf_file(path, passive_joints=model_passive), robot
 
 
 def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_limits=False,
@@ -62,13 +62,12 @@ def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_l
 
     ``turn`` is a second goal: its time, s, its displacement from the pose then, m, and a posture.
     """
-    from opspace_control import JointLimits, OperationalSpaceController, RobotState
     from opspace_control.cli.showcase.kinematics import Reach
 
     model, robot = arm
-    controller = OperationalSpaceController(
-        model, task, posture, limits=JointLimits(model) if keep_limits else None)
-    state = RobotState(model, robot.positions, robot.velocities)
+    controller = opspace_control.OperationalSpaceController(
+        model, task, posture, limits=opspace_control.JointLimits(model) if keep_limits else None)
+    state = opspace_control.RobotState(model, robot.positions, robot.velocities)
     controller.compute_torque(state)
     shifts = {0: shift}
     if turn is not None:
@@ -94,11 +93,10 @@ def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_l
 
 
 def _damping():
-    from opspace_control import PoseTask, PostureTask
-
     start = {'shoulder': 0.3, 'elbow': 1.0, 'wrist': 0.9}
     return [_follow(label, _arm(start, dict.fromkeys(start, 0.5)),
-                    PoseTask('hand', axes='x z', kp=400.0), PostureTask(kp=0.0, kd=kd), seconds=8.0)
+                    opspace_control.PoseTask('hand', axes='x z', kp=400.0),
+                    opspace_control.PostureTask(kp=0.0, kd=kd), seconds=8.0)
             for label, kd in (('with damping in the null space', 3.0), ('without', 0.0))]
 
 
@@ -113,11 +111,9 @@ def _judge_damping(damped, free):
 
 
 def _passive():
-    from opspace_control import PoseTask
-
     start = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
     return [_follow(label, _arm(start, passive=('wrist',), model_passive=known),
-                    PoseTask('palm', axes='x z', max_linear_velocity=0.3), None,
+                    opspace_control.PoseTask('palm', axes='x z', max_linear_velocity=0.3), None,
                     shift=(0.1, 0.0, 0.1), seconds=5.0)
             for label, known in (('by the generalized Jacobian', ('wrist',)),
                                  ('as if the wrist had a drive', ()))]
@@ -132,13 +128,11 @@ def _judge_passive(passive, driven):
 
 
 def _singular():
-    from opspace_control import PoseTask, PostureTask
-
     start = {'shoulder': 0.9, 'elbow': -1.2}
     return [_follow(label, _arm(start, name='planar_2r'),
-                    PoseTask('hand', axes='x z', max_linear_velocity=0.5), PostureTask(),
-                    shift=(1.0, 0.0, 0.0), seconds=6.0, keep_limits=True,
-                    turn=(_STRAIGHT, (-0.4, 0.0, 0.0), {'elbow': elbow}))
+                    opspace_control.PoseTask('hand', axes='x z', max_linear_velocity=0.5),
+                    opspace_control.PostureTask(), shift=(1.0, 0.0, 0.0), seconds=6.0,
+                    keep_limits=True, turn=(_STRAIGHT, (-0.4, 0.0, 0.0), {'elbow': elbow}))
             for label, elbow in (('out with the elbow as before', -1.0),
                                  ('out with the elbow on the other side', 1.0))]
 
