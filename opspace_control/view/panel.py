@@ -145,40 +145,27 @@ class Panel:
             _follow(sliders, positions)
 
     def _build_tasks(self, robot):
+        """Add a folder for each task at a point, task of joints, grasp and contact."""
         self._lines, self._acting, self._engaged, self._joints = {}, {}, {}, {}
-        for task in self._offer.tasks:
-            with self._gui.add_folder(task.replace('_', ' ')):
-                self._lines[task] = self._gui.add_html(gauges.error(None, None))
-                self._add_activation(task)
-                self._add_engagement(task)
+        offer, values = self._offer, self._parameters.values
+        for name in dict.fromkeys((*offer.tasks, *offer.groups, *offer.switches)):
+            with self._gui.add_folder(name.replace('_', ' ')):
+                if name in (*offer.tasks, *offer.groups):
+                    self._lines[name] = self._gui.add_html(gauges.error(None, None))
+                if name in offer.optional:
+                    self._acting[name] = self._add_switch(
+                        'acts', 'Off, the task leaves its axes to the posture.', f'{name}/enable',
+                        on=True)
+                if name in offer.switches:
+                    self._engaged[name] = self._add_switch(
+                        'engaged', 'On: engage at the present poses. Off: disengage.',
+                        f'{name}/engage')
                 # A task that controls motion alone has no force axes.
-                if (task in self._offer.forces
-                        and self._parameters.values.get(f'{task}.force_axes') != ''):
-                    self._build_force(task)
-                self._add_parameters(task)
-        for group in self._offer.groups:
-            with self._gui.add_folder(group.replace('_', ' ')):
-                self._lines[group] = self._gui.add_html(gauges.joint_error(None))
-                self._add_activation(group)
-                self._add_joints(robot, self._parameters.values.get(f'{group}.joints') or (), group)
-                self._add_parameters(group)
-        for contact in self._offer.switches:
-            if contact not in self._offer.tasks:
-                with self._gui.add_folder(contact.replace('_', ' ')):
-                    self._add_engagement(contact)
-                    self._add_parameters(contact)
-
-    def _add_activation(self, task):
-        """Add the switch of a task, if it is one that may be switched."""
-        if task in self._offer.optional:
-            self._acting[task] = self._add_switch(
-                'acts', 'Off, the task leaves its axes to the posture.', f'{task}/enable', on=True)
-
-    def _add_engagement(self, name):
-        """Add the switch of a grasp or a contact, if the name is that of one."""
-        if name in self._offer.switches:
-            self._engaged[name] = self._add_switch(
-                'engaged', 'On: engage at the present poses. Off: disengage.', f'{name}/engage')
+                if name in offer.forces and values.get(f'{name}.force_axes') != '':
+                    self._build_force(name)
+                if name in offer.groups:
+                    self._add_joints(robot, values.get(f'{name}.joints') or (), name)
+                self._add_parameters(name)
 
     def _add_switch(self, label, hint, service, on=False):
         switch = Switch(self._gui, label, hint, self._act, lambda wanted, answered:
