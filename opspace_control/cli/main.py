@@ -37,7 +37,7 @@ _OPTIONAL = {
     'mcap_ros2': "pip install 'opspace_control[record]'.",
     'viser': "pip install 'opspace_control[view]'.",
 }
-_INTERRUPTED = 130  # as a shell says it of a process ended by Ctrl-C
+_INTERRUPTED = 130  # as shells report a process that Ctrl-C ended
 
 _USAGE = '\n'.join([
     'usage: opspace VERB [ARGUMENTS]    (opspace VERB --help says more)',

@@ -131,7 +131,7 @@ def private_environment(domain):
         ROS_DOMAIN_ID=str(domain),
         ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
         PYTHONUNBUFFERED='1')
-    # The ROS 2 wheels leave this to their user.
+    # The ROS 2 wheels do not set this.
     environment.setdefault('AMENT_PREFIX_PATH', sys.prefix)
     profile = str(share_directory() / 'config' / 'quick_discovery.xml')
     for variable in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'):

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of a report, each as the text of an SVG, and what others draw alike."""
+"""The pictures of a report, each as the text of an SVG, and drawing that the demo shares."""
 
 import functools
 import io

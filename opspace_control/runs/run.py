@@ -48,7 +48,7 @@ class Run:
         if not (self.controller and len(archive.received)):
             raise RunError(f'{path} has no controller in it.', path=str(path),
                            cure='It was not made by opspace record, or there was none.')
-        # In the order of time; each topic's messages come in it anyhow.
+        # In the order of time, which the messages of each topic have already.
         self.order = np.argsort(archive.received, kind='stable')
         self.start, self.end = (int(archive.received[self.order[i]]) for i in (0, -1))
         self.topics, self._rows = {}, {}  # topic -> type, or messages

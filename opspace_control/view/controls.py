@@ -106,9 +106,18 @@ class ParameterControl(Control):
 
     def __init__(self, gui, parameters, name, label, act, say):
         self._parameters, self._name, self._say = parameters, name, say
-        self._gui, self._label, self._act = gui, label, act
         self._wanted, self._typed, self._requested = None, None, False
-        self._control = self._make()
+        value, descriptor = parameters.values[name], parameters.descriptors[name]
+        hint = descriptor.description
+        if isinstance(value, bool):
+            self._control = gui.add_checkbox(label, value, hint=hint)
+        elif _is_number(value):
+            low, high = _slider_range(value, descriptor)
+            step = 10.0 ** math.floor(math.log10((high - low) / _MARKS))
+            self._control = gui.add_slider(label, low, high, step, value, hint=hint)
+        else:
+            self._control = gui.add_text(label, _text(value), hint=hint)
+        listen(self._control, act, self._on_touch)
 
     def follow(self):
         """Show the present value, unless a viewer is changing it; to be called often."""
@@ -117,21 +126,6 @@ class ParameterControl(Control):
                 self._show()
             else:
                 self._parse()
-
-    def _make(self):
-        value = self._parameters.values[self._name]
-        descriptor = self._parameters.descriptors[self._name]
-        hint = descriptor.description
-        if isinstance(value, bool):
-            control = self._gui.add_checkbox(self._label, value, hint=hint)
-        elif _is_number(value):
-            low, high = _slider_range(value, descriptor)
-            control = self._gui.add_slider(self._label, low, high, _step(high - low), value,
-                                           hint=hint)
-        else:
-            control = self._gui.add_text(self._label, _text(value), hint=hint)
-        listen(control, self._act, self._on_touch)
-        return control
 
     def _show(self):
         value = self._parameters.values[self._name]
@@ -198,10 +192,6 @@ def _slider_range(value, descriptor):
         return low, high
     span = _SPAN * value if value > 0.0 else _SPAN_AT_ZERO
     return max(low, -span), min(high, span)
-
-
-def _step(span):
-    return 10.0 ** math.floor(math.log10(span / _MARKS))
 
 
 def _text(value):

@@ -38,19 +38,18 @@ class RobotScene:
         self._origins = {self.root_link: (np.zeros(3), SO3.identity())}
         self._parents = {joint.child: joint.parent for joint in joints}
         mimicked_joints = resolve_mimics(description.joints)
-        self._joints = []
+        self._joints, self.limits = [], {}
         for joint in joints:
             node = self._add(joint)
-            if joint.type in SCALAR_TYPES:
-                mimicked = mimicked_joints.get(joint.name, (joint.name, 1.0, 0.0))
-                self._joints.append(_MovingJoint(joint, node, mimicked))
-        self.limits = {}
-        for joint in joints:
-            if joint.type in SCALAR_TYPES and joint.name not in mimicked_joints:
+            if joint.type not in SCALAR_TYPES:
+                continue
+            mimicked = mimicked_joints.get(joint.name, (joint.name, 1.0, 0.0))
+            self._joints.append(_MovingJoint(joint, node, mimicked))
+            if joint.name not in mimicked_joints:
                 lower, upper, _, effort = joint.limit or (-math.inf, math.inf, math.inf, math.inf)
-                self.limits[joint.name] = (
-                    (-math.inf, math.inf) if joint.type == 'continuous' else (lower, upper)
-                    ) + (effort,)
+                if joint.type == 'continuous':
+                    lower, upper = -math.inf, math.inf
+                self.limits[joint.name] = lower, upper, effort
         looks = read_looks(text)
         self.doubts = list(looks.doubts)
         self._dress(looks, joints)
@@ -110,7 +109,7 @@ class RobotScene:
         bare = [link for link, node in self._nodes.items()
                 if not self._show(node, looks.seen[link])
                 and not self._show(node, looks.touched[link])]
-        # A frame without shapes is nothing to look at, unless the whole robot is like that.
+        # A frame without shapes gets bones only if no link has shapes.
         if len(bare) < len(self._nodes):
             bare = [link for link in bare if looks.seen[link] or looks.touched[link]]
         radius = _BONE_RADIUS * max(np.linalg.norm(np.subtract(*self.bounds())), 0.1)
@@ -142,7 +141,7 @@ class RobotScene:
 
 
 class _MovingJoint:
-    """A joint of one degree of freedom, the node that carries its child, and whom it follows."""
+    """A joint of one degree of freedom, the node that carries its child, and the joint that it mimics, if any."""
 
     def __init__(self, joint, node, mimicked):
         self.mimicked, self._factor, self._offset = mimicked

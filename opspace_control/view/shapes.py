@@ -145,7 +145,7 @@ def load_mesh(path):
     """Return a mesh file's trimesh.Trimesh, m, in the axes of the file, or raise a MeshError."""
     try:
         scene = trimesh.load_scene(path)
-        # Collada says its unit; the scale in the URDF is what counts for the others.
+        # A Collada file has a unit; for the others the scale in the URDF counts.
         mesh = (scene.convert_units('meters') if scene.units else scene).to_mesh()
     except Exception as error:  # each format has its own ways to fail
         raise MeshError(f'{path} cannot be read: {error}', file=str(path),

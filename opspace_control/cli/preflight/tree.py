@@ -7,7 +7,7 @@ from collections import Counter
 
 from opspace_control.model.topology import depth_first
 
-# Robots with more joints than this are drawn a run of joints at a time.
+# Of robots with more joints than this, a line shows a run of joints.
 _MANY_JOINTS = 30
 _SHORTEST_RUN = 3
 # Names of joints of jaws and fingers, of joints that end in no tool, and of the links that tasks
@@ -121,7 +121,7 @@ def _tool_of(links):
 
 
 def _branches(numbers, prefix):
-    """Return what is to be drawn of these bodies, the first on top of the stack."""
+    """Return (number, prefix, whether it is the last) of bodies, the first on top of a stack."""
     return [(number, prefix, number == numbers[-1]) for number in reversed(numbers)]
 
 

@@ -66,7 +66,7 @@ def of_file(file, given, refused):
 
 
 def _at_description(report):
-    alike = {}  # warnings by what they say, names and numbers aside
+    alike = {}  # warnings by their text without names and numbers
     for text in report['robot']['warnings']:
         alike.setdefault(re.sub(r"'.*?'|[-\d.e]+", '', text), []).append(text)
     for first, *others in alike.values():
