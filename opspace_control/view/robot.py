@@ -141,7 +141,7 @@ class RobotScene:
 
 
 class _MovingJoint:
-    """A joint of one degree of freedom, the node that carries its child, and the joint that it mimics, if any."""
+    """A joint of one degree of freedom, with the node of its child and the joint it mimics."""
 
     def __init__(self, joint, node, mimicked):
         self.mimicked, self._factor, self._offset = mimicked
