@@ -10,6 +10,7 @@ import numpy as np
 
 import opspace_control
 from opspace_control.cli.robots import demo_robot
+from opspace_control.spatial.quaternions import turned
 
 REACH = 0.1       # m, from the sensor, at the flange, to the tip
 RADIUS = 0.01     # m, of ball and peg
@@ -21,6 +22,7 @@ MASS, CENTER = 0.2, (0.0, 0.0, 0.05)  # kg, m: of the finger
 STIFF = 0.005
 # Steps of the simulation to a cycle of the controller, at 1 kHz.
 _STEPS, _CYCLE = 4, 1e-3
+_LEVEL = (0.0, 0.0, 0.0, 1.0)  # quaternion xyzw
 
 _FINGER = """
   <link name="finger">
@@ -138,7 +140,7 @@ def plate(start, gap, tilt=0.0):
     x, y, z = start
     depth = RADIUS + gap + 0.05 / math.cos(tilt)
     return [Box('plate', (1.0, 1.0, 0.1), fixed=True,
-                pose=(x, y, z - depth, *_turned(0, tilt)))]
+                pose=(x, y, z - depth, *turned(_LEVEL, (tilt, 0.0, 0.0))))]
 
 
 def hole(x, y, top, width, depth):
@@ -147,27 +149,19 @@ def hole(x, y, top, width, depth):
 
     wall, thickness = 0.03, 0.004
     half, length, low = 0.5 * width, math.sqrt(2.0) * CHAMFER, top - CHAMFER
-    boxes = [Box('bottom', (0.1, 0.1, 0.02), fixed=True,
-                 pose=(x, y, low - depth - 0.01, 0.0, 0.0, 0.0, 1.0))]
+    boxes = [Box('bottom', (0.1, 0.1, 0.02), fixed=True, pose=(x, y, low - depth - 0.01, *_LEVEL))]
     # The middle of the slope's back, outwards and upwards of its lower edge.
     out, up = (0.5 * (length + sign * thickness) / math.sqrt(2.0) for sign in (1.0, -1.0))
-    for number, (a, b) in enumerate(((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))):
-        def across(size, other, height, along_x=a):
-            return (size, other, height) if along_x else (other, size, height)
-        far = half + 0.5 * wall
-        boxes.append(Box(f'wall_{number}', across(wall, 3.0 * wall, depth), fixed=True,
-                         pose=(x + a * far, y + b * far, low - 0.5 * depth, 0.0, 0.0, 0.0, 1.0)))
-        turn = _turned(1, -0.25 * math.pi * a) if a else _turned(0, 0.25 * math.pi * b)
-        boxes.append(Box(f'slope_{number}', across(length, 3.0 * wall, thickness), fixed=True,
-                         pose=(x + a * (half + out), y + b * (half + out), low + up, *turn)))
+    slope = turned(_LEVEL, (0.0, -0.25 * math.pi, 0.0))
+    for number in range(4):
+        yaw = 0.5 * math.pi * number
+        for name, size, turn, (outwards, height) in (
+                ('wall', (wall, 3.0 * wall, depth), _LEVEL, (half + 0.5 * wall, -0.5 * depth)),
+                ('slope', (length, 3.0 * wall, thickness), slope, (half + out, up))):
+            boxes.append(Box(f'{name}_{number}', size, fixed=True, pose=(
+                x + outwards * math.cos(yaw), y + outwards * math.sin(yaw), low + height,
+                *turned(turn, (0.0, 0.0, yaw)))))
     return boxes
-
-
-def _turned(axis, angle):
-    """Return the quaternion of a turn about x (0) or y (1), rad."""
-    quaternion = [0.0, 0.0, 0.0, math.cos(0.5 * angle)]
-    quaternion[axis] = math.sin(0.5 * angle)
-    return quaternion
 
 
 def _with_finger(text, peg):
