@@ -206,7 +206,8 @@ def make_record(experiment, description):
 def _follow(experiment, client, nodes, record, status):
     """Send each goal when it is due, and record the robot, by its own time."""
     plan, sent, zero, posture_due = record.plan, -1, None, 0.0
-    failing = plan.starts[0] + experiment.failing_at if experiment.fails else math.inf
+    failing = (plan.starts[0] + experiment.failing_at if experiment.dead or experiment.braked
+               else math.inf)
     while True:
         nodes.check()
         time.sleep(_LOOK_PERIOD)

@@ -41,11 +41,7 @@ class Process:
                 [sys.executable, *self.program, verb, *arguments],
                 env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 start_new_session=True, preexec_fn=_die_with_parent)  # noqa: PLW1509
-
-    @property
-    def pid(self):
-        """Process id."""
-        return self._process.pid
+        self.pid = self._process.pid
 
     def exit_code(self):
         """Return the exit code, or None while the process runs."""

@@ -48,9 +48,16 @@ class Run:
         if not (self.controller and len(archive.received)):
             raise RunError(f'{path} has no controller in it.', path=str(path),
                            cure='It was not made by opspace record, or there was none.')
+        # Topics of the efforts, the joint states, and the floating base; '' if there is none.
+        self.commands = (_first(self.says, FLOAT_ARRAY)
+                         or _first(self.says, JOINT_STATE, self.own('controller_state')))
+        self.states = _first(self.hears, JOINT_STATE, self.own('target_joint'))
+        self.odom = _first(self.hears, ODOMETRY)
         # In the order of time, which the messages of each topic have already.
         self.order = np.argsort(archive.received, kind='stable')
-        self.start, self.end = (int(archive.received[self.order[i]]) for i in (0, -1))
+        self.times_of_all = archive.received[self.order]  # of the messages, (k,), ns
+        self.start, self.end = (int(self.times_of_all[i]) for i in (0, -1))
+        self.duration = 1e-9 * (self.end - self.start)  # s
         self.topics, self._rows = {}, {}  # topic -> type, or messages
         self.latched = set()  # topics whose last message a late subscriber gets
         for number, channel in archive.channels.items():
@@ -62,32 +69,6 @@ class Run:
         self.received = {topic: archive.received[rows] for topic, rows in self._rows.items()}
         self.sent = {topic: archive.sent[rows] for topic, rows in self._rows.items()}
         self._find_robot()
-
-    @property
-    def commands(self):
-        """Topic of the efforts, whatever it was remapped to; '' if there is none."""
-        return (_first(self.says, FLOAT_ARRAY)
-                or _first(self.says, JOINT_STATE, self.own('controller_state')))
-
-    @property
-    def states(self):
-        """Topic of the joint states."""
-        return _first(self.hears, JOINT_STATE, self.own('target_joint'))
-
-    @property
-    def odom(self):
-        """Topic of a floating base; '' if there is none."""
-        return _first(self.hears, ODOMETRY)
-
-    @property
-    def times_of_all(self):
-        """When each message came, in the order of time, (k,), ns."""
-        return self._archive.received[self.order]
-
-    @property
-    def duration(self):
-        """From the first message to the last, s."""
-        return float(1e-9 * (self.end - self.start))
 
     def own(self, topic):
         """Return the full name of a topic of the controller, ``~/topic``."""

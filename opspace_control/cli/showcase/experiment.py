@@ -57,11 +57,6 @@ class Experiment:
     compare: Callable = None  # returns both cases
     panels: tuple = ()        # `Panel`s of the picture of both
 
-    @property
-    def fails(self):
-        """Whether a drive or a brake fails on the way."""
-        return bool(self.dead or self.braked)
-
     def plan(self, home):
         """Return the `Schedule` of hands that start at ``home`` (hands, 7)."""
         goals = self._grasped(home) if self.moves else [
