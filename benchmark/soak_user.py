@@ -17,7 +17,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
-from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.ros.middleware.executor import make_executor
 from opspace_control.ros.middleware.qos import RELIABLE
 from opspace_control.spatial.rotation_vectors import matrix_from_vector
@@ -109,7 +109,7 @@ class User:
         pose = self._hands[hand]
         R = matrix_from_vector(self._random.uniform(-_TURN, _TURN, 3)) @ pose[:3, :3]
         message = PoseStamped()
-        fill_pose(message.pose, np.concatenate([
+        fill_message(message.pose, np.concatenate([
             pose[:3, 3] + self._random.uniform(-_FAR, _FAR, 3), quaternion_from_matrix(R)]))
         return _publish(self._goals[hand], message)
 

@@ -26,7 +26,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.ros.middleware.conversions import fill_message
 
 ROBOT = robot_text('dual_arm')
 MODEL = RobotModel.from_urdf(ROBOT)
@@ -191,7 +191,7 @@ def pose_message(pose, frame=''):
     """Return a PoseStamped of (7,) ``[x y z qx qy qz qw]``."""
     message = PoseStamped()
     message.header.frame_id = frame
-    fill_pose(message.pose, np.asarray(pose, float))
+    fill_message(message.pose, np.asarray(pose, float))
     return message
 
 

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control.model import KinematicTree
-from opspace_control.ros.middleware.conversions import fill_pose, fill_twist
+from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.ros.parameters.joints import command_joints
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.spatial.rotations import matrix_from_quaternion
@@ -93,9 +93,9 @@ class LockStepRobot:
         message = self._stamped(Odometry(child_frame_id=self.physics.link_names[0]))
         message.header.frame_id = 'odom'
         pose = self.physics.base_pose
-        fill_pose(message.pose.pose, pose)
+        fill_message(message.pose.pose, pose)
         R = matrix_from_quaternion(pose[3:])
-        fill_twist(message.twist.twist, (self.physics.base_twist.reshape(2, 3) @ R).reshape(6))
+        fill_message(message.twist.twist, (self.physics.base_twist.reshape(2, 3) @ R).reshape(6))
         return message
 
     def send_goal(self, task, link, offset):
@@ -104,7 +104,7 @@ class LockStepRobot:
         goal = start.copy()
         goal[:3] += offset
         message = PoseStamped()
-        fill_pose(message.pose, goal)
+        fill_message(message.pose, goal)
         publisher = self.network.publisher(
             PoseStamped, f'{ros_nodes.CONTROLLER}/{task}/target_pose')
         for _ in range(50):

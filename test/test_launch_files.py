@@ -251,7 +251,7 @@ def test_topics_are_those_of_the_other_end():
     record = read('ros2_control', hardware='topic', watchdog='true')
     simulator, = (node for node in record.nodes if node.executable == 'simulator')
     (ours, remapped), = simulator.remappings
-    assert f"create_publisher(JointState, '{ours}'" in source_of('simulator').read_text()
+    assert f"publisher(JointState, '{ours}'" in source_of('simulator').read_text()
     block, = ElementTree.fromstring(texts(record, 'simulator')[0]).iterfind('ros2_control/hardware')
     assert {each.get('name'): each.text for each in block.iter('param')}[
         'joint_states_topic'] == remapped

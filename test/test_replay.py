@@ -75,7 +75,6 @@ def player(network, run):
     network.add(player)
     yield player
     network.remove(player)
-    player.leave()
     player.destroy_node()
 
 

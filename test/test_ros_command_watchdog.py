@@ -23,7 +23,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
 
 from opspace_control import OperationalSpaceController, RobotModel, RobotState
-from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.safety.envelope import LONGEST_STEP
 
 ROBOT = robot_text('planar_3r')
@@ -294,7 +294,7 @@ def test_a_floating_base_is_carried_as_it_lies_and_released_without_odometry(net
     odom = network.publisher(Odometry, 'odom', ros_nodes.LATCHED)
     odometry = Odometry(child_frame_id='base_link')
     odometry.header.frame_id = 'odom'
-    fill_pose(odometry.pose.pose, q[:7])
+    fill_message(odometry.pose.pose, q[:7])
 
     def see():
         odom.publish(odometry)

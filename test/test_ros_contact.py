@@ -19,7 +19,7 @@ from ros_nodes import CONTROLLER
 from std_srvs.srv import Trigger
 
 from opspace_control import RobotState
-from opspace_control.ros.middleware.conversions import fill_wrench, wrench_from_message
+from opspace_control.ros.middleware.conversions import fill_message, six_from_message
 
 WANTED, GAP = 20.0, 0.01
 ARM = {'robot_description': panda_text(), 'command_joints': list(HOME)}
@@ -53,12 +53,12 @@ class Rig:
     def want(self, force, frame='panda_link0'):
         message = WrenchStamped()
         message.header.frame_id = frame
-        fill_wrench(message.wrench, np.array([0.0, 0.0, force, 0.0, 0.0, 0.0]))
+        fill_message(message.wrench, np.array([0.0, 0.0, force, 0.0, 0.0, 0.0]))
         self.goals.publish(message)
 
     def pressed(self):
         """Return the newest force between tool and plate, N."""
-        return np.linalg.norm(wrench_from_message(self.touch[-1].wrench)[:3]) if self.touch else 0.0
+        return np.linalg.norm(six_from_message(self.touch[-1].wrench)[:3]) if self.touch else 0.0
 
     def run(self, seconds):
         """Let simulated time go on."""
@@ -88,7 +88,7 @@ def test_it_finds_the_plate_and_presses_as_told_by_its_sensor(rig):
     rig.want(-WANTED)
     rig.run(1.5)
     assert rig.pressed() == pytest.approx(WANTED, rel=0.01)
-    measured = wrench_from_message(rig.measured[-1].wrench)  # in the tip's axes: z is down
+    measured = six_from_message(rig.measured[-1].wrench)  # in the tip's axes: z is down
     assert measured[2] == pytest.approx(WANTED, rel=0.02)
     for wanted in (10.0, 15.0):
         rig.want(-wanted)

@@ -14,9 +14,7 @@ from geometry_msgs.msg import Accel, Pose, Twist, Wrench
 
 from opspace_control import RosInterfaceError
 from opspace_control.ros.middleware.conversions import (
-    fill_pose,
-    fill_twist,
-    fill_wrench,
+    fill_message,
     matrix_from_pose,
     nanoseconds,
     pose_from_message,
@@ -33,7 +31,7 @@ class TestPose:
 
     def test_round_trip(self):
         message, pose = Pose(), np.array([1.0, 2.0, 3.0, 0.5, -0.5, 0.5, 0.5])
-        fill_pose(message, pose)
+        fill_message(message, pose)
         np.testing.assert_array_equal(pose_from_message(message), pose)
 
     @pytest.mark.parametrize('value', [np.nan, np.inf])
@@ -52,14 +50,14 @@ class TestPose:
 
 def test_twist_is_linear_first():
     message = Twist()
-    fill_twist(message, np.arange(6.0))
+    fill_message(message, np.arange(6.0))
     assert (message.linear.x, message.linear.z) == (0.0, 2.0)
     assert (message.angular.x, message.angular.z) == (3.0, 5.0)
 
 
 def test_wrench_is_force_first():
     message = Wrench()
-    fill_wrench(message, np.arange(6.0))
+    fill_message(message, np.arange(6.0))
     assert (message.force.x, message.force.z) == (0.0, 2.0)
     assert (message.torque.x, message.torque.z) == (3.0, 5.0)
 
@@ -67,7 +65,7 @@ def test_wrench_is_force_first():
 @pytest.mark.parametrize('kind', [Twist, Accel])
 def test_motion_there_and_back(kind):
     message = kind()
-    fill_twist(message, np.arange(6.0))
+    fill_message(message, np.arange(6.0))
     np.testing.assert_array_equal(six_from_message(message), np.arange(6.0))
     message.angular.y = np.nan
     with pytest.raises(RosInterfaceError, match='finite'):

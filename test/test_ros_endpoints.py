@@ -24,9 +24,9 @@ class Part:
     """Something that hears and serves, and needs a publisher for it."""
 
     def __init__(self, node):
-        self.node, self.calls = node, []
-        self.publisher = node.create_publisher(String, 'said', RELIABLE)
+        self.calls = []
         self.endpoints = Endpoints(node)
+        self.publisher = self.endpoints.publisher(String, 'said', RELIABLE)
         self.endpoints.repeat(0.001, self.on_timer)
         self.endpoints.listen(String, 'heard', self.on_message, RELIABLE)
         self.endpoints.serve(Trigger, 'asked', self.on_request)
@@ -41,14 +41,12 @@ class Part:
     def on_message(self, _message):
         self.say('message')
 
-    def on_request(self, _request, response):
+    def on_request(self):
         self.say('request')
-        response.success = True
-        return response
+        return ''
 
     def destroy(self):
         self.endpoints.withdraw()
-        self.node.destroy_publisher(self.publisher)
 
 
 @pytest.fixture(params=[make_executor, SingleThreadedExecutor], ids=['ours', 'single-threaded'])

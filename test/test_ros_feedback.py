@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import ros_nodes
-from builtin_interfaces.msg import Time
 from controller_bench import (
     MODEL,
     PARAMETERS,
@@ -30,8 +29,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control import CenterOfMassTask, OperationalSpaceController, PostureTask
 from opspace_control.control.split import SOURCES, split_efforts
-from opspace_control.ros.middleware.conversions import wrench_from_message
-from opspace_control.ros.topics.feedback import Feedback, add_task_topics
+from opspace_control.ros.middleware.endpoints import Endpoints, Feedback
+from opspace_control.ros.topics.feedback import add_task_topics
 from opspace_control.ros.topics.frames import Frames
 
 EFFORT_SCALE = 0.5
@@ -40,7 +39,8 @@ EFFORT_SCALE = 0.5
 def test_nothing_is_worked_out_for_nobody():
     filled = []
     with ros_nodes.network() as network:
-        feedback = Feedback(network.node)
+        endpoints = Endpoints(network.node)
+        feedback = Feedback(endpoints)
         feedback.add('told', JointState(), filled.append)
         for stamp in range(3):
             feedback.publish(stamp)
@@ -48,7 +48,7 @@ def test_nothing_is_worked_out_for_nobody():
         heard = network.listen(JointState, 'told')
         network.expect(lambda: feedback.publish('now') or heard)
         assert set(filled) == {'now'}
-        feedback.destroy()
+        endpoints.withdraw()
 
 
 class FeedbackBench(Bench):
@@ -109,13 +109,12 @@ def test_wrench_of_a_center_of_mass_is_moved_to_where_it_is_told(frame):
     controller.compute_torque(state)
     told = {}
     add_task_topics(
-        SimpleNamespace(add=lambda topic, message, fill: told.update({topic: (message, fill)})),
+        SimpleNamespace(add_numbers=lambda topic, kind, *told_by: told.update({topic: told_by})),
         controller, Frames(MODEL, SimpleNamespace(known=True, state=state), None))
-    message, fill = told['~/center_of_mass/wrench']
-    assert fill(Time())
-    assert message.header.frame_id == (frame or MODEL.root_link)
-    link = MODEL.forward_kinematics(state)[message.header.frame_id]
-    f, n = wrench_from_message(message.wrench).reshape(2, 3) @ link[:3, :3].T
+    named, numbers = told['~/center_of_mass/wrench']
+    assert named == (frame or MODEL.root_link)
+    link = MODEL.forward_kinematics(state)[named]
+    f, n = numbers().reshape(2, 3) @ link[:3, :3].T
     np.testing.assert_allclose(f, task.wrench[:3], rtol=1e-9)
     assert np.linalg.norm(f) > 10.0
     np.testing.assert_allclose(n, np.cross(task.pose[:3] - link[:3, 3], f), atol=1e-9)

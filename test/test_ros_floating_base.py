@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.robots import demo_robot
-from opspace_control.ros.middleware.conversions import fill_pose, pose_from_message
+from opspace_control.ros.middleware.conversions import fill_message, pose_from_message
 from opspace_control.simulation import SimulatedRobot
 
 ROBOT = demo_robot('free_flyer_3d')
@@ -56,7 +56,7 @@ class Scene:
         """Send the left hand a goal (7,) in a frame."""
         message = PoseStamped()
         message.header.frame_id = frame
-        fill_pose(message.pose, np.asarray(pose, float))
+        fill_message(message.pose, np.asarray(pose, float))
         self._goals.publish(message)
 
     def link(self, name):

@@ -32,7 +32,7 @@ from opspace_control import (
     PoseTask,
     PostureTask,
 )
-from opspace_control.ros.middleware.conversions import fill_wrench, wrench_from_message
+from opspace_control.ros.middleware.conversions import fill_message, six_from_message
 from opspace_control.spatial.rotation_vectors import matrix_from_vector
 
 WRENCH = np.array([3.0, -2.0, 1.0, 0.3, 0.2, -0.1])
@@ -49,7 +49,7 @@ FORCE_PARAMETERS = PARAMETERS | {
 def stamped(wrench, frame=''):
     message = WrenchStamped()
     message.header.frame_id = frame
-    fill_wrench(message.wrench, np.asarray(wrench, float))
+    fill_message(message.wrench, np.asarray(wrench, float))
     return message
 
 
@@ -184,7 +184,7 @@ class TestSensor:
             return len(heard) > 2
         sensing.network.expect(told)
         assert heard[-1].header.frame_id == 'l_hand'
-        return wrench_from_message(heard[-1].wrench)
+        return six_from_message(heard[-1].wrench)
 
     def test_what_is_measured_is_what_the_robot_applies_at_the_hand(self, sensing):
         """The palm's frame is 15 cm behind the hand's, and turned by half a turn about x."""

@@ -30,7 +30,7 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from opspace_control import JerkLimits
-from opspace_control.ros.middleware.conversions import fill_twist
+from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.spatial.rotation_vectors import matrix_from_vector
 from opspace_control.tasks.trajectory import PoseTrajectory
 
@@ -65,7 +65,8 @@ def motion(kind, values, frame=''):
     """Return a TwistStamped or AccelStamped."""
     message = kind()
     message.header.frame_id = frame
-    fill_twist(message.twist if kind is TwistStamped else message.accel, np.asarray(values, float))
+    fill_message(message.twist if kind is TwistStamped else message.accel,
+                 np.asarray(values, float))
     return message
 
 
@@ -127,7 +128,7 @@ class TestTrajectory:
             point, transform, twist = MultiDOFJointTrajectoryPoint(), Transform(), Twist()
             p, o = transform.translation, transform.rotation
             p.x, p.y, p.z, o.z, o.w = x, y, z, math.sin(angle / 2), math.cos(angle / 2)
-            fill_twist(twist, np.array(six))
+            fill_message(twist, np.array(six))
             point.transforms, point.velocities = [transform], [twist]
             point.time_from_start.sec = int(time)
             point.time_from_start.nanosec = round((time - int(time)) * 1e9)

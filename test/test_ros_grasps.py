@@ -19,7 +19,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from opspace_control.cli.robots import demo_robot
-from opspace_control.ros.middleware.conversions import wrench_from_message
+from opspace_control.ros.middleware.conversions import six_from_message
 
 ROBOT = ros_nodes.robot_text('dual_arm')
 START = {f'initial_positions.{joint}': value
@@ -124,7 +124,7 @@ def up(message, state):
     assert message.header.frame_id == 'r_hand'
     hand = MODEL.forward_kinematics(robot_state(dict(zip(state.name, state.position, strict=True))),
                                     ['r_hand'])['r_hand']
-    return hand[2, :3] @ wrench_from_message(message.wrench)[:3]
+    return hand[2, :3] @ six_from_message(message.wrench)[:3]
 
 
 def test_grips_follow_the_controller(network):

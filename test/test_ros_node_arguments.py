@@ -22,7 +22,7 @@ from opspace_control.cli.main import VERBS, main
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.middleware.executor import initialize
-from opspace_control.ros.node_arguments import node_arguments
+from opspace_control.ros.parameters.node_parameters import node_arguments
 
 NODES = ('controller', 'simulator', 'command_watchdog')
 # No YAML: a comment, tabs, quotes, backslashes, letters that are not ASCII.

@@ -15,8 +15,8 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 
 from opspace_control import RobotModel, SafetyError
-from opspace_control.ros.cycle.odometry import BaseOdometry
-from opspace_control.ros.middleware.conversions import fill_pose, fill_twist
+from opspace_control.ros.cycle.state_input import BaseOdometry
+from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.safety.trips import ODOM_INVALID, ODOM_TIMEOUT
 
 ROBOT = ros_nodes.robot_text('humanoid')
@@ -51,9 +51,9 @@ class Truth:
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, SECOND)
         number = self._oracle.getBodyId(link)
         place = self._data.oMf[number]
-        fill_pose(message.pose.pose, np.concatenate(
+        fill_message(message.pose.pose, np.concatenate(
             [place.translation, pinocchio.Quaternion(place.rotation).coeffs()]))
-        fill_twist(message.twist.twist, pinocchio.getFrameVelocity(
+        fill_message(message.twist.twist, pinocchio.getFrameVelocity(
             self._oracle, self._data, number, pinocchio.LOCAL).vector)
         return message
 

@@ -26,7 +26,7 @@ from opspace_control import (
     RobotState,
     plan_motion,
 )
-from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.ros.middleware.joint_messages import write_joint_trajectory
 from opspace_control.ros.topics.plans import LARGEST
 from opspace_control.tasks.trajectory import PoseTrajectory
@@ -181,7 +181,7 @@ def test_another_goal_interrupts_it(ready):
     goal = ready.physics.frame_pose('palm')
     goal[2] += 0.02
     message = PoseStamped()
-    fill_pose(message.pose, goal)
+    fill_message(message.pose, goal)
     publisher = ready.network.publisher(PoseStamped, f'{CONTROLLER}/palm/target_pose')
     publisher.publish(message)
     told = ready.until(tag, 'interrupted')
@@ -195,7 +195,7 @@ def test_another_goal_interrupts_it(ready):
 def test_a_goal_out_of_reach_does_not(ready):
     tag = halfway(ready)
     message = PoseStamped()
-    fill_pose(message.pose, np.array([50.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
+    fill_message(message.pose, np.array([50.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
     publisher = ready.network.publisher(PoseStamped, f'{CONTROLLER}/palm/target_pose')
     publisher.publish(message)
     ready.until(tag, 'succeeded')

@@ -29,7 +29,7 @@ from opspace_control import (
     RelativeTask,
 )
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.middleware.conversions import pose_from_message, wrench_from_message
+from opspace_control.ros.middleware.conversions import pose_from_message, six_from_message
 from opspace_control.ros.parameters.task_blocks import make_task
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
@@ -112,7 +112,7 @@ def test_feedback_is_in_the_frame_of_the_reference(node, expected):
     np.testing.assert_allclose(errors[-1].twist.linear.x, left.error[0], atol=1e-9)
     assert wrenches[-1].header.frame_id == 'l_hand'
     R = MODEL.forward_kinematics(robot_state(there), ['l_hand'])['l_hand'][:3, :3]
-    np.testing.assert_allclose(wrench_from_message(wrenches[-1].wrench)[:3],
+    np.testing.assert_allclose(six_from_message(wrenches[-1].wrench)[:3],
                                R.T @ left.wrench[:3], rtol=1e-6, atol=1e-6)
     assert centers[-1].header.frame_id == MODEL.root_link
     np.testing.assert_allclose(

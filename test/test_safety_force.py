@@ -12,7 +12,7 @@ from geometry_msgs.msg import WrenchStamped
 from ros_nodes import CONTROLLER, NEWEST
 from safety_bench import Robot, robot_under_control
 
-from opspace_control.ros.middleware.conversions import fill_wrench
+from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.simulation.objects import Box
 
 WANTED = 15.0  # N, against a wall in front of the left hand
@@ -44,14 +44,14 @@ class RobotAtWall(Robot):
         if self.reading:
             message = WrenchStamped()
             wrench, message.header.frame_id = self.reading()
-            fill_wrench(message.wrench, wrench)
+            fill_message(message.wrench, wrench)
             self._sensor.publish(message)
         return super().state()
 
     def want(self, wrench, frame=''):
         message = WrenchStamped()
         message.header.frame_id = frame
-        fill_wrench(message.wrench, np.array(wrench, float))
+        fill_message(message.wrench, np.array(wrench, float))
         self.wrenches.publish(message)
 
     def press(self):

@@ -13,7 +13,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 import ros_nodes
 from ros_lockstep import LockStepRobot
 
-from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.ros.middleware.conversions import fill_message
 
 START = {f'{side}_{joint}': value for side in 'lr' for joint, value in (
     ('shoulder_pitch', -0.4), ('elbow', -1.5))}
@@ -105,7 +105,8 @@ def shifted(message, k):
 
 
 def turned(message, k):
-    fill_pose(message.pose.pose, np.array([0.0, 0.0, 0.0, 0.0, 0.0, math.sin(0.2), math.cos(0.2)]))
+    fill_message(message.pose.pose,
+                 np.array([0.0, 0.0, 0.0, 0.0, 0.0, math.sin(0.2), math.cos(0.2)]))
     return message
 
 

@@ -18,27 +18,20 @@ from std_msgs.msg import Bool
 
 from opspace_control.control import OperationalSpaceController
 from opspace_control.errors import RosInterfaceError, SafetyError
-from opspace_control.ros.commands.command_route import (
-    command_order,
-    command_topic,
-    ready_topic,
-    when_there,
-)
-from opspace_control.ros.commands.controller_manager import connect
+from opspace_control.ros.commands.command_route import command_topic, ready_topic
 from opspace_control.ros.commands.hand_back import HandBack
 from opspace_control.ros.commands.lost_commands import LostCommands, RunningTime
+from opspace_control.ros.commands.manager_client import command_order, connect, when_there
 from opspace_control.ros.cycle.command_output import CommandOutput
-from opspace_control.ros.cycle.odometry import BaseOdometry
-from opspace_control.ros.cycle.state_input import StateInput
+from opspace_control.ros.cycle.state_input import BaseOdometry, StateInput
 from opspace_control.ros.middleware.conversions import simulated_time
-from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription
+from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription, take
 from opspace_control.ros.middleware.executor import run
 from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand, EffortReader
 from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
-from opspace_control.ros.node_arguments import node_arguments
 from opspace_control.ros.parameters.controller_parameters import WATCHDOG
-from opspace_control.ros.parameters.joints import joint_status
-from opspace_control.ros.parameters.node_parameters import NodeParameters
+from opspace_control.ros.parameters.joints import status_of
+from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
 from opspace_control.ros.parameters.robot import make_model, warm_up
 from opspace_control.safety.envelope import Envelope
 
@@ -71,10 +64,7 @@ class CommandWatchdogNode(Node):
         self._heed_stop = stop.heed if stop else lambda: None
         self._controller = None
         self._time = RunningTime(time.perf_counter(), _LONGEST_STEP)
-        manager = [self.parameters[name] for name in (
-            'controller_manager', 'effort_controller', 'controller_manager_timeout')]
-        self._manager = connect(self, *manager)
-        self._hand_back = self._manager and HandBack(self, *manager)
+        self._hand_back = connect(self, HandBack)
         # Before anything slow: a controller waits for a starting watchdog.
         self._readiness = self.create_publisher(Bool, ready_topic('~/commands'), LATCHED)
         self._tell(ready=False)
@@ -83,26 +73,24 @@ class CommandWatchdogNode(Node):
         self._endpoints = Endpoints(self)
         self._commands = self._endpoints.listen(
             self._kind, '~/commands', self._on_command, NEWEST, raw=True)
-        self._description = RobotDescription(
-            self, self.parameters['robot_description'], self.start)
+        self._description = RobotDescription(self, self.parameters['robot_description'], self.start)
+        self.start()
 
     def start(self):
         """Begin to relay commands, as soon as robot and controller manager are known."""
         if self._description.text:
-            when_there(self, self._manager, self._begin)
+            when_there(self, self._hand_back, self._begin)
 
     def _begin(self):
         model, joints = make_model(self._description.text, ChainMap({
-            'command_joints': command_order(self.parameters, self._manager, self._heed_stop),
+            'command_joints': command_order(self.parameters, self._hand_back, self._heed_stop),
             }, self.parameters), floating_base=self.parameters['floating_base'])
         controller = OperationalSpaceController(
             model, gravity_compensation=self.parameters['gravity_compensation'])
         warm_up(controller, self.get_logger())
         self._efforts = EffortReader(joints, self._kind)
         self._envelope = Envelope(model, controller.effort_limits)
-        self._odometry = BaseOdometry(
-            model, self.parameters['odom_frame'], self.parameters['frame_prefix'],
-            ) if model.floating_base else None
+        self._odometry = BaseOdometry.of(model, self.parameters)
         self._state_input = StateInput(model, self._envelope, self._odometry)
         command = EffortCommand(model, joints, self._kind)
         output = CommandOutput(controller, self._envelope, self._state_input, command,
@@ -123,8 +111,7 @@ class CommandWatchdogNode(Node):
                                f'{self._commands.topic_name} to {self._onward.topic_name}.')
 
     def _status(self, values):
-        return joint_status(self._controller.model, self._joints, values['passive_joints'],
-                            values['locked_joints'])
+        return status_of(self._controller.model, self._joints, values)
 
     def _check_status(self, values, _names):
         if self._controller:
@@ -171,36 +158,23 @@ class CommandWatchdogNode(Node):
                                self._state_input.clock.stamp, self.parameters['deadline'])
 
     def _steady_now(self):
-        """
-        Return the present time without /clock, and read joint states and odometry.
-
-        For the end of the node, when no executor reads topics.
-        """
+        """Return the time without /clock, and read topics: no executor does so at the end."""
         now = self._time.step(time.perf_counter(), None, 0, 0.0)
-        with self._states.handle:
-            taken = self._states.handle.take_message(JointState, True)
-        if taken:
+        data = take(self._states)
+        if data is not None:
             if self._odometry:
                 self._odometry.poll(now)
-            self._on_joint_state(taken[0], now)
+            self._on_joint_state(data, now)
         return now
 
     def leave(self):
         """Release the robot, or return its joints, before the process ends."""
         if self._controller:
             self._lost.leave(self._steady_now)
-        if self._manager:
+        if self._hand_back:
             self._hand_back.end()
-            self._manager.destroy()
-
-
-def make_node(stop):
-    """Return the node, started if the robot is known."""
-    node = CommandWatchdogNode(stop)
-    node.start()
-    return node
 
 
 def main(arguments=None):
     """Run the command watchdog node until SIGINT or SIGTERM; return the exit code."""
-    return run(make_node, node_arguments('command_watchdog', _ABOUT, arguments))
+    return run(CommandWatchdogNode, node_arguments('command_watchdog', _ABOUT, arguments))

@@ -12,22 +12,11 @@ from opspace_control.dynamics import PassiveForces
 from opspace_control.model.ros2_control import hardware_of
 from opspace_control.ros.commands.command_route import CommandRoute, command_end, command_topic
 from opspace_control.ros.cycle.control_cycle import ControlCycle
-from opspace_control.ros.cycle.odometry import BaseOdometry
+from opspace_control.ros.cycle.state_input import BaseOdometry
 from opspace_control.ros.middleware.conversions import simulated_time
+from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand
-from opspace_control.ros.parameters.joints import (
-    PASSIVE,
-    joint_status,
-    passive_forces,
-    robot_joint_table,
-)
-from opspace_control.ros.parameters.robot import (
-    LIMIT_PARAMETERS,
-    apply_gains,
-    change_limits,
-    make_controller,
-    warm_up,
-)
+from opspace_control.ros.parameters import joints, robot
 from opspace_control.ros.parameters.task_blocks import check_frames
 from opspace_control.ros.topics.interface import Interface
 from opspace_control.tasks import JointTask
@@ -38,35 +27,12 @@ STATUS_PARAMETERS = frozenset({'passive_joints', 'locked_joints'})
 
 class Configuration:
     """
-    A compiled controller with its topics, services, control cycle and command route.
+    A compiled controller with its ``interface``, ``cycle``, ``route`` and, or None, ``odometry``.
 
-    The constructor withdraws all of it if it fails.
-
-    Parameters
-    ----------
-    node : LifecycleNode
-    parameters : NodeParameters
-        Of the node.
-    description : str
-        URDF text.
-    order : sequence of str
-        Joints in the order of the command; if empty, from the parameter or the URDF.
-    is_active : callable
-        Returns whether the node is commanding.
-
-    Attributes
-    ----------
-    route : CommandRoute
-    cycle : ControlCycle
-    odometry : BaseOdometry or None
-        Of a floating base.
-    interface : Interface
-
-    Raises
-    ------
-    OpspaceError
-        The description and the parameters do not fit; with the cure.
-
+    The constructor withdraws all of it if it fails; if the URDF text ``description`` and the
+    parameters do not fit, it raises an OpspaceError. ``order`` has the joints in the order of the
+    command; if empty, they are from the parameter or the URDF. ``is_active()`` returns whether the
+    LifecycleNode is commanding. ``hardware`` names the <ros2_control> blocks of the joints.
     """
 
     def __init__(self, node, parameters, description, order, is_active):
@@ -74,56 +40,56 @@ class Configuration:
         self._logger = node.get_logger()
         self._changed = set()  # parameters that are not applied yet
         self._gains = tuple(f'{name}.' for name in (
-            *parameters['tasks'], 'posture', PASSIVE))
+            *parameters['tasks'], 'posture', joints.PASSIVE))
         with contextlib.ExitStack() as undo:
             self._make(undo, node, description, order, is_active)
             self._undo = undo.pop_all()
 
     def _make(self, undo, node, description, order, is_active):
         parameters = self._parameters
-        self._controller, joints = make_controller(
+        self._controller, self._joints = robot.make_controller(
             description, ChainMap({'command_joints': order}, parameters),
             floating_base=parameters['floating_base'])
-        self._joints = joints
-        model = self._controller.model
-        parameters.declare(robot_joint_table(model, model.passive))
-        self.hardware = hardware_of(model.ros2_control, joints, 'effort')
+        controller, model = self._controller, self._controller.model
+        self._named = partial(joints.named_dofs, model)
+        parameters.declare(joints.robot_joint_table(model, model.passive))
+        self.hardware = hardware_of(model.ros2_control, self._joints, 'effort')
         for warning in model.warnings:
             self._logger.warning(warning)
-        unlimited = [name for name in joints if np.isinf(
-            self._controller.effort_limits[model.dof_index(name)])]
+        unlimited = [name for name in self._joints
+                     if np.isinf(controller.effort_limits[model.dof_index(name)])]
         if unlimited:
             self._logger.warning(f'The effort of {", ".join(unlimited)} has no limit: give '
                                  '<limit effort="..."> in the URDF.')
-        warm_up(self._controller, self._logger)
+        robot.warm_up(controller, self._logger)
         kind = COMMAND_TYPES[parameters['command_type']]
         self.route = CommandRoute(node, kind, command_topic(parameters), command_end(parameters))
         undo.callback(self.route.destroy)
-        self.odometry = BaseOdometry(
-            model, parameters['odom_frame'], parameters['frame_prefix'],
-            ) if model.floating_base else None
-        self.cycle = ControlCycle(self._controller, EffortCommand(model, joints, kind),
+        self.odometry = BaseOdometry.of(model, parameters)
+        self.cycle = ControlCycle(controller, EffortCommand(model, self._joints, kind),
                                   self.route.publish, self._logger, self.odometry)
         self.cycle.simulated_time = partial(simulated_time, node)
-        self.interface = Interface(node, self._controller, self.cycle, joints, parameters,
+        endpoints = Endpoints(node)
+        undo.callback(endpoints.withdraw)
+        self.interface = Interface(parameters, self._joints, endpoints, controller, self.cycle,
                                    is_active)
-        undo.callback(self.interface.destroy)
         self.apply(parameters)
+        moved = [(task.name, ' '.join(task.joints) if isinstance(task, JointTask) else task.frame)
+                 for task in controller.tasks.values()]
         self._logger.info(
-            f'{model.name}: {len(joints)} joints commanded on {self.route.topic}, tasks '
-            + (', '.join(f'{task.name} ({_moved_by(task)})'
-                         for task in self._controller.tasks.values()) or 'none')
+            f'{model.name}: {len(self._joints)} joints commanded on {self.route.topic}, tasks '
+            + (', '.join(f'{name} ({what})' for name, what in moved) or 'none')
             + f'; passive: {self._named(model.passive)}; locked: {self._named(model.locked)}.')
 
     def check(self, values, names):
         """Raise an OpspaceError if changes of these names to these values do not fit the robot."""
         if not STATUS_PARAMETERS.isdisjoint(names):
             self._controller.check_status(*self._status(values))
-        if not LIMIT_PARAMETERS.keys().isdisjoint(names):
-            change_limits(self._controller.limits, values)
-        if any(name.startswith(f'{PASSIVE}.') for name in names):
+        if not robot.LIMIT_PARAMETERS.keys().isdisjoint(names):
+            robot.change_limits(self._controller.limits, values)
+        if any(name.startswith(f'{joints.PASSIVE}.') for name in names):
             model = self._controller.model
-            PassiveForces(model, **passive_forces(model, values))
+            PassiveForces(model, **joints.passive_forces(model, values))
         check_frames([task for task in (*values['tasks'], *values['grasps'])
                       if f'{task}.axes_frame' in names], self._controller.model, values)
 
@@ -136,12 +102,13 @@ class Configuration:
         """Apply the present values of these parameters."""
         values = self._parameters
         with self.cycle.ramps.smoothly():
-            apply_gains(self._controller, values, names)
+            robot.apply_gains(self._controller, values, names)
         if all(name.startswith(self._gains) for name in names):
             return  # the rest would delay the cycle
         if not STATUS_PARAMETERS.isdisjoint(names):
             self._controller.set_status(*self._status(values))
-            values.declare(robot_joint_table(self._controller.model, self._controller.passive))
+            values.declare(joints.robot_joint_table(
+                self._controller.model, self._controller.passive))
         self.cycle.apply(values)
         self.route.timeout = values['safety.command_timeout']
         if self.odometry:
@@ -153,13 +120,7 @@ class Configuration:
         self._undo.close()
 
     def _status(self, values):
-        return joint_status(self._controller.model, self._joints, values['passive_joints'],
-                            values['locked_joints'])
-
-    def _named(self, dofs):
-        """Return the names of some dofs, (nv,) bool, as text."""
-        names = self._controller.model.dof_names
-        return ', '.join(names[k] for k in np.flatnonzero(dofs)) or 'none'
+        return joints.status_of(self._controller.model, self._joints, values)
 
     def _apply_changes(self):
         self.apply(self._changed)
@@ -167,8 +128,3 @@ class Configuration:
             self._logger.info(f'Passive: {self._named(self._controller.passive)}; locked: '
                               f'{self._named(self._controller.locked)}.')
         self._changed.clear()
-
-
-def _moved_by(task):
-    """Return the joints or the link of a task, as text."""
-    return ' '.join(task.joints) if isinstance(task, JointTask) else task.frame

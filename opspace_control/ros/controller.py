@@ -2,35 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller node: joint states in, effort commands out, goals on topics."""
 
-import functools
 import gc
 import time
 import traceback
+from functools import partial, wraps
 
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.commands.command_route import (
-    command_end,
-    command_order,
-    command_topic,
-    when_there,
-)
-from opspace_control.ros.commands.controller_manager import connect
-from opspace_control.ros.commands.handover import Handover
+from opspace_control.ros.commands.command_route import command_end, command_topic
+from opspace_control.ros.commands.controller_manager import ControllerManager, Handover
+from opspace_control.ros.commands.manager_client import command_order, connect, when_there
 from opspace_control.ros.commands.rivals import Rivals
 from opspace_control.ros.configuration import Configuration
-from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription
+from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription, take
 from opspace_control.ros.middleware.executor import (
     is_unconfigured,
     refuse_impossible_transitions,
     run,
 )
 from opspace_control.ros.middleware.qos import NEWEST
-from opspace_control.ros.node_arguments import node_arguments
 from opspace_control.ros.parameters.controller_parameters import NODE, table_of
-from opspace_control.ros.parameters.node_parameters import NodeParameters
+from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
 from opspace_control.ros.parameters.task_blocks import check_task, make_grasp, read_payload
 
 _ABOUT = """\
@@ -43,7 +37,7 @@ _REST_TIME = 0.05  # s, of zero effort: a forward controller keeps its last comm
 
 def _transition(step):
     """Make a lifecycle callback of a step that raises, and log its error, which rclpy does not."""
-    @functools.wraps(step)
+    @wraps(step)
     def callback(self, _state):
         try:
             step(self)
@@ -63,15 +57,8 @@ class ControllerNode(LifecycleNode):
 
     In state inactive its controller is compiled; in state active it runs one cycle on each joint
     state. With ``autostart`` it makes both transitions as soon as the robot is known. With a
-    controller manager, activation includes the switch of the joints.
-
-    Parameters
-    ----------
-    stop : Stop, optional
-        Ends waits.
-    **options
-        Of a LifecycleNode.
-
+    controller manager, activation includes the switch of the joints. A `Stop` ends waits; the
+    options are those of a LifecycleNode.
     """
 
     def __init__(self, stop=None, **options):
@@ -85,12 +72,12 @@ class ControllerNode(LifecycleNode):
         self.parameters.accept_changes()
         self._configuration = None
         self._active = False
+        self._newest_state = lambda: take(self._states)  # while the executor waits
         self._stop = stop
         self._heed_stop = stop.heed if stop else lambda: None
-        self._manager = connect(self, *(self.parameters[name] for name in (
-            'controller_manager', 'effort_controller', 'controller_manager_timeout')))
-        self._description = RobotDescription(
-            self, self.parameters['robot_description'], self.start)
+        self._manager = connect(self, ControllerManager)
+        self._description = RobotDescription(self, self.parameters['robot_description'], self.start)
+        self.start()
 
     def start(self):
         """Configure and activate with ``autostart``, as soon as robot and manager are there."""
@@ -123,10 +110,9 @@ class ControllerNode(LifecycleNode):
         made = self._configuration = Configuration(
             self, self.parameters, self._description.text, order, lambda: self._active)
         if self._manager:
-            self._manager.mind(made.hardware)
-        self._handover = self._manager and Handover(
-            self._manager, made.cycle, self._newest_state, made.route, self._heed_stop,
-            self.get_logger())
+            self._manager.hardware = made.hardware
+        self._handover = self._manager and Handover(self._manager, made.cycle, self._newest_state,
+                                                    made.route, self._heed_stop, self.get_logger())
 
     @_transition
     def on_activate(self):
@@ -135,8 +121,7 @@ class ControllerNode(LifecycleNode):
         self._rivals.refuse()
         made.interface.hold()
         made.cycle.reset()
-        # Garbage collection must not scan the objects of the start during control.
-        gc.collect()
+        gc.collect()  # garbage collection must not scan the objects of the start during control
         gc.freeze()
         if made.odometry:
             made.odometry.listen(self)
@@ -163,25 +148,21 @@ class ControllerNode(LifecycleNode):
     @_transition
     def on_cleanup(self):
         """Destroy the controller."""
-        self._give_up()
+        self._destroy()
 
     @_transition
     def on_shutdown(self):
         """Release the robot and destroy the controller."""
         self._release()
-        self._give_up()
+        self._destroy()
 
-    @_transition
-    def on_error(self):
-        """Release the robot and destroy the controller; the node may be configured again."""
-        self._release()
-        self._give_up()
+    on_error = on_shutdown  # the node may be configured again
 
     def leave(self):
         """Release the robot before the process ends."""
         self._release()
         if self._manager:
-            self._manager.destroy()
+            self._manager.end()
 
     def _on_watch(self):
         cycle, interface, route = (
@@ -195,8 +176,7 @@ class ControllerNode(LifecycleNode):
             self.trigger_deactivate()
             return
         if not route.heard:
-            # A new subscriber must not start with old goals.
-            interface.hold()
+            interface.hold()  # a new subscriber must not start with old goals
         # The controller manager may have been restarted without our forward controller, may have
         # deactivated it, or may have activated another one of the same joints.
         doubtful, cycle.doubtful = cycle.doubtful, False
@@ -248,31 +228,17 @@ class ControllerNode(LifecycleNode):
         if released:
             self.get_logger().info('The robot is released: zero effort is commanded.')
 
-    def _give_up(self):
+    def _destroy(self):
         made, self._configuration = self._configuration, None
         if made:
             made.destroy()
 
-    def _newest_state(self):
-        """
-        Return a new joint state, serialized, or None.
-
-        Read outside the executor, which waits while the robot is released.
-        """
-        with self._states.handle:
-            taken = self._states.handle.take_message(JointState, True)
-        return taken[0] if taken else None
-
     def _check_parameters(self, values, names):
-        for task in values['tasks']:
-            if any(name.startswith(f'{task}.') for name in names):
-                check_task(task, values, names)
-        for grasp in values['grasps']:
-            if any(name.startswith(f'{grasp}.') for name in names):
-                make_grasp(grasp, values)
-        for payload in values['payloads']:
-            if any(name.startswith(f'{payload}.') for name in names):
-                read_payload(payload, values)
+        blocks = {name.partition('.')[0] for name in names}
+        for kind, check in (('tasks', partial(check_task, changed=names)), ('grasps', make_grasp),
+                            ('payloads', read_payload)):
+            for name in filter(blocks.__contains__, values[kind]):
+                check(name, values)
         for lower, upper in zip(values['limits.workspace_lower'],
                                 values['limits.workspace_upper'], strict=True):
             if lower > upper:
@@ -288,13 +254,6 @@ class ControllerNode(LifecycleNode):
             self._configuration.apply(names)
 
 
-def make_node(stop):
-    """Return the node, started with ``autostart``."""
-    node = ControllerNode(stop)
-    node.start()
-    return node
-
-
 def main(arguments=None):
     """Run the controller node until SIGINT or SIGTERM; return the exit code."""
-    return run(make_node, node_arguments('controller', _ABOUT, arguments))
+    return run(ControllerNode, node_arguments('controller', _ABOUT, arguments))

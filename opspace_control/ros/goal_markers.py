@@ -13,22 +13,15 @@ import time
 
 import numpy as np
 from geometry_msgs.msg import Pose
-from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
-from visualization_msgs.msg import (
-    InteractiveMarker,
-    InteractiveMarkerControl,
-    InteractiveMarkerFeedback,
-    InteractiveMarkerPose,
-    InteractiveMarkerUpdate,
-)
+from visualization_msgs import msg
 from visualization_msgs.srv import GetInteractiveMarkers
 
-from opspace_control.ros.clients.offer import look_for_offer
-from opspace_control.ros.clients.remote import Remote
-from opspace_control.ros.middleware.conversions import fill_pose
+from opspace_control.ros.clients.remote import Remote, look_for_offer
+from opspace_control.ros.middleware.conversions import fill_message, numbers_of
+from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.executor import parse, run
 from opspace_control.ros.middleware.qos import TF
 
@@ -36,24 +29,16 @@ _HALF = math.sqrt(0.5)
 # Quaternions that turn a control's own axis, x, onto each axis of the marker.
 _AXES = {'x': (_HALF, 0.0, 0.0, _HALF), 'y': (0.0, 0.0, _HALF, _HALF),
          'z': (0.0, _HALF, 0.0, _HALF)}
-# Reliable: updates are counted, and the end of a drag is sent once.
-_EVERY_ONE = TF
+_EVERY_ONE = TF  # reliable: updates are counted, and the end of a drag is sent once
 
 
 class InteractiveMarkers:
     """
     A set of markers with handles, as displays of the type InteractiveMarkers show them.
 
-    A display asks the service once for all of them, and then listens to updates, which are
-    numbered so that it notices when it has lost one.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    touched : callable
-        Called with a marker's name, a frame and a geometry_msgs/Pose in it while the user drags
-        the marker, and with whether it was moved there.
-
+    A display asks the service once for all of them, and then listens to updates, which are numbered
+    so that it notices when it has lost one. While the user drags a marker, ``touched(name, frame,
+    pose, moved)`` is called with a geometry_msgs/Pose in a frame.
     """
 
     def __init__(self, node, touched):
@@ -61,9 +46,9 @@ class InteractiveMarkers:
         self._touched = touched
         self._markers = {}
         self._number = 0
-        self._updates = node.create_publisher(InteractiveMarkerUpdate, '~/update', _EVERY_ONE)
+        self._updates = node.create_publisher(msg.InteractiveMarkerUpdate, '~/update', _EVERY_ONE)
         node.create_subscription(
-            InteractiveMarkerFeedback, '~/feedback', self._on_feedback, _EVERY_ONE)
+            msg.InteractiveMarkerFeedback, '~/feedback', self._on_feedback, _EVERY_ONE)
         node.create_service(GetInteractiveMarkers, '~/get_interactive_markers', self._on_request)
 
     def __contains__(self, name):
@@ -71,14 +56,14 @@ class InteractiveMarkers:
 
     def add(self, name, frame, scale, turns):
         """Add a marker that moves along, and with ``turns`` about, its axes; scale in m."""
-        marker = InteractiveMarker(name=name, description=name, scale=scale)
+        marker = msg.InteractiveMarker(name=name, description=name, scale=scale)
         marker.header.frame_id = frame
-        kinds = [('move', InteractiveMarkerControl.MOVE_AXIS)]
+        kinds = [('move', msg.InteractiveMarkerControl.MOVE_AXIS)]
         if turns:
-            kinds.append(('turn', InteractiveMarkerControl.ROTATE_AXIS))
+            kinds.append(('turn', msg.InteractiveMarkerControl.ROTATE_AXIS))
         for word, kind in kinds:
             for axis, (x, y, z, w) in _AXES.items():
-                control = InteractiveMarkerControl(name=f'{word} {axis}', interaction_mode=kind)
+                control = msg.InteractiveMarkerControl(name=f'{word} {axis}', interaction_mode=kind)
                 o = control.orientation
                 o.x, o.y, o.z, o.w = x, y, z, w
                 marker.controls.append(control)
@@ -91,12 +76,12 @@ class InteractiveMarkers:
         for name, pose in poses.items():
             marker = self._markers[name]
             marker.pose = pose
-            changed.append(InteractiveMarkerPose(header=marker.header, pose=pose, name=name))
+            changed.append(msg.InteractiveMarkerPose(header=marker.header, pose=pose, name=name))
         if changed:
             self._publish(poses=changed)
 
     def clear(self):
-        """Take all markers away."""
+        """Remove all markers."""
         if self._markers:
             names = list(self._markers)
             self._markers.clear()
@@ -104,8 +89,8 @@ class InteractiveMarkers:
 
     def _publish(self, **what):
         self._number += 1
-        self._updates.publish(InteractiveMarkerUpdate(
-            server_id=self._name, seq_num=self._number, type=InteractiveMarkerUpdate.UPDATE,
+        self._updates.publish(msg.InteractiveMarkerUpdate(
+            server_id=self._name, seq_num=self._number, type=msg.InteractiveMarkerUpdate.UPDATE,
             **what))
 
     def _on_request(self, _request, response):
@@ -116,8 +101,8 @@ class InteractiveMarkers:
     def _on_feedback(self, feedback):
         if feedback.marker_name in self._markers:
             self._touched(feedback.marker_name, feedback.header.frame_id, feedback.pose,
-                          feedback.event_type in (InteractiveMarkerFeedback.POSE_UPDATE,
-                                                  InteractiveMarkerFeedback.MOUSE_UP))
+                          feedback.event_type in (msg.InteractiveMarkerFeedback.POSE_UPDATE,
+                                                  msg.InteractiveMarkerFeedback.MOUSE_UP))
 
 
 _PERIOD = 0.05     # s
@@ -128,17 +113,7 @@ _SAME = 1e-4       # m, and parts of a quaternion
 
 
 class GoalMarkersNode(Node):
-    """
-    The node ``opspace_goal_markers``.
-
-    Parameters
-    ----------
-    controller : str
-        Name of the controller's node.
-    **options
-        Of a Node.
-
-    """
+    """The node ``opspace_goal_markers``, for a controller's node of this name."""
 
     def __init__(self, controller, **options):
         super().__init__('opspace_goal_markers', **options)
@@ -146,7 +121,7 @@ class GoalMarkersNode(Node):
         self._markers = InteractiveMarkers(self, self._on_touch)
         self._offer = self._remote = None
         self._looked, self._shown, self._touched = -np.inf, {}, {}
-        self.create_timer(_PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        Endpoints(self).repeat(_PERIOD, self._on_timer)
 
     def leave(self):
         """Remove the markers."""
@@ -185,22 +160,20 @@ class GoalMarkersNode(Node):
                 if not self._remote.hears(task):
                     continue
                 self._markers.add(task, frame, _SCALE, turns=True)
-            elif task in self._shown and np.allclose(
-                    pose, self._shown[task], rtol=0.0, atol=_SAME):
+            elif task in self._shown and np.allclose(pose, self._shown[task], rtol=0.0, atol=_SAME):
                 continue
             self._shown[task] = pose
             message = Pose()
-            fill_pose(message, pose)
+            fill_message(message, pose)
             yield task, message
 
     def _on_touch(self, task, frame, pose, moved):
         self._touched[task] = time.monotonic()
         if not moved or self._remote is None:
             return
-        p, o = pose.position, pose.orientation
-        self._remote.send_goal(task, frame, (p.x, p.y, p.z), (o.x, o.y, o.z, o.w))
-        # Update the other displays, also if the goal is refused.
-        self._shown.pop(task, None)
+        numbers = numbers_of(pose)
+        self._remote.send_goal(task, frame, numbers[:3], numbers[3:])
+        self._shown.pop(task, None)  # update the other displays, also if the goal is refused
 
 
 def main(arguments):
@@ -210,5 +183,4 @@ def main(arguments):
     parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
                         help='the controller node, if it is not called opspace_controller')
     options = parse(parser, arguments)
-    return run(lambda stop: GoalMarkersNode(options.controller), arguments,
-               SingleThreadedExecutor)
+    return run(lambda stop: GoalMarkersNode(options.controller), arguments, SingleThreadedExecutor)

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator node: a robot in MuJoCo with the topics of a robot under ros2_control."""
 
-import array
 import gc
 import time
 from dataclasses import replace
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
@@ -18,19 +16,21 @@ from std_srvs.srv import SetBool, Trigger
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model import KinematicTree
 from opspace_control.model.assembly import BASE
-from opspace_control.ros.middleware.endpoints import RobotDescription
+from opspace_control.ros.middleware.endpoints import Endpoints, Feedback, RobotDescription
 from opspace_control.ros.middleware.executor import run
 from opspace_control.ros.middleware.graph import in_words, publishers
-from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES
-from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
-from opspace_control.ros.node_arguments import node_arguments
-from opspace_control.ros.parameters.joints import command_joints, joint_status
-from opspace_control.ros.parameters.node_parameters import NodeParameters
+from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, joint_state
+from opspace_control.ros.middleware.qos import LATCHED, NEWEST
+from opspace_control.ros.parameters.joints import command_joints, status_of
+from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
 from opspace_control.ros.parameters.simulator_parameters import INITIAL_POSITION, NODE
-from opspace_control.ros.simulated.named_commands import NamedCommands
-from opspace_control.ros.simulated.pace import LockStep, Patient, RealTime
-from opspace_control.ros.simulated.simulated_objects import SimulatedObjects, read_objects
-from opspace_control.ros.simulated.simulated_sensors import SimulatedSensors
+from opspace_control.ros.simulated.commands import LockStep, NamedCommands, Patient, RealTime
+from opspace_control.ros.simulated.surroundings import (
+    SimulatedObjects,
+    SimulatedOdometry,
+    add_sensors,
+    read_objects,
+)
 from opspace_control.simulation import SimulatedRobot
 
 _ABOUT = """\
@@ -82,10 +82,12 @@ class SimulatorNode(Node):
         self._drives = np.array([self._order[name] for name in self._joints], dtype=np.intp)
         self._efforts = np.zeros(len(self._order))
         self._named = NamedCommands(self._order)
-        self._make_messages()
         self._make_interfaces()
-        self._sensors = SimulatedSensors(self, self._robot, values)
-        self._objects = SimulatedObjects(self, self._robot, values)
+        self._feedback = Feedback(self._endpoints)
+        self._odometry = (SimulatedOdometry(self._endpoints, self._robot, values)
+                          if self._robot.floating_base else None)
+        add_sensors(self._feedback, self._robot, values)
+        self._objects = SimulatedObjects(self._endpoints, self._feedback, self._robot, values)
         self.reset()
         self.get_logger().info(
             f'{tree.name}: {len(self._joints)} joints driven by {self._commands.topic_name}, '
@@ -95,8 +97,7 @@ class SimulatorNode(Node):
 
     def _status(self, values):
         """Return the passive and the locked joints of the parameters."""
-        return joint_status(self._tree, self._joints, values['passive_joints'],
-                            values['locked_joints'])
+        return status_of(self._tree, self._joints, values)
 
     def _check_parameters(self, values, _names):
         for name in self._status(values)[0]:
@@ -122,41 +123,33 @@ class SimulatorNode(Node):
             for joint, position in joints.items()])
         return {joint: self.parameters[f'initial_positions.{joint}'] for joint in joints}
 
-    def _make_messages(self):
-        names = self._robot.joint_names
-
-        def zeros():
-            return array.array('d', bytes(8 * len(names)))
-        self._state = JointState(name=list(names), position=zeros(), velocity=zeros(),
-                                 effort=zeros())
+    def _make_interfaces(self):
+        self._state = joint_state(self._robot.joint_names, 'position', 'velocity', 'effort')
         self._position = np.frombuffer(self._state.position)
         self._velocity = np.frombuffer(self._state.velocity)
         self._effort = np.frombuffer(self._state.effort)
         self._time = ClockMessage()
-
-    def _make_interfaces(self):
         values = self.parameters
-        self._states = self.create_publisher(JointState, 'joint_states', LATCHED)
+        self._endpoints = endpoints = Endpoints(self)
+        self._states = endpoints.publisher(JointState, 'joint_states', LATCHED)
         # The one absolute name: there is one time for all robots.
-        self._time_out = (self.create_publisher(ClockMessage, '/clock', RELIABLE)
-                       if values['publish_clock'] else None)
+        self._time_out = (endpoints.publisher(ClockMessage, '/clock')
+                          if values['publish_clock'] else None)
         if values['robot_description']:
-            self._descriptions = self.create_publisher(String, 'robot_description', LATCHED)
-            self._descriptions.publish(String(data=values['robot_description']))
+            endpoints.publisher(String, 'robot_description', LATCHED).publish(
+                String(data=values['robot_description']))
         kind = COMMAND_TYPES[values['command_type']]
-        self._commands = self.create_subscription(
+        self._commands = endpoints.listen(
             kind, values['command_topic'],
             self._on_named_command if kind is JointState else self._on_command, NEWEST)
-        self._switches = [
-            self.create_service(Trigger, '~/reset', self._on_reset),
-            self.create_service(SetBool, '~/pause', self._on_pause),
-            self.create_service(Trigger, '~/step', self._on_step)]
+        endpoints.serve(Trigger, '~/reset', self._reset)
+        endpoints.serve(SetBool, '~/pause', self._pause)
+        endpoints.serve(Trigger, '~/step', self._step)
         self._pace = {
             'real_time': lambda: RealTime(self, values['timestep'], self.get_logger().warning),
             'lock_step': lambda: LockStep(self),
             'patient': lambda: Patient(self, values['timestep'])}[values['pace']]()
-        self.create_timer(self._pace.period, self._on_timer,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        endpoints.repeat(self._pace.period, self._pace.on_timer)
 
     @property
     def stopped(self):
@@ -194,24 +187,21 @@ class SimulatorNode(Node):
         nanoseconds = round(robot.time * 1e9)
         stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)
         # Before the joint states, so that a state is complete when they arrive.
-        self._sensors.publish(stamp)
-        self._objects.publish(stamp)
+        if self._odometry:
+            self._odometry.publish(stamp)
+        self._feedback.publish(stamp)
         self._states.publish(self._state)
         if self._time_out and robot.time >= self._next_clock:
             self._next_clock = robot.time + _CLOCK_PERIOD
             self._time.clock = stamp
             self._time_out.publish(self._time)
 
-    def _on_timer(self):
-        self._pace.on_timer()
-
     def _on_command(self, message):
         efforts = np.array(message.data)
         if efforts.shape != self._drives.shape or not np.isfinite(efforts).all():
-            self._complain(
-                f'{len(self._drives)} finite efforts are needed, in the order '
-                f'{", ".join(self._joints)}; {efforts.size} came, '
-                f'{np.count_nonzero(~np.isfinite(efforts))} of them not finite')
+            self._complain(f'{len(self._drives)} finite efforts are needed, in the order '
+                           f'{", ".join(self._joints)}; {efforts.size} came, '
+                           f'{np.count_nonzero(~np.isfinite(efforts))} of them not finite')
             return
         self._efforts[self._drives] = efforts
         self._waiting = False
@@ -252,30 +242,22 @@ class SimulatorNode(Node):
         if not self.stopped:
             self._pace.on_command()
 
-    def _on_reset(self, _request, response):
+    def _reset(self):
         self.reset()
         self.publish()
-        response.success = True
-        return response
+        return ''
 
-    def _on_pause(self, request, response):
-        self._paused = request.data
-        response.success = True
-        return response
+    def _pause(self, on):
+        self._paused = on
+        return ''
 
-    def _on_step(self, _request, response):
-        response.success = self._paused
-        if self._paused:
-            self.step()
-        else:
-            response.message = 'Pause first.'
-        return response
-
-    def leave(self):
-        """Do nothing: a simulated robot needs no release."""
+    def _step(self):
+        if not self._paused:
+            raise RosInterfaceError('Pause first.')
+        self.step()
+        return ''
 
 
 def main(arguments=None):
     """Run the simulator node until SIGINT or SIGTERM; return the exit code."""
-    return run(lambda stop: SimulatorNode(),
-               node_arguments('simulator', _ABOUT, arguments))
+    return run(lambda stop: SimulatorNode(), node_arguments('simulator', _ABOUT, arguments))

@@ -16,8 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from opspace_control.errors import OpspaceError
-from opspace_control.ros.clients.offer import controllers, look_for_offer
-from opspace_control.ros.clients.remote import Outlook, Remote
+from opspace_control.ros.clients.remote import Outlook, Remote, controllers, look_for_offer
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 from opspace_control.view.handles import Forces, GoalHandle

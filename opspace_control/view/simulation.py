@@ -4,12 +4,11 @@
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.expand_topic_name import expand_topic_name
-from rclpy.node import NodeNameNonExistentError
 from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
-from opspace_control.ros.clients.offer import between, endpoints_of
-from opspace_control.ros.clients.remote import RemoteNode
+from opspace_control.ros.clients.remote import RemoteNode, between
+from opspace_control.ros.middleware.graph import endpoints_of
 from opspace_control.view.controls import Switch, on_click
 
 _BROWN = (176, 141, 98)
@@ -49,11 +48,8 @@ class Simulation:
 
     def _look_for_offer(self):
         """Return the names of its boxes and of its grips, or None."""
-        try:
-            _, topics, services = endpoints_of(self._node, self._name)
-        except NodeNameNonExistentError:
-            return None
-        if not any(service == f'{self._name}/pause' for service, _ in services):
+        topics, _, services = endpoints_of(self._node, self._name) or ({}, {}, {})
+        if f'{self._name}/pause' not in services:
             return None
         return (between(self._name, topics, 'pose', 'geometry_msgs/msg/PoseStamped'),
                 between(self._name, services, 'engage', 'std_srvs/srv/SetBool'))

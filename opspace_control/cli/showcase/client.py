@@ -21,7 +21,7 @@ from std_srvs.srv import SetBool
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.clients.remote import Outlook
 from opspace_control.ros.middleware.conversions import (
-    fill_pose,
+    fill_message,
     matrix_from_pose,
     nanoseconds,
     pose_from_message,
@@ -153,7 +153,7 @@ class Client:
 
 def _publish(publisher, pose):
     message = PoseStamped()
-    fill_pose(message.pose, pose)
+    fill_message(message.pose, pose)
     publisher.publish(message)
 
 

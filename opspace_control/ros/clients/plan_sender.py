@@ -22,21 +22,10 @@ _TIMES = 3       # that a plan is sent that nothing is told of
 
 class PlanSender(Node):
     """
-    The node ``opspace_execute``; its plan is sent when `look` finds the controller.
+    The node ``opspace_execute``; its JointTrajectory is sent when `look` finds the controller.
 
-    Parameters
-    ----------
-    trajectory : JointTrajectory
-    controller : str
-        Name of the controller's node.
-    timeout : float
-        s, for the controller to be there.
-
-    Attributes
-    ----------
-    status : dict
-        What the controller has told last: ``state``, ``message``, and facts.
-
+    It waits up to ``timeout``, s, for the controller of this name. ``status``, a dict, is the last
+    one of the controller: ``state``, ``message``, and facts.
     """
 
     def __init__(self, trajectory, controller, timeout):
@@ -65,11 +54,8 @@ class PlanSender(Node):
         """
         Send the plan when it is time for that; to be called now and then.
 
-        Raises
-        ------
-        RosInterfaceError
-            The topic has no subscriber, or the controller does not answer or stops answering.
-
+        If the topic has no subscriber, or the controller does not answer or stops answering, a
+        RosInterfaceError is raised.
         """
         now = time.monotonic()
         if self.status:

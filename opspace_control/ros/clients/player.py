@@ -8,44 +8,33 @@ from collections import deque
 
 import numpy as np
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import SetBool, Trigger
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.graph import message_type
 
 RATE, POSITION = 'replay.rate', 'replay.position'
 _FASTEST = 10.0
-_PERIOD = 0.005   # s, of the wall, between two looks at what is due
-_TELL = 0.5       # s, between two changes of the parameter that tells the position
+_PERIOD = 0.005   # s, of the wall, between two looks for due messages
+_SHOW = 0.5       # s, between two changes of the parameter replay.position
 _REFUSAL = 'This is a recording.'
 _SERVICES = {'std_srvs/srv/SetBool': SetBool, 'std_srvs/srv/Trigger': Trigger}
-# What was an event then is none when the position is set.
-_EVENTS = ('/rosout', '/parameter_events')
+_EVENTS = ('/rosout', '/parameter_events')  # events are not repeated when the position is set
 
 
 class PlayerNode(Node):
     """
     A node of the recorded controller's name, with its topics, services and parameters.
 
-    It says on every recorded topic what was said, at the pace of then times ``replay.rate``, and
-    goes to ``replay.position`` when that parameter is set: to be seen at once, the newest messages
-    before that moment are said. Goals and services are refused with a reason. To be run where no
-    robot is: what is replayed are commands, too.
-
-    Parameters
-    ----------
-    run : Run
-    rate : float
-        Pace: 1 as recorded, 0 stops.
-    loop : bool
-        Begin anew at the end.
-    **options
-        Of a Node.
-
+    It publishes the recorded messages at their pace times ``rate``, the parameter ``replay.rate``:
+    1 as recorded, 0 stops. With ``loop`` it begins anew at the end. When ``replay.position`` is set
+    it goes there, and publishes the newest messages before that moment. Goals and services are
+    refused with a reason. To be run where no robot is: commands are replayed, too. The options are
+    those of a Node.
     """
 
     def __init__(self, run, rate=1.0, loop=False, **options):
@@ -56,59 +45,56 @@ class PlayerNode(Node):
         self._times = run.times_of_all
         self._outlets = {topic: self._publisher(topic, kind)
                          for topic, kind in run.topics.items()}
-        self._just_said = deque(maxlen=1000)
+        self._just_published = deque(maxlen=1000)
         self._declare(run.parameters)
         self._refuse_goals()
         self._setting = False
         self.add_post_set_parameters_callback(self._on_set)
         self._go_to(0.0)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._looked = time.monotonic()
-        self.create_timer(_PERIOD, self._play, clock=steady)
-        self.create_timer(_TELL, self._tell_position, clock=steady)
+        endpoints = Endpoints(self)
+        endpoints.repeat(_PERIOD, self._play)
+        endpoints.repeat(_SHOW, self._show_position)
 
     @property
     def at_the_end(self):
-        """Whether all has been said."""
+        """Whether all messages are published."""
         return self._next == len(self._times)
 
-    def leave(self):
-        """Go: there is nothing to be put in order."""
-
     def _play(self):
-        """Say what has become due since the last time."""
+        """Publish the messages that have become due since the last call."""
         now = time.monotonic()
         elapsed, self._looked = now - self._looked, now
         self._position = min(self._position + self._rate * elapsed, self._run.duration)
         until = self._now()
         while not self.at_the_end and self._times[self._next] <= until:
             topic, _, data = self._run.at(self._run.order[self._next])
-            self._say(topic, data)
+            self._publish(topic, data)
             self._next += 1
         if self.at_the_end and self._loop and self._rate > 0.0:
             self._go_to(0.0)
 
     def _go_to(self, position):
-        """Go to a time of the run, s, and say what the newest words were then."""
+        """Go to a time of the run, s, and publish the newest messages before it."""
         self._position = position
-        self._say_newest([topic for topic in self._run.topics if topic not in _EVENTS])
+        self._publish_newest([topic for topic in self._run.topics if topic not in _EVENTS])
         self._next = int(np.searchsorted(self._times, self._now(), side='right'))
 
     def _now(self):
         return self._run.start + round(1e9 * self._position)
 
-    def _say_newest(self, topics):
-        """Say the newest message of each topic."""
+    def _publish_newest(self, topics):
+        """Publish the newest message of each topic."""
         for topic in topics:
             data = self._run.newest(topic, self._now())
             if data is not None:
-                self._say(topic, data)
+                self._publish(topic, data)
 
-    def _say(self, topic, data):
+    def _publish(self, topic, data):
         publisher = self._outlets.get(topic)
         if publisher:
             if topic in self._run.hears:
-                self._just_said.append(data)
+                self._just_published.append(data)
             publisher.publish(data)
 
     def _publisher(self, topic, kind):
@@ -123,7 +109,7 @@ class PlayerNode(Node):
             DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE)))
 
     def _declare(self, parameters):
-        """Declare the parameters of then, not to be changed, and the two of the replay."""
+        """Declare the recorded parameters, read-only, and the two of the replay."""
         for name, value in parameters.items():
             if value not in (None, []) and not self.has_parameter(name):
                 self.declare_parameter(name, value, ParameterDescriptor(
@@ -147,12 +133,12 @@ class PlayerNode(Node):
                 self.create_service(_SERVICES[kind], service, _refuse)
 
     def _on_goal(self, data):
-        if data in self._just_said:
-            self._just_said.remove(data)
+        if data in self._just_published:
+            self._just_published.remove(data)
         else:
             self.get_logger().warning(_REFUSAL, throttle_duration_sec=1.0)
 
-    def _tell_position(self):
+    def _show_position(self):
         self._setting = True
         try:
             self.set_parameters([Parameter(POSITION, value=self._position)])
@@ -160,7 +146,7 @@ class PlayerNode(Node):
             self._setting = False
         if self._rate == 0.0 or self.at_the_end:
             # Late subscribers get the present values; goals are events.
-            self._say_newest([
+            self._publish_newest([
                 topic for topic in self._run.topics if topic not in _EVENTS
                 and (topic in self._run.says or not topic.startswith(self._run.controller))])
 

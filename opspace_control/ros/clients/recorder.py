@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import yaml
-from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.expand_topic_name import expand_topic_name
-from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
-from opspace_control.ros.middleware.graph import message_type
+from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.graph import endpoints_of, message_type
 from opspace_control.ros.middleware.qos import LATCHED
 from opspace_control.runs.writer import PARAMETERS, ROBOT, definition
 
@@ -33,15 +33,9 @@ _ALWAYS = ('joint_states', 'odom', 'robot_description', '/tf', '/tf_static', '/c
 @dataclass(frozen=True)
 class Graph:
     """
-    What the controller has, as the ROS graph shows it: names -> types.
+    The topics and services of a controller, and the topics ``around``: those of the simulator.
 
-    Attributes
-    ----------
-    says, hears, services : dict
-        The controller's.
-    around : dict
-        Topics of the simulator.
-
+    Each is a dict of names to types, as the ROS graph shows them.
     """
 
     says: dict = field(default_factory=dict)
@@ -58,23 +52,11 @@ class RecorderNode(Node):
     """
     The node ``opspace_recorder``.
 
-    It subscribes to whatever the controller and the simulator say and hear, as soon as it is there,
-    with the quality of service that publishers offer. Messages are written as they come over the
-    network; none is opened.
-
-    Parameters
-    ----------
-    writer : RunWriter
-        Is closed when the node leaves.
-    controller : str
-        Name of the controller's node.
-    topics : sequence of str
-        Further ones.
-    everything : bool
-        Record all topics there are.
-    **options
-        Of a Node.
-
+    It subscribes to all topics that the controller of this name and the simulator publish or
+    subscribe to, as soon as they exist, with the quality of service that publishers offer; to
+    further ``topics``, or to ``everything`` there is. Messages are written by a RunWriter, which is
+    closed when the node leaves, as they come over the network; none is opened. The options are
+    those of a Node.
     """
 
     def __init__(self, writer, controller, topics=(), everything=False, **options):
@@ -95,16 +77,17 @@ class RecorderNode(Node):
         self._remote = RemoteParameters(self, self.controller, lambda name: None)
         self._run, self._requested = None, -np.inf
         self._graph, self._values = Graph(), None
-        self.create_timer(_LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        Endpoints(self).repeat(_LOOK, self._look)
 
     def leave(self):
         """Finish the file."""
         self._writer.close(dict(self.lost))
 
     def _look(self):
-        """Follow topics that are new; ask a controller that is new for its parameters."""
+        """Follow new topics; ask a new controller for its parameters."""
         for topic, kinds in self.get_topic_names_and_types():
-            if topic in self._left_out or not self._is_wanted(topic):
+            if topic in self._left_out or not (self._everything or topic in self._wanted
+                                               or self._graph.has(topic)):
                 continue
             if len(kinds) == 1:
                 self._follow(topic, *kinds)
@@ -122,22 +105,10 @@ class RecorderNode(Node):
             self._requested = time.monotonic()
             self._remote.load(lambda: self._take_parameters(run))
 
-    def _is_wanted(self, topic):
-        return self._everything or topic in self._wanted or self._graph.has(topic)
-
     def _look_at_nodes(self):
         """Return what controller and simulator have, or had: they may leave before us."""
-        ask = (self.get_publisher_names_and_types_by_node,
-               self.get_subscriber_names_and_types_by_node,
-               self.get_service_names_and_types_by_node)
-        found = []
-        for node in self._nodes:
-            namespace, _, name = node.rpartition('/')
-            try:
-                found += [{topic: kinds[0] for topic, kinds in one(name, namespace or '/')}
-                          for one in ask]
-            except NodeNameNonExistentError:
-                found += [{}] * len(ask)
+        found = [{topic: kinds[0] for topic, kinds in names.items()} for node in self._nodes
+                 for names in endpoints_of(self, node) or ({}, {}, {})]
         known = self._graph
         return Graph(known.says | found[0], known.hears | found[1], known.services | found[2],
                      known.around | found[3] | found[4])
@@ -196,7 +167,7 @@ class RecorderNode(Node):
         self.get_logger().info(f'Recording {self.controller}.')
 
     def _describe(self):
-        """Write down what the controller is, as far as that is known by now."""
+        """Write down the controller, as far as it is known by now."""
         if self.described:
             self._writer.describe(
                 controller=self.controller, parameters=self._values, says=self._graph.says,

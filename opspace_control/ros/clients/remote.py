@@ -1,8 +1,9 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of other nodes, and of one run of a controller: topics, polled, and services."""
+"""Clients of other nodes, and of one run of a controller: discovery, polled topics, services."""
 
 import array
+from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
@@ -10,9 +11,69 @@ from rclpy.callback_groups import CallbackGroup
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from opspace_control.ros.middleware.conversions import fill_pose, fill_wrench
-from opspace_control.ros.middleware.qos import NEWEST, RELIABLE
+from opspace_control.ros.middleware.conversions import fill_message, numbers_of
+from opspace_control.ros.middleware.endpoints import Endpoints, take
+from opspace_control.ros.middleware.graph import endpoints_of
+from opspace_control.ros.middleware.qos import NEWEST
 from opspace_control.spatial.quaternions import turned
+
+_STATE = 'controller_state'
+_WRENCH = 'geometry_msgs/msg/WrenchStamped'
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The topics and services of a running controller: names of what they belong to."""
+
+    identity: bytes   # another one after each start of the controller
+    tasks: tuple      # that take poses or forces as goals
+    movable: tuple    # tasks that take poses
+    optional: tuple   # tasks that are switched on and off
+    forces: tuple     # tasks that take a force
+    groups: tuple     # tasks of joints, which take their positions
+    switches: tuple   # grasps, which may be tasks too, and contacts: engaged and disengaged
+    wrenches: tuple   # whose wrench is published
+    measured: tuple   # whose wrench is subscribed to
+    sensors: tuple    # whose bias is set by a service
+
+
+def look_for_offer(node, controller):
+    """Return the `Offer` of a controller by its full name; None if absent or not configured."""
+    # Another publisher of the state is another controller, or the same one configured anew.
+    publishers = node.get_publishers_info_by_topic(f'{controller}/{_STATE}')
+    if not publishers:
+        return None
+    found = endpoints_of(node, controller)
+    if found is None:
+        return None
+    said, heard, services = found
+
+    def those(endpoints, ending, kind=None):
+        return between(controller, endpoints, ending, kind)
+    movable = those(heard, 'target_pose')
+    forces = those(heard, 'target_wrench', _WRENCH)
+    return Offer(identity=bytes(publishers[0].endpoint_gid),
+                 tasks=tuple(sorted({*movable, *forces})), movable=movable,
+                 optional=those(services, 'enable'), forces=forces,
+                 groups=those(heard, 'target_joint', 'sensor_msgs/msg/JointState'),
+                 switches=those(services, 'engage'), wrenches=those(said, 'wrench', _WRENCH),
+                 measured=those(heard, 'wrench', _WRENCH), sensors=those(services, 'zero'))
+
+
+def between(name, endpoints, ending, kind=None):
+    """Return the parts of endpoints, of a type if given, between a node's name and an ending."""
+    prefix, ending = f'{name}/', f'/{ending}'
+    return tuple(sorted(
+        topic[len(prefix):-len(ending)] for topic, kinds in endpoints.items()
+        if topic.startswith(prefix) and topic.endswith(ending)
+        and len(topic) > len(prefix) + len(ending) and kind in (None, *kinds)))
+
+
+def controllers(node):
+    """Return the full names of all controllers in the graph."""
+    return sorted(topic.removesuffix(f'/{_STATE}')
+                  for topic, kinds in node.get_topic_names_and_types()
+                  if topic.endswith(f'/{_STATE}') and 'sensor_msgs/msg/JointState' in kinds)
 
 
 class _NeverCalled(CallbackGroup):
@@ -30,24 +91,14 @@ class _NeverCalled(CallbackGroup):
 
 class Outlook:
     """
-    The newest message of a topic, taken when it is looked for.
+    The newest message of a topic, taken when it is looked for; ``kind`` is its type.
 
-    Nothing is called back: who looks some thirty times a second at what is said a thousand times
-    leaves the processor to others. A SingleThreadedExecutor does not touch it.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    kind : type
-        Of the messages.
-    topic : str
-    qos : rclpy.qos.QoSProfile
-
+    Nothing is called back: a client that looks some thirty times a second at a topic of a thousand
+    messages leaves the processor to others. A SingleThreadedExecutor does not touch it.
     """
 
     def __init__(self, node, kind, topic, qos=NEWEST):
         self._node = node
-        self._kind = kind
         self._subscription = node.create_subscription(
             kind, topic, lambda message: None, qos, callback_group=_NeverCalled())
         self.newest = None
@@ -59,10 +110,8 @@ class Outlook:
     def take(self):
         """Return the newest message if it has come since the last time, else None."""
         newest = None
-        handle = self._subscription.handle
-        with handle:
-            while (taken := handle.take_message(self._kind, False)) is not None:
-                newest = taken[0]
+        while (message := take(self._subscription)) is not None:
+            newest = message
         self.newest = newest or self.newest
         return newest
 
@@ -76,7 +125,7 @@ class RemoteNode:
 
     def __init__(self, node, name):
         self._node, self._name = node, name
-        self._outlooks, self._publishers, self._clients = [], [], {}
+        self._endpoints, self._outlooks, self._clients = Endpoints(node), [], {}
 
     def look_at(self, kind, topic):
         """Return an `Outlook` on ``~/<topic>``."""
@@ -96,15 +145,12 @@ class RemoteNode:
         """Destroy all subscriptions, publishers and service clients."""
         for outlook in self._outlooks:
             outlook.destroy()
-        for publisher in self._publishers:
-            self._node.destroy_publisher(publisher)
+        self._endpoints.withdraw()
         for client in self._clients.values():
             self._node.destroy_client(client)
 
     def _publish(self, kind, topic):
-        publisher = self._node.create_publisher(kind, f'{self._name}/{topic}', RELIABLE)
-        self._publishers.append(publisher)
-        return publisher
+        return self._endpoints.publisher(kind, f'{self._name}/{topic}')
 
     def _call(self, kind, service, request, answered):
         if service not in self._clients:
@@ -139,38 +185,26 @@ class Remote(RemoteNode):
         self._told = {owner: self.look_at(JointState, topic) for owner, topic in owners.items()}
 
     def pose(self, task):
-        """
-        Return where a task's frame is, or None before it is told.
-
-        Returns
-        -------
-        frame : str
-            That the pose is given in.
-        position : (3,) array
-            m
-        quaternion : (4,) array
-            xyzw
-
-        """
-        return _pose(self._poses[task].look())
+        """Return frame, position (3,), m, and quaternion (4,), xyzw, of a task's pose; or None."""
+        message = self._poses[task].look()
+        if message is None:
+            return None
+        pose = numbers_of(message.pose)
+        return message.header.frame_id, pose[:3], pose[3:]
 
     def error(self, task):
         """Return goal minus pose of a task, (6,), m and a rotation vector in rad, or None."""
         message = self._errors[task].look()
-        return message and _six(message.twist.linear, message.twist.angular)
+        return message and numbers_of(message.twist)
 
     def joint_error(self, task):
-        """
-        Return (goal minus position, effort) by joint of a task of joints, or None.
-
-        rad or m; N·m or N.
-        """
+        """Return by joint (goal minus position, rad or m; effort, N·m or N); or None."""
         message = self._joint_errors[task].look()
         return message and dict(zip(
             message.name, zip(message.position, message.effort, strict=True), strict=True))
 
     def goal(self, task):
-        """Return the goal of a task, as `pose` does its frame, or None."""
+        """Return the goal of a task in the form of `pose`, or None."""
         pose, error = self.pose(task), self.error(task)
         if pose is None or error is None:
             return None
@@ -178,12 +212,11 @@ class Remote(RemoteNode):
         return frame, position + error[:3], turned(quaternion, error[3:])
 
     def wrenches(self):
-        """Yield (what, frame, six, measured) of each wrench that is told: N and N·m."""
+        """Yield (name, frame, six, measured) of each published wrench: N and N·m."""
         for outlooks, measured in ((self._wrenches, False), (self._measured, True)):
             for what, outlook in outlooks.items():
                 if message := outlook.look():
-                    yield (what, message.header.frame_id,
-                           _six(message.wrench.force, message.wrench.torque), measured)
+                    yield (what, message.header.frame_id, numbers_of(message.wrench), measured)
 
     def efforts(self):
         """Return the efforts commanded by joint, N·m or N."""
@@ -191,25 +224,25 @@ class Remote(RemoteNode):
         return dict(zip(message.name, message.effort, strict=True)) if message else {}
 
     def new_positions(self, task=''):
-        """Return what a task of joints, '' for the posture, has been told since the last time."""
+        """Return new goals of a task of joints, '' for the posture: positions by joint."""
         message = self._told[task].take()
         return dict(zip(message.name, message.position, strict=False)) if message else {}
 
     def hears(self, task):
-        """Return whether a goal that is sent to a task would be heard."""
+        """Return whether a goal that is sent to a task would be received."""
         return self._goals[task].get_subscription_count() > 0
 
     def send_goal(self, task, frame, position, quaternion):
         """Send a task its goal: position (3,), m, and quaternion xyzw in a frame."""
         message = PoseStamped()
         message.header.frame_id = frame
-        fill_pose(message.pose, np.array([*position, *quaternion]))
+        fill_message(message.pose, np.array([*position, *quaternion]))
         self._goals[task].publish(message)
 
     def send_force(self, task, six):
-        """Send a task the wrench (6,), N and N·m, to be applied along the task's own axes."""
+        """Send a task the wrench (6,), N and N·m, to apply along its own axes."""
         message = WrenchStamped()
-        fill_wrench(message.wrench, np.asarray(six, dtype=float))
+        fill_message(message.wrench, np.asarray(six, dtype=float))
         self._forces[task].publish(message)
 
     def send_position(self, task, joint, position):
@@ -221,15 +254,3 @@ class Remote(RemoteNode):
 
     def _publish_all(self, names, kind, topic):
         return {name: self._publish(kind, f'{name}/{topic}') for name in names}
-
-
-def _pose(message):
-    if message is None:
-        return None
-    p, o = message.pose.position, message.pose.orientation
-    return (message.header.frame_id, np.array([p.x, p.y, p.z]),
-            np.array([o.x, o.y, o.z, o.w]))
-
-
-def _six(first, second):
-    return np.array([first.x, first.y, first.z, second.x, second.y, second.z])

@@ -10,23 +10,10 @@ from rclpy.qos import qos_profile_parameter_events
 
 class RemoteParameters:
     """
-    What another node's parameters are.
+    The parameters of another node, whose full name is ``target``.
 
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    target : str
-        Full name of the other node.
-    changed : callable
-        Called with the name after a change of a parameter by any client.
-
-    Attributes
-    ----------
-    values : dict
-        By name.
-    descriptors : dict
-        By name; rcl_interfaces/ParameterDescriptor.
-
+    ``changed(name)`` is called after a change of a parameter by any client. ``values`` and
+    ``descriptors``, rcl_interfaces/ParameterDescriptor, are by name.
     """
 
     def __init__(self, node, target, changed):
@@ -35,9 +22,8 @@ class RemoteParameters:
         self._changed = changed
         self._requested = 0
         self._client = AsyncParameterClient(node, target)
-        node.create_subscription(
-            ParameterEvent, '/parameter_events', self._on_event,
-            qos_profile_parameter_events)
+        node.create_subscription(ParameterEvent, '/parameter_events', self._on_event,
+                                 qos_profile_parameter_events)
 
     def ready(self):
         """Return whether the other node would answer."""
@@ -66,7 +52,7 @@ class RemoteParameters:
         self._client.list_parameters(callback=listed)
 
     def set(self, name, value, answered):
-        """Ask for a change; ``answered(reason)`` gets why it is refused, or ''."""
+        """Request a change; ``answered(reason)`` gets why it is refused, or ''."""
         def done(future):
             result = future.result().result
             answered('' if result.successful else result.reason or 'The node gives no reason.')

@@ -1,150 +1,40 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The client of the controller manager of ros2_control, which switches the joints' controllers."""
-
-import time
+"""The switch of the joints by the controller manager of ros2_control, and back, without a gap."""
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.commands.manager_client import (
-    Activity,
-    ListControllers,
-    ManagerServices,
-    Questions,
-    RefusedError,
-)
-from opspace_control.ros.commands.switching import (
-    PreviousControllers,
-    Switch,
-    rivals,
-    take_over,
-    without_controller,
-)
+from opspace_control.ros.commands.manager_client import ManagerClient, RefusedError
+from opspace_control.ros.commands.switching import Switch, rivals, take_over
 from opspace_control.ros.middleware.conversions import listed
 
-_RETRY = 0.2  # s
-_USUAL_PERIOD = 0.01  # s, of a manager without update_rate
 
+class ControllerManager(ManagerClient):
+    """The client that switches the joints; ``meanwhile`` keeps the commands going during waits."""
 
-def connect(node, manager, controller, timeout):
-    """
-    Return a `ControllerManager`, or None without a manager.
+    keeps_joints = False  # whether our controller was active at the last `plan_switch_off`
+    _return, _obstacle = Switch([], []), None
 
-    If its messages are not installed, a warning is logged once and commands are published without
-    it.
-    """
-    if not manager:
-        return None
-    if ListControllers is None:
-        node.get_logger().warning(
-            f'controller_manager_msgs is not installed: {controller} must be switched on and off '
-            'by hand (or install it, apt: ros-<distro>-controller-manager-msgs).', once=True)
-        return None
-    return ControllerManager(node, manager, controller, timeout)
-
-
-class ControllerManager:
-    """
-    The client of a controller manager.
-
-    It waits for answers inside a callback of its node. Every waiting method calls ``meanwhile``
-    repeatedly, which keeps the commands going; an exception of it ends the wait.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-        Provides namespace, context and logger.
-    name : str
-        Of the controller manager's node.
-    controller : str
-        Name of the forward controller of this node, "ours" below.
-    timeout : float
-        Longest time for each step, s.
-
-    Attributes
-    ----------
-    period : float
-        Of the controller manager's update loop, s, known after `joints`.
-    keeps_joints : bool
-        Whether our controller was active at the last `plan_switch_off`.
-
-    """
-
-    def __init__(self, node, name, controller, timeout):
-        self.name = name
-        self.controller = controller
-        self._logger = node.get_logger()
-        self.period = _USUAL_PERIOD
-        self._previous = PreviousControllers(controller)
-        self._return, self._obstacle = Switch([], []), None
-        self.keeps_joints = False
-        self._questions = Questions(node, 'switching', timeout)
-        self._services = ManagerServices(self._questions, name, controller)
-        self._activity = Activity(self._questions.node, name)
-
-    @property
-    def is_there(self):
-        """Whether a controller manager has been discovered."""
-        return self._services.are_there
-
-    def destroy(self):
-        """Withdraw from the network."""
-        self._questions.end()
-
-    def mind(self, hardware):
-        """Monitor the components of these names, <ros2_control> blocks of the URDF."""
-        self._activity.hardware = hardware
-
-    def wait(self, condition, meanwhile):
-        """Wait for a condition; return whether it came true within the timeout."""
-        return self._questions.wait(condition, meanwhile)
-
-    def joints(self, meanwhile):
-        """
-        Return the joints of the forward controller, in the order of its commands.
-
-        Waits until it is loaded and configured; reads the manager's period, too.
-
-        Raises
-        ------
-        RosInterfaceError
-            There is no such controller within the timeout, or it does not command efforts.
-
-        """
-        ours = self._find(self._configured(meanwhile))
-        joints = self._services.joints(meanwhile)
-        interfaces = list(ours.required_command_interfaces)
-        if not joints or sorted(interfaces) != sorted(f'{joint}/effort' for joint in joints):
-            raise RosInterfaceError(
-                f'{ours.name} ({ours.type}) commands {listed(interfaces) or "nothing"}, not the '
-                f'efforts of {listed(joints) or "joints"}.', controller=ours.name,
-                cure='Use forward_command_controller/ForwardCommandController with joints and '
-                     'interface_name: effort, or effort_controllers/JointGroupEffortController.')
-        if rate := self._services.update_rate(meanwhile):
-            self.period = 1.0 / rate
-        return [without_controller(joint) for joint in joints]
+    def __init__(self, node, *manager):
+        super().__init__(node, 'switching', *manager)
 
     def switch_on(self, meanwhile):
         """
         Activate our controller and deactivate its rivals; return when that is verified.
 
-        Raises
-        ------
-        RosInterfaceError
-            The manager refuses, or does not answer, the hardware is not active, or another
-            controller of the same joints has become active: then `switch_off` must be called.
-
+        If the manager refuses, the hardware is not active, or another controller of the same joints
+        has become active, a RosInterfaceError is raised; then `switch_off` must be called.
         """
-        self._activity.news()  # discard earlier changes
+        self.has_news()  # discard earlier changes
         self.check_hardware()
         switch = self._previous.note(self._configured(meanwhile))
         try:
             self._do(switch, meanwhile)
         except RosInterfaceError:
             # DDS may have lost the answer of a switch that was done.
-            if any(take_over(self._services.controllers(meanwhile), self.controller)):
+            if any(take_over(self.controllers(meanwhile), self.controller)):
                 raise
-        self._activity.news()
-        self._check(self._services.controllers(meanwhile))
+        self.has_news()
+        self._check(self.controllers(meanwhile))
         self.check_hardware()
 
     def check_hardware(self):
@@ -154,42 +44,26 @@ class ControllerManager:
         The manager leaves controllers of inactive hardware active, and passes their commands on as
         soon as the hardware is active again; it activates no controllers of it.
         """
-        if idle := self._activity.idle:
-            raise RefusedError(
-                f'The hardware {listed(idle)} is not active: it ignores efforts.',
-                controller=self.controller,
-                cure=f'ros2 control set_hardware_component_state {idle[0]} active')
-
-    def has_news(self):
-        """Return whether the manager has published a switch since the last call."""
-        return self._activity.news()
+        if idle := self.idle:
+            raise RefusedError(f'The hardware {listed(idle)} is not active: it ignores efforts.',
+                               controller=self.controller,
+                               cure=f'ros2 control set_hardware_component_state {idle[0]} active')
 
     def check(self, meanwhile):
         """
-        Check by the manager that only our controller commands its joints.
+        Check by the manager that our controller is active, and no other one has its joints.
 
-        The timeout is short: the node's executor waits while the robot moves.
-
-        Raises
-        ------
-        RosInterfaceError
-            Our controller is no longer active, another one commands one of its joints, or the
-            manager does not answer.
-
+        The timeout is short: the node's executor waits while the robot moves. If it is not so, a
+        RosInterfaceError is raised.
         """
-        with self._questions.haste():
-            self._check(self._services.controllers(meanwhile))
+        with self.haste():
+            self._check(self.controllers(meanwhile))
 
     def plan_switch_off(self, meanwhile):
         """
         Prepare `switch_off` while the robot is still controlled.
 
-        Returns
-        -------
-        bool
-            Whether other controllers command the joints afterwards; False if the manager does not
-            answer.
-
+        Returns whether other controllers command the joints afterwards; False without an answer.
         """
         self._return, self._obstacle = Switch([], []), None
         self.keeps_joints = not any(self._previous.undo)
@@ -199,13 +73,13 @@ class ControllerManager:
             if not self.is_there:
                 raise RosInterfaceError('The controller manager is gone.',
                                         controller=self.controller)
-            with self._questions.haste():
-                controllers = self._services.controllers(meanwhile)
+            with self.haste():
+                controllers = self.controllers(meanwhile)
         except RosInterfaceError as error:
             self._obstacle = error
             return False
         self._return = self._previous.hand_back(controllers)
-        ours = self._find(controllers)
+        ours = self.ours(controllers)
         self.keeps_joints = bool(ours) and ours.state == 'active'
         others = ours and rivals(controllers, self.controller)
         return bool(self._return.activate or others)
@@ -215,25 +89,19 @@ class ControllerManager:
         Deactivate our controller and activate the previous ones, as prepared by `plan_switch_off`.
 
         Controllers that cannot be activated now remain due. If the manager does not answer, the
-        request is sent without waiting.
-
-        Raises
-        ------
-        RosInterfaceError
-            The switch failed.
-
+        request is sent without waiting. A failed switch is a RosInterfaceError.
         """
         try:
             if self._obstacle:
                 raise self._obstacle
             if self._return.activate:
                 self.check_hardware()
-            with self._questions.haste():
+            with self.haste():
                 self._do(self._return, meanwhile)
         except RefusedError as error:
             self._deactivate_ours(error, meanwhile)
         except RosInterfaceError:
-            self._services.leave(self._previous.undo)
+            self.request_switch(self._previous.undo)
             raise
         self._previous.forget()
 
@@ -245,8 +113,8 @@ class ControllerManager:
         """
         due, ours = self._return
         if ours:
-            with self._questions.haste():
-                self._services.switch_best_effort(Switch([], ours), meanwhile)
+            with self.haste():
+                self.deactivate(ours, meanwhile)
         if not due:
             raise error
         raise RosInterfaceError(
@@ -255,7 +123,7 @@ class ControllerManager:
                  f'ros2 control switch_controllers --activate {" ".join(due)}')
 
     def _check(self, controllers):
-        ours = self._find(controllers)
+        ours = self.ours(controllers)
         if ours is None or ours.state != 'active':
             raise RosInterfaceError(
                 f'{self.controller} is no longer active: another client of the controller manager '
@@ -268,34 +136,117 @@ class ControllerManager:
                 cure=f"Find the client that activates '{name}'. Activating this node again "
                      'switches it off.')
 
-    def _configured(self, meanwhile):
-        """Return the states of all controllers as soon as ours can be activated."""
-        end = time.monotonic() + self._questions.timeout
-        while True:
-            controllers = self._services.controllers(meanwhile)
-            ours = self._find(controllers)
-            if ours and ours.state in ('inactive', 'active'):
-                return controllers
-            pause = time.monotonic() + _RETRY
-            if pause > end:
-                break
-            self._questions.wait(lambda pause=pause: time.monotonic() > pause, meanwhile)
-        there = listed([controller.name for controller in controllers]) or 'none'
-        raise RosInterfaceError(
-            f"The controller '{self.controller}' is {ours.state}." if ours else
-            f"The controller manager has no controller '{self.controller}'; it has {there}.",
-            controller=self.controller,
-            cure=f'Load and configure it: ros2 run controller_manager spawner {self.controller} '
-                 '--inactive')
-
-    def _find(self, controllers):
-        return next((each for each in controllers if each.name == self.controller), None)
-
     def _do(self, switch, meanwhile):
         """Switch all or nothing, and log it."""
         if not any(switch):
             return
-        self._services.switch(switch, meanwhile)
+        self.switch(switch, meanwhile)
         self._logger.info('Switched ' + ', '.join(
             f'{state} {listed(names)}' for state, names in zip(('on', 'off'), switch, strict=True)
             if names) + '.')
+
+
+_REST_PERIODS = 5  # periods of the controller manager after which a command has certainly acted
+
+
+class Handover:
+    """
+    Takes the joints from their present controllers and returns them, by a ControllerManager.
+
+    The node's executor waits meanwhile, so this class runs the ControlCycle, whose commands go over
+    a CommandRoute. ``take()`` returns the newest JointState, serialized, or None if there is no new
+    one; ``heed()`` raises a RosInterfaceError if the node is to stop.
+    """
+
+    def __init__(self, manager, cycle, take, route, heed, logger):
+        self._manager, self._cycle, self._route = manager, cycle, route
+        self._take, self._heed, self._logger = take, heed, logger
+
+    def begin(self):
+        """
+        Activate our forward controller while the control cycle keeps the robot in place.
+
+        Without commands the robot would fall as soon as our controller is active. If no good joint
+        states come within the manager's timeout, the command topic has no subscriber, the manager
+        refuses, or a trip has to be acknowledged, a RosInterfaceError is raised.
+        """
+        self._await_states()  # the first states of hardware that has just started may be invalid
+        while not self._manager.wait(lambda: self._route.listeners, self._hold):
+            if not self._route.relay_starts:
+                raise RosInterfaceError(
+                    f'No node listens to {self._route.topic}.',
+                    cure='Start the node that takes the commands there, or correct command_topic '
+                         'or effort_controller.')
+            self._logger.info(f'Waiting for the node that takes {self._route.topic}: it is not '
+                              'ready.')
+        self._manager.switch_on(self._hold)
+
+    def end(self, release, watched):
+        """
+        Return the joints to the previous controllers, while a Release commands zero effort.
+
+        The manager is asked before that, while the robot is held in position. Without previous
+        controllers a command watchdog takes over if commands are ``watched``, and the forward
+        controller stays active. Returns whether the robot is released; False if the watchdog has
+        it.
+        """
+        taken_over = self._manager.plan_switch_off(release.settle)
+        if watched and not taken_over and self._manager.keeps_joints:
+            release.stop()
+            self._logger.info('No other controller had the joints: the command watchdog has them '
+                              'now.')
+            return False
+        release.fade_out(taken_over, _REST_PERIODS * self._manager.period)
+        try:
+            self._manager.switch_off(release.rest)
+        except RosInterfaceError as error:
+            self._logger.error(f'{error} The joints are not returned.')
+        return True
+
+    def is_ours(self, doubtful):
+        """
+        Return whether only our controller commands the joints; otherwise log why not.
+
+        The controller manager is asked only if that is ``doubtful``, or if it publishes a change of
+        the active controllers.
+        """
+        doubtful = self._manager.has_news() or doubtful
+        try:
+            self._manager.check_hardware()
+            if doubtful:
+                self._manager.check(self._run_cycle)
+        except RosInterfaceError as error:
+            self._logger.error(str(error))
+            return False
+        return True
+
+    def _await_states(self):
+        """Wait until states are good, or raise the fault after the timeout."""
+        if not self._manager.wait(lambda: self._cycle.known and not self._cycle.fault,
+                                  self._follow):
+            raise RosInterfaceError(self._cycle.fault or 'No joint state arrives.',
+                                    cure='Is joint_state_broadcaster active, and the robot still?')
+
+    def _hold(self):
+        """
+        Keep the robot in place; wait for good states if there are none.
+
+        A gap in the states is no failure: a running controller recovers from it.
+        """
+        self._follow()
+        if self._cycle.fault:
+            if not self._cycle.supervisor.may_resume:
+                raise RosInterfaceError(self._cycle.fault)
+            self._await_states()
+
+    def _follow(self):
+        """Run a cycle with the present pose as every goal."""
+        self._cycle.hold_goals()
+        self._run_cycle()
+
+    def _run_cycle(self):
+        self._heed()
+        data = self._take()
+        if data is not None:
+            self._cycle.on_joint_state(data)
+        self._cycle.watch()

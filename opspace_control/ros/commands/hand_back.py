@@ -5,14 +5,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.commands.manager_client import (
-    Activity,
-    ManagerServices,
-    Questions,
-    RefusedError,
-)
+from opspace_control.ros.commands.manager_client import ManagerClient, RefusedError
 from opspace_control.ros.commands.switching import (
-    PreviousControllers,
     commanded_joints,
     joint_of,
     rivals,
@@ -25,7 +19,7 @@ from opspace_control.ros.middleware.conversions import listed
 _RETRY = 1.0  # s
 
 
-class HandBack:
+class HandBack(ManagerClient):
     """
     The client of a controller manager for a node that does not take the joints itself.
 
@@ -35,26 +29,11 @@ class HandBack:
     An attempt is one strict switch, and only if every joint in question has a controller then.
     Until the manager confirms it, and if it refuses, the effort controller stays active.
 
-    Parameters
-    ----------
-    node : rclpy.node.Node
-        Provides namespace, context and logger.
-    manager : str
-        Name of the controller manager's node.
-    controller : str
-        Name of the forward controller that has the joints.
-    timeout : float
-        Longest time for each answer of the manager, s.
-
+    The arguments are those of a `ManagerClient`.
     """
 
-    def __init__(self, node, manager, controller, timeout):
-        self._controller = controller
-        self._logger = node.get_logger()
-        self._questions = Questions(node, 'hand_back', timeout)
-        self._services = ManagerServices(self._questions, manager, controller)
-        self._activity = Activity(self._questions.node, manager)
-        self._previous = PreviousControllers(controller)
+    def __init__(self, node, *manager):
+        super().__init__(node, 'hand_back', *manager)
         self._thread, self._job = ThreadPoolExecutor(1), None
         self._news = self._wanted = self._ended = self._done = self._tried = False
         self._due = 0.0       # steady time of the next attempt
@@ -78,25 +57,8 @@ class HandBack:
         return self._tried and not self._busy
 
     def note(self, meanwhile):
-        """
-        Ask the manager for all controllers, wait for the answer, and return it.
-
-        Parameters
-        ----------
-        meanwhile : callable
-            Called during the wait; an exception of it ends the wait.
-
-        Returns
-        -------
-        list of controller_manager_msgs/ControllerState
-
-        Raises
-        ------
-        RosInterfaceError
-            It does not answer.
-
-        """
-        controllers = self._services.controllers(meanwhile)
+        """Return the `controllers`, and keep the previous ones up to date."""
+        controllers = self.controllers(meanwhile)
         self._previous.note(controllers)
         return controllers
 
@@ -104,30 +66,16 @@ class HandBack:
         """
         Keep the previous controllers up to date; to be called often.
 
-        Parameters
-        ----------
-        begins : bool
-            Whether a node begins to send commands: a manager before March 2025 does not publish
-            switches, but a controller sends commands before it has the joints.
-
+        ``begins`` is whether a node begins to send commands: a manager before March 2025 does not
+        publish switches, but a controller sends commands before it has the joints.
         """
-        self._news |= self._activity.news() or begins
+        self._news |= self.has_news() or begins
         if self._news and not self._busy and not self._wanted:  # an attempt asks, too
             self._news = False
             self._start(self._learn)
 
     def attempt(self, joints, now):
-        """
-        Start an attempt to return the joints, unless the last one was just made.
-
-        Parameters
-        ----------
-        joints : collection of str
-            Joints that need a controller.
-        now : float
-            Steady time, s.
-
-        """
+        """Start an attempt to return ``joints`` at ``now``, s, unless one was just made."""
         if not self._wanted:
             self._wanted, self._done = True, False
             self._due = now
@@ -144,7 +92,7 @@ class HandBack:
         """Withdraw from the network."""
         self._ended = True
         self._thread.shutdown()
-        self._questions.end()
+        super().end()
 
     @property
     def _busy(self):
@@ -176,50 +124,52 @@ class HandBack:
                 self._logger.error(f'The joints are not returned: {error}')
 
     def _switch(self, joints):
-        if not self._services.are_there:
+        if not self.is_there:
             raise RosInterfaceError('The controller manager is gone.')
         controllers = self.note(self._heed)
-        ours = [each for each in controllers if each.name == self._controller]
-        if not any(each.state == 'active' for each in ours):
+        ours = self.ours(controllers)
+        if ours is None or ours.state != 'active':
             if self._open and self._switch_on_again(self._open):
                 raise RosInterfaceError(
                     'the switch, which the controller manager has not answered, left them without '
-                    f'a controller. So {self._controller} is active again.')
+                    f'a controller. So {self.controller} is active again.')
             self._done = True
-            others = rivals(controllers, self._controller) if ours else ()
-            self._logger.error(
-                f'{self._controller} is no longer active: '
-                f'{listed(sorted(others)) or "no controller"} has its joints.')
+            others = rivals(controllers, self.controller) if ours else ()
+            self._logger.error(f'{self.controller} is no longer active: '
+                               f'{listed(sorted(others)) or "no controller"} has its joints.')
             return
         self._open = None
         switch = self._previous.hand_back(controllers)
         for each in controllers:
             if each.name in switch.activate:
                 each.state = 'active'
-        after = rivals(controllers, self._controller)
+        after = rivals(controllers, self.controller)
         missing = sorted(joints - {
             without_controller(joint_of(interface)) for interfaces in after.values()
             for interface in interfaces})
         if missing:
+            candidates = [each.name for each in controllers
+                          if each.state == 'inactive' and joints <= {
+                              without_controller(joint) for joint in commanded_joints([each])}]
             raise RosInterfaceError(
                 f'no previous controller of {listed(missing)} is known, or can be activated.',
-                controller=self._controller,
+                controller=self.controller,
                 cure='Let another controller have the joints: ros2 control switch_controllers '
-                     f'--deactivate {self._controller} --activate '
-                     + (' or '.join(_candidates(controllers, joints)) or 'CONTROLLER'))
+                     f'--deactivate {self.controller} --activate '
+                     + (' or '.join(candidates) or 'CONTROLLER'))
         if not self._wanted or switch == self._failed:
             return
         names = listed(sorted(switch.activate or after))
         self._logger.warning(f'Switching the joints to {names}.')
         self._open = switch
         try:
-            self._services.switch(switch, self._heed)
+            self.switch(switch, self._heed)
         except RefusedError:
             self._switch_on_again(switch)
             raise
         self._open = None
         self._done = True
-        self._logger.warning(f'{names} has the joints; {self._controller} is inactive.')
+        self._logger.warning(f'{names} has the joints; {self.controller} is inactive.')
 
     def _switch_on_again(self, switch):
         """
@@ -228,16 +178,10 @@ class HandBack:
         The switch is not requested again. If another controller has the joints, or ours, nothing
         is done.
         """
-        undo = take_over(self.note(self._heed), self._controller)
+        undo = take_over(self.note(self._heed), self.controller)
         half_way = bool(undo.activate and not undo.deactivate)
         if half_way:
             self._failed = switch
-            self._services.switch(undo, self._heed)
+            self.switch(undo, self._heed)
         self._open = None
         return half_way
-
-
-def _candidates(controllers, joints):
-    """Return the names of inactive controllers that command all of these joints."""
-    return [each.name for each in controllers if each.state == 'inactive' and joints <= {
-        without_controller(joint) for joint in commanded_joints([each])}]

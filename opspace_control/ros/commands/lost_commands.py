@@ -14,21 +14,10 @@ class RunningTime:
     Elapsed time: simulated if joint states have the stamps of ``/clock``, else steady.
 
     If only one of ``/clock`` and joint states advances, or ``/clock`` was set, steady time is used.
-    So only a pause of the simulation, which stops both, stops this time.
-
-    Parameters
-    ----------
-    now : float
-        Steady time, s; this time begins with it.
-    longest_step : float
-        Longest steady time between two calls of `step` that counts, s. During the rest the process
-        did not run, and could not receive anything.
-
-    Attributes
-    ----------
-    time : float
-        This time at the last `step`, s.
-
+    So only a pause of the simulation, which stops both, stops this time. It begins with the steady
+    time ``now``, s; ``time``, s, is that of the last `step`. Steady time between two steps counts
+    up to ``longest_step``, s: during the rest the process did not run, and could not receive
+    anything.
     """
 
     def __init__(self, now, longest_step=math.inf):
@@ -38,19 +27,11 @@ class RunningTime:
 
     def step(self, now, clock, stamp, tolerance):
         """
-        Go on, and return this time, s.
+        Go on to the steady time ``now``, s, and return this time, s.
 
-        Parameters
-        ----------
-        now : float
-            Steady time, s.
-        clock : int or None
-            Time of ``/clock``, ns; None where the node ignores it, 0 before it is known.
-        stamp : int
-            Of the last joint state, ns; 0 if there is none.
-        tolerance : float
-            Largest difference between the two in the same time, s.
-
+        ``clock`` is the time of ``/clock``, ns: None where the node ignores it, 0 before it is
+        known. ``stamp`` is that of the last joint state, ns, 0 if there is none; the two are the
+        same time up to ``tolerance``, s.
         """
         elapsed, before = min(now - self._steady, self._longest_step), self._latest
         # Between two messages of a slow /clock the stamps of the states give the time.
@@ -62,8 +43,7 @@ class RunningTime:
         return self.time
 
 
-# Time in which zero is repeated, so that every receiver gets it.
-_REST_TIME = 0.1  # s
+_REST_TIME = 0.1  # s, time in which zero is repeated, so that every receiver gets it
 _COMPLAIN_EVERY = 1.0  # s
 _PERIOD = 0.002  # s, between two commands while the node ends
 # Time for a switch when the node ends; `ros2 launch` sends SIGTERM after 5 s.
@@ -74,36 +54,17 @@ class LostCommands:
     """
     Detects that commands have stopped, and commands the robot until they are back.
 
-    The robot is held in position until the previous controllers have the joints,
-    or, without previous controllers, for ``hold_time``; then it is released. All times are
-    of one clock, which stops while a simulation pauses.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Present values of the node's parameters.
-    state_input : StateInput
-        State of the robot.
-    output : CommandOutput
-        Sends the commands.
-    hand_back : HandBack or None
-        None without a controller manager.
-    joints : list of str
-        The commanded joints.
-    topic : str
-        Of the commands, for the log.
-    logger : rclpy logger
-
+    The robot is held in position until the previous controllers have the joints, or, without
+    previous controllers, for ``hold_time``; then it is released. All times are of one
+    `RunningTime`. The parameters are present values of the node's; ``joints`` are the commanded
+    ones, and ``topic`` that of the commands, for the log. The HandBack is None without a controller
+    manager.
     """
 
     def __init__(self, parameters, state_input, output, hand_back, joints, topic, logger):
-        self._parameters = parameters
-        self._state_input = state_input
-        self._output = output
-        self._hand_back = hand_back
-        self._joints = joints
-        self._topic = topic
-        self._logger = logger
+        self._parameters, self._hand_back = parameters, hand_back
+        self._state_input, self._output = state_input, output
+        self._joints, self._topic, self._logger = joints, topic, logger
         self._loose = False     # whether the last command was not zero
         self._alarm = None      # time at which the commands stopped
         self._release = None    # time at which the release began
@@ -129,21 +90,12 @@ class LostCommands:
             return
         if self._alarm is None:
             self._begin_alarm(now)
-            self._logger.error(
-                f'No command for {1e3 * (now - self._last):.0f} ms. The robot is '
-                f'{self._plan(now)}. Check the publisher of {self._topic}.')
+            self._logger.error(f'No command for {1e3 * (now - self._last):.0f} ms. The robot is '
+                               f'{self._plan(now)}. Check the publisher of {self._topic}.')
         self._brake(now)
 
     def leave(self, clock):
-        """
-        Release the robot, or return its joints, before the node ends.
-
-        Parameters
-        ----------
-        clock : callable
-            Returns the present time, s, which advances in a paused simulation, too.
-
-        """
+        """Release the robot, or return its joints, at the end, by a clock, s, without pauses."""
         if self._loose and self._alarm is not None and self._returns_joints:
             self._hand_back_at_once(clock)
         self._leaving = True

@@ -12,6 +12,9 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.commands.switching import PreviousControllers, Switch, without_controller
+from opspace_control.ros.middleware.conversions import listed
+from opspace_control.ros.middleware.endpoints import Endpoints, take
 from opspace_control.ros.middleware.qos import LATCHED
 
 try:  # only in ROS 2 distributions, on no package index
@@ -24,36 +27,83 @@ except ImportError:  # before March 2025, or the messages are not installed
     ControllerManagerActivity = None
 
 _POLL = 5e-4  # s
-# A request may precede the discovery of the route of its answer.
-_ASK_AGAIN = 0.5  # s
+_ASK_AGAIN = 0.5  # s, a request may precede the discovery of the route of its answer
+_RETRY = 0.2  # s
+_LOOK_PERIOD = 0.2  # s
+_USUAL_PERIOD = 0.01  # s, of a manager without update_rate
 _LEAVE_TIMEOUT = 1.0  # s, for a manager that hangs while the node ends
 _HASTE = 1.0  # s, timeout of each step while a process ends or an executor waits
+
+
+def connect(node, kind):
+    """
+    Return a `ManagerClient` of some kind for the parameters of a node; None without a manager.
+
+    If its messages are not installed, a warning is logged once and commands are published without
+    it.
+    """
+    manager, controller, timeout = (node.parameters[name] for name in (
+        'controller_manager', 'effort_controller', 'controller_manager_timeout'))
+    if not manager:
+        return None
+    if ListControllers is None:
+        node.get_logger().warning(
+            f'controller_manager_msgs is not installed: {controller} must be switched on and off '
+            'by hand (or install it, apt: ros-<distro>-controller-manager-msgs).', once=True)
+        return None
+    return kind(node, manager, controller, timeout)
+
+
+def when_there(node, manager, then):
+    """Call ``then`` as soon as the controller manager is discovered, or at once without one."""
+    if manager is None or manager.is_there:
+        then()
+        return
+
+    def look():
+        if manager.is_there:
+            endpoints.withdraw()
+            then()
+    endpoints = Endpoints(node)
+    endpoints.repeat(_LOOK_PERIOD, look)
+    node.get_logger().info(f'Waiting for the controller manager {manager.name}.')
+
+
+def command_order(parameters, manager, heed):
+    """
+    Return the joints in the order of the receiver of the command; [] if it is not given.
+
+    A ManagerClient gives the order of its controller; ``heed()`` raises an error that ends the
+    wait for it. If the parameter has another order, or the manager does not answer, a
+    RosInterfaceError is raised.
+    """
+    wanted = parameters['command_joints']
+    if manager is None:
+        return wanted
+    joints = manager.joints(heed)
+    if wanted and wanted != joints:
+        raise RosInterfaceError(
+            f'command_joints is {", ".join(wanted)}, but {manager.controller} takes '
+            f'{", ".join(joints)}.', cure='Leave command_joints empty, or give that order.')
+    return joints
+
+
+class RefusedError(RosInterfaceError):
+    """The controller manager refuses a switch, or would refuse it."""
 
 
 class Questions:
     """
     A node with an executor of its own, which works while the executor of another node waits.
 
-    Parameters
-    ----------
-    node : rclpy.node.Node
-        Provides namespace and context.
-    suffix : str
-        Appended to the name of ``node`` for the name of the new one.
-    timeout : float
-        Longest time for each step, s.
-
-    Attributes
-    ----------
-    node : rclpy.node.Node
-        For clients, and for subscriptions that are polled.
-    timeout : float
-        Present longest time for each step, s.
-
+    Waiting methods call ``meanwhile()`` repeatedly; an exception of it ends the wait. Each step
+    takes up to ``timeout``, s. ``node`` gives namespace, context and logger, and the name, to which
+    ``suffix`` is appended.
     """
 
     def __init__(self, node, suffix, timeout):
         self.timeout = timeout
+        self._logger = node.get_logger()
         # Without the global arguments, which rename every node of the process.
         self.node = Node(
             f'{node.get_name()}_{suffix}', context=node.context, namespace=node.get_namespace(),
@@ -76,7 +126,7 @@ class Questions:
             self.timeout = usual
 
     def wait(self, condition, meanwhile):
-        """Wait for a condition, calling ``meanwhile``; return whether it came true in time."""
+        """Wait for a condition; return whether it came true within the timeout."""
         end = time.monotonic() + self.timeout
         while not condition():
             if time.monotonic() > end:
@@ -89,11 +139,7 @@ class Questions:
         """
         Return the answer of a service; without ``once`` repeat the request, which may get lost.
 
-        Raises
-        ------
-        RosInterfaceError
-            There is no such service, or no answer.
-
+        A missing service, or no answer within the timeout, is a RosInterfaceError.
         """
         if not self.wait(client.service_is_ready, meanwhile):
             raise RosInterfaceError(
@@ -115,60 +161,48 @@ class Questions:
         finally:
             for future in futures:
                 client.remove_pending_request(future)
-        raise RosInterfaceError(
-            f'{client.service_name} does not answer within {self.timeout:g} s.',
-            cure='The controller manager hangs or has died: see its log.')
+        raise RosInterfaceError(f'{client.service_name} does not answer within {self.timeout:g} s.',
+                                cure='The controller manager hangs or has died: see its log.')
 
 
-class RefusedError(RosInterfaceError):
-    """The controller manager refuses a switch, or would refuse it."""
-
-
-class ManagerServices:
+class ManagerClient(Questions):
     """
-    The clients of a controller manager's services.
+    The services of a controller manager, its activity, and the previous controllers of the joints.
 
-    Methods call ``meanwhile()`` repeatedly while they wait for an answer; an exception of it ends
-    the wait. They raise a RosInterfaceError if no answer comes within the timeout.
-
-    Parameters
-    ----------
-    questions : Questions
-        Has the node of the clients.
-    manager : str
-        Name of the controller manager's node.
-    controller : str
-        Name of a controller with parameters of interest.
-
+    ``name`` is that of the controller manager's node, ``controller`` that of the forward controller
+    of the joints, "ours". Every method that asks the manager raises a RosInterfaceError as `ask`
+    does.
     """
 
-    def __init__(self, questions, manager, controller):
-        self._questions = questions
-        node = questions.node
-        self._list = node.create_client(ListControllers, f'{manager}/list_controllers')
-        self._switch = node.create_client(SwitchController, f'{manager}/switch_controller')
-        self._parameters = {name: node.create_client(GetParameters, f'{name}/get_parameters')
-                            for name in (manager, _beside(manager, controller))}
-        self._manager, self._controller = self._parameters
+    def __init__(self, node, suffix, name, controller, timeout):
+        super().__init__(node, suffix, timeout)
+        self.name, self.controller = name, controller
+        self.period = _USUAL_PERIOD  # of the manager's update loop, s, known after `joints`
+        self.hardware = ()  # names of the <ros2_control> blocks to monitor
+        self._previous = PreviousControllers(controller)
+        self._list_client = self.node.create_client(ListControllers, f'{name}/list_controllers')
+        self._switch_client = self.node.create_client(SwitchController, f'{name}/switch_controller')
+        namespace, slash, _ = name.rpartition('/')
+        self._manager_parameters, self._controller_parameters = (
+            self.node.create_client(GetParameters, f'{owner}/get_parameters')
+            for owner in (name, f'{namespace}{slash}{controller}'))
+        self._active = self._known = None  # active controllers: published, and at the last `news`
+        self._idle = []  # all hardware that is not active
+        self._activity = ControllerManagerActivity and self.node.create_subscription(
+            ControllerManagerActivity, f'{name}/activity', self._on_activity, LATCHED)
 
     @property
-    def are_there(self):
+    def is_there(self):
         """Whether a controller manager has been discovered."""
-        return self._list.service_is_ready()
+        return self._list_client.service_is_ready()
 
     def controllers(self, meanwhile):
         """Return a controller_manager_msgs/ControllerState for each loaded controller."""
-        return self._questions.ask(self._list, ListControllers.Request(), meanwhile).controller
+        return self.ask(self._list_client, ListControllers.Request(), meanwhile).controller
 
-    def joints(self, meanwhile):
-        """Return the value of the controller's parameter ``joints``, [] if it has none."""
-        value = self._parameter(self._controller, 'joints', meanwhile)
-        return list(value.string_array_value) if value else []
-
-    def update_rate(self, meanwhile):
-        """Return the rate of the manager's update loop, Hz, 0 if unknown."""
-        value = self._parameter(self._manager, 'update_rate', meanwhile)
-        return value.integer_value if value else 0
+    def ours(self, controllers):
+        """Return the state of our controller, None if it is not loaded."""
+        return next((each for each in controllers if each.name == self.controller), None)
 
     def switch(self, switch, meanwhile):
         """Do all of a `Switch` or nothing; raise a RefusedError if the manager refuses it."""
@@ -179,77 +213,68 @@ class ManagerServices:
             raise RefusedError(f'The controller manager refuses to switch: {reason}.',
                                cure='See `ros2 control list_controllers -v` and its log.')
 
-    def switch_best_effort(self, switch, meanwhile):
-        """Do the part of a `Switch` that the manager does not refuse."""
-        self._ask_to_switch(switch, SwitchController.Request.BEST_EFFORT, meanwhile)
+    def joints(self, meanwhile):
+        """
+        Return the joints of our controller, in the order of its commands.
 
-    def leave(self, switch):
-        """Request the same without waiting; the manager does it after pending requests."""
-        self._switch.call_async(_request(
+        Waits until it is loaded and configured; reads the manager's period, too. If that does not
+        happen within the timeout, or it does not command efforts, a RosInterfaceError is raised.
+        """
+        ours = self.ours(self._configured(meanwhile))
+        value = self._parameter(self._controller_parameters, 'joints', meanwhile)
+        joints = list(value.string_array_value) if value else []
+        interfaces = list(ours.required_command_interfaces)
+        if not joints or sorted(interfaces) != sorted(f'{joint}/effort' for joint in joints):
+            raise RosInterfaceError(
+                f'{ours.name} ({ours.type}) commands {listed(interfaces) or "nothing"}, not the '
+                f'efforts of {listed(joints) or "joints"}.', controller=ours.name,
+                cure='Use forward_command_controller/ForwardCommandController with joints and '
+                     'interface_name: effort, or effort_controllers/JointGroupEffortController.')
+        rate = self._parameter(self._manager_parameters, 'update_rate', meanwhile)
+        if rate and rate.integer_value:
+            self.period = 1.0 / rate.integer_value
+        return [without_controller(joint) for joint in joints]
+
+    def _configured(self, meanwhile):
+        """Return the states of all controllers as soon as ours can be activated."""
+        end = time.monotonic() + self.timeout
+        while True:
+            controllers = self.controllers(meanwhile)
+            ours = self.ours(controllers)
+            if ours and ours.state in ('inactive', 'active'):
+                return controllers
+            pause = time.monotonic() + _RETRY
+            if pause > end:
+                break
+            self.wait(lambda pause=pause: time.monotonic() > pause, meanwhile)
+        there = listed([controller.name for controller in controllers]) or 'none'
+        raise RosInterfaceError(
+            f"The controller '{self.controller}' is {ours.state}." if ours else
+            f"The controller manager has no controller '{self.controller}'; it has {there}.",
+            controller=self.controller,
+            cure=f'Load and configure it: ros2 run controller_manager spawner {self.controller} '
+                 '--inactive')
+
+    def deactivate(self, names, meanwhile):
+        """Deactivate those of these controllers for which the manager does not refuse it."""
+        self._ask_to_switch(Switch([], names), SwitchController.Request.BEST_EFFORT, meanwhile)
+
+    def request_switch(self, switch):
+        """Request a `Switch` without waiting; the manager does it after pending requests."""
+        self._switch_client.call_async(_request(
             switch, SwitchController.Request.BEST_EFFORT, _LEAVE_TIMEOUT))
 
-    def _ask_to_switch(self, switch, strictness, meanwhile):
-        # The manager times out first, so that its result is known.
-        request = _request(switch, strictness, self._questions.timeout / 2)
-        return self._questions.ask(self._switch, request, meanwhile, once=True)
-
-    def _parameter(self, node, name, meanwhile):
-        values = self._questions.ask(
-            self._parameters[node], GetParameters.Request(names=[name]), meanwhile).values
-        return values[0] if values else None
-
-
-def _request(switch, strictness, timeout):
-    return SwitchController.Request(
-        activate_controllers=switch.activate, deactivate_controllers=switch.deactivate,
-        strictness=strictness, activate_asap=True, timeout=Duration(seconds=timeout).to_msg())
-
-
-def _beside(manager, name):
-    """Return a node's name in the namespace of the manager's."""
-    namespace, slash, _ = manager.rpartition('/')
-    return f'{namespace}{slash}{name}'
-
-
-class Activity:
-    """
-    The active controllers and hardware that the manager publishes.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-        No executor needs to spin it.
-    manager : str
-        Name of the controller manager's node.
-
-    Attributes
-    ----------
-    hardware : collection of str
-        Names of the components of interest.
-
-    """
-
-    def __init__(self, node, manager):
-        self.hardware = ()
-        self._active = self._known = None  # active controllers: published, and at the last `news`
-        self._idle = []  # all hardware that is not active
-        self._subscription = ControllerManagerActivity and node.create_subscription(
-            ControllerManagerActivity, f'{manager}/activity', self._on_activity, LATCHED)
-
-    def news(self):
-        """Return whether the active controllers have changed since the last call."""
-        if self._subscription:
-            with self._subscription.handle:
-                taken = self._subscription.handle.take_message(ControllerManagerActivity, False)
-            if taken:
-                self._on_activity(taken[0])
+    def has_news(self):
+        """Return whether the manager has published other active controllers since the last call."""
+        if self._activity and (message := take(self._activity)):
+            self._on_activity(message)
         known, self._known = self._known, self._active
         return known != self._active
 
     @property
     def idle(self):
-        """Names of the hardware of interest that was not active at the last `news`."""
-        if self._idle and not self._subscription.get_publisher_count():
+        """Names of monitored hardware that was not active at the last `has_news`."""
+        if self._idle and not self._activity.get_publisher_count():
             self._idle = []  # the manager is gone
         return [name for name in self._idle if name in self.hardware]
 
@@ -258,3 +283,18 @@ class Activity:
                         if each.state.id == State.PRIMARY_STATE_ACTIVE}
         self._idle = [each.name for each in message.hardware_components
                       if each.state.id != State.PRIMARY_STATE_ACTIVE]
+
+    def _ask_to_switch(self, switch, strictness, meanwhile):
+        # The manager times out first, so that its result is known.
+        request = _request(switch, strictness, self.timeout / 2)
+        return self.ask(self._switch_client, request, meanwhile, once=True)
+
+    def _parameter(self, client, name, meanwhile):
+        values = self.ask(client, GetParameters.Request(names=[name]), meanwhile).values
+        return values[0] if values else None
+
+
+def _request(switch, strictness, timeout):
+    return SwitchController.Request(
+        activate_controllers=switch.activate, deactivate_controllers=switch.deactivate,
+        strictness=strictness, activate_asap=True, timeout=Duration(seconds=timeout).to_msg())

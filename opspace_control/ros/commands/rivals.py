@@ -30,16 +30,10 @@ class Rivals:
     The nodes that publish commands for the same joints as this one, by name.
 
     A node that relays the commands of this one, such as the command watchdog, is no rival. A node
-    with a publisher in the graph that does not answer was killed.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-        This controller. Its executor must not run during `refuse` and `refuse_namesakes`: an answer
-        then comes from another node of the same name.
-    topic, end : str
-        Full names of the topics of published commands, and of the forward controller's.
-
+    with a publisher in the graph that does not answer was killed. The executor of this ``node``
+    must not run during `refuse` and `refuse_namesakes`: an answer then comes from another node of
+    the same name. ``topic`` and ``end`` are the full names of the topics of published commands, and
+    of the forward controller's.
     """
 
     def __init__(self, node, topic, end):
@@ -66,7 +60,7 @@ class Rivals:
         """
         Raise a RosInterfaceError if another node commands the joints, or has the name of this one.
 
-        To be called before this node has a publisher on the topics.
+        This node must not have a publisher on the topics yet.
         """
         self._own = 0
         self.refuse_namesakes()

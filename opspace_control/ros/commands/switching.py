@@ -14,24 +14,13 @@ class Switch(NamedTuple):
 
 def take_over(controllers, name):
     """
-    Return the switch that activates a controller with the controllers it needs, and no rival.
+    Return the `Switch` that activates a controller with the controllers it needs, and no rival.
 
     It may command references of another controller (``controller/joint/interface``), which is then
     activated, too. Controllers that command references of one of its `rivals` are deactivated with
-    that rival, as the controller manager requires.
-
-    Parameters
-    ----------
-    controllers : sequence of controller_manager_msgs/ControllerState
-        All loaded controllers.
-    name : str
-        The controller to activate.
-
-    Returns
-    -------
-    Switch
-        Empty lists if nothing has to change, or the controller is not loaded.
-
+    that rival, as the controller manager requires. Both lists are empty if nothing has to change,
+    or the controller is not loaded. ``controllers`` are the states of all loaded controllers, a
+    sequence of controller_manager_msgs/ControllerState.
     """
     loaded = {controller.name: controller for controller in controllers}
     if name not in loaded:
@@ -42,23 +31,11 @@ def take_over(controllers, name):
 
 def rivals(controllers, name):
     """
-    Return the active controllers that command the same joints, with their interfaces.
+    Return the active controllers that command the same joints, each with its interfaces, sorted.
 
     Any interface of a joint counts: position and effort of a joint cannot both be commanded. A
     controller that commands references of the named one counts, too: references replace its topic.
-
-    Parameters
-    ----------
-    controllers : sequence of controller_manager_msgs/ControllerState
-        All loaded controllers, ``name`` among them.
-    name : str
-        The controller of the joints.
-
-    Returns
-    -------
-    dict of str to list of str
-        Name of a controller -> command interfaces, in alphabetical order.
-
+    Parameters are those of `take_over`; the named controller is loaded.
     """
     loaded = {controller.name: controller for controller in controllers}
     chain = _downstream(loaded, name)
@@ -140,7 +117,7 @@ def upstream(candidates, names):
 
 class PreviousControllers:
     """
-    Records the controllers that commanded our joints before our forward controller did.
+    Records the controllers that commanded our joints before our forward controller, ``name``, did.
 
     The previous controllers of a take-over are those that are active then and command one of our
     joints. They stay due until they have their joints back: a switch that the controller manager
@@ -149,12 +126,6 @@ class PreviousControllers:
     activated in between, gets the joints back.
 
     A process that does not switch itself calls `note` whenever controllers have changed.
-
-    Parameters
-    ----------
-    name : str
-        Our forward controller.
-
     """
 
     def __init__(self, name):
@@ -167,20 +138,7 @@ class PreviousControllers:
         return Switch(self._due.deactivate, self._due.activate)
 
     def note(self, controllers):
-        """
-        Record the present controllers of our joints; nothing while ours is not loaded.
-
-        Parameters
-        ----------
-        controllers : sequence of controller_manager_msgs/ControllerState
-            All loaded controllers.
-
-        Returns
-        -------
-        Switch
-            Activates our controller; see `take_over`.
-
-        """
+        """Record the controllers of our joints if ours is loaded; return our `take_over`."""
         loaded = {controller.name: controller for controller in controllers}
         if self._name not in loaded:
             return Switch([], [])

@@ -14,33 +14,17 @@ from opspace_control.safety.envelope import LONGEST_STEP
 
 class CommandOutput:
     """
-    Sends efforts, bounded by the envelope.
+    Sends efforts, bounded by an Envelope, as an EffortCommand, serialized, to ``publish``.
 
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-    envelope : Envelope
-    state_input : StateInput
-        State of the robot, and the time between commands.
-    command : EffortCommand
-        The message of the command.
-    publish : callable
-        Sends it, serialized.
-
-    Attributes
-    ----------
-    torque : (nv,) array
-        Last commanded joint forces, N·m or N; the control law writes the next ones here.
-
+    The StateInput has the state of the robot, and the time between commands. ``torque``, (nv,), N·m
+    or N, are the last commanded joint forces; the control law writes the next ones there.
     """
 
     def __init__(self, controller, envelope, state_input, command, publish):
         self.torque = np.zeros(controller.model.nv)
         self._brake = Brake(controller)
-        self._envelope = envelope
-        self._state_input = state_input
-        self._command = command
-        self._publish = publish
+        self._envelope, self._state_input = envelope, state_input
+        self._command, self._publish = command, publish
         self.restart(0.0)
 
     def restart(self, now):
@@ -68,13 +52,8 @@ class CommandOutput:
         """
         Send the torque at ``now``, s; ``dt``, s, is the robot's time since the last command.
 
-        If stamps stop for longer than `LONGEST_STEP`, the rate limit uses steady time.
-
-        Raises
-        ------
-        SafetyError
-            EFFORT_NOT_FINITE: nothing is sent.
-
+        If stamps stop for longer than `LONGEST_STEP`, the rate limit uses steady time. A torque
+        that is not finite is not sent: SafetyError EFFORT_NOT_FINITE.
         """
         self._brake.forget()
         self._send(dt, now)
@@ -114,36 +93,22 @@ class CommandOutput:
             self._send(dt, now)
 
 
-# Between two commands.
-_PERIOD = 0.002  # s
-# Age up to which a state is used.
-_SEEN = 0.05  # s
-# Speed of a robot at rest.
-_STILL = 0.02  # rad/s or m/s
+_PERIOD = 0.002  # s, between two commands of a release
+_SEEN = 0.05     # s, age up to which a state is used
+_STILL = 0.02    # rad/s or m/s, speed of a robot at rest
 
 
 class Release:
     """
     Commands the robot from the end of control to zero effort.
 
-    Parameters
-    ----------
-    state_input : StateInput
-        State of the robot.
-    output : CommandOutput
-        Damps it.
-    supervisor : Supervisor
-        Whether the state is known, and the ramp of damping.
-    look : callable
-        Reads the newest joint state at a steady time, s, if there is a new one.
-
+    The Supervisor knows whether the state is known, and the ramp of damping; ``look`` reads the
+    newest joint state at a steady time, s, if there is a new one.
     """
 
     def __init__(self, state_input, output, supervisor, look):
-        self._state_input = state_input
-        self._output = output
-        self._supervisor = supervisor
-        self._look = look
+        self._state_input, self._output = state_input, output
+        self._supervisor, self._look = supervisor, look
         self._start = time.perf_counter()
 
     def settle(self):
@@ -157,7 +122,7 @@ class Release:
     def stop(self):
         """Hold the robot until it rests, for the release time at most; return the time."""
         start = now = time.perf_counter()
-        while (self._is_seen(now) and not self._is_at_rest()
+        while (self._is_seen(now) and abs(self._state_input.state.v).max() >= _STILL
                and self._supervisor.fading(now - start)):
             self.settle()
             now = self._pause()
@@ -167,15 +132,10 @@ class Release:
         """
         Damp the robot, fading to zero effort within the release time, then command zero.
 
-        Parameters
-        ----------
-        taken_over : bool
-            Whether another controller takes the joints: then the robot is held in
-            position until it rests, for the release time at most, and zero follows at once, so
-            that it hardly sinks.
-        rest_time : float
-            Time in which zero is commanded, s: long enough for a node that relays the commands.
-
+        If another controller has ``taken_over`` the joints, the robot is held in position instead
+        until it rests, for the release time at most, and zero follows at once, so that it hardly
+        sinks. Zero is commanded for ``rest_time``, s: long enough for a node that relays the
+        commands.
         """
         start = now = time.perf_counter()
         try:
@@ -207,9 +167,6 @@ class Release:
     def _is_seen(self, now):
         return (self._state_input.known and not self._supervisor.blind
                 and now - self._state_input.last_good < _SEEN)
-
-    def _is_at_rest(self):
-        return abs(self._state_input.state.v).max() < _STILL
 
     def _pause(self):
         time.sleep(_PERIOD)

@@ -3,6 +3,7 @@
 """The control cycle of the node: from a joint state to an effort command, with trips."""
 
 import time
+from operator import attrgetter
 
 import numpy as np
 
@@ -24,39 +25,18 @@ class ControlCycle:
     """
     One control cycle on each joint state, within the safety envelope.
 
-    A violation of the envelope trips: with a known state the robot is held in position,
-    with an unknown state damped and then released.
-
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-    command : EffortCommand
-        The message of the command.
-    publish : callable
-        Sends it, serialized.
-    logger : rclpy logger
-    odometry : BaseOdometry, optional
-        State of a floating base.
-
-    Attributes
-    ----------
-    envelope : Envelope
-        Bounds every command.
-    supervisor : Supervisor
-        The active trip.
-    ramps : Ramps
-        Ramps of gains and activations.
-    statistics : CycleStatistics
-
+    A violation of the envelope trips: with a known state the robot is held in position, with an
+    unknown state damped and then released. An EffortCommand is sent by ``publish``, serialized;
+    BaseOdometry, if given, has the state of a floating base.
     """
 
     def __init__(self, controller, command, publish, logger, odometry=None):
         model = controller.model
         self._controller = controller
         self._logger = logger
-        self.envelope = Envelope(model, controller.effort_limits)
-        self.supervisor = Supervisor()
-        self.ramps = Ramps(controller.gradual)
+        self.envelope = Envelope(model, controller.effort_limits)  # bounds every command
+        self.supervisor = Supervisor()                             # the active trip
+        self.ramps = Ramps(controller.gradual)                     # of gains and activations
         self._state_input = StateInput(model, self.envelope, odometry)
         self._output = CommandOutput(controller, self.envelope, self._state_input, command, publish)
         self.period = 0.0           # s, shortest time between two cycles
@@ -101,25 +81,14 @@ class ControlCycle:
                                     parameters['limits.velocity_scale']),
             position_jump=parameters['safety.position_jump'])
 
-    @property
-    def state(self):
-        """The last accepted RobotState."""
-        return self._state_input.state
-
-    @property
-    def known(self):
-        """Whether a state was accepted."""
-        return self._state_input.known
-
-    @property
-    def stamp(self):
-        """Time stamp of the last state, ns, 0 if it had none."""
-        return self._state_input.clock.stamp
-
-    @property
-    def time(self):
-        """Time of the last state, ns: its stamp, or that of a steady clock if it had none."""
-        return self._state_input.clock.time
+    state = property(attrgetter('_state_input.state'), doc='The last accepted RobotState.')
+    known = property(attrgetter('_state_input.known'), doc='Whether a state was accepted.')
+    stamp = property(attrgetter('_state_input.clock.stamp'),
+                     doc='Time stamp of the last state, ns, 0 if it had none.')
+    time = property(attrgetter('_state_input.clock.time'),
+                    doc='Its stamp, ns, or the time of a steady clock if it had none.')
+    commanded = property(attrgetter('_output.torque'),
+                         doc='Joint forces last commanded, (nv,), N·m or N.')
 
     @property
     def fault(self):
@@ -128,15 +97,7 @@ class ControlCycle:
         return f'{trip.name}: {self.supervisor.reason}' if trip else ''
 
     def on_joint_state(self, data):
-        """
-        Run one cycle; do nothing once the robot is released.
-
-        Parameters
-        ----------
-        data : bytes
-            The JointState, serialized; anything else is ignored.
-
-        """
+        """Run one cycle for a JointState, serialized; ignore all else and all after the end."""
         if self._released:
             return
         now = time.perf_counter()
@@ -174,11 +135,6 @@ class ControlCycle:
         if work not in self._work:
             self._work.append(work)
 
-    @property
-    def commanded(self):
-        """Joint forces last commanded, (nv,), N·m or N."""
-        return self._output.torque
-
     def watch(self):
         """Check the age of the last state; to be called often, by a steady clock."""
         now = time.perf_counter()
@@ -197,20 +153,12 @@ class ControlCycle:
             self.supervisor.acknowledge()
             self.envelope.forget_state()
 
-    def end(self, take):
-        """
-        Run no more cycles; return the Release, which commands from now on.
-
-        Parameters
-        ----------
-        take : callable
-            Returns the newest JointState, serialized, or None if there is no new one.
-
-        """
+    def end(self, newest):
+        """Run no more cycles; return the Release, which reads states by ``newest()``."""
         self._released = True
 
         def look(now):
-            data = take()
+            data = newest()
             opened = None if data is None else self._state_input.open(data)
             if opened is not None:
                 self._take(opened, now)
@@ -270,8 +218,7 @@ class ControlCycle:
         if trip is TIME_BACKWARDS:
             self.envelope.forget_state()
         if self.supervisor.on_fault(trip, str(error), now):
-            does = ('damped, then released' if trip.blind
-                    else 'held in position')
+            does = 'damped, then released' if trip.blind else 'held in position'
             self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}')
             # The cause of an unexpected motion may be another controller.
             self.doubtful = self.doubtful or not trip.blind

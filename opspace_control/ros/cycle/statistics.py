@@ -6,20 +6,11 @@ import array
 
 import numpy as np
 
-# Number of recorded cycles: those of a second at the highest update_rate.
-_CAPACITY = 10_000
+_CAPACITY = 10_000  # number of recorded cycles: those of a second at the highest update_rate
 
 
 class CycleStatistics:
-    """
-    Statistics since the last call of `take`.
-
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-        Has the results of each cycle.
-
-    """
+    """Statistics of the cycles of a ``controller`` since the last call of `take`."""
 
     def __init__(self, controller):
         self._controller = controller
@@ -38,17 +29,7 @@ class CycleStatistics:
         self._least = np.inf
 
     def count(self, now, stamp):
-        """
-        Count a cycle.
-
-        Parameters
-        ----------
-        now : float
-            Steady time, s.
-        stamp : int
-            Of the joint state, ns.
-
-        """
+        """Count a cycle at the steady time ``now``, s, for a joint state of a stamp, ns."""
         if self._last is not None and self._count < _CAPACITY:
             self._periods[self._count] = now - self._last
             self._steps[self._count] = stamp - self._last_stamp
@@ -67,17 +48,13 @@ class CycleStatistics:
 
     def take(self):
         """
-        Return the statistics since the last call, and start over.
+        Return the statistics since the last call, a dict, and start over.
 
-        Returns
-        -------
-        dict
-            ``cycles``, ``limited`` (cycles with an effort at its limit), ``singular`` (cycles with
-            truncated directions) and ``least_eigenvalue`` of the scaled Λ⁻¹ (inf without tasks or
-            cycles). With cycles also the periods ``min``, ``mean``, ``max`` and ``p99`` in s, and
-            ``missed``: joint states without a cycle, by their time stamps; with repeated stamps a
-            lower bound.
-
+        It has ``cycles``, ``limited`` (cycles with an effort at its limit), ``singular`` (cycles
+        with truncated directions) and ``least_eigenvalue`` of the scaled Λ⁻¹ (inf without tasks or
+        cycles). With cycles also the periods ``min``, ``mean``, ``max`` and ``p99`` in s, and
+        ``missed``: joint states without a cycle, by their time stamps; with repeated stamps a lower
+        bound.
         """
         facts = {'cycles': self._count, 'limited': self._cut, 'singular': self._singular,
                  'least_eigenvalue': self._least}

@@ -3,9 +3,11 @@
 """Times, poses, motions and wrenches of ROS 2 messages to and from numbers and arrays."""
 
 import math
+from operator import attrgetter
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Accel, Pose, Transform, Twist, Wrench
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.spatial.rotations import matrix_from_quaternion
@@ -15,19 +17,29 @@ try:
 except ImportError:  # on no package index; part of every installed ROS 2
     TFMessage = None
 
+# The two parts of messages of six or seven numbers.
+_PARTS = {Pose: attrgetter('position', 'orientation'),
+          Transform: attrgetter('translation', 'rotation'),
+          Twist: attrgetter('linear', 'angular'), Accel: attrgetter('linear', 'angular'),
+          Wrench: attrgetter('force', 'torque')}
 # A quaternion shorter than this names no orientation, however it is scaled.
 _SHORTEST_QUATERNION = 0.1
 
 
 def nanoseconds(stamp):
-    """Return a builtin_interfaces/Time as an int, ns."""
+    """Return a builtin_interfaces/Time or Duration as an int, ns."""
     return stamp.sec * 1_000_000_000 + stamp.nanosec
 
 
-def time_message(stamp):
-    """Return an int, ns, as a builtin_interfaces/Time."""
+def time_message(stamp, kind=Time):
+    """Return an int, ns, as a builtin_interfaces/Time or another kind with its fields."""
     sec, nanosec = divmod(stamp, 1_000_000_000)
-    return Time(sec=sec, nanosec=nanosec)
+    return kind(sec=sec, nanosec=nanosec)
+
+
+def times_from_start(points):
+    """Return the times of the points of a trajectory, a list, s."""
+    return [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in points]
 
 
 def simulated_time(node):
@@ -36,29 +48,37 @@ def simulated_time(node):
     return clock.now().nanoseconds if clock.ros_time_is_active else None
 
 
+def numbers_of(message):
+    """
+    Return the numbers of a message, unchecked.
+
+    A Pose or Transform is (7,) ``[x y z qx qy qz qw]``; a Twist or Accel is (6,), linear first; a
+    Wrench is (6,), force first.
+    """
+    a, b = _PARTS[type(message)](message)
+    six = a.x, a.y, a.z, b.x, b.y, b.z
+    return np.array((*six, b.w) if hasattr(b, 'w') else six)
+
+
+def fill_message(message, numbers):
+    """Write numbers, an array as from `numbers_of`, into a message of one of these types."""
+    a, b = _PARTS[type(message)](message)
+    if len(numbers) == 7:
+        a.x, a.y, a.z, b.x, b.y, b.z, b.w = numbers.tolist()
+    else:
+        a.x, a.y, a.z, b.x, b.y, b.z = numbers.tolist()
+
+
 def pose_from_message(pose):
-    """
-    Return a geometry_msgs/Pose as (7,) ``[x y z qx qy qz qw]`` with a unit quaternion.
-
-    Raises
-    ------
-    RosInterfaceError
-        A number is not finite, or the quaternion is (nearly) zero.
-
-    """
-    p, o = pose.position, pose.orientation
-    return unit_pose(np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w]))
+    """Return a geometry_msgs/Pose as (7,) ``[x y z qx qy qz qw]``; checked by `unit_pose`."""
+    return unit_pose(numbers_of(pose))
 
 
 def unit_pose(values):
     """
     Return (7,) ``[x y z qx qy qz qw]`` with a quaternion of unit norm.
 
-    Raises
-    ------
-    RosInterfaceError
-        A number is not finite, or the quaternion is (nearly) zero.
-
+    A number that is not finite, or a quaternion of (nearly) zero, is a RosInterfaceError.
     """
     if not np.isfinite(values).all():
         raise RosInterfaceError('The pose is not finite.', cure='Give seven finite numbers.',
@@ -81,31 +101,8 @@ def matrix_from_pose(pose):
 
 
 def six_from_message(message):
-    """
-    Return a geometry_msgs/Twist or Accel as (6,), linear first.
-
-    Raises
-    ------
-    RosInterfaceError
-        A number is not finite.
-
-    """
-    a, b = message.linear, message.angular
-    return finite_six(np.array([a.x, a.y, a.z, b.x, b.y, b.z]), 'motion')
-
-
-def wrench_from_message(message):
-    """
-    Return a geometry_msgs/Wrench as (6,), force first.
-
-    Raises
-    ------
-    RosInterfaceError
-        A number is not finite.
-
-    """
-    a, b = message.force, message.torque
-    return finite_six(np.array([a.x, a.y, a.z, b.x, b.y, b.z]), 'wrench')
+    """Return a Twist, Accel or Wrench as (6,), linear or force first; checked by `finite_six`."""
+    return finite_six(numbers_of(message), 'wrench' if type(message) is Wrench else 'motion')
 
 
 def finite_six(values, what):
@@ -114,24 +111,6 @@ def finite_six(values, what):
         raise RosInterfaceError(f'The {what} is not finite.', cure='Give six finite numbers.',
                                 value=values)
     return values
-
-
-def fill_pose(message, pose):
-    """Write (7,) ``[x y z qx qy qz qw]`` into a geometry_msgs/Pose."""
-    p, o = message.position, message.orientation
-    p.x, p.y, p.z, o.x, o.y, o.z, o.w = pose.tolist()
-
-
-def fill_twist(message, six):
-    """Write (6,), linear first, into a geometry_msgs/Twist."""
-    a, b = message.linear, message.angular
-    a.x, a.y, a.z, b.x, b.y, b.z = six.tolist()
-
-
-def fill_wrench(message, six):
-    """Write (6,), force first, into a geometry_msgs/Wrench."""
-    a, b = message.force, message.torque
-    a.x, a.y, a.z, b.x, b.y, b.z = six.tolist()
 
 
 def listed(names, most=5):

@@ -1,54 +1,65 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Timers, subscriptions and services of a part of a node, with its lifetime."""
+"""Timers, topics and services of a part of a node, with its lifetime."""
 
 import contextlib
 import functools
 
 from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
+from std_srvs.srv import SetBool
 
-from opspace_control.ros.middleware.qos import LATCHED
+from opspace_control.errors import OpspaceError
+from opspace_control.ros.middleware.conversions import fill_message
+from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 
 
 class Endpoints:
     """
-    Timers, subscriptions and services that are withdrawn together.
+    Timers, topics and services of a node that are withdrawn together.
 
     rclpy's executors still call what was due when it was destroyed: the callback of a part that
     is gone, which may need what was destroyed with it. Here nothing is called after `withdraw`.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-
     """
 
     def __init__(self, node):
-        self._node = node
+        self.node = node
         self._undo = contextlib.ExitStack()
         self._withdrawn = False
 
     def repeat(self, period, callback):
         """Call back every so many seconds of a steady clock; a simulation's clock may stop."""
-        timer = self._node.create_timer(
+        timer = self.node.create_timer(
             period, self._while_there(callback), clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._undo.callback(self._node.destroy_timer, timer)
+        self._undo.callback(self.node.destroy_timer, timer)
 
     def listen(self, kind, topic, callback, qos, **options):
         """Return a subscription, which calls back with each message."""
-        subscription = self._node.create_subscription(
+        subscription = self.node.create_subscription(
             kind, topic, self._while_there(callback), qos, **options)
-        self._undo.callback(self._node.destroy_subscription, subscription)
+        self._undo.callback(self.node.destroy_subscription, subscription)
         return subscription
 
-    def serve(self, kind, name, callback):
-        """Call back with each request, and the response to fill and return."""
-        service = self._node.create_service(kind, name, self._while_there(callback))
+    def publisher(self, kind, topic, qos=RELIABLE):
+        """Return a publisher."""
+        publisher = self.node.create_publisher(kind, topic, qos)
+        self._undo.callback(self.node.destroy_publisher, publisher)
+        return publisher
+
+    def serve(self, kind, name, act):
+        """Serve a Trigger by ``act()``, a SetBool by ``act(on)``: a message, or an OpspaceError."""
+        def answer(request, response):
+            try:
+                response.message = act(*([request.data] if kind is SetBool else []))
+                response.success = True
+            except OpspaceError as error:
+                response.success, response.message = False, str(error)
+            return response
+        service = self.node.create_service(kind, name, self._while_there(answer))
         self._undo.callback(self._end, service)
 
     def withdraw(self):
-        """Destroy all of them; whatever is still due is not called any more."""
+        """Destroy all of them; a callback that is due is not called any more."""
         self._withdrawn = True
         self._undo.close()
 
@@ -61,38 +72,88 @@ class Endpoints:
         return call
 
     def _end(self, service):
-        # A request that is still due has been taken for nothing: there is no way back any more.
+        # A request that is due was taken from the middleware; its answer cannot be sent any more.
         service.send_response = lambda response, header: None
-        self._node.destroy_service(service)
+        self.node.destroy_service(service)
+
+
+def take(subscription):
+    """Return a new message (serialized if raw) or None, while no executor waits for it."""
+    with subscription.handle:
+        taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+    return taken[0] if taken else None
+
+
+class Feedback:
+    """Publishers whose messages are filled only for subscribers."""
+
+    def __init__(self, endpoints):
+        self._endpoints = endpoints
+        self._outlets = []
+
+    def add(self, topic, message, fill, qos=RELIABLE):
+        """Add a topic: ``fill(stamp)`` writes its message, or returns False for no message."""
+        publisher = self._endpoints.publisher(type(message), topic, qos)
+        self._outlets.append((publisher, message, fill))
+
+    def add_numbers(self, topic, kind, frame, numbers):
+        """
+        Add a topic of a stamped message in a frame, such as a PoseStamped.
+
+        ``numbers()`` returns those of `fill_message`, or None for no message.
+        """
+        message = kind()
+        message.header.frame_id = frame
+        part = getattr(message, list(message.get_fields_and_field_types())[-1])
+
+        def fill(stamp):
+            present = numbers()
+            if present is None:
+                return False
+            message.header.stamp = stamp
+            return fill_message(part, present)
+        self.add(topic, message, fill)
+
+    def publish(self, stamp):
+        """Publish the present values, for a joint state of this time stamp."""
+        for publisher, message, fill in self._outlets:
+            if publisher.get_subscription_count() and fill(stamp) is not False:
+                publisher.publish(message)
 
 
 class RobotDescription:
     """
-    The URDF text of the robot, once it is known.
+    The URDF ``text`` of the robot, once it is known: a parameter, or else a latched topic.
 
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    text : str
-        Value of the parameter; if empty, the topic ``robot_description`` is waited for.
-    received : callable
-        Called without arguments when the topic has delivered the first description.
-
+    If the parameter is empty, the first message of ``robot_description`` is waited for, and then
+    ``received()`` is called.
     """
 
     def __init__(self, node, text, received):
         self.text = text
         self._received = received
-        self._subscription = None
         if not text:
-            self._subscription = node.create_subscription(
+            subscription = node.create_subscription(
                 String, 'robot_description', self._on_description, LATCHED)
-            node.get_logger().info(
-                f'Waiting for the robot on {self._subscription.topic_name} '
-                '(or give its URDF file on the command line).')
+            node.get_logger().info(f'Waiting for the robot on {subscription.topic_name} '
+                                   '(or give its URDF file on the command line).')
 
     def _on_description(self, message):
-        # A description that changes later would be another robot; this one stays.
+        # A later description would be another robot.
         if not self.text:
             self.text = message.data
             self._received()
+
+
+class Part:
+    """
+    The topics and services of one subject; `Endpoints` withdraw them with the interface.
+
+    The ControlCycle has state, time, fault and ramps of the robot, and its last command;
+    ``is_active()`` returns whether the OperationalSpaceController is commanding.
+    """
+
+    def __init__(self, endpoints, controller, cycle, is_active):
+        self._endpoints, self._node = endpoints, endpoints.node
+        self._logger = endpoints.node.get_logger()
+        self._controller, self._cycle, self._is_active = controller, cycle, is_active

@@ -23,13 +23,8 @@ def parse(parser, arguments):
     """
     Return what an ArgumentParser makes of the arguments that are not for ROS 2.
 
-    Raises
-    ------
-    RosInterfaceError
-        The arguments after --ros-args cannot be used.
-    SystemExit
-        The arguments ask for help, before or after --ros-args, or do not fit.
-
+    Arguments after --ros-args that cannot be used are a RosInterfaceError. Wrong ones before, or a
+    request for help, before or after --ros-args, are a SystemExit.
     """
     if not {'-h', '--help'}.isdisjoint(arguments):
         arguments = ['--help']
@@ -41,15 +36,7 @@ def parse(parser, arguments):
 
 
 def initialize(arguments):
-    """
-    Initialize rclpy with these arguments; signals are left to the caller.
-
-    Raises
-    ------
-    RosInterfaceError
-        The arguments after --ros-args cannot be used.
-
-    """
+    """Initialize rclpy with arguments, signals excepted; a RosInterfaceError if it refuses."""
     try:
         rclpy.init(args=_quoted(arguments), signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
@@ -57,11 +44,7 @@ def initialize(arguments):
 
 
 def _quoted(arguments):
-    """
-    Return the arguments with a URDF text in ``-p robot_description:=...`` put in quotes.
-
-    rcl reads the value of a parameter as YAML, which the text of most URDF files is not.
-    """
+    """Return the arguments with a URDF text in quotes: rcl reads the value of -p as YAML."""
     return [f'{found[1]}{json.dumps(found[2], ensure_ascii=False)}'
             if (found := _DESCRIPTION.fullmatch(argument)) else argument
             for argument in arguments]
@@ -94,7 +77,7 @@ def make_executor(context=None):
 
 
 class Stop:
-    """A future that SIGINT and SIGTERM complete, instead of rclpy's shutdown in mid-sentence."""
+    """A future that SIGINT and SIGTERM complete, instead of rclpy's immediate shutdown."""
 
     def __init__(self):
         self.future = Future()
@@ -108,11 +91,7 @@ class Stop:
             self.future.set_result(None)
 
     def fail(self, error):
-        """
-        Stop at the next chance, and let `run` raise an error.
-
-        The events executor logs what a callback raises as fatal, with a traceback.
-        """
+        """Stop, and let `run` raise an error, which an executor would log with a traceback."""
         self.failure = error
         self.now()
 
@@ -132,17 +111,9 @@ def run(make_node, arguments, make_executor=make_executor):
     Make a node, spin it until SIGINT or SIGTERM, let it leave, and return the exit code.
 
     rclpy's own handlers would shut the context down at once: the node could not command rest.
-
-    Parameters
-    ----------
-    make_node : callable
-        Takes the `Stop` and returns the node; its ``leave()`` is called while it can still
-        publish, also when a callback has raised.
-    arguments : list of str
-        ROS arguments among them.
-    make_executor : callable
-        Returns the executor.
-
+    ``make_node`` takes the `Stop` and returns the node; its ``leave()``, if it has one, is called
+    while it can still publish, also when a callback has raised. ROS arguments are among the
+    ``arguments``.
     """
     initialize(arguments)
     try:
@@ -153,7 +124,7 @@ def run(make_node, arguments, make_executor=make_executor):
             executor.add_node(node)
             spin(executor, stop)
         finally:
-            node.leave()
+            getattr(node, 'leave', lambda: None)()
             node.destroy_node()
             executor.shutdown()
     finally:
@@ -191,9 +162,8 @@ def refuse_impossible_transitions(node):
         wanted = request.transition
         possible = [number for number, *_ in node._state_machine.available_transitions]
         if not wanted.label and wanted.id not in possible:
-            node.get_logger().warning(
-                f'Transition {wanted.id} is refused: the node is '
-                f'{node._state_machine.current_state[1]}.')
+            node.get_logger().warning(f'Transition {wanted.id} is refused: the node is '
+                                      f'{node._state_machine.current_state[1]}.')
             response.success = False
             return response
         return change_state(request, response)

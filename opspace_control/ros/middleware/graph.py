@@ -4,6 +4,8 @@
 
 import importlib
 
+from rclpy.node import NodeNameNonExistentError
+
 from opspace_control.errors import RosInterfaceError
 
 # Of a node that discovery has not named yet: in words, and as rmw has it.
@@ -25,6 +27,18 @@ def namesakes(node):
     """Return how many other nodes have the full name of this one, as far as is known."""
     own = (node.get_name(), node.get_namespace())
     return max(node.get_node_names_and_namespaces().count(own) - 1, 0)
+
+
+def endpoints_of(node, name):
+    """Return publishers, subscribers and services of a node: names to types; None without it."""
+    namespace, _, base = name.rpartition('/')
+    try:
+        return tuple(dict(names_and_types(base, namespace or '/')) for names_and_types in (
+            node.get_publisher_names_and_types_by_node,
+            node.get_subscriber_names_and_types_by_node,
+            node.get_service_names_and_types_by_node))
+    except NodeNameNonExistentError:
+        return None
 
 
 def in_words(names):

@@ -13,17 +13,13 @@ from trajectory_msgs.msg import JointTrajectory as Message
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.middleware.conversions import listed
+from opspace_control.ros.middleware.conversions import listed, time_message, times_from_start
 from opspace_control.ros.middleware.serialized import MessageReader, MessageWriter
 from opspace_control.tasks.joint_trajectory import JointTrajectory
 
 
 class OpenedJointState(NamedTuple):
-    """
-    What counts of a JointState: stamp, ns, names, positions, rad or m, velocities, rad/s or m/s.
-
-    The numbers may be read only.
-    """
+    """A JointState: stamp, ns, names, positions, rad or m, velocities, rad/s or m/s; read only."""
 
     stamp: int
     names: list
@@ -36,19 +32,9 @@ class JointStateReader:
     Read positions and velocities out of serialized JointState messages.
 
     Joints are matched by name (``model.dof_names``) in any order; further joints are ignored. The
-    order is worked out once and kept while the publisher keeps it, so that a message costs a few
-    comparisons of bytes and two gathers.
-
-    Parameters
-    ----------
-    model : KinematicTree
-        Robot whose dofs, those of a floating base aside, all have a coordinate of their own.
-
-    Raises
-    ------
-    RosInterfaceError
-        The model has dofs that no JointState can carry.
-
+    order is found once and kept while the publisher keeps it, so that a message costs a few
+    comparisons of bytes and two gathers. A ``model`` with dofs that no JointState can carry is a
+    RosInterfaceError: those of a floating base aside, all have a coordinate of their own.
     """
 
     def __init__(self, model):
@@ -73,11 +59,7 @@ class JointStateReader:
         """
         Return the positions and velocities of an OpenedJointState, in the order of the model.
 
-        Raises
-        ------
-        RosInterfaceError
-            A joint is missing, or the lengths of the message's arrays differ.
-
+        A missing joint, or arrays of different lengths, are a RosInterfaceError.
         """
         _, names, positions, velocities = opened
         if names is not self._names and names != self._names:
@@ -109,25 +91,10 @@ class EffortCommand:
     """
     The command, ready to be published but for its numbers.
 
-    Parameters
-    ----------
-    model : KinematicTree
-        The robot.
-    joints : sequence of str
-        The order of the command.
-    kind : type
-        Float64MultiArray, or JointState: efforts by name.
-
-    Attributes
-    ----------
-    index : array of int
-        Of each joint, into a torque.
-
-    Raises
-    ------
-    RosInterfaceError
-        There are no joints, or the middleware has efforts elsewhere in its messages.
-
+    Its joints, in the order of the command, are those of a KinematicTree; ``index`` has the place
+    of each in a torque. ``kind`` is Float64MultiArray, or JointState: efforts by name. Without
+    joints, or if the middleware has efforts elsewhere in its messages, a RosInterfaceError is
+    raised.
     """
 
     def __init__(self, model, joints, kind=Float64MultiArray):
@@ -146,17 +113,7 @@ class EffortCommand:
 
 
 class EffortReader:
-    """
-    Read efforts out of serialized command messages, in the order of the command.
-
-    Parameters
-    ----------
-    joints : sequence of str
-        The order of the command.
-    kind : type
-        Float64MultiArray, or JointState: efforts by name, in any order.
-
-    """
+    """Read efforts out of serialized commands of a ``kind``, in the order of ``joints``."""
 
     def __init__(self, joints, kind=Float64MultiArray):
         self._joints = list(joints)
@@ -167,11 +124,7 @@ class EffortReader:
         """
         Return the efforts of a message, one of each joint, N·m or N.
 
-        Raises
-        ------
-        RosInterfaceError
-            It is no such message, or its efforts are not one finite number for each joint.
-
+        If it has not one finite number for each joint, a RosInterfaceError is raised.
         """
         efforts = self._efforts_of(self._reader.open(data))
         if efforts.size != len(self._joints) or not np.isfinite(efforts).all():
@@ -193,16 +146,14 @@ class EffortReader:
         return efforts[:0]
 
 
+def joint_state(joints, *quantities):
+    """Return a JointState of these joints, zero in each of its quantities."""
+    return JointState(name=list(joints), **{
+        quantity: array.array('d', bytes(8 * len(joints))) for quantity in quantities})
+
+
 def read_joint_trajectory(message):
-    """
-    Return the JointTrajectory of a trajectory_msgs/JointTrajectory.
-
-    Raises
-    ------
-    OpspaceError
-        It is malformed, not finite or not in order; says where.
-
-    """
+    """Return the JointTrajectory of a message, or raise an OpspaceError that says what is wrong."""
     n = len(message.joint_names)
     parts = []
     for name in ('positions', 'velocities', 'accelerations', 'effort'):
@@ -218,9 +169,7 @@ def read_joint_trajectory(message):
                 'efforts at all.')
         else:
             parts.append(np.array(rows))
-    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
-             for point in message.points]
-    return JointTrajectory(message.joint_names, times, *parts)
+    return JointTrajectory(message.joint_names, times_from_start(message.points), *parts)
 
 
 def write_joint_trajectory(trajectory, tag=''):
@@ -232,7 +181,6 @@ def write_joint_trajectory(trajectory, tag=''):
     for i, time in enumerate(trajectory.times):
         point = JointTrajectoryPoint(**{
             name: part[i].tolist() for name, part in parts.items() if part is not None})
-        seconds, nanoseconds = divmod(round(1e9 * time), 1_000_000_000)
-        point.time_from_start = Duration(sec=seconds, nanosec=nanoseconds)
+        point.time_from_start = time_message(round(1e9 * time), Duration)
         message.points.append(point)
     return message

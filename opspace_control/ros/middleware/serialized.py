@@ -23,20 +23,11 @@ _FIRST_FIELD = 4
 _STAMP = struct.Struct('=iI')
 # A stamp that no byte order confuses with another, ns.
 _PROBE, _PROBED = _STAMP.pack(1, 2), 1_000_000_002
-# Layouts that a reader keeps: of two publishers on one topic in turn.
-_PUBLISHERS = 2
+_PUBLISHERS = 2  # layouts that a reader keeps: of two publishers on one topic in turn
 
 
 def open_message(data, kind):
-    """
-    Return a serialized message of some type as rclpy has it.
-
-    Raises
-    ------
-    RosInterfaceError
-        It is none.
-
-    """
+    """Return a serialized message of a type as rclpy has it, or raise a RosInterfaceError."""
     try:
         return deserialize_message(data, kind)
     except (RuntimeError, ValueError) as error:  # of the middleware, of strings
@@ -59,15 +50,7 @@ class OpenedMessage(NamedTuple):
 
 
 class MessageReader:
-    """
-    Open serialized messages of strings, integers, times and numbers of double precision.
-
-    Parameters
-    ----------
-    kind : type
-        Of the messages.
-
-    """
+    """Open serialized messages of a ``kind``: of strings, integers, times and double numbers."""
 
     def __init__(self, kind):
         self._kind = kind
@@ -89,16 +72,8 @@ class MessageWriter:
     """
     Write the last array of a message that stays as it is in all else.
 
-    Parameters
-    ----------
-    message : object
-        Whose last field is a sequence of numbers of double precision, of the right length.
-
-    Raises
-    ------
-    RosInterfaceError
-        The middleware serializes messages in another way.
-
+    The last field of the ``message`` is a sequence of numbers of double precision, of the right
+    length. A middleware that serializes messages in another way is a RosInterfaceError.
     """
 
     def __init__(self, message):
@@ -120,10 +95,8 @@ class _Fields:
 
     Attributes
     ----------
-    time : int or None
-        The first time in the message, ns.
-    stamp : slice or None
-        Where it is.
+    time, stamp : int and slice, or None
+        The first time in the message, ns, and where it is.
     numbers : list of float
     places : list of slice
         Where the numbers are.

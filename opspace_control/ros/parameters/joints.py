@@ -7,26 +7,16 @@ import numpy as np
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.assembly import BASE
 from opspace_control.model.topology import nearest
-from opspace_control.ros.parameters.parameter_table import Parameter
+from opspace_control.ros.parameters.parameter_table import changeable
 
 
 def command_joints(model, wanted=()):
     """
-    Return the joints of the command topic, in its order.
+    Return the joints of the command topic of a KinematicTree, in its order.
 
-    Parameters
-    ----------
-    model : KinematicTree
-        The robot.
-    wanted : sequence of str
-        The order of a parameter; if empty, the joints with an effort command interface in the URDF;
-        without any, all joints of one degree of freedom that are neither passive nor locked.
-
-    Raises
-    ------
-    RosInterfaceError
-        A joint is named twice, or has not one degree of freedom.
-
+    ``wanted`` is the order of a parameter; if empty, the joints with an effort command interface in
+    the URDF; without any, all joints of one degree of freedom that are neither passive nor locked.
+    A joint that is named twice, or has not one degree of freedom, is a RosInterfaceError.
     """
     scalar = [name for name in model.joint_names if len(model.joint_dofs[name]) == 1]
     if not wanted:
@@ -47,32 +37,14 @@ def command_joints(model, wanted=()):
 
 def joint_status(model, commanded, passive=(), locked=()):
     """
-    Return the passive and the locked joints.
+    Return the names of the passive and of the locked joints of a KinematicTree, two disjoint lists.
 
-    A joint in both lists is locked, since a brake stops any drive. Of the joints in neither list
-    and without a command, those in the URDF's <ros2_control> without any command interface are
-    passive: hardware measures them and cannot move them. All others are locked by something else
-    (a position controller, a brake, a mount). A floating base is passive.
-
-    Parameters
-    ----------
-    model : KinematicTree
-        The robot.
-    commanded : collection of str
-        Joints of the command.
-    passive, locked : sequence of str
-        Parameter values: joints, or degrees of freedom of a joint.
-
-    Returns
-    -------
-    passive, locked : list of str
-        Without common names.
-
-    Raises
-    ------
-    RosInterfaceError
-        A name is neither a moving joint nor a degree of freedom of one.
-
+    A joint in both parameters is locked, since a brake stops any drive. Of the joints in neither
+    and not ``commanded``, those in the URDF's <ros2_control> without any command interface are
+    passive: hardware measures them and cannot move them. All others are locked by something else (a
+    position controller, a brake, a mount). A floating base is passive. The parameters ``passive``
+    and ``locked`` have joints, or degrees of freedom of a joint; any other name is a
+    RosInterfaceError.
     """
     # Empty names are left out: `ros2 param set` can only send [''] for an empty list.
     locked = [name for name in dict.fromkeys(locked) if name]
@@ -88,42 +60,42 @@ def joint_status(model, commanded, passive=(), locked=()):
     given = {joint for joint, dofs in model.joint_dofs.items()
              if {joint, *(model.dof_names[k] for k in dofs)} & {*passive, *locked}}
     others = [name for name in model.joint_names if name not in given and name not in commanded]
-    undriven = _without_drive(model)
+    known = [joint for hardware in model.ros2_control for joint in hardware.joints]
+    undriven = {joint.name for joint in known} - {
+        joint.name for joint in known if any(joint.command)}
     return ([*passive, *(name for name in others if name in undriven)],
             [*locked, *(name for name in others if name not in undriven)])
 
 
-def _without_drive(model):
-    """Return the joints in <ros2_control> blocks without any command interface."""
-    known = [joint for hardware in model.ros2_control for joint in hardware.joints]
-    return ({joint.name for joint in known}
-            - {joint.name for joint in known if any(joint.command)})
+def status_of(model, commanded, parameters):
+    """Return the `joint_status` for the values of a node's parameters."""
+    return joint_status(model, commanded, parameters['passive_joints'], parameters['locked_joints'])
 
 
-# A value below zero: the common value is used.
-_NONE = -1.0
+def named_dofs(model, dofs):
+    """Return the names of some degrees of freedom, (nv,) bool, as text."""
+    return ', '.join(model.dof_names[k] for k in np.flatnonzero(dofs)) or 'none'
+
+
+_NONE = -1.0  # a value below zero: the common value is used
 
 POSTURE_JOINT = (
-    Parameter('kp', 'double', _NONE,
-              'Stiffness of the posture of this joint. -1: posture.kp.', '1/s²',
-              -1.0, 1e6, read_only=False),
-    Parameter('kd', 'double', _NONE,
-              'Damping of the posture of this joint. -1: posture.kd.', '1/s',
-              -1.0, 1e4, read_only=False),
+    changeable('kp', 'double', _NONE, 'Stiffness of the posture of this joint. -1: posture.kp.',
+        '1/s²', -1.0, 1e6),
+    changeable('kd', 'double', _NONE, 'Damping of the posture of this joint. -1: posture.kd.',
+        '1/s', -1.0, 1e4),
 )
 
 PASSIVE_JOINT = (
-    Parameter('stiffness', 'double', 0.0,
-              'Stiffness of a spring of this joint while it is passive.',
-              'N·m/rad or N/m', 0.0, 1e6, read_only=False),
-    Parameter('rest', 'double', 0.0, 'Rest position of the spring.', 'rad or m',
-              read_only=False),
-    Parameter('damping', 'double', _NONE,
-              "Viscous friction of this joint while it is passive. -1: the URDF's.",
-              'N·m·s/rad or N·s/m', -1.0, 1e6, read_only=False),
-    Parameter('friction', 'double', _NONE,
-              "Coulomb friction of this joint while it is passive. -1: the URDF's.", 'N·m or N',
-              -1.0, 1e6, read_only=False),
+    changeable('stiffness', 'double', 0.0,
+        'Stiffness of a spring of this joint while it is passive.', 'N·m/rad or N/m', 0.0, 1e6),
+    changeable('rest', 'double', 0.0, 'Rest position of the spring.', 'rad or m'),
+    changeable('damping', 'double', _NONE,
+        "Viscous friction of this joint while it is passive. -1: the URDF's.",
+        'N·m·s/rad or N·s/m', -1.0, 1e6),
+    changeable('friction', 'double', _NONE,
+        "Coulomb friction of this joint while it is passive. -1: the URDF's.",
+        'N·m or N', -1.0, 1e6),
 )
 
 # The blocks with a block of parameters for each joint.
@@ -148,13 +120,7 @@ def robot_joint_table(model, passive):
     """
     Return the parameters of a robot's joints: the posture's of all, the forces of passive ones.
 
-    Parameters
-    ----------
-    model : KinematicTree
-        The robot.
-    passive : (nv,) array of bool
-        Which degrees of freedom are passive.
-
+    The degrees of freedom ``passive``, (nv,) bool, are those of a KinematicTree.
     """
     dofs = {joint: indices for joint, indices in model.joint_dofs.items() if joint != BASE}
     return (*joint_table(POSTURE, dofs), *joint_table(PASSIVE, [
@@ -162,17 +128,7 @@ def robot_joint_table(model, passive):
 
 
 def unknown_joints(model, parameters):
-    """
-    Yield a RosInterfaceError for each block of an unknown joint.
-
-    Parameters
-    ----------
-    model : KinematicTree
-        The robot.
-    parameters : mapping
-        Names and values of the controller node's parameters.
-
-    """
+    """Yield a RosInterfaceError for each block of a joint that the model does not have."""
     known = {*model.joint_dofs, *model.dof_names}
     for block in _ROWS:
         for joint in dict.fromkeys(_joints_in(block, parameters)):
@@ -183,15 +139,7 @@ def unknown_joints(model, parameters):
 
 
 def posture_gains(parameters):
-    """
-    Return ``kp`` and ``kd`` as `PostureTask` takes them: dict of str to float, default included.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Values of the controller node's parameters.
-
-    """
+    """Return ``kp`` and ``kd`` as `PostureTask` takes them: by joint, default included."""
     def gains(gain):
         own = _of_joints(POSTURE, gain, parameters)
         return {'default': parameters[f'posture.{gain}'],
@@ -200,17 +148,7 @@ def posture_gains(parameters):
 
 
 def passive_forces(model, parameters):
-    """
-    Return the arguments of `PassiveForces` for the parameters: dict of str to dict of str to float.
-
-    Parameters
-    ----------
-    model : KinematicTree
-        Gives the friction where the parameters give none, by dof.
-    parameters : mapping
-        Values of the controller node's parameters.
-
-    """
+    """Return the arguments of `PassiveForces` by joint; friction not given is the URDF's."""
     forces = {}
     for row, of_urdf in zip(PASSIVE_JOINT, (None, None, model.damping, model.friction),
                             strict=True):

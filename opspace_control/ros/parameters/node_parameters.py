@@ -1,42 +1,31 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The declared parameters of a node, from its parameter table."""
+"""The parameters of a node: declared from its table, given by files and on the command line."""
 
+import argparse
 import array
 import contextlib
 import math
 from collections import ChainMap
 from collections.abc import Mapping
 
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    IntegerRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
-from rclpy.exceptions import (
-    InvalidParameterTypeException,
-    InvalidParameterValueException,
-    ParameterNotDeclaredException,
-)
+from rcl_interfaces import msg
+from rclpy import exceptions
 from rclpy.parameter import Parameter as RosParameter
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.model.urdf import urdf_text
+from opspace_control.ros.middleware.executor import parse
+from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.ros.parameters.parameter_table import unknown_parameter
 
-_TYPES = {
-    'bool': RosParameter.Type.BOOL,
-    'double': RosParameter.Type.DOUBLE,
-    'integer': RosParameter.Type.INTEGER,
-    'string': RosParameter.Type.STRING,
-    'string_array': RosParameter.Type.STRING_ARRAY,
-    'double_array': RosParameter.Type.DOUBLE_ARRAY,
-    # One number for all axes, or one each: no static type.
-    'gain': None,
-}
+
+def _type_of(parameter):
+    """Return the ROS 2 type of a parameter; None of a gain, a number or an array."""
+    return None if parameter.type == 'gain' else RosParameter.Type[parameter.type.upper()]
 
 
-class UnknownParameterError(ParameterNotDeclaredException):
+class UnknownParameterError(exceptions.ParameterNotDeclaredException):
     """rclpy's error about undeclared parameters, with the text of `unknown_parameter`."""
 
     def __init__(self, names, known):
@@ -52,17 +41,8 @@ class NodeParameters(Mapping):
     The declared parameters of one node: a mapping from name to present value.
 
     A change by a client is first checked value by value against the table, then as a whole by
-    ``check``, and is refused with the reason.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    check : callable
-        Called with the new mapping and the names of the change; raises an OpspaceError to refuse
-        it.
-    changed : callable
-        Called with the names after each change.
-
+    ``check(values, names)``, with the new mapping and the names of the change, which raises an
+    OpspaceError to refuse it. ``changed(names)`` is called after each change.
     """
 
     def __init__(self, node, check=lambda values, names: None, changed=lambda names: None):
@@ -84,13 +64,8 @@ class NodeParameters(Mapping):
         """
         Declare every parameter of a table that is not declared yet, with a value.
 
-        A value is necessary: rclpy returns none of several parameters if one has no value.
-
-        Raises
-        ------
-        RosInterfaceError
-            A value given in a file or on the command line has the wrong type or is refused.
-
+        A value is necessary: rclpy returns none of several parameters if one has no value. A value
+        of a file or the command line that has the wrong type or is refused is a RosInterfaceError.
         """
         for parameter in table:
             if parameter.name in self._table:
@@ -101,11 +76,11 @@ class NodeParameters(Mapping):
                 self._declare(parameter)
                 self._read(parameter.name)
                 reason = parameter.refusal(self[parameter.name])
-            except InvalidParameterTypeException as error:
+            except exceptions.InvalidParameterTypeException as error:
                 reason = str(error)
                 if parameter.type == 'double':
                     cure = 'Write a whole number with a decimal point, as in 1.0.'
-            except InvalidParameterValueException as error:
+            except exceptions.InvalidParameterValueException as error:
                 reason = str(error)
             if reason:
                 raise RosInterfaceError(f'Parameter {parameter.name}: {reason}.', cure=cure,
@@ -117,11 +92,7 @@ class NodeParameters(Mapping):
         return tuple(self._node._parameter_overrides)  # rclpy has no public access
 
     def check_names(self):
-        """
-        Raise a RosInterfaceError that names every given parameter that is in no table.
-
-        ROS 2 ignores it silently, and it is the commonest mistake.
-        """
+        """Raise a RosInterfaceError that names given parameters of no table: ROS ignores them."""
         wrong = [unknown_parameter(name, self._table) for name in self.given
                  if not self._node.has_parameter(name) and not name.startswith('qos_overrides.')]
         if wrong:
@@ -138,7 +109,7 @@ class NodeParameters(Mapping):
 
     def _declare(self, parameter):
         """Declare one parameter; an empty list in a file or in the table gets its type."""
-        name, default, kind = parameter.name, parameter.default, _TYPES[parameter.type]
+        name, default, kind = parameter.name, parameter.default, _type_of(parameter)
         # rclpy reads the default [] as an array of bytes, and [] in a file as no value. A value
         # cannot be set with a read-only descriptor.
         descriptor = _descriptor(parameter)
@@ -153,11 +124,7 @@ class NodeParameters(Mapping):
             self._node.set_descriptor(name, final)
 
     def _prepare(self, changes):
-        """
-        Return the changes with the types of the table, where a client had to guess.
-
-        Raises the exception that rclpy's parameter services expect for an unknown parameter.
-        """
+        """Return the changes with the types of the table; raise what rclpy expects if unknown."""
         unknown = [change.name for change in changes if not self._node.has_parameter(change.name)]
         if unknown:
             raise UnknownParameterError(unknown, self._table)
@@ -185,8 +152,8 @@ class NodeParameters(Mapping):
                     raise RosInterfaceError(reason)
             self._check(ChainMap(changes, self), changes)
         except OpspaceError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return SetParametersResult(successful=True)
+            return msg.SetParametersResult(successful=False, reason=str(error))
+        return msg.SetParametersResult(successful=True)
 
 
 def _as_declared(parameter, change):
@@ -196,7 +163,7 @@ def _as_declared(parameter, change):
     ``ros2 param load`` writes each value of a file as Python does and reads that as YAML: there
     [] has no type, and inf and 1e-05 are texts.
     """
-    kind, value = _TYPES[parameter.type], change.value
+    kind, value = _type_of(parameter), change.value
     texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     if parameter.type in ('double', 'double_array', 'gain') and str in map(type, texts):
         with contextlib.suppress(ValueError):
@@ -219,13 +186,48 @@ def _descriptor(parameter):
     """Return the ROS 2 description that `ros2 param describe` shows."""
     unit = f' [{parameter.unit}]' if parameter.unit else ''
     choices = f' One of: {", ".join(parameter.choices)}.' if parameter.choices else ''
-    descriptor = ParameterDescriptor(
+    descriptor = msg.ParameterDescriptor(
         description=f'{parameter.description}{unit}{choices}', read_only=parameter.read_only,
         dynamic_typing=parameter.type == 'gain')
     if math.isfinite(parameter.minimum) and parameter.type in ('double', 'gain'):
         descriptor.floating_point_range = [
-            FloatingPointRange(from_value=parameter.minimum, to_value=parameter.maximum)]
+            msg.FloatingPointRange(from_value=parameter.minimum, to_value=parameter.maximum)]
     if parameter.type == 'integer':
         descriptor.integer_range = [
-            IntegerRange(from_value=parameter.minimum, to_value=parameter.maximum, step=1)]
+            msg.IntegerRange(from_value=parameter.minimum, to_value=parameter.maximum, step=1)]
     return descriptor
+
+
+_EPILOG = """\
+ROS 2 arguments follow --ros-args, and override the files:
+  -p NAME:=VALUE  --params-file FILE  -r __ns:=/left  -r joint_states:=/robot/joint_states
+`opspace parameters` prints the parameters of all nodes, and `opspace parameters --robot dual_arm`
+a parameter file to copy."""
+
+
+def node_arguments(verb, description, arguments):
+    """
+    Parse the arguments after an `opspace` verb that starts a node of a robot.
+
+    They are a URDF or xacro file and a parameter file, both optional, and ROS arguments; for
+    ``--help`` there is the node's description. Returns a list of arguments for
+    `middleware.executor.run`: the files as ROS arguments, then the given ones. A file that cannot
+    be read, or has the wrong content, is an OpspaceError; other errors are those of
+    `middleware.executor.parse`.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f'opspace {verb}', description=description, epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=f'opspace {verb} [-h] [URDF [PARAMS]] [--ros-args ...]')
+    parser.add_argument('urdf', metavar='URDF', nargs='?',
+                        help='the robot, a URDF or xacro file (default: the parameter '
+                             'robot_description, or else the topic robot_description)')
+    parser.add_argument('parameters', metavar='PARAMS', nargs='?',
+                        help='a ROS 2 parameter file, which may have blocks for several nodes')
+    options = parse(parser, arguments)
+    given = []
+    if options.parameters:
+        given += ['--params-file', str(ParameterFile(options.parameters).path)]
+    if options.urdf:
+        given += ['-p', f'robot_description:={urdf_text(options.urdf)}']
+    return ['--ros-args', *given, '--', *arguments]

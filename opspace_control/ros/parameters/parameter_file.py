@@ -11,16 +11,7 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.parameters.parameter_table import unknown_parameter
 
 _KINDS = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
-# The ROS 2 types of values, by the type in the table.
-_ALLOWED = {
-    'bool': {'bool'},
-    'double': {'double'},
-    'integer': {'integer'},
-    'string': {'string'},
-    'string_array': {'string_array'},
-    'double_array': {'double_array'},
-    'gain': {'double', 'integer', 'double_array', 'integer_array'},
-}
+_GAIN = {'double', 'integer', 'double_array', 'integer_array'}
 
 
 class _Loader(yaml.SafeLoader):
@@ -39,18 +30,9 @@ _Loader.add_implicit_resolver(
 
 class ParameterFile:
     """
-    The content of a parameter file.
+    The content of a parameter file: node names, ``ros__parameters`` under each, nested blocks.
 
-    Parameters
-    ----------
-    path : path
-        A YAML file: node names, ``ros__parameters`` under each, nested blocks.
-
-    Raises
-    ------
-    RosInterfaceError
-        The file cannot be read, is not YAML, or has no parameters of a node.
-
+    A file that cannot be read, is not YAML, or has no parameters of a node is a RosInterfaceError.
     """
 
     def __init__(self, path):
@@ -86,17 +68,7 @@ class ParameterFile:
 
 
 def refusals(values, table):
-    """
-    Yield a RosInterfaceError for each value that a node with this table would refuse.
-
-    Parameters
-    ----------
-    values : dict of str to value
-        Of one node, from `ParameterFile.of_node`.
-    table : sequence of Parameter
-        All parameters of the node.
-
-    """
+    """Yield a RosInterfaceError for each value, by name, that a node of this table refuses."""
     known = {parameter.name: parameter for parameter in table}
     for name, value in values.items():
         if name in known:
@@ -115,7 +87,7 @@ def _refusal(parameter, value):
     if kind is None:
         return (f'{parameter.name} = {value!r} mixes types',
                 'Write all numbers of an array with a decimal point, or all without.')
-    if kind not in _ALLOWED[parameter.type]:
+    if kind not in (_GAIN if parameter.type == 'gain' else {parameter.type}):
         cure = ''
         if parameter.type == 'double' and kind == 'integer':
             cure = f'Write it with a decimal point: {value}.0.'

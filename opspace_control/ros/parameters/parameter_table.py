@@ -6,6 +6,7 @@ import math
 import re
 import textwrap
 from dataclasses import dataclass, replace
+from functools import partial
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
@@ -81,6 +82,24 @@ class Parameter:
         return ''
 
 
+changeable = partial(Parameter, read_only=False)
+
+
+def named_blocks(kind, names, rows, taken):
+    """
+    Return the rows of a table for each block of these names, of tasks or another kind.
+
+    A name that cannot be part of parameter and topic names, or is ``taken``, is a
+    RosInterfaceError.
+    """
+    for name in names:
+        if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in taken:
+            raise RosInterfaceError(
+                f"No {kind} can be called '{name}'.", name=name,
+                cure='Use letters, digits and _, and none of ' + ', '.join(taken) + '.')
+    return [row.named(f'{name}.{row.name}') for name in names for row in rows]
+
+
 def names_in(values, kind):
     """Return the names that a parameter lists; [] without it."""
     names = values.get(kind) or ()
@@ -141,17 +160,10 @@ def markdown(table):
 
 def yaml_block(table, values, indent):
     """
-    Return parameters as lines of YAML, each under its description.
+    Return the parameters of a table as lines of YAML, in its order, each under its description.
 
-    Parameters
-    ----------
-    table : sequence of Parameter
-        In the order of the file; a dot in a name opens a nested block.
-    values : mapping
-        By name; the default stands for a parameter that is not there. None leaves one out.
-    indent : int
-        Spaces in front of each line.
-
+    A dot in a name opens a nested block. ``values`` by name replace defaults; None leaves a
+    parameter out. ``indent`` is the number of spaces in front of each line.
     """
     lines, opened, said = [], (), set()
     for parameter in table:

@@ -10,22 +10,13 @@ from opspace_control.control import JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import KinematicTree, RobotState
+from opspace_control.ros.parameters import task_blocks as blocks
 from opspace_control.ros.parameters.joints import (
     command_joints,
     joint_status,
     passive_forces,
     posture_gains,
     unknown_joints,
-)
-from opspace_control.ros.parameters.task_blocks import (
-    apply_grasps,
-    apply_sensor,
-    apply_task,
-    make_contact,
-    make_grasp,
-    make_sensors,
-    make_task,
-    put_payloads,
 )
 from opspace_control.spatial.rotation_vectors import vector_from_matrix
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
@@ -40,28 +31,10 @@ LIMIT_PARAMETERS = {
 
 def make_model(description, parameters, *, floating_base=False):
     """
-    Build the model, with the status of joints from `joint_status`.
+    Return the RobotModel of a URDF text, with the status of joints from `joint_status`.
 
-    Parameters
-    ----------
-    description : str
-        URDF text.
-    parameters : mapping
-        Values of the controller node's parameters.
-    floating_base : bool
-        Whether the root link moves freely.
-
-    Returns
-    -------
-    model : RobotModel
-    joints : list of str
-        The order of the command.
-
-    Raises
-    ------
-    OpspaceError
-        The description and the parameters do not fit; with the cure.
-
+    The joints, a list in the order of the command, are returned with it. If the description and the
+    controller node's parameters do not fit, an OpspaceError names the cure.
     """
     passive, locked = parameters['passive_joints'], parameters['locked_joints']
     tree = KinematicTree.from_urdf(description, floating_base=floating_base,
@@ -79,43 +52,24 @@ def make_model(description, parameters, *, floating_base=False):
 
 def make_controller(description, parameters, *, floating_base=False):
     """
-    Build the model, the tasks and the controller.
+    Return the OperationalSpaceController with its model and tasks, as `make_model` does.
 
-    Parameters
-    ----------
-    description : str
-        URDF text.
-    parameters : mapping
-        Values of the controller node's parameters.
-    floating_base : bool
-        Whether the root link moves freely.
-
-    Returns
-    -------
-    controller : OperationalSpaceController
-    joints : list of str
-        The order of the command.
-
-    Raises
-    ------
-    OpspaceError
-        The description and the parameters do not fit; with the cure.
-
+    The joints, a list in the order of the command, are returned with it.
     """
     model, joints = make_model(description, parameters, floating_base=floating_base)
     for error in unknown_joints(model, parameters):
         raise error
-    sensors = make_sensors(parameters)
+    sensors = blocks.make_sensors(parameters)
     effort_limits = parameters['limits.effort_scale'] * model.effort_limits
     controller = OperationalSpaceController(
-        model, [make_task(name, parameters, sensors) for name in parameters['tasks']],
+        model, [blocks.make_task(name, parameters, sensors) for name in parameters['tasks']],
         PostureTask(*posture_gains(parameters)),
-        constraints=[make_contact(name, parameters) for name in parameters['contacts']],
-        grasps=[make_grasp(name, parameters) for name in parameters['grasps']],
+        constraints=[blocks.make_contact(name, parameters) for name in parameters['contacts']],
+        grasps=[blocks.make_grasp(name, parameters) for name in parameters['grasps']],
         passive_forces=PassiveForces(model, **passive_forces(model, parameters)),
         effort_limits=effort_limits, limits=make_limits(model, effort_limits, parameters),
         gravity_compensation=parameters['gravity_compensation'])
-    put_payloads(controller, parameters)
+    blocks.put_payloads(controller, parameters)
     return controller, joints
 
 
@@ -134,25 +88,13 @@ def _limit_numbers(parameters):
 
 
 def apply_gains(controller, parameters, changed):
-    """
-    Set tasks, sensors, posture, passive forces and limits from checked parameters.
-
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-        It changes.
-    parameters : mapping
-        Values of the controller node's parameters.
-    changed : collection of str
-        The changed parameters.
-
-    """
+    """Set a controller's tasks, sensors and gains from the parameters of the names ``changed``."""
     for task in controller.tasks.values():
-        apply_task(task, parameters, changed)
+        blocks.apply_task(task, parameters, changed)
     for sensor in controller.sensors.values():
-        apply_sensor(sensor, parameters, changed)
-    apply_grasps(controller, parameters, set(changed))
-    put_payloads(controller, parameters, set(changed))
+        blocks.apply_sensor(sensor, parameters, changed)
+    blocks.apply_grasps(controller, parameters, set(changed))
+    blocks.put_payloads(controller, parameters, set(changed))
     if any(name.startswith('posture.') for name in changed):
         controller.posture.set_gains(*posture_gains(parameters))
     if any(name.startswith('passive_forces.') for name in changed):
@@ -161,21 +103,15 @@ def apply_gains(controller, parameters, changed):
         controller.limits = change_limits(controller.limits, parameters)
 
 
-# Loading compiled code takes less than this.
-_LOADING = 1.0  # s
+_LOADING = 1.0  # s, loading compiled code takes less than this
 
 
 def warm_up(controller, logger):
     """
     Compile or load all code of a cycle, of goals and of feedback; log a long compilation.
 
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-        The one that is used afterwards: the code depends on the types of its arguments.
-    logger : rclpy logger
-        For the time that it takes.
-
+    The code depends on the types of the arguments: the controller is the one that is used
+    afterwards.
     """
     start = time.perf_counter()
     slow = threading.Timer(_LOADING, lambda: logger.info(

@@ -3,89 +3,82 @@
 """The parameters of the simulator node; README and example files are made from this table."""
 
 import math
-import re
 
-from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.parameters.controller_parameters import (
-    COMMAND_JOINTS,
-    COMMAND_TOPIC,
-    COMMAND_TYPE,
-    ROBOT_DESCRIPTION,
+from opspace_control.ros.parameters import controller_parameters as controller
+from opspace_control.ros.parameters.parameter_table import (
+    Parameter,
+    changeable,
+    named_blocks,
+    names_in,
 )
-from opspace_control.ros.parameters.parameter_table import Parameter, names_in
 
 NODE = (
-    ROBOT_DESCRIPTION,
-    COMMAND_TOPIC,
-    COMMAND_TYPE,
-    COMMAND_JOINTS,
+    controller.ROBOT_DESCRIPTION, controller.COMMAND_TOPIC, controller.COMMAND_TYPE,
+    controller.COMMAND_JOINTS,
     Parameter('pace', 'string', 'real_time',
-              'real_time: by the system clock. lock_step: one step for each command. patient: by '
-              'the system clock, but waiting for late commands.',
-              choices=('real_time', 'lock_step', 'patient')),
+        'real_time: by the system clock. lock_step: one step for each command. patient: by the '
+        'system clock, but waiting for late commands.',
+        choices=('real_time', 'lock_step', 'patient')),
     Parameter('timestep', 'double', 0.001, 'Time between two joint states.', 's', 1e-5, 0.1),
     Parameter('wait_for_command', 'bool', True,
-              'Keep the robot at its initial state, at time zero, until the first command; of '
-              'type JointState, the first that is not zero, because ros2_control starts with '
-              'zeros.'),
-    Parameter('passive_joints', 'string_array', [],
-              'Joints without a working drive: commanded efforts have no effect. Joints in a '
-              '<ros2_control> block of the URDF without any command interface are passive unless '
-              'they are commanded.', read_only=False),
-    Parameter('locked_joints', 'string_array', [],
-              'Joints with a closed brake. Moving joints that are neither commanded nor passive '
-              'are always fixed.', read_only=False),
+        'Keep the robot at its initial state, at time zero, until the first command; of type '
+        'JointState, the first that is not zero, because ros2_control starts with zeros.'),
+    changeable('passive_joints', 'string_array', [],
+        'Joints without a working drive: commanded efforts have no effect. Joints in a '
+        '<ros2_control> block of the URDF without any command interface are passive unless they '
+        'are commanded.'),
+    changeable('locked_joints', 'string_array', [],
+        'Joints with a closed brake. Moving joints that are neither commanded nor passive are '
+        'always fixed.'),
     Parameter('floating_base', 'bool', False,
-              'Whether the root link moves freely; odom has its state.'),
+        'Whether the root link moves freely; odom has its state.'),
     Parameter('odom_frame', 'string', 'odom',
-              "Name of the world's frame, header.frame_id of odom. With a floating base."),
+        "Name of the world's frame, header.frame_id of odom. With a floating base."),
     Parameter('broadcast_base', 'bool', True,
-              'Broadcast the pose of a floating base on TF, at 50 Hz.'),
+        'Broadcast the pose of a floating base on TF, at 50 Hz.'),
     Parameter('initial_base_pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
-              'Initial pose of a floating base: x y z and quaternion x y z w.', 'm', length=7),
+        'Initial pose of a floating base: x y z and quaternion x y z w.', 'm', length=7),
     Parameter('initial_base_twist', 'double_array', [0.0] * 6,
-              'Its initial linear and angular velocity, world axes.', 'm/s, rad/s', length=6),
+        'Its initial linear and angular velocity, world axes.', 'm/s, rad/s', length=6),
     Parameter('gravity', 'double_array', [0.0, 0.0, -9.81],
-              'Acceleration of free fall, world axes.', 'm/s²', length=3),
+        'Acceleration of free fall, world axes.', 'm/s²', length=3),
     Parameter('wrench_sensors', 'string_array', [],
-              'Links with a force/torque sensor between them and their parents. Each has a topic '
-              '<link>/wrench: the wrench of the link on its parent, in the frame of the link. At '
-              'rest it is the sum of external wrenches and weight.'),
+        'Links with a force/torque sensor between them and their parents. Each has a topic '
+        '<link>/wrench: the wrench of the link on its parent, in the frame of the link. At rest it '
+        'is the sum of external wrenches and weight.'),
     Parameter('contact_sensors', 'string_array', [],
-              'Links with contact sensors, such as feet. Each has the topics <link>/contact_wrench '
-              'and <link>/in_contact: the wrench of contacts on the link, in its frame, and '
-              'whether there is a contact.'),
+        'Links with contact sensors, such as feet. Each has the topics <link>/contact_wrench and '
+        '<link>/in_contact: the wrench of contacts on the link, in its frame, and whether there is '
+        'a contact.'),
     Parameter('joint_friction', 'bool', True,
-              'Whether joints have the damping and friction of the URDF. False for drives with '
-              'torque control, which compensate it while they work.'),
+        'Whether joints have the damping and friction of the URDF. False for drives with torque '
+        'control, which compensate it while they work.'),
     Parameter('contacts', 'bool', False, 'Whether links collide with each other and the floor.'),
     Parameter('floor', 'bool', False, 'Whether there is a floor at height zero.'),
     Parameter('objects', 'string_array', [],
-              'Names of the boxes around the robot; each has a block of parameters, and a topic '
-              '~/<object>/pose.'),
+        'Names of the boxes around the robot; each has a block of parameters, and a topic '
+        '~/<object>/pose.'),
     Parameter('grasps', 'string_array', [],
-              'Names of the physical grasps; each has a block of parameters, and a service '
-              '~/<grasp>/engage that closes and opens it.'),
+        'Names of the physical grasps; each has a block of parameters, and a service '
+        '~/<grasp>/engage that closes and opens it.'),
     Parameter('controller', 'string', 'opspace_controller',
-              "Name of the controller's node, for follow_controller of grasps."),
+        "Name of the controller's node, for follow_controller of grasps."),
     Parameter('publish_clock', 'bool', True, 'Publish the time of the simulation on /clock.'),
 )
 
 # Of each joint of one degree of freedom.
-INITIAL_POSITION = Parameter(
-    'initial_positions.<joint>', 'double', None,
+INITIAL_POSITION = Parameter('initial_positions.<joint>', 'double', None,
     'Position at the start. Not given: zero, or the nearest limit.', 'rad or m')
 
 # Of each object, in a block of its name.
 OBJECT = (
-    Parameter('size', 'double_array', [0.1, 0.1, 0.1], 'Lengths of its edges.', 'm',
-              1e-4, 1e3, length=3),
+    Parameter('size', 'double_array', [0.1, 0.1, 0.1], 'Lengths of its edges.',
+        'm', 1e-4, 1e3, length=3),
     Parameter('mass', 'double', 1.0, 'Mass.', 'kg', 1e-6, 1e6),
     Parameter('center_of_mass', 'double_array', [0.0, 0.0, 0.0],
-              'Centre of mass, from its middle along its edges.', 'm', length=3),
+        'Centre of mass, from its middle along its edges.', 'm', length=3),
     Parameter('pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
-              'Initial pose of its middle in the world: x y z and quaternion x y z w.', 'm',
-              length=7),
+        'Initial pose of its middle in the world: x y z and quaternion x y z w.', 'm', length=7),
     Parameter('fixed', 'bool', False, 'Whether it is fixed to the world, like a table.'),
     Parameter('friction', 'double', 1.0, 'Coefficient of sliding friction.', '', 1e-3, 1e2),
 )
@@ -94,39 +87,24 @@ OBJECT = (
 GRASP = (
     Parameter('effectors', 'string_array', [], 'Links that grasp.'),
     Parameter('kind', 'string', 'rigid',
-              'Kind of the grips: rigid, the object cannot rotate in them; point, only its '
-              'position is constrained, except by the first grip of an object; fingertips, all '
-              'grips are points.',
-              choices=('rigid', 'point', 'fingertips')),
+        'Kind of the grips: rigid, the object cannot rotate in them; point, only its position is '
+        'constrained, except by the first grip of an object; fingertips, all grips are points.',
+        choices=('rigid', 'point', 'fingertips')),
     Parameter('object', 'string', '',
-              'Object or link that is grasped. Empty: the first of the effectors.'),
-    Parameter('reach', 'double', 0.03,
-              'Distance from a box up to which a grip closes.', 'm', 0.0, math.inf),
+        'Object or link that is grasped. Empty: the first of the effectors.'),
+    Parameter('reach', 'double', 0.03, 'Distance from a box up to which a grip closes.',
+        'm', 0.0, math.inf),
     Parameter('follow_controller', 'bool', True,
-              'Whether it closes and opens with the grasp of this name of the controller, by the '
-              'topic <controller>/<grasp>/engaged. The service works at any time.'),
+        'Whether it closes and opens with the grasp of this name of the controller, by the topic '
+        '<controller>/<grasp>/engaged. The service works at any time.'),
 )
 
-# Names of services of the node itself.
-_TAKEN = ('reset', 'pause', 'step', 'initial_positions')
+_TAKEN = ('reset', 'pause', 'step', 'initial_positions')  # names of services of the node itself
 
 
-def blocks(names, table, kind):
-    """
-    Return the parameters of blocks of these names.
-
-    Raises
-    ------
-    RosInterfaceError
-        A name cannot be part of parameter and topic names, or is taken.
-
-    """
-    for name in names:
-        if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in _TAKEN:
-            raise RosInterfaceError(
-                f"No {kind} can be called '{name}'.", name=name,
-                cure='Use letters, digits and _, and none of ' + ', '.join(_TAKEN) + '.')
-    return [parameter.named(f'{name}.{parameter.name}') for name in names for parameter in table]
+def blocks(names, rows, kind):
+    """Return the parameters of blocks of these names; see `named_blocks`."""
+    return named_blocks(kind, names, rows, _TAKEN)
 
 
 def simulator_table(values):

@@ -7,28 +7,17 @@ from collections import ChainMap
 
 import numpy as np
 
+from opspace_control import tasks
 from opspace_control.control import Contact, Grasp
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import Payload
 from opspace_control.model.topology import nearest
-from opspace_control.tasks import (
-    CenterOfMassTask,
-    ForceControl,
-    ForceSensor,
-    ForceTask,
-    Impedance,
-    JerkLimits,
-    JointTask,
-    OrientationTask,
-    PoseTask,
-    PositionTask,
-    RelativeTask,
-)
 from opspace_control.tasks.targets import AXES
 
-TASK_TYPES = {'pose': PoseTask, 'position': PositionTask, 'orientation': OrientationTask,
-              'force': ForceTask, 'relative': RelativeTask, 'center_of_mass': CenterOfMassTask,
-              'joint': JointTask}
+TASK_TYPES = {
+    'pose': tasks.PoseTask, 'position': tasks.PositionTask, 'orientation': tasks.OrientationTask,
+    'force': tasks.ForceTask, 'relative': tasks.RelativeTask,
+    'center_of_mass': tasks.CenterOfMassTask, 'joint': tasks.JointTask}
 _GAINS = ('kp', 'ki', 'damping')
 _CONTACT = ('max_force', 'max_moment', 'approach_velocity', 'approach_rate', 'contact_force',
             'contact_moment', 'impact_time')
@@ -42,61 +31,45 @@ _SENSOR = ('bias', 'tool_mass', 'tool_center', 'cutoff', 'timeout')
 
 def make_sensors(parameters):
     """Return the sensors by name, or raise a TaskError if their parameters cannot be used."""
-    return {name: ForceSensor(parameters[f'{name}.frame'] or name, name=name,
+    return {name: tasks.ForceSensor(parameters[f'{name}.frame'] or name, name=name,
                               **{key: parameters[f'{name}.{key}'] for key in _SENSOR})
             for name in parameters['sensors']}
 
 
 def make_task(name, parameters, sensors=None):
     """
-    Return the task of this name.
+    Return the task of this name, or raise an OpspaceError if its parameters cannot be used.
 
-    Parameters
-    ----------
-    name : str
-        Of its block.
-    parameters : mapping
-        Values of the controller node's parameters.
-    sensors : dict of str to ForceSensor, optional
-        Existing sensors; if not given, new ones, for a check of the parameters.
-
-    Raises
-    ------
-    TaskError
-        Its parameters cannot be used.
-    RosInterfaceError
-        There is no such sensor.
-
+    Without ``sensors``, existing ones by name, it has new ones, for a check of the parameters.
     """
     def value(key):
         return parameters[f'{name}.{key}']
 
     kind = TASK_TYPES[value('type')]
-    if kind is JointTask:
-        return JointTask(value('joints'), name=name, kp=value('kp'), kd=value('kd'),
+    if kind is tasks.JointTask:
+        return tasks.JointTask(value('joints'), name=name, kp=value('kp'), kd=value('kd'),
                          max_velocity=value('max_velocity'), priority=value('priority'))
     if value('joints'):
         raise RosInterfaceError(f"{name}.joints: a task of type {value('type')} moves a link.",
                                 task=name, cure=f'Set {name}.type to joint, or leave joints out.')
-    if value('reference') and kind is not RelativeTask:
+    if value('reference') and kind is not tasks.RelativeTask:
         raise RosInterfaceError(f"{name}.reference: a task of type {value('type')} has none.",
                                 task=name, cure=f'Set {name}.type to relative, or leave it out.')
     sensors = make_sensors(parameters) if sensors is None else sensors
-    force = ForceControl(
-        _sensor(name, value('sensor'), sensors),
-        **{key: value(f'force.{key}') for key in (*_GAINS, *_CONTACT)})
+    force = tasks.ForceControl(_sensor(name, value('sensor'), sensors),
+                               **{key: value(f'force.{key}') for key in (*_GAINS, *_CONTACT)})
     options = {'name': name, 'force': force, 'priority': value('priority'),
                **_axes_of(kind, *map(value, _AXES))}
-    if kind is ForceTask:
+    if kind is tasks.ForceTask:
         del options['axes']
     else:
         options |= {'kp': value('kp'), 'kd': value('kd'), 'mode': value('mode'),
-                    'impedance': Impedance(value('stiffness'), value('damping_ratio')),
+                    'impedance': tasks.Impedance(value('stiffness'), value('damping_ratio')),
                     'trajectory': read_trajectory_limits(name, parameters),
                     **{key: value(key) for key in _LIMITS}}
-    if kind is CenterOfMassTask:
+    if kind is tasks.CenterOfMassTask:
         return kind(value('frame') or None, **options)
-    if kind is RelativeTask:
+    if kind is tasks.RelativeTask:
         options['reference'] = value('reference')
     return kind(value('frame') or name, **options)
 
@@ -112,35 +85,26 @@ def read_trajectory_limits(name, parameters):
     """Return the JerkLimits of a task's block; None without online trajectories."""
     if parameters[f'{name}.trajectory'] != 'ruckig':
         return None
-    return JerkLimits(**{key: parameters[f'{name}.{other}'] for key, other in _JERK_LIMITS.items()})
+    return tasks.JerkLimits(**{
+        key: parameters[f'{name}.{other}'] for key, other in _JERK_LIMITS.items()})
 
 
-def check_frames(tasks, model, parameters):
+def check_frames(names, model, parameters):
     """Raise a ModelError if parameters name axes of an unknown link for one of these tasks."""
-    for task in tasks:
-        for link in parameters[f'{task}.axes_frame'].split():
+    for name in names:
+        for link in parameters[f'{name}.axes_frame'].split():
             model.frame_index(link)
 
 
 def apply_task(task, parameters, changed):
-    """
-    Set a task from checked parameters.
-
-    Parameters
-    ----------
-    task : OperationalTask or JointTask
-        Of the same name as the block.
-    parameters : mapping
-        Values of the controller node's parameters.
-    changed : collection of str
-        The changed parameters.
-
-    """
-    own = _changed_values(task, parameters, changed)
+    """Set a task from checked parameters, those of the names ``changed``, of its block."""
+    prefix = f'{task.name}.'
+    own = {name.removeprefix(prefix): parameters[name] for name in changed
+           if name.startswith(prefix)}
     if not own:
         return
-    if isinstance(task, JointTask):
-        _apply_joint_motion(task, own)
+    if isinstance(task, tasks.JointTask):
+        _apply_motion(task, own, ('max_velocity',))
         return
     if not own.keys().isdisjoint(_AXES):
         axes = _axes_of(type(task), *(parameters[f'{task.name}.{key}'] for key in _AXES))
@@ -150,32 +114,24 @@ def apply_task(task, parameters, changed):
     for key in _CONTACT:
         if f'force.{key}' in own:
             setattr(task.force, key, own[f'force.{key}'])
-    if isinstance(task, PoseTask):
-        _apply_motion(task, own)
+    if isinstance(task, tasks.PoseTask):
+        _apply_motion(task, own, _LIMITS)
         task.impedance.set(own.get('stiffness'), own.get('damping_ratio'))
         task.mode = own.get('mode', task.mode)
         if not own.keys().isdisjoint(('trajectory', *_JERK_LIMITS.values())):
             task.trajectory = read_trajectory_limits(task.name, parameters)
 
 
-def _apply_motion(task, own):
-    """Set the changed gains and velocity limits of a pose task."""
-    limits = {key: getattr(task, key) for key in _LIMITS}
-    new_limits = {key: own[key] for key in _LIMITS if key in own}
-    if new_limits:
-        # A limit needs damping: without limits, the gains can change in any order.
-        task.max_linear_velocity = task.max_angular_velocity = math.inf
+def _apply_motion(task, own, limits):
+    """Set the changed gains and velocity limits of a task."""
+    before = {key: getattr(task, key) for key in limits}
+    changes = not own.keys().isdisjoint(limits)
+    # A limit needs damping: without limits, the gains can change in any order.
+    for key in limits if changes else ():
+        setattr(task, key, math.inf)
     task.set_gains(own.get('kp'), own.get('kd'))
-    if new_limits:
-        for key, value in (limits | new_limits).items():
-            setattr(task, key, value)
-
-
-def _apply_joint_motion(task, own):
-    limit = own.get('max_velocity', task.max_velocity)
-    task.max_velocity = math.inf  # as above
-    task.set_gains(own.get('kp'), own.get('kd'))
-    task.max_velocity = limit
+    for key in limits if changes else ():
+        setattr(task, key, own.get(key, before[key]))
 
 
 def apply_sensor(sensor, parameters, changed):
@@ -192,16 +148,9 @@ def apply_sensor(sensor, parameters, changed):
         setattr(sensor, key, values[key])
 
 
-def _changed_values(task, parameters, changed):
-    """Return the changed values of a task's block, by their names in the block."""
-    prefix = f'{task.name}.'
-    return {name.removeprefix(prefix): parameters[name] for name in changed
-            if name.startswith(prefix)}
-
-
 def _axes_of(kind, axes, force_axes, axes_frame, axes_rotation):
     """Return the four parameters of axes as arguments of a kind of task."""
-    foreign = AXES if kind is ForceTask else set(AXES) - set(kind.possible_axes)
+    foreign = AXES if kind is tasks.ForceTask else set(AXES) - set(kind.possible_axes)
     frames = axes_frame.split()
     return {'axes': ' '.join(axis for axis in axes.split() if axis not in foreign),
             'force_axes': force_axes,
@@ -213,9 +162,8 @@ def _sensor(task, name, sensors):
     if not name:
         return None
     if name not in sensors:
-        raise RosInterfaceError(
-            f"{task}.sensor: there is no sensor '{name}'.", sensor=name,
-            cure=nearest(name, sensors) if sensors else 'Name it in sensors.')
+        raise RosInterfaceError(f"{task}.sensor: there is no sensor '{name}'.", sensor=name,
+                                cure=nearest(name, sensors) if sensors else 'Name it in sensors.')
     return sensors[name]
 
 
@@ -232,14 +180,13 @@ def make_grasp(name, parameters):
     if len(poses) % 7:
         raise RosInterfaceError(f'{name}.grasp_poses has {len(poses)} numbers.',
                                 cure='Give seven for each effector: x y z qx qy qz qw.')
-    return Grasp(
-        value('effectors'), name=name, payload=read_payload(name, parameters), kind=value('kind'),
-        grasp_poses=np.reshape(poses, (-1, 7)) if poses else None,
-        friction=value('friction') or np.inf, friction_margin=value('friction_margin'),
-        squeeze=value('squeeze'), max_squeeze=value('max_squeeze'),
-        minimal_effort=value('minimal_effort'),
-        tolerance=(value('tolerance_position'), value('tolerance_angle')),
-        **{key: value(key) for key in _DRIFT}, task=_make_object_task(name, parameters))
+    return Grasp(value('effectors'), name=name, payload=read_payload(name, parameters),
+                 kind=value('kind'), grasp_poses=np.reshape(poses, (-1, 7)) if poses else None,
+                 friction=value('friction') or np.inf, friction_margin=value('friction_margin'),
+                 squeeze=value('squeeze'), max_squeeze=value('max_squeeze'),
+                 minimal_effort=value('minimal_effort'),
+                 tolerance=(value('tolerance_position'), value('tolerance_angle')),
+                 **{key: value(key) for key in _DRIFT}, task=_make_object_task(name, parameters))
 
 
 def _make_object_task(name, parameters):
@@ -263,19 +210,7 @@ def make_contact(name, parameters):
 
 
 def put_payloads(controller, parameters, changed=None):
-    """
-    Set the payloads of a controller from the parameters.
-
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-        Its payloads change.
-    parameters : mapping
-        Values of the controller node's parameters.
-    changed : collection of str, optional
-        The changed parameters; all if not given.
-
-    """
+    """Set a controller's payloads from the parameters, if given only those of ``changed`` names."""
     for name in parameters['payloads']:
         if changed is None or not changed.isdisjoint(f'{name}.{key}' for key in _PAYLOAD):
             controller.payloads.put(name, parameters[f'{name}.frame'] or name,
@@ -288,19 +223,7 @@ def contacts_of(controller):
 
 
 def apply_grasps(controller, parameters, changed):
-    """
-    Set payloads, grasp forces and gains of grasps from checked parameters.
-
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-        Its grasps change.
-    parameters : mapping
-        Values of the controller node's parameters.
-    changed : collection of str
-        The changed parameters.
-
-    """
+    """Set payloads, grasp forces and gains of a controller's grasps, as `apply_task` does."""
     for name, grasp in controller.grasps.items():
         if not changed.isdisjoint(f'{name}.{key}' for key in _PAYLOAD):
             grasp.payload = read_payload(name, parameters)

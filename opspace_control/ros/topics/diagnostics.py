@@ -9,8 +9,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from opspace_control.control.missed_goals import causes_at_rest, distance_to_goal
 from opspace_control.control.preflight import nearly_lost, scaled_freedom
-from opspace_control.ros.middleware.endpoints import Endpoints
-from opspace_control.ros.middleware.qos import RELIABLE
+from opspace_control.ros.middleware.endpoints import Part
+from opspace_control.ros.parameters.joints import named_dofs
 from opspace_control.ros.topics import sensors
 from opspace_control.ros.topics.grasps import facts as facts_of_grasps
 from opspace_control.tasks import JointTask
@@ -19,40 +19,18 @@ _PERIOD = 1.0  # s
 _LOST = 'singular or nearly singular directions'
 _GIVEN_UP = 'truncated directions'
 _AT_LIMITS = 'joints at a limit'
-# Components of a direction smaller than this are left out.
-_SMALL = 0.05
+_SMALL = 0.05  # components of a direction smaller than this are left out
 
 
-class Diagnostics:
-    """
-    Publisher of ``/diagnostics``.
+class Diagnostics(Part):
+    """Publisher of ``/diagnostics``: the active trip, and the statistics of the cycle."""
 
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    controller : OperationalSpaceController
-    cycle : ControlCycle
-        Has the active trip and the statistics.
-    is_active : callable
-        Returns whether the controller is commanding.
-
-    """
-
-    def __init__(self, node, controller, cycle, is_active):
-        self._node = node
-        self._controller = controller
-        self._cycle = cycle
-        self._is_active = is_active
-        self._name = f'{node.get_fully_qualified_name().lstrip("/")}: control cycle'
+    def __init__(self, *common):
+        super().__init__(*common)
+        self._name = f'{self._node.get_fully_qualified_name().lstrip("/")}: control cycle'
         self._taken = time.perf_counter()
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', RELIABLE)
-        self._endpoints = Endpoints(node)
+        self._publisher = self._endpoints.publisher(DiagnosticArray, '/diagnostics')
         self._endpoints.repeat(_PERIOD, self._on_timer)
-
-    def destroy(self):
-        """Withdraw the topic."""
-        self._endpoints.withdraw()
-        self._node.destroy_publisher(self._publisher)
 
     def _on_timer(self):
         now = time.perf_counter()
@@ -103,13 +81,13 @@ class Diagnostics:
             values['missed cycles'] = str(facts['missed'])
         values |= {
             'cycles at an effort limit': str(facts['limited']),
-            'joints at an effort limit': self._named(self._at_limit()),
+            'joints at an effort limit': named_dofs(self._controller.model, self._at_limit()),
             _AT_LIMITS: limits_in_words(self._controller.held_joints),
             'residual accelerations': residuals_in_words(self._controller.missed_accelerations),
             'efforts at their rate limit': str(self._cycle.envelope.rate_limited),
             'cycles with singular directions': str(facts['singular']),
-            'passive joints': self._named(self._controller.passive),
-            'locked joints': self._named(self._controller.locked),
+            'passive joints': named_dofs(self._controller.model, self._controller.passive),
+            'locked joints': named_dofs(self._controller.model, self._controller.locked),
             **sensors.facts(self._controller)[0],
             **facts_of_grasps(self._controller)[0]}
         tasks = self._controller.tasks.values()
@@ -120,19 +98,13 @@ class Diagnostics:
         inverse_inertia = self._controller.inverse_inertia
         if acting and np.isfinite(inverse_inertia).all():
             values |= self._freedom(inverse_inertia, acting)
-            values[_GIVEN_UP] = '; '.join(
-                map(str, self._controller.given_up)) or 'none'
+            values[_GIVEN_UP] = '; '.join(map(str, self._controller.given_up)) or 'none'
         return values
 
     def _at_limit(self):
         """Return the dofs whose command was at the effort limit at the last cycle, (nv,) bool."""
         limits = self._controller.effort_limits
         return (abs(self._cycle.commanded) >= limits) & (limits > 0.0)
-
-    def _named(self, dofs):
-        """Return the names of some dofs, (nv,) bool, as text."""
-        names = self._controller.model.dof_names
-        return ', '.join(names[k] for k in np.flatnonzero(dofs)) or 'none'
 
     def _freedom(self, inverse_inertia, acting):
         """Return the conditioning of the active tasks at the last cycle."""
@@ -184,42 +156,20 @@ _REST_TIME = 1.0   # s, in which the distance at rest ...
 _REST_CHANGE = 0.1  # ... changes by no more than this fraction of the tolerance
 
 
-class UnreachedGoals:
+class UnreachedGoals(Part):
     """
     Logs, once for each goal, that a task rests away from its goal.
 
     A task rests if its goal is constant and its distance to the goal changes by less than a tenth
-    of the tolerance within a second of the robot's time.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    controller : OperationalSpaceController
-    cycle : ControlCycle
-        Has the state and the efforts of the last cycle.
-    is_active : callable
-        Returns whether the controller commands the robot.
-
-    Attributes
-    ----------
-    tolerances : (float, float)
-        Largest distances of a reached goal: m, and rad.
-
+    of the tolerance within a second of the robot's time. ``tolerances`` are the largest distances
+    of a reached goal: m, and rad.
     """
 
-    def __init__(self, node, controller, cycle, is_active):
-        self._logger = node.get_logger()
-        self._controller = controller
-        self._cycle = cycle
-        self._is_active = is_active
+    def __init__(self, *common):
+        super().__init__(*common)
         self.tolerances = np.inf, np.inf
         self._seen = {}
-        self._endpoints = Endpoints(node)
         self._endpoints.repeat(_LOOK_PERIOD, self._on_timer)
-
-    def destroy(self):
-        """Stop the timer."""
-        self._endpoints.withdraw()
 
     def _on_timer(self):
         if not self._is_active() or self._cycle.fault or not self._cycle.known:
@@ -244,8 +194,7 @@ class UnreachedGoals:
             self._tell(task, distance)
 
     def _tell(self, task, distance):
-        causes = causes_at_rest(
-            self._controller, task, self._cycle.state, self._cycle.commanded)
+        causes = causes_at_rest(self._controller, task, self._cycle.state, self._cycle.commanded)
         self._logger.warning(
             f"'{task.name}' rests {1e3 * distance[0]:.1f} mm and {distance[1]:.3f} rad away from "
             f'its goal. {" ".join(causes) or "No cause is known."}')

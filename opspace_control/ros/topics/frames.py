@@ -10,53 +10,39 @@ from rclpy.serialization import deserialize_message
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
-from opspace_control.ros.middleware.conversions import TFMessage, matrix_from_pose
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.conversions import TFMessage, matrix_from_pose, numbers_of
 from opspace_control.ros.middleware.qos import TF, TF_STATIC
 
-# Messages of /tf that are kept: seconds of them at any usual rate.
-_CAPACITY = 2000
+_CAPACITY = 2000  # messages of /tf that are kept: seconds of them at any usual rate
+_LONGEST_CHAIN = 100  # a longer chain of transforms is circular
 
 
 class Transforms:
     """
-    The newest transform from each frame to its parent.
+    The newest transform of TF from each frame to its parent.
 
     A robot's own /tf is some 20 messages a second of all its links, and rclpy takes more than a
     millisecond to make Python objects of one, a whole control cycle. So they are kept as they
     arrive, and only those that may tell of a wanted frame are ever opened. For the same reason this
     is not tf2_ros, whose listener opens them all.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-
     """
 
-    def __init__(self, node):
+    available = TFMessage is not None
+
+    def __init__(self, endpoints):
         self._static = {}
         self._heard = deque(maxlen=_CAPACITY)  # [steady time, message as bytes or as a dict]
-        self._endpoints = Endpoints(node)
-        if TFMessage is not None:
-            self._endpoints.listen(TFMessage, '/tf_static', self._on_static, TF_STATIC)
-            self._endpoints.listen(TFMessage, '/tf', self._on_dynamic, TF, raw=True)
-
-    @property
-    def available(self):
-        """Whether there is TF at all."""
-        return TFMessage is not None
+        if self.available:
+            endpoints.listen(TFMessage, '/tf_static', lambda message: self._static.update(
+                _by_child(message)), TF_STATIC)
+            endpoints.listen(TFMessage, '/tf', lambda data: self._heard.append(
+                [time.perf_counter(), data]), TF, raw=True)
 
     def parent(self, frame, oldest):
         """
         Return the name of a frame's parent and the transform (4, 4) to it, or None.
 
-        Parameters
-        ----------
-        frame : str
-            As TF calls it.
-        oldest : float
-            Age in s since it was received, up to which a transform that moves counts.
-
+        A transform that moves counts up to the age ``oldest``, s, since it was received.
         """
         if frame in self._static:
             return self._static[frame]
@@ -74,23 +60,12 @@ class Transforms:
                 return message[frame]
         return None
 
-    def destroy(self):
-        """Stop listening."""
-        self._endpoints.withdraw()
-
-    def _on_static(self, message):
-        self._static.update(_by_child(message))
-
-    def _on_dynamic(self, message):
-        self._heard.append([time.perf_counter(), message])
-
 
 def _by_child(message):
     """Return child -> (parent, transform) of a TFMessage, without what is not a transform."""
     transforms = {}
     for stamped in message.transforms:
-        p, o = stamped.transform.translation, stamped.transform.rotation
-        numbers = np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
+        numbers = numbers_of(stamped.transform)
         if np.isfinite(numbers).all() and numbers[3:].any():
             numbers[3:] /= np.linalg.norm(numbers[3:])
             transforms[stamped.child_frame_id.lstrip('/')] = (
@@ -98,40 +73,18 @@ def _by_child(message):
     return transforms
 
 
-# A longer chain of transforms is circular.
-_LONGEST_CHAIN = 100
-
-
 class Frames:
     """
     Frames of messages: links of the robot by its kinematics, all others by TF.
 
-    The base frame of tasks is that of the root link, or of the world with a floating base.
-
-    Parameters
-    ----------
-    model : RobotModel
-    cycle : ControlCycle
-        Has the state of the robot.
-    transforms : Transforms
-    prefix : str
-        Prefix of the robot's links in messages, as robot_state_publisher's frame_prefix.
-    world : str
-        Name of the world's frame in messages, for a floating base.
-
-    Attributes
-    ----------
-    timeout : float
-        Age in s up to which a transform of TF that moves is used.
-    base : str
-        The base frame's name in messages.
-
+    The base frame of tasks is that of the root link, or of the world with a floating base; ``base``
+    is its name in messages. The ControlCycle has the state of the robot. Links have ``prefix``,
+    robot_state_publisher's frame_prefix, before their names in messages, and ``world`` is that of
+    the world. A transform of TF that moves is used up to the age ``timeout``, s.
     """
 
     def __init__(self, model, cycle, transforms, prefix='', world='odom'):
-        self._model = model
-        self._cycle = cycle
-        self._transforms = transforms
+        self._model, self._cycle, self._transforms = model, cycle, transforms
         self._prefix = prefix
         self._links = {self.named(link): link for link in model.frame_names}
         for link in model.frame_names:  # the URDF's names, too
@@ -149,20 +102,16 @@ class Frames:
         """Return the name in messages of the frame of a task's goals and poses."""
         return self.named(task.reference) if task.reference else self.base
 
+    def of_link(self, link):
+        """Return the present pose (4, 4) of a link of the robot in the base frame."""
+        return self.in_base(self.named(link))
+
     def in_base(self, frame):
         """
         Return the present pose (4, 4) of a frame in the base frame.
 
-        Parameters
-        ----------
-        frame : str
-            As in a message header; empty is the base frame.
-
-        Raises
-        ------
-        RosInterfaceError
-            The frame is unknown to the robot and to TF.
-
+        The name is that of a message header; empty is the base frame. A frame that is unknown to
+        the robot and to TF is a RosInterfaceError.
         """
         frame = frame.lstrip('/')
         if frame in self._here:
@@ -197,16 +146,15 @@ class Frames:
         return self._model.forward_kinematics(self._cycle.state, [link])[link]
 
     def _unknown(self, frame, top):
-        near = nearest(frame, self._links)
+        cure = nearest(frame, self._links)
         if not self._transforms.available:
-            return RosInterfaceError(
-                f"The robot has no frame '{frame}', and TF cannot be used without tf2_msgs, which "
-                'is not installed.', cure=near, frame=frame)
-        if top == frame:
-            return RosInterfaceError(
-                f"There is no frame '{frame}': it is not a link of the robot, and TF has not "
-                f'published it in the last {self.timeout:g} s.', cure=near, frame=frame)
-        return RosInterfaceError(
-            f"The frame '{frame}' is not connected to the robot: its topmost ancestor in TF is "
-            f"'{top}'.", frame=frame,
-            cure=f"Publish a transform between '{top}' and '{self.base}'.")
+            reason = (f"The robot has no frame '{frame}', and TF cannot be used without tf2_msgs, "
+                      'which is not installed.')
+        elif top == frame:
+            reason = (f"There is no frame '{frame}': it is not a link of the robot, and TF has not "
+                      f'published it in the last {self.timeout:g} s.')
+        else:
+            reason = (f"The frame '{frame}' is not connected to the robot: its topmost ancestor in "
+                      f"TF is '{top}'.")
+            cure = f"Publish a transform between '{top}' and '{self.base}'."
+        return RosInterfaceError(reason, cure=cure, frame=frame)

@@ -17,9 +17,8 @@ from opspace_control.ros.middleware.conversions import (
     nanoseconds,
     pose_from_message,
     six_from_message,
-    wrench_from_message,
 )
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.qos import RELIABLE
 from opspace_control.ros.topics.moving_goals import MovingGoals, check_speed, read_trajectory
 from opspace_control.safety.goal_limits import GoalLimits, GoalPace
@@ -27,51 +26,31 @@ from opspace_control.tasks import JointTask, PoseTask
 
 _COMPLAIN_EVERY = 1.0  # s
 _COMPLAIN_RARELY = 10.0  # s
-# A trajectory that begins later than this has the stamp of another clock.
-_LONGEST_WAIT = 60.0  # s
+_LONGEST_WAIT = 60.0  # s, a trajectory that begins later than this has the stamp of another clock
 
 # The waiting goals that a new goal replaces.
 _SUPERSEDED = {'target_pose': ('target_trajectory',),
                'target_trajectory': ('target_pose', 'target_twist', 'target_accel')}
 
 
-class Goals:
+class Goals(Part):
     """
-    Subscriptions that check goals and set them, and services that switch tasks.
+    Subscriptions that check goals, in any of ``frames``, and set them; services that switch tasks.
 
     A goal that cannot be used is refused with a throttled warning, and the old one stays.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    controller : OperationalSpaceController
-    cycle : ControlCycle
-        State and time of the robot.
-    frames : Frames
-        Poses of the frames of goals.
-
-    Attributes
-    ----------
-    moving : MovingGoals
-    limits : GoalLimits
-    pace : GoalPace
-
     """
 
-    def __init__(self, node, controller, cycle, frames):
-        self._node = node
-        self._controller = controller
-        self._cycle = cycle
-        self._frames = frames
+    def __init__(self, frames, *common):
+        super().__init__(*common)
+        self._frames, controller = frames, self._controller
         self.moving = MovingGoals()
         self.limits = GoalLimits(controller.model)
         self.pace = GoalPace(1000.0)
-        self._endpoints = Endpoints(node)
         for task in controller.tasks.values():
             for name, kind, take in self._kinds_of_goals(task):
                 self._listen(kind, f'~/{task.name}', name, take, task)
             if task.name not in controller.grasps:  # grasps are engaged instead
-                self._endpoints.serve(SetBool, f'~/{task.name}/enable', self._switch_of(task))
+                self._endpoints.serve(SetBool, f'~/{task.name}/enable', partial(self._enable, task))
         self._listen(JointState, '~', 'target_joint', self._on_joints, controller.posture)
 
     def hold(self, reason='the robot holds'):
@@ -79,10 +58,6 @@ class Goals:
         self.pace.forget()
         self.moving.stop(reason=reason)
         self._controller.hold()
-
-    def destroy(self):
-        """Stop listening."""
-        self._endpoints.withdraw()
 
     def take_due(self):
         """Set waiting goals that are due; to be called often."""
@@ -108,7 +83,7 @@ class Goals:
             try:
                 take(message, task)
             except OpspaceError as error:
-                self._node.get_logger().warning(
+                self._logger.warning(
                     f'A goal is refused: {error}', throttle_duration_sec=_COMPLAIN_EVERY)
 
         def callback(message):
@@ -117,7 +92,7 @@ class Goals:
             if self.pace.may_pass((task, name), partial(checked, message), time.perf_counter()):
                 checked(message)
             else:
-                self._node.get_logger().warning(
+                self._logger.warning(
                     f'Goals on {topic} come faster than limits.goal_rate: check its publishers.',
                     throttle_duration_sec=_COMPLAIN_RARELY)
         self._endpoints.listen(kind, topic, callback, RELIABLE)
@@ -148,8 +123,7 @@ class Goals:
 
     def _on_trajectory(self, message, task):
         self._need_state()
-        trajectory = read_trajectory(
-            message, task, self._goal_frame(message.header.frame_id, task))
+        trajectory = read_trajectory(message, task, self._goal_frame(message.header.frame_id, task))
         for position in trajectory.positions:
             self.limits.check_position(task, position)
         self.moving.follow(task, trajectory,
@@ -161,7 +135,7 @@ class Goals:
             raise RosInterfaceError(f"No axis of '{task.name}' controls force.", task=task.name,
                                     cure=f'Name some in {task.name}.force_axes.')
         self._need_state()
-        wrench = wrench_from_message(message.wrench).reshape(2, 3)
+        wrench = six_from_message(message.wrench).reshape(2, 3)
         frame = message.header.frame_id
         if frame:
             R = self._frames.in_base(frame)[:3, :3]
@@ -171,9 +145,8 @@ class Goals:
     def _axes_of(self, task):
         """Return the axes of a task at the present state, by column, in the base, (2, 3, 3)."""
         if task.reference:
-            return np.repeat(self._reference(task)[None, :3, :3], 2, axis=0)
-        return np.array([self._frames.in_base(self._frames.named(link))[:3, :3] @ rotation
-                         if link else rotation
+            return np.repeat(self._frames.of_link(task.reference)[None, :3, :3], 2, axis=0)
+        return np.array([self._frames.of_link(link)[:3, :3] @ rotation if link else rotation
                          for link, rotation in zip(task.axes_frame, task.axes_rotation,
                                                    strict=True)])
 
@@ -206,21 +179,16 @@ class Goals:
         if self.moving.played is not None:
             self.moving.stop()
 
-    def _switch_of(self, task):
-        def callback(request, response):
-            with self._cycle.ramps.smoothly():
-                # Inside `smoothly` a task that is ramping down is disabled.
-                if request.data and not task.enabled:
-                    self.pace.forget(task)
-                    self.moving.stop(task, f"'{task.name}' is switched on")
-                    task.clear_target()
-                task.enabled = request.data
-            response.success = True
-            response.message = (
-                f"'{task.name}' is on; its goal is the present pose." if request.data else
+    def _enable(self, task, on):
+        with self._cycle.ramps.smoothly():
+            # Inside `smoothly` a task that is ramping down is disabled.
+            if on and not task.enabled:
+                self.pace.forget(task)
+                self.moving.stop(task, f"'{task.name}' is switched on")
+                task.clear_target()
+            task.enabled = on
+        return (f"'{task.name}' is on; its goal is the present pose." if on else
                 f"'{task.name}' is off: its axes belong to the posture.")
-            return response
-        return callback
 
     def _goal_frame(self, frame, task):
         """Return the pose (4, 4) of a frame in the frame of a task's goals."""
@@ -228,10 +196,7 @@ class Goals:
             return self._frames.in_base(frame)
         if frame in ('', self._frames.named(task.reference)):
             return np.eye(4)
-        return np.linalg.inv(self._reference(task)) @ self._frames.in_base(frame)
-
-    def _reference(self, task):
-        return self._frames.in_base(self._frames.named(task.reference))
+        return np.linalg.inv(self._frames.of_link(task.reference)) @ self._frames.in_base(frame)
 
     def _in_goal_axes(self, message, header, task):
         """Return a Twist or Accel in the axes of a task's goals, (6,)."""

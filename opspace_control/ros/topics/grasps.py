@@ -9,47 +9,33 @@ from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 from opspace_control.ros.parameters.task_blocks import contacts_of
 
 _COMPLAIN_EVERY = 1.0  # s
 
 
-class Grasps:
+class Grasps(Part):
     """
     The services ``~/<grasp>/engage``, ``~/<contact>/engage``; the topics ``internal_force``.
 
-    ``~/<grasp>/engaged`` is for gripper controllers.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    controller : OperationalSpaceController
-    cycle : ControlCycle
-        State of the robot, and ramps.
-    goals : Goals
-        Its moving goals end with the tasks that a grasp replaces.
-    is_active : callable
-        Returns whether the controller is commanding.
-
+    ``~/<grasp>/engaged`` is for gripper controllers. Moving goals of ``goals`` end with the tasks
+    that a grasp replaces.
     """
 
-    def __init__(self, node, controller, cycle, goals, is_active):
-        self._node = node
-        self._controller = controller
-        self._cycle = cycle
-        self._goals = goals
-        self._is_active = is_active
-        self._endpoints = Endpoints(node)
+    def __init__(self, goals, *common):
+        super().__init__(*common)
+        self._goals, controller = goals, self._controller
         for one in (*controller.grasps.values(), *contacts_of(controller)):
-            self._endpoints.serve(SetBool, f'~/{one.name}/engage', partial(self._on_engage, one))
+            self._endpoints.serve(SetBool, f'~/{one.name}/engage', partial(self._engage, one))
         for grasp in controller.grasps.values():
             self._endpoints.listen(Float64MultiArray, f'~/{grasp.name}/internal_force',
                                    partial(self._on_internal_force, grasp), RELIABLE)
         self._wanted = set()
-        self._engaged = [(grasp, node.create_publisher(Bool, f'~/{grasp.name}/engaged', LATCHED),
-                          Bool(data=not grasp.engaged)) for grasp in controller.grasps.values()]
+        self._engaged = [
+            (grasp, self._endpoints.publisher(Bool, f'~/{grasp.name}/engaged', LATCHED),
+             Bool(data=not grasp.engaged)) for grasp in controller.grasps.values()]
         self.tell()
 
     def tell(self):
@@ -68,11 +54,7 @@ class Grasps:
                          partial(_fill_internal_force, grasp, message))
 
     def renew(self, parameters):
-        """
-        Engage contacts with parameter ``engaged``; close constraints at the present poses again.
-
-        This is ramped, or at once when the cycle restarts.
-        """
+        """Engage contacts with parameter ``engaged``; close constraints at present poses."""
         with self._cycle.ramps.smoothly():
             for contact in contacts_of(self._controller):
                 if parameters[f'{contact.name}.engaged']:
@@ -81,22 +63,15 @@ class Grasps:
                 if constraint.closed:
                     constraint.close()
 
-    def destroy(self):
-        """Withdraw services and topics."""
-        self._endpoints.withdraw()
-        for _, publisher, _ in self._engaged:
-            self._node.destroy_publisher(publisher)
-
-    def _on_engage(self, switched, request, response):
+    def _engage(self, switched, on):
         try:
-            self._switch(switched, request.data)
-            response.success = True
-            response.message = f"'{switched.name}' is {'engaged' if request.data else 'free'}."
-            self._node.get_logger().info(response.message)
+            self._switch(switched, on)
         except OpspaceError as error:
-            response.success, response.message = False, str(error)
-            self._node.get_logger().warning(f'Not engaged: {error}')
-        return response
+            self._logger.warning(f'Not engaged: {error}')
+            raise
+        message = f"'{switched.name}' is {'engaged' if on else 'free'}."
+        self._logger.info(message)
+        return message
 
     def _switch(self, switched, on):
         if not (self._is_active() and self._cycle.known):
@@ -124,7 +99,7 @@ class Grasps:
                 grasp.set_internal_forces(
                     tensions or None, np.reshape(moments, (-1, 3)) if moments else None)
         except (OpspaceError, ValueError) as error:
-            self._node.get_logger().warning(
+            self._logger.warning(
                 f"An internal force of '{grasp.name}' is refused: {error} Send {members} tensions "
                 f'in N, negative for compression, and optionally {3 * len(grasp.effectors)} '
                 'moments; or an empty message.',

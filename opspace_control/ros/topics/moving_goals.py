@@ -5,7 +5,12 @@
 import numpy as np
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.middleware.conversions import matrix_from_pose, six_from_message
+from opspace_control.ros.middleware.conversions import (
+    matrix_from_pose,
+    numbers_of,
+    six_from_message,
+    times_from_start,
+)
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 _SECOND = 1_000_000_000  # ns
@@ -15,15 +20,7 @@ _LONGEST_PAUSE = _SECOND // 10
 
 
 class MovingGoals:
-    """
-    The motions of the goals of tasks.
-
-    Attributes
-    ----------
-    timeout : float
-        Age in s at which feed-forward begins to fade; at twice this age it is zero.
-
-    """
+    """The motions of goals; feed-forward fades from the age ``timeout``, s, to twice this age."""
 
     def __init__(self):
         self.timeout = 0.1
@@ -56,11 +53,7 @@ class MovingGoals:
         self._motions[task] = _Following(trajectory, start)
 
     def play(self, playback, start, ended):
-        """
-        Let all goals follow a Playback that begins at the time ``start``, ns.
-
-        ``ended(reason)`` is called when it is over; the reason is '' at its regular end.
-        """
+        """Let all goals follow a Playback from ``start``, ns; ``ended(reason)``, '' at its end."""
         self.stop(reason='another plan has come')
         self._playing = _Playing(playback, start, ended)
 
@@ -97,65 +90,59 @@ class _FeedForward:
         return np.clip(2.0 - age / (_SECOND * self._goals.timeout), 0.0, 1.0) if age >= 0 else 0.0
 
 
-class _Following:
-    """A trajectory and its start."""
+class _Motion:
+    """A trajectory or a Playback, and its start."""
 
-    def __init__(self, trajectory, start):
-        self._trajectory = trajectory
-        self._start = start
-        self._last = None
-
-    def move(self, task, time):
-        if self._last is not None and not 0 <= time - self._last <= _LONGEST_PAUSE:
-            task.set_feed_forward()
-            return False
-        self._last = time
-        elapsed = (time - self._start) / _SECOND
-        task.set_target(*self._trajectory.sample(elapsed))
-        return elapsed < self._trajectory.duration
-
-
-class _Playing:
-    """A Playback and its start."""
-
-    def __init__(self, playback, start, ended):
-        self._playback, self._start, self._ended = playback, start, ended
+    def __init__(self, moved, start):
+        self._moved, self._start = moved, start
         self._last, self.elapsed, self.reason = None, 0.0, ''
 
-    def move(self, time):
+    def _advances(self, time):
+        """Go to a time, ns; return False after a pause."""
         if self._last is not None and not 0 <= time - self._last <= _LONGEST_PAUSE:
             self.reason = f'no cycle for {abs(time - self._last) / _SECOND:.2f} s'
             return False
         self._last = time
         self.elapsed = (time - self._start) / _SECOND
-        self._playback.move(self.elapsed)
-        return self.elapsed < self._playback.duration
+        return True
+
+
+class _Following(_Motion):
+    """A PoseTrajectory that the goal of a task follows."""
+
+    def move(self, task, time):
+        if not self._advances(time):
+            task.set_feed_forward()
+            return False
+        task.set_target(*self._moved.sample(self.elapsed))
+        return self.elapsed < self._moved.duration
+
+
+class _Playing(_Motion):
+    """A Playback that all goals follow."""
+
+    def __init__(self, playback, start, ended):
+        super().__init__(playback, start)
+        self._ended = ended
+
+    def move(self, time):
+        if not self._advances(time):
+            return False
+        self._moved.move(self.elapsed)
+        return self.elapsed < self._moved.duration
 
     def stop(self, reason):
-        self._playback.stop()
+        self._moved.stop()
         self._ended(reason)
 
 
 def read_trajectory(message, task, frame):
     """
-    Return the PoseTrajectory of a trajectory_msgs/MultiDOFJointTrajectory for a task.
+    Return the PoseTrajectory of a trajectory_msgs/MultiDOFJointTrajectory for a PoseTask.
 
-    It starts at rest at the task's present goal, unless its first point is at 0 s.
-
-    Parameters
-    ----------
-    message : MultiDOFJointTrajectory
-        Of one joint with the name of the task or its frame, or without a name.
-    task : PoseTask
-        The task that follows it.
-    frame : (4, 4) array
-        The pose of the message's frame in the base frame.
-
-    Raises
-    ------
-    OpspaceError
-        The message is not such a trajectory, or is faster than the task's limits.
-
+    It starts at rest at the task's present goal, unless its first point is at 0 s. The message is
+    of one joint with the name of the task or its frame, or without a name, in a ``frame``, (4, 4)
+    in the base frame. Any other message, or one faster than the task's limits, is an OpspaceError.
     """
     if any(name not in (task.name, task.frame) for name in message.joint_names):
         raise RosInterfaceError(
@@ -163,8 +150,7 @@ def read_trajectory(message, task, frame):
             cure=f"This topic is for '{task.name}' only.", value=message.joint_names)
     start = task.target if task.target is not None else task.pose
     trajectory = PoseTrajectory(
-        [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
-         for point in message.points],
+        times_from_start(message.points),
         [frame @ matrix_from_pose(pose) for pose in _poses(message.points)],
         _motions(message.points, 'velocities', frame[:3, :3]),
         _motions(message.points, 'accelerations', frame[:3, :3]), start=start)
@@ -188,8 +174,7 @@ def _poses(points):
         if len(point.transforms) != 1:
             raise RosInterfaceError(f'Point {i} has {len(point.transforms)} transforms.',
                                     cure='Give one.')
-        p, o = point.transforms[0].translation, point.transforms[0].rotation
-        pose = np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
+        pose = numbers_of(point.transforms[0])
         norm = np.linalg.norm(pose[3:])
         if not np.isfinite(pose).all() or abs(norm - 1.0) > 1e-2:
             raise RosInterfaceError(f'The transform of point {i} cannot be used.', value=pose,

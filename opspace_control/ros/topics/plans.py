@@ -9,7 +9,7 @@ from trajectory_msgs.msg import JointTrajectory as Message
 
 from opspace_control.control.playback import TOLERANCES, Playback
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.joint_messages import read_joint_trajectory
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 from opspace_control.ros.middleware.serialized import open_message
@@ -23,36 +23,21 @@ _LEVELS = {'refused': DiagnosticStatus.ERROR, 'interrupted': DiagnosticStatus.WA
            'outside_tolerance': DiagnosticStatus.WARN}
 
 
-class Plans:
+class Plans(Part):
     """
-    ``~/joint_trajectory``: all goals follow it; ``~/joint_trajectory/status`` has its progress.
+    ``~/joint_trajectory``: all ``goals`` follow it; ``~/joint_trajectory/status`` has its progress.
 
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    controller : OperationalSpaceController
-    cycle : ControlCycle
-        State and time of the robot.
-    goals : Goals
-        The goals to move.
-    is_active : callable
-        Returns whether the controller is commanding.
-
-    Attributes
-    ----------
-    tolerances : (float, float)
-        Of prismatic joints, m, and of revolute ones, rad: at the beginning and at the end.
-
+    ``tolerances`` of prismatic joints, m, and of revolute ones, rad, are those at the beginning
+    and at the end.
     """
 
-    def __init__(self, node, controller, cycle, goals, is_active):
-        self._node, self._controller, self._cycle = node, controller, cycle
-        self._goals, self._is_active = goals, is_active
+    def __init__(self, goals, *common):
+        super().__init__(*common)
+        self._goals = goals
         self.tolerances = TOLERANCES
         self._playback, self._message, self._tag, self._told = None, None, '', -np.inf
-        self._endpoints = Endpoints(node)
         self._endpoints.listen(Message, TOPIC, self._on_plan, RELIABLE, raw=True)
-        self._status = node.create_publisher(DiagnosticStatus, STATUS, LATCHED)
+        self._status = self._endpoints.publisher(DiagnosticStatus, STATUS, LATCHED)
 
     def watch(self, now):
         """Publish progress periodically; to be called often, with a steady time in s."""
@@ -60,11 +45,6 @@ class Plans:
             self._told = now
             time = self._goals.moving.played
             self._tell('following' if time >= 0.0 else 'waiting', 'The robot follows the plan.')
-
-    def destroy(self):
-        """Withdraw the topics."""
-        self._endpoints.withdraw()
-        self._node.destroy_publisher(self._status)
 
     def _on_plan(self, data):
         tag = ''
@@ -79,7 +59,7 @@ class Plans:
             if not self._playback or message != self._message:  # ignore a repeated message
                 self._begin(message)
         except OpspaceError as error:
-            self._node.get_logger().warning(str(error))
+            self._logger.warning(str(error))
             self._tell('refused', str(error), tag)
 
     def _begin(self, message):
@@ -95,7 +75,7 @@ class Plans:
         self._goals.moving.play(playback, start, self._on_end)
         self._playback, self._message, self._tag = playback, message, message.header.frame_id
         self._told = -np.inf
-        self._node.get_logger().info(
+        self._logger.info(
             f'A plan of {playback.duration:.3g} s is followed: '
             f'{len(playback.trajectory.times)} points of {len(playback.trajectory.joints)} joints.')
 
@@ -108,7 +88,7 @@ class Plans:
             self._tell('outside_tolerance' if outside else 'succeeded', 'The plan is over. ' + (
                 f"'{outside[0]}' is {outside[1]:.3g} rad or m from its end." if outside
                 else 'The joints are at its end.'))
-        self._node.get_logger().info(self._last)
+        self._logger.info(self._last)
         self._playback = None
 
     def _tell(self, state, text, tag=None):

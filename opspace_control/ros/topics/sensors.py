@@ -10,7 +10,7 @@ from std_srvs.srv import Trigger
 
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.middleware.conversions import finite_six
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.qos import NEWEST
 from opspace_control.ros.middleware.serialized import MessageReader
 from opspace_control.tasks.task import OperationalTask
@@ -19,52 +19,38 @@ _COMPLAIN_EVERY = 1.0  # s
 _COMPLAIN_RARELY = 10.0  # s
 
 
-class Sensors:
+class Sensors(Part):
     """
     The topics ``~/<sensor>/wrench`` and the services ``~/<sensor>/zero``.
 
     A wrench is that of the tool and of the environment on the robot, as of
-    force_torque_sensor_broadcaster. A wrench in another frame than the sensor's is measured at the
-    origin of that frame, which is fixed to the sensor.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    controller : OperationalSpaceController
-    frames : Frames
-        Poses of the frames of wrenches.
-
+    force_torque_sensor_broadcaster. A wrench in another frame than the sensor's, one of ``frames``,
+    is measured at the origin of that frame, which is fixed to the sensor.
     """
 
-    def __init__(self, node, controller, frames):
-        self._node = node
-        self._controller = controller
+    def __init__(self, frames, *common):
+        super().__init__(*common)
         self._frames = frames
-        self._endpoints = Endpoints(node)
-        for sensor in controller.sensors.values():
+        for sensor in self._controller.sensors.values():
             reader = MessageReader(WrenchStamped)
             self._endpoints.listen(WrenchStamped, f'~/{sensor.name}/wrench',
                                    partial(self._on_wrench, sensor, reader), NEWEST, raw=True)
-            self._endpoints.serve(Trigger, f'~/{sensor.name}/zero', partial(self._on_zero, sensor))
+            self._endpoints.serve(Trigger, f'~/{sensor.name}/zero', partial(self._zero, sensor))
 
     def watch(self):
         """Warn periodically about sensors of tasks without recent readings."""
         for sensor, task in silent_sensors(self._controller):
             seen = (f'for {sensor.age:.1f} s' if np.isfinite(sensor.age) else 'so far')
-            self._node.get_logger().warning(
+            self._logger.warning(
                 f"No reading of sensor '{sensor.name}' {seen}: '{task.name}' controls force open "
                 'loop.', throttle_duration_sec=_COMPLAIN_RARELY)
-
-    def destroy(self):
-        """Withdraw topics and services."""
-        self._endpoints.withdraw()
 
     def _on_wrench(self, sensor, reader, data):
         try:
             sensor.update(self._in_sensor(sensor, reader.open(data)))
         except OpspaceError as error:
-            self._node.get_logger().warning(f"A wrench of '{sensor.name}' is refused: {error}",
-                                            throttle_duration_sec=_COMPLAIN_EVERY)
+            self._logger.warning(f"A wrench of '{sensor.name}' is refused: {error}",
+                                 throttle_duration_sec=_COMPLAIN_EVERY)
 
     def _in_sensor(self, sensor, opened):
         """Return the wrench of a message at the origin of the sensor's link, in its axes, (6,)."""
@@ -72,21 +58,16 @@ class Sensors:
         frame = opened.like.header.frame_id.lstrip('/')
         if frame in ('', sensor.frame, self._frames.named(sensor.frame)):
             return wrench
-        there = np.linalg.inv(self._frames.in_base(self._frames.named(sensor.frame)))
-        there = there @ self._frames.in_base(frame)
+        there = np.linalg.inv(self._frames.of_link(sensor.frame)) @ self._frames.in_base(frame)
         force, moment = (wrench.reshape(2, 3) @ there[:3, :3].T)
         return np.r_[force, moment + np.cross(there[:3, 3], force)]
 
-    def _on_zero(self, sensor, _request, response):
-        try:
-            sensor.zero()
-            response.success = True
-            bias = ', '.join(f'{number:.3g}' for number in sensor.bias)
-            response.message = f"The bias of '{sensor.name}' is now [{bias}]."
-            self._node.get_logger().info(response.message)
-        except OpspaceError as error:
-            response.success, response.message = False, str(error)
-        return response
+    def _zero(self, sensor):
+        sensor.zero()
+        bias = ', '.join(f'{number:.3g}' for number in sensor.bias)
+        message = f"The bias of '{sensor.name}' is now [{bias}]."
+        self._logger.info(message)
+        return message
 
 
 def _pressing(controller):

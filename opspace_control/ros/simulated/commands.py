@@ -1,38 +1,68 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The pace of a simulated robot: real time, or one step for each command."""
+"""Commands of a simulated robot: those of topic-based hardware, and the pace that commands set."""
 
 import time
 
-# Delay beyond which a simulation does not catch up with real time.
-_FURTHEST_BEHIND = 0.1  # s
-# Longest usual time of an answer.
-_RESEND = 0.2  # s
+import numpy as np
+
+
+class NamedCommands:
+    """
+    The commands that drives obey, by JointStates of ros2_control's topic-based hardware.
+
+    These carry the last effort and the last position of each of the ``joints``, and not which of
+    them a controller commands. A drive obeys the one that has changed last: a controller that gets
+    a joint writes other values than the last one left. Where both have changed since the last
+    message it is the position: efforts, unlike positions that are held, change again at once.
+    ``efforts`` (n,), N·m or N, are zero without a command.
+    """
+
+    def __init__(self, joints):
+        self._index = {name: i for i, name in enumerate(joints)}
+        self._joints = list(joints)
+        self.reset()
+
+    def reset(self):
+        """Forget all commands."""
+        self.efforts = np.zeros(len(self._joints))
+        self._positions = np.full(len(self._joints), np.nan)
+        self._by_position = np.zeros(len(self._joints), bool)
+
+    @property
+    def positions(self):
+        """Positions by name, rad or m, of the joints whose drives obey those."""
+        return {self._joints[i]: self._positions[i] for i in np.flatnonzero(self._by_position)}
+
+    def take(self, message):
+        """Take a JointState: efforts, NaN for none, and positions if each name has one."""
+        indices = [self._index.get(name) for name in message.name]
+        for i, effort in zip(indices, message.effort, strict=True):
+            if i is not None and not np.isnan(effort) and effort != self.efforts[i]:
+                self.efforts[i], self._by_position[i] = effort, False
+        if len(message.position) != len(indices):
+            return
+        for i, position in zip(indices, message.position, strict=True):
+            if i is not None and np.isfinite(position) and position != self._positions[i]:
+                self._positions[i], self._by_position[i] = position, True
+
+
+_FURTHEST_BEHIND = 0.1  # s, delay beyond which a simulation does not catch up with real time
+_RESEND = 0.2  # s, longest usual time of an answer
 
 
 class RealTime:
     """
-    Advance with the steady clock, one time step for each, none left out.
+    Advance with the steady clock, one time step for each ``timestep``, s, none left out.
 
-    A late timer is caught up with at once, each state published, so that the time of the
-    simulation is that on the wall.
-
-    Parameters
-    ----------
-    world : object
-        ``step()`` advances and publishes; ``publish()`` publishes only.
-    timestep : float
-        s.
-    warn : callable
-        Told, rarely, that this machine is too slow.
-
+    A late timer is caught up with at once, each state published, so that the time of the simulation
+    is that on the wall. The ``world`` advances and publishes by ``step()``, and publishes only by
+    ``publish()``; ``warn(text)`` is called, rarely, when this machine is too slow.
     """
 
     def __init__(self, world, timestep, warn):
         self.period = timestep
-        self._world = world
-        self._warn = warn
-        self._clock = None
+        self._world, self._warn, self._clock = world, warn, None
 
     def on_timer(self):
         """Make the steps that are due; publish the present state while the robot is stopped."""
