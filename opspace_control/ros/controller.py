@@ -16,12 +16,8 @@ from opspace_control.ros.commands.controller_manager import ControllerManager, H
 from opspace_control.ros.commands.manager_client import command_order, connect, when_there
 from opspace_control.ros.commands.rivals import Rivals
 from opspace_control.ros.configuration import Configuration
+from opspace_control.ros.middleware import executor
 from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription, take
-from opspace_control.ros.middleware.executor import (
-    is_unconfigured,
-    refuse_impossible_transitions,
-    run,
-)
 from opspace_control.ros.middleware.qos import NEWEST
 from opspace_control.ros.parameters.controller_parameters import NODE, table_of
 from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
@@ -63,7 +59,7 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self, stop=None, **options):
         super().__init__('opspace_controller', **options)
-        refuse_impossible_transitions(self)
+        executor.refuse_impossible_transitions(self)
         self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
         self.parameters.declare(NODE)
         self.parameters.declare(table_of(
@@ -86,7 +82,7 @@ class ControllerNode(LifecycleNode):
         when_there(self, self._manager, self._begin)
 
     def _begin(self):
-        if not is_unconfigured(self):
+        if not executor.is_unconfigured(self):
             return  # a client has made the transition
         if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
             self._end(RosInterfaceError('The controller cannot start.',
@@ -139,24 +135,6 @@ class ControllerNode(LifecycleNode):
                 self._release()
                 raise
         self.get_logger().info(f'Active: a cycle on each message of {self._states.topic_name}.')
-
-    @_transition
-    def on_deactivate(self):
-        """Damp the robot, release it and stop commanding."""
-        self._release()
-
-    @_transition
-    def on_cleanup(self):
-        """Destroy the controller."""
-        self._destroy()
-
-    @_transition
-    def on_shutdown(self):
-        """Release the robot and destroy the controller."""
-        self._release()
-        self._destroy()
-
-    on_error = on_shutdown  # the node may be configured again
 
     def leave(self):
         """Release the robot before the process ends."""
@@ -229,9 +207,17 @@ class ControllerNode(LifecycleNode):
             self.get_logger().info('The robot is released: zero effort is commanded.')
 
     def _destroy(self):
+        """Destroy the controller; the node may be configured again."""
         made, self._configuration = self._configuration, None
         if made:
             made.destroy()
+
+    def _release_and_destroy(self):
+        self._release()
+        self._destroy()
+
+    on_deactivate, on_cleanup = _transition(_release), _transition(_destroy)
+    on_shutdown = on_error = _transition(_release_and_destroy)
 
     def _check_parameters(self, values, names):
         blocks = {name.partition('.')[0] for name in names}
@@ -256,4 +242,4 @@ class ControllerNode(LifecycleNode):
 
 def main(arguments=None):
     """Run the controller node until SIGINT or SIGTERM; return the exit code."""
-    return run(ControllerNode, node_arguments('controller', _ABOUT, arguments))
+    return executor.run(ControllerNode, node_arguments('controller', _ABOUT, arguments))

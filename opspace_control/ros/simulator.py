@@ -51,7 +51,8 @@ class SimulatorNode(Node):
 
     def __init__(self, **options):
         super().__init__('opspace_simulator', **options)
-        self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
+        self.parameters = NodeParameters(
+            self, self._check_parameters, lambda _: self._apply_status())
         self.parameters.declare(NODE)
         self._waiting = self.parameters['wait_for_command']
         self._paused = False
@@ -105,10 +106,6 @@ class SimulatorNode(Node):
                 raise RosInterfaceError(
                     f"passive_joints: '{name}' is fixed.", joint=name,
                     cure='Name it in command_joints, or in passive_joints from the start.')
-
-    def _on_change(self, names):
-        if not {'passive_joints', 'locked_joints'}.isdisjoint(names):
-            self._apply_status()
 
     def _apply_status(self):
         passive, locked = self._status(self.parameters)

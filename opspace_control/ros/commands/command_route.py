@@ -5,11 +5,10 @@
 import math
 import time
 
-import rclpy
 from rclpy.duration import Duration
 from std_msgs.msg import Bool
 
-from opspace_control.ros.middleware.endpoints import Endpoints, take
+from opspace_control.ros.middleware.endpoints import Endpoints, companion, take
 from opspace_control.ros.middleware.qos import LATCHED, NEWEST
 
 
@@ -39,9 +38,7 @@ class Relay:
     """
 
     def __init__(self, node, kind, topic, end):
-        self._node = rclpy.create_node(
-            f'{node.get_name()}_arrivals', context=node.context, namespace=node.get_namespace(),
-            use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
+        self._node = companion(node, 'arrivals')
         self._arrivals = self._node.create_subscription(kind, end, lambda _: None, NEWEST, raw=True)
         self._readiness = self._node.create_subscription(
             Bool, ready_topic(topic), lambda _: None, LATCHED)

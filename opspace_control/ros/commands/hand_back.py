@@ -5,14 +5,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.commands import switching
 from opspace_control.ros.commands.manager_client import ManagerClient, RefusedError
-from opspace_control.ros.commands.switching import (
-    commanded_joints,
-    joint_of,
-    rivals,
-    take_over,
-    without_controller,
-)
 from opspace_control.ros.middleware.conversions import listed
 
 # Hardware may become active at any time; a manager before March 2025 does not publish switches.
@@ -134,7 +128,7 @@ class HandBack(ManagerClient):
                     'the switch, which the controller manager has not answered, left them without '
                     f'a controller. So {self.controller} is active again.')
             self._done = True
-            others = rivals(controllers, self.controller) if ours else ()
+            others = switching.rivals(controllers, self.controller) if ours else ()
             self._logger.error(f'{self.controller} is no longer active: '
                                f'{listed(sorted(others)) or "no controller"} has its joints.')
             return
@@ -143,14 +137,14 @@ class HandBack(ManagerClient):
         for each in controllers:
             if each.name in switch.activate:
                 each.state = 'active'
-        after = rivals(controllers, self.controller)
+        after = switching.rivals(controllers, self.controller)
         missing = sorted(joints - {
-            without_controller(joint_of(interface)) for interfaces in after.values()
-            for interface in interfaces})
+            switching.without_controller(switching.joint_of(interface))
+            for interfaces in after.values() for interface in interfaces})
         if missing:
             candidates = [each.name for each in controllers
-                          if each.state == 'inactive' and joints <= {
-                              without_controller(joint) for joint in commanded_joints([each])}]
+                          if each.state == 'inactive' and joints <= set(map(
+                              switching.without_controller, switching.commanded_joints([each])))]
             raise RosInterfaceError(
                 f'no previous controller of {listed(missing)} is known, or can be activated.',
                 controller=self.controller,
@@ -178,7 +172,7 @@ class HandBack(ManagerClient):
         The switch is not requested again. If another controller has the joints, or ours, nothing
         is done.
         """
-        undo = take_over(self.note(self._heed), self.controller)
+        undo = switching.take_over(self.note(self._heed), self.controller)
         half_way = bool(undo.activate and not undo.deactivate)
         if half_way:
             self._failed = switch

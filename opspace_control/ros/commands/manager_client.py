@@ -9,12 +9,11 @@ from lifecycle_msgs.msg import State
 from rcl_interfaces.srv import GetParameters
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.commands.switching import PreviousControllers, Switch, without_controller
 from opspace_control.ros.middleware.conversions import listed
-from opspace_control.ros.middleware.endpoints import Endpoints, take
+from opspace_control.ros.middleware.endpoints import Endpoints, companion, take
 from opspace_control.ros.middleware.qos import LATCHED
 
 try:  # only in ROS 2 distributions, on no package index
@@ -104,10 +103,7 @@ class Questions:
     def __init__(self, node, suffix, timeout):
         self.timeout = timeout
         self._logger = node.get_logger()
-        # Without the global arguments, which rename every node of the process.
-        self.node = Node(
-            f'{node.get_name()}_{suffix}', context=node.context, namespace=node.get_namespace(),
-            use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
+        self.node = companion(node, suffix)
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(self.node)
 

@@ -9,13 +9,7 @@ from rcl_interfaces.srv import GetParameters
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.commands.manager_client import Questions
-from opspace_control.ros.middleware.graph import (
-    UNKNOWN,
-    in_words,
-    namesakes,
-    publishers,
-    subscribers,
-)
+from opspace_control.ros.middleware import graph
 
 # A killed process stays in the graph for 20 s (Fast DDS); a live one answers within this time.
 _ANSWER_TIME, _PAUSE = 1.0, 0.01  # s
@@ -47,7 +41,7 @@ class Rivals:
 
     def refuse_namesakes(self):
         """Raise a RosInterfaceError if another node has the full name of this one, and answers."""
-        if not namesakes(self._node):
+        if not graph.namesakes(self._node):
             return
         if self._answers(self._name):
             raise RosInterfaceError(
@@ -65,7 +59,7 @@ class Rivals:
         self._own = 0
         self.refuse_namesakes()
         names, end = set(self._names()), time.monotonic() + _ANSWER_TIME
-        while UNKNOWN in names and time.monotonic() < end:  # names follow publishers
+        while graph.UNKNOWN in names and time.monotonic() < end:  # names follow publishers
             time.sleep(_PAUSE)
             names = set(self._names())
         living = {name for name in names if self._answers(name)}
@@ -95,17 +89,17 @@ class Rivals:
             return
         self._seen = min(self._seen, now)
         grace = _GRACE_OF_NEWCOMER if self._seen - self._begun < _NEW else _GRACE
-        if UNKNOWN in names:  # names follow publishers; a node of this one's name ends it
+        if graph.UNKNOWN in names:  # names follow publishers; a node of this one's name ends it
             grace = max(grace, _ANSWER_TIME)
         if now - self._seen > grace:
             raise self._refusal(names)
 
     def _names(self):
         """Return the names of the other nodes that command the joints."""
-        relays = subscribers(self._node, self._topic) - {self._name}
+        relays = graph.subscribers(self._node, self._topic) - {self._name}
         found = []
         for topic in self._topics:
-            names = [name for name, gid in publishers(self._node, topic)
+            names = [name for name, gid in graph.publishers(self._node, topic)
                      if gid not in self._ignored]
             own = [self._name] * self._own
             found += [name for name in names if name != self._name
@@ -115,7 +109,7 @@ class Rivals:
 
     def _answers(self, name):
         """Return whether a node of this name answers, or may be alive without a service."""
-        if name == UNKNOWN:
+        if name == graph.UNKNOWN:
             return True
         questions = Questions(self._node, 'rivals', _ANSWER_TIME)
         client = questions.node.create_client(GetParameters, f'{name}/get_parameters')
@@ -140,7 +134,7 @@ class Rivals:
         """Ignore the publishers of these nodes from now on: their processes were killed."""
         for topic in self._topics:
             self._ignored |= {
-                gid for name, gid in publishers(self._node, topic) if name in names}
+                gid for name, gid in graph.publishers(self._node, topic) if name in names}
         for name in sorted(names):
             self._node.get_logger().warning(
                 f'{name} is still known to ROS 2 and does not answer: its process was probably '
@@ -149,7 +143,7 @@ class Rivals:
     def _refusal(self, names):
         others = {f'another node called {name}' if name == self._name else name for name in names}
         return RosInterfaceError(
-            f'{self._topic} is published by another node as well: {in_words(others)}.',
+            f'{self._topic} is published by another node as well: {graph.in_words(others)}.',
             nodes=sorted(names),
             cure='Only one node may command the joints: end or deactivate the other one. If it '
                  'relays commands, as the command watchdog does, set command_topic to its topic.')

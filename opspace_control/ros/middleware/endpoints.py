@@ -6,6 +6,7 @@ import contextlib
 import functools
 
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
@@ -75,6 +76,13 @@ class Endpoints:
         # A request that is due was taken from the middleware; its answer cannot be sent any more.
         service.send_response = lambda response, header: None
         self.node.destroy_service(service)
+
+
+def companion(node, suffix):
+    """Return a node without services, named after another one, for an executor of its own."""
+    # Without the global arguments, which rename every node of the process.
+    return Node(f'{node.get_name()}_{suffix}', context=node.context, namespace=node.get_namespace(),
+                use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
 
 
 def take(subscription):

@@ -68,7 +68,9 @@ class Parameter:
 
     def _gain_refusal(self, value):
         numbers = list(value) if hasattr(value, '__len__') else [value]
-        if isinstance(value, str) or not all(_is_number(number) for number in numbers):
+        if isinstance(value, str) or any(
+                isinstance(number, bool) or not isinstance(number, (int, float))
+                for number in numbers):
             return f'{self.name} must be a number or {self.length} numbers, not {value!r}'
         if len(numbers) not in (1, self.length):
             return f'{self.name} must be a number or {self.length} numbers, not {len(numbers)}'
@@ -128,10 +130,6 @@ def unknown_parameter(name, known):
         choice = f'{", ".join(most)} or {last}' if most else last
         cure = nearest(name, known) + (f" If '{first}' is one, name it in {choice}." * bool(lists))
     return RosInterfaceError(f'There is no parameter {name}.', cure=cure, parameter=name)
-
-
-def _is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 _WIDTH = 96

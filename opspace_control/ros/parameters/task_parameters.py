@@ -107,14 +107,6 @@ SENSOR = (
 )
 
 
-_EFFECTORS = Parameter('effectors', 'string_array', [],
-    'Links that grasp, two or more. Except with fingertips, the first one has a rigid grip of the '
-    'object.')
-_KIND = Parameter('kind', 'string', 'rigid',
-    'Kind of the other grips: rigid, the object cannot rotate in them; point, only its position is '
-    'constrained; fingertips, all grips are points. With two fingertips the object can rotate '
-    'about their line.', choices=('rigid', 'point', 'fingertips'))
-
 # Parameters of tasks that the object's task does not have, or has with other values. Forces are
 # controlled open loop: a sensor at a wrist measures internal forces, too.
 _OWN = ('type', 'reference', 'joints', 'frame', 'priority', 'sensor', 'max_velocity', 'kp', 'kd',
@@ -122,8 +114,13 @@ _OWN = ('type', 'reference', 'joints', 'frame', 'priority', 'sensor', 'max_veloc
 
 # Of each grasp, in a block of its name.
 GRASP = (
-    _EFFECTORS,
-    _KIND,
+    Parameter('effectors', 'string_array', [],
+        'Links that grasp, two or more. Except with fingertips, the first one has a rigid grip of '
+        'the object.'),
+    Parameter('kind', 'string', 'rigid',
+        'Kind of the other grips: rigid, the object cannot rotate in them; point, only its '
+        'position is constrained; fingertips, all grips are points. With two fingertips the object '
+        'can rotate about their line.', choices=('rigid', 'point', 'fingertips')),
     changeable('mass', 'double', 0.0, 'Mass of the object.', 'kg', 0.0, 1e6),
     changeable('center_of_mass', 'double_array', [0.0, 0.0, 0.0],
         "Its centre of mass, in the object's frame.", 'm', length=3),

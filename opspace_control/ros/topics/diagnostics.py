@@ -79,9 +79,11 @@ class Diagnostics(Part):
             values |= {f'period {which} [ms]': f'{1e3 * facts[which]:.3f}'
                        for which in ('min', 'mean', 'max', 'p99')}
             values['missed cycles'] = str(facts['missed'])
+        limits = self._controller.effort_limits
+        at_limit = (abs(self._cycle.commanded) >= limits) & (limits > 0.0)  # at the last cycle
         values |= {
             'cycles at an effort limit': str(facts['limited']),
-            'joints at an effort limit': named_dofs(self._controller.model, self._at_limit()),
+            'joints at an effort limit': named_dofs(self._controller.model, at_limit),
             _AT_LIMITS: limits_in_words(self._controller.held_joints),
             'residual accelerations': residuals_in_words(self._controller.missed_accelerations),
             'efforts at their rate limit': str(self._cycle.envelope.rate_limited),
@@ -100,11 +102,6 @@ class Diagnostics(Part):
             values |= self._freedom(inverse_inertia, acting)
             values[_GIVEN_UP] = '; '.join(map(str, self._controller.given_up)) or 'none'
         return values
-
-    def _at_limit(self):
-        """Return the dofs whose command was at the effort limit at the last cycle, (nv,) bool."""
-        limits = self._controller.effort_limits
-        return (abs(self._cycle.commanded) >= limits) & (limits > 0.0)
 
     def _freedom(self, inverse_inertia, acting):
         """Return the conditioning of the active tasks at the last cycle."""

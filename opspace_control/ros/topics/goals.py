@@ -12,12 +12,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.middleware.conversions import (
-    matrix_from_pose,
-    nanoseconds,
-    pose_from_message,
-    six_from_message,
-)
+from opspace_control.ros.middleware import conversions
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.qos import RELIABLE
 from opspace_control.ros.topics.moving_goals import MovingGoals, check_speed, read_trajectory
@@ -98,8 +93,8 @@ class Goals(Part):
         self._endpoints.listen(kind, topic, callback, RELIABLE)
 
     def _on_pose(self, message, task):
-        pose = self._goal_frame(message.header.frame_id, task) @ matrix_from_pose(
-            pose_from_message(message.pose))
+        pose = self._goal_frame(message.header.frame_id, task) @ conversions.matrix_from_pose(
+            conversions.pose_from_message(message.pose))
         self.limits.check_position(task, pose[:3, 3])
         task.set_target(pose)
         if self.moving.following(task):
@@ -135,7 +130,7 @@ class Goals(Part):
             raise RosInterfaceError(f"No axis of '{task.name}' controls force.", task=task.name,
                                     cure=f'Name some in {task.name}.force_axes.')
         self._need_state()
-        wrench = six_from_message(message.wrench).reshape(2, 3)
+        wrench = conversions.six_from_message(message.wrench).reshape(2, 3)
         frame = message.header.frame_id
         if frame:
             R = self._frames.in_base(frame)[:3, :3]
@@ -152,7 +147,7 @@ class Goals(Part):
 
     def start_of(self, stamp, duration):
         """Return the start of a trajectory with this time stamp, ns: now without a stamp."""
-        now, start = self._cycle.time, nanoseconds(stamp)
+        now, start = self._cycle.time, conversions.nanoseconds(stamp)
         if not start:
             return now
         ahead = 1e-9 * (start - now)
@@ -200,7 +195,7 @@ class Goals(Part):
 
     def _in_goal_axes(self, message, header, task):
         """Return a Twist or Accel in the axes of a task's goals, (6,)."""
-        six = six_from_message(message)
+        six = conversions.six_from_message(message)
         R = self._goal_frame(header.frame_id, task)[:3, :3]
         return (six.reshape(2, 3) @ R.T).reshape(6)
 

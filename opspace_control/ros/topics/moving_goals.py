@@ -5,12 +5,7 @@
 import numpy as np
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.middleware.conversions import (
-    matrix_from_pose,
-    numbers_of,
-    six_from_message,
-    times_from_start,
-)
+from opspace_control.ros.middleware import conversions
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 _SECOND = 1_000_000_000  # ns
@@ -150,8 +145,8 @@ def read_trajectory(message, task, frame):
             cure=f"This topic is for '{task.name}' only.", value=message.joint_names)
     start = task.target if task.target is not None else task.pose
     trajectory = PoseTrajectory(
-        times_from_start(message.points),
-        [frame @ matrix_from_pose(pose) for pose in _poses(message.points)],
+        conversions.times_from_start(message.points),
+        [frame @ conversions.matrix_from_pose(pose) for pose in _poses(message.points)],
         _motions(message.points, 'velocities', frame[:3, :3]),
         _motions(message.points, 'accelerations', frame[:3, :3]), start=start)
     check_speed(task, *trajectory.fastest())
@@ -174,7 +169,7 @@ def _poses(points):
         if len(point.transforms) != 1:
             raise RosInterfaceError(f'Point {i} has {len(point.transforms)} transforms.',
                                     cure='Give one.')
-        pose = numbers_of(point.transforms[0])
+        pose = conversions.numbers_of(point.transforms[0])
         norm = np.linalg.norm(pose[3:])
         if not np.isfinite(pose).all() or abs(norm - 1.0) > 1e-2:
             raise RosInterfaceError(f'The transform of point {i} cannot be used.', value=pose,
@@ -191,5 +186,5 @@ def _motions(points, name, R):
         return None
     if counts != {1}:
         raise RosInterfaceError(f'Not every point has {name}.', cure='Give one each, or none.')
-    six = np.array([six_from_message(getattr(point, name)[0]) for point in points])
+    six = np.array([conversions.six_from_message(getattr(point, name)[0]) for point in points])
     return (six.reshape(-1, 2, 3) @ R.T).reshape(-1, 6)
