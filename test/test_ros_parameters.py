@@ -16,12 +16,12 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter as RosParameter
 from ros2_words import dump, load
 
-from opspace_control.cli.parameters import parameter_file, tables
+from opspace_control.cli.parameters import parameter_file, tables, yaml_value
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.ros.parameters.controller_parameters import controller_table
 from opspace_control.ros.parameters.node_parameters import NodeParameters
-from opspace_control.ros.parameters.parameter_table import Parameter, yaml_value
+from opspace_control.ros.parameters.parameter_table import Parameter
 from opspace_control.ros.parameters.task_blocks import make_contact
 from opspace_control.share import share_directory
 

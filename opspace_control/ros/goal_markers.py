@@ -54,14 +54,12 @@ class InteractiveMarkers:
     def __contains__(self, name):
         return name in self._markers
 
-    def add(self, name, frame, scale, turns):
-        """Add a marker that moves along, and with ``turns`` about, its axes; scale in m."""
+    def add(self, name, frame, scale):
+        """Add a marker that moves along and turns about its axes; scale in m."""
         marker = msg.InteractiveMarker(name=name, description=name, scale=scale)
         marker.header.frame_id = frame
-        kinds = [('move', msg.InteractiveMarkerControl.MOVE_AXIS)]
-        if turns:
-            kinds.append(('turn', msg.InteractiveMarkerControl.ROTATE_AXIS))
-        for word, kind in kinds:
+        for word, kind in (('move', msg.InteractiveMarkerControl.MOVE_AXIS),
+                           ('turn', msg.InteractiveMarkerControl.ROTATE_AXIS)):
             for axis, (x, y, z, w) in _AXES.items():
                 control = msg.InteractiveMarkerControl(name=f'{word} {axis}', interaction_mode=kind)
                 o = control.orientation
@@ -159,7 +157,7 @@ class GoalMarkersNode(Node):
             if task not in self._markers:
                 if not self._remote.hears(task):
                     continue
-                self._markers.add(task, frame, _SCALE, turns=True)
+                self._markers.add(task, frame, _SCALE)
             elif task in self._shown and np.allclose(pose, self._shown[task], rtol=0.0, atol=_SAME):
                 continue
             self._shown[task] = pose

@@ -15,9 +15,9 @@ from opspace_control.ros.middleware.joint_messages import write_joint_trajectory
 from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 
 OVER = ('succeeded', 'outside_tolerance', 'refused', 'interrupted')
-_MATCHING = 0.5  # s, for the controller to know of us once we know of it
-_ANSWER = 3.0    # s, in which it tells of a plan that it has got, and goes on telling
-_TIMES = 3       # that a plan is sent that nothing is told of
+_MATCHING = 0.5  # s, for the controller to discover this node
+_ANSWER = 3.0    # s, until the first status of a plan, and between two
+_TIMES = 3       # how often a plan without status is sent
 
 
 class PlanSender(Node):
@@ -47,7 +47,7 @@ class PlanSender(Node):
 
     @property
     def over(self):
-        """Whether the controller has told how the plan ended."""
+        """Whether the status is that of the end of the plan."""
         return self.status.get('state') in OVER
 
     def look(self):

@@ -24,7 +24,7 @@ from opspace_control.runs.writer import PARAMETERS, ROBOT, definition
 
 _LOOK = 0.2  # s, between two looks at the graph
 _DEPTH = 2000  # messages that may wait: two seconds of a robot at 1 kHz
-_TIMEOUT = 5.0  # s, for the parameters to be told
+_TIMEOUT = 5.0  # s, for the answer with the parameters
 # Recorded from any publisher.
 _ALWAYS = ('joint_states', 'odom', 'robot_description', '/tf', '/tf_static', '/clock',
            '/diagnostics')

@@ -4,6 +4,7 @@
 
 import array
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
@@ -46,18 +47,16 @@ def look_for_offer(node, controller):
     found = endpoints_of(node, controller)
     if found is None:
         return None
-    said, heard, services = found
-
-    def those(endpoints, ending, kind=None):
-        return between(controller, endpoints, ending, kind)
-    movable = those(heard, 'target_pose')
-    forces = those(heard, 'target_wrench', _WRENCH)
+    published, subscribed, services = found
+    those = partial(between, controller)
+    movable = those(subscribed, 'target_pose')
+    forces = those(subscribed, 'target_wrench', _WRENCH)
     return Offer(identity=bytes(publishers[0].endpoint_gid),
                  tasks=tuple(sorted({*movable, *forces})), movable=movable,
                  optional=those(services, 'enable'), forces=forces,
-                 groups=those(heard, 'target_joint', 'sensor_msgs/msg/JointState'),
-                 switches=those(services, 'engage'), wrenches=those(said, 'wrench', _WRENCH),
-                 measured=those(heard, 'wrench', _WRENCH), sensors=those(services, 'zero'))
+                 groups=those(subscribed, 'target_joint', 'sensor_msgs/msg/JointState'),
+                 switches=those(services, 'engage'), wrenches=those(published, 'wrench', _WRENCH),
+                 measured=those(subscribed, 'wrench', _WRENCH), sensors=those(services, 'zero'))
 
 
 def between(name, endpoints, ending, kind=None):
@@ -179,7 +178,7 @@ class Remote(RemoteNode):
         self._efforts = self.look_at(JointState, 'controller_state')
         self._goals = self._publish_all(offer.movable, PoseStamped, 'target_pose')
         self._forces = self._publish_all(offer.forces, WrenchStamped, 'target_wrench')
-        # The posture's and, by name, those of tasks of joints; what others tell them, too.
+        # Goals of the posture and, by name, of tasks of joints; those of other clients, too.
         owners = {'': 'target_joint', **{task: f'{task}/target_joint' for task in offer.groups}}
         self._joints = {owner: self._publish(JointState, topic) for owner, topic in owners.items()}
         self._told = {owner: self.look_at(JointState, topic) for owner, topic in owners.items()}

@@ -136,7 +136,7 @@ class EffortReader:
         return efforts
 
     def _efforts_of(self, opened):
-        """Return the efforts of a message, in our order; none if they are those of others."""
+        """Return the efforts of a message in our order; none if they are those of other joints."""
         efforts = opened.numbers[-1]
         if self._kind is not JointState or opened.like.name == self._joints:
             return efforts

@@ -11,8 +11,8 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Goals, commands sent, feedback: compatible with every subscriber.
 RELIABLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 
-# The robot description, and joint states as the real broadcaster sends them: who joins late gets
-# the last one.
+# The robot description, and joint states as the real broadcaster sends them: a late subscriber
+# gets the last one.
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
