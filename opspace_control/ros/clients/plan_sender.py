@@ -54,8 +54,7 @@ class PlanSender(Node):
         """
         Send the plan when it is time for that; to be called now and then.
 
-        If the topic has no subscriber, or the controller does not answer or stops answering, a
-        RosInterfaceError is raised.
+        Without a subscriber, or without a status in time, a RosInterfaceError is raised.
         """
         now = time.monotonic()
         if self.status:

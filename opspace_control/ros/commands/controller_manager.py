@@ -51,10 +51,9 @@ class ControllerManager(ManagerClient):
 
     def check(self, meanwhile):
         """
-        Check by the manager that our controller is active, and no other one has its joints.
+        Raise a RosInterfaceError unless our controller is active, and no other one has its joints.
 
-        The timeout is short: the node's executor waits while the robot moves. If it is not so, a
-        RosInterfaceError is raised.
+        The timeout is short: the node's executor waits while the robot moves.
         """
         with self.haste():
             self._check(self.controllers(meanwhile))

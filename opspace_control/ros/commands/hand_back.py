@@ -169,8 +169,7 @@ class HandBack(ManagerClient):
         """
         Reactivate ours if a switch failed after deactivation; return whether it did.
 
-        The switch is not requested again. If another controller has the joints, or ours, nothing
-        is done.
+        The switch is not requested again. Nothing is done if a controller has the joints.
         """
         undo = switching.take_over(self.note(self._heed), self.controller)
         half_way = bool(undo.activate and not undo.deactivate)

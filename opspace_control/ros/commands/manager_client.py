@@ -38,8 +38,7 @@ def connect(node, kind):
     """
     Return a `ManagerClient` of some kind for the parameters of a node; None without a manager.
 
-    If its messages are not installed, a warning is logged once and commands are published without
-    it.
+    If its messages are not installed, a warning is logged once, and there is none either.
     """
     manager, controller, timeout = (node.parameters[name] for name in (
         'controller_manager', 'effort_controller', 'controller_manager_timeout'))

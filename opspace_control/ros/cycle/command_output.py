@@ -109,6 +109,7 @@ class Release:
     def __init__(self, state_input, output, supervisor, look):
         self._state_input, self._output = state_input, output
         self._supervisor, self._look = supervisor, look
+        self.rest = output.rest  # commands zero effort
         self._start = time.perf_counter()
 
     def settle(self):
@@ -153,10 +154,6 @@ class Release:
             while now < end:
                 self.rest()
                 now = self._pause()
-
-    def rest(self):
-        """Command zero effort."""
-        self._output.rest()
 
     def _see(self):
         now = time.perf_counter()

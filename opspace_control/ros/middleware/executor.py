@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process of a node: its arguments, its executor until a signal, its lifecycle."""
 
+import contextlib
 import json
 import re
 import signal
@@ -122,7 +123,9 @@ def run(make_node, arguments, make_executor=make_executor):
         node = make_node(stop)
         try:
             executor.add_node(node)
-            spin(executor, stop)
+            with contextlib.suppress(ExternalShutdownException):
+                while not stop.wanted:  # in slices, as the events executor of the wheels needs it
+                    executor.spin_until_future_complete(stop.future, timeout_sec=_NOTICE_SIGNALS)
         finally:
             getattr(node, 'leave', lambda: None)()
             node.destroy_node()
@@ -132,15 +135,6 @@ def run(make_node, arguments, make_executor=make_executor):
     if stop.failure:
         raise stop.failure
     return 0
-
-
-def spin(executor, stop):
-    """Spin until ``stop``; in slices, as the events executor of the ROS 2 wheels needs it."""
-    while not stop.wanted:
-        try:
-            executor.spin_until_future_complete(stop.future, timeout_sec=_NOTICE_SIGNALS)
-        except ExternalShutdownException:
-            return
 
 
 def is_unconfigured(node):

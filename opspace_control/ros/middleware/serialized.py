@@ -93,17 +93,9 @@ class _Fields:
     """
     The fields of a message, and where CDR has them.
 
-    Attributes
-    ----------
-    time, stamp : int and slice, or None
-        The first time in the message, ns, and where it is.
-    numbers : list of float
-    places : list of slice
-        Where the numbers are.
-    others : list of str and int
-    fixed : list of slice
-        Where the others are; between fields there may be anything, such as what was in memory.
-
+    ``time``, ns, is the first time in the message, or None, and ``stamp`` its slice. ``numbers`` is
+    a list, and ``places`` their slices; ``others`` are strings and integers, and ``fixed`` their
+    slices: between fields there may be anything, such as what was in memory.
     """
 
     def __init__(self, message):

@@ -78,29 +78,24 @@ def named_dofs(model, dofs):
 
 
 _NONE = -1.0  # a value below zero: the common value is used
-
-POSTURE_JOINT = (
-    changeable('kp', 'double', _NONE, 'Stiffness of the posture of this joint. -1: posture.kp.',
-        '1/s²', -1.0, 1e6),
-    changeable('kd', 'double', _NONE, 'Damping of the posture of this joint. -1: posture.kd.',
-        '1/s', -1.0, 1e4),
-)
-
-PASSIVE_JOINT = (
-    changeable('stiffness', 'double', 0.0,
-        'Stiffness of a spring of this joint while it is passive.', 'N·m/rad or N/m', 0.0, 1e6),
-    changeable('rest', 'double', 0.0, 'Rest position of the spring.', 'rad or m'),
-    changeable('damping', 'double', _NONE,
-        "Viscous friction of this joint while it is passive. -1: the URDF's.",
-        'N·m·s/rad or N·s/m', -1.0, 1e6),
-    changeable('friction', 'double', _NONE,
-        "Coulomb friction of this joint while it is passive. -1: the URDF's.",
-        'N·m or N', -1.0, 1e6),
-)
-
 # The blocks with a block of parameters for each joint.
 POSTURE, PASSIVE = 'posture.joints', 'passive_forces'
-_ROWS = {POSTURE: POSTURE_JOINT, PASSIVE: PASSIVE_JOINT}
+_ROWS = {
+    POSTURE: (
+        changeable('kp', 'double', _NONE, 'Stiffness of the posture of this joint. -1: posture.kp.',
+            '1/s²', -1.0, 1e6),
+        changeable('kd', 'double', _NONE, 'Damping of the posture of this joint. -1: posture.kd.',
+            '1/s', -1.0, 1e4)),
+    PASSIVE: (
+        changeable('stiffness', 'double', 0.0,
+            'Stiffness of a spring of this joint while it is passive.', 'N·m/rad or N/m', 0.0, 1e6),
+        changeable('rest', 'double', 0.0, 'Rest position of the spring.', 'rad or m'),
+        changeable('damping', 'double', _NONE,
+            "Viscous friction of this joint while it is passive. -1: the URDF's.",
+            'N·m·s/rad or N·s/m', -1.0, 1e6),
+        changeable('friction', 'double', _NONE,
+            "Coulomb friction of this joint while it is passive. -1: the URDF's.",
+            'N·m or N', -1.0, 1e6))}
 
 
 def joint_table(block, joints):
@@ -150,7 +145,7 @@ def posture_gains(parameters):
 def passive_forces(model, parameters):
     """Return the arguments of `PassiveForces` by joint; friction not given is the URDF's."""
     forces = {}
-    for row, of_urdf in zip(PASSIVE_JOINT, (None, None, model.damping, model.friction),
+    for row, of_urdf in zip(_ROWS[PASSIVE], (None, None, model.damping, model.friction),
                             strict=True):
         own = _of_joints(PASSIVE, row.name, parameters)
         forces[row.name] = {} if of_urdf is None else dict(

@@ -58,12 +58,9 @@ class Parameter:
             return self._number_refusal(value)
         if self.choices and value not in self.choices:
             return f'{self.name} must be one of {", ".join(self.choices)}, not {value!r}'
-        return self._array_refusal(value) if self.length else ''
-
-    def _array_refusal(self, values):
-        if len(values) != self.length:
-            return f'{self.name} must have {self.length} values, not {len(values)}'
-        return next(filter(None, map(self._number_refusal, values)), '')
+        if self.length and len(value) != self.length:
+            return f'{self.name} must have {self.length} values, not {len(value)}'
+        return next(filter(None, map(self._number_refusal, value)), '') if self.length else ''
 
     def _gain_refusal(self, value):
         numbers = list(value) if hasattr(value, '__len__') else [value]

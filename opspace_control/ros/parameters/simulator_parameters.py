@@ -102,12 +102,7 @@ GRASP = (
 _TAKEN = ('reset', 'pause', 'step', 'initial_positions')  # names of services of the node itself
 
 
-def blocks(names, rows, kind):
-    """Return the parameters of blocks of these names; see `named_blocks`."""
-    return named_blocks(kind, names, rows, _TAKEN)
-
-
 def simulator_table(values):
     """Return the parameters of a simulator with these values, of which some may be missing."""
-    return [*NODE, *blocks(names_in(values, 'objects'), OBJECT, 'object'),
-            *blocks(names_in(values, 'grasps'), GRASP, 'grasp')]
+    return [*NODE, *named_blocks('object', names_in(values, 'objects'), OBJECT, _TAKEN),
+            *named_blocks('grasp', names_in(values, 'grasps'), GRASP, _TAKEN)]

@@ -56,8 +56,12 @@ def make_task(name, parameters, sensors=None):
         raise RosInterfaceError(f"{name}.reference: a task of type {value('type')} has none.",
                                 task=name, cure=f'Set {name}.type to relative, or leave it out.')
     sensors = make_sensors(parameters) if sensors is None else sensors
-    force = tasks.ForceControl(_sensor(name, value('sensor'), sensors),
-                               **{key: value(f'force.{key}') for key in (*_GAINS, *_CONTACT)})
+    sensor = value('sensor')
+    if sensor and sensor not in sensors:
+        raise RosInterfaceError(f"{name}.sensor: there is no sensor '{sensor}'.", sensor=sensor,
+                                cure=nearest(sensor, sensors) if sensors else 'Name it in sensors.')
+    force = tasks.ForceControl(sensors[sensor] if sensor else None, **{
+        key: value(f'force.{key}') for key in (*_GAINS, *_CONTACT)})
     options = {'name': name, 'force': force, 'priority': value('priority'),
                **_axes_of(kind, *map(value, _AXES))}
     if kind is tasks.ForceTask:
@@ -158,15 +162,6 @@ def _axes_of(kind, axes, force_axes, axes_frame, axes_rotation):
             'axes_rotation': axes_rotation}
 
 
-def _sensor(task, name, sensors):
-    if not name:
-        return None
-    if name not in sensors:
-        raise RosInterfaceError(f"{task}.sensor: there is no sensor '{name}'.", sensor=name,
-                                cure=nearest(name, sensors) if sensors else 'Name it in sensors.')
-    return sensors[name]
-
-
 _PAYLOAD = ('mass', 'center_of_mass', 'inertia')
 _DRIFT = ('drift_kp', 'drift_kd')
 
@@ -180,21 +175,17 @@ def make_grasp(name, parameters):
     if len(poses) % 7:
         raise RosInterfaceError(f'{name}.grasp_poses has {len(poses)} numbers.',
                                 cure='Give seven for each effector: x y z qx qy qz qw.')
+    # The object's task is that of the first effector, with the grasp's parameters.
+    task = {'type': 'pose', 'frame': (value('effectors') or [''])[0], 'reference': '',
+            'joints': [], 'sensor': '', 'priority': 0}
     return Grasp(value('effectors'), name=name, payload=read_payload(name, parameters),
-                 kind=value('kind'), grasp_poses=np.reshape(poses, (-1, 7)) if poses else None,
-                 friction=value('friction') or np.inf, friction_margin=value('friction_margin'),
-                 squeeze=value('squeeze'), max_squeeze=value('max_squeeze'),
-                 minimal_effort=value('minimal_effort'),
+                 grasp_poses=np.reshape(poses, (-1, 7)) if poses else None,
+                 friction=value('friction') or np.inf, task=make_task(name, ChainMap(
+                     {f'{name}.{key}': given for key, given in task.items()}, parameters), {}),
                  tolerance=(value('tolerance_position'), value('tolerance_angle')),
-                 **{key: value(key) for key in _DRIFT}, task=_make_object_task(name, parameters))
-
-
-def _make_object_task(name, parameters):
-    """Return the task of a grasp's object: of its first effector, with the grasp's parameters."""
-    given = {'type': 'pose', 'frame': (parameters[f'{name}.effectors'] or [''])[0],
-             'reference': '', 'joints': [], 'sensor': '', 'priority': 0}
-    return make_task(name, ChainMap(
-        {f'{name}.{key}': value for key, value in given.items()}, parameters), {})
+                 **{key: value(key) for key in (
+                     'kind', 'friction_margin', 'squeeze', 'max_squeeze', 'minimal_effort',
+                     *_DRIFT)})
 
 
 def read_payload(name, parameters):

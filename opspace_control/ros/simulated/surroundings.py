@@ -15,7 +15,7 @@ from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import TFMessage, fill_message
 from opspace_control.ros.middleware.qos import LATCHED, TF
-from opspace_control.ros.parameters.simulator_parameters import GRASP, OBJECT, blocks
+from opspace_control.ros.parameters.simulator_parameters import OBJECT, simulator_table
 from opspace_control.simulation import Box
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
@@ -76,8 +76,7 @@ def _fill_flag(message, link, robot, _stamp):
 
 def read_objects(parameters):
     """Declare the blocks of ``objects`` and ``grasps``; return the boxes, or raise OpspaceError."""
-    parameters.declare(blocks(parameters['objects'], OBJECT, 'object'))
-    parameters.declare(blocks(parameters['grasps'], GRASP, 'grasp'))
+    parameters.declare(simulator_table(parameters))
     values = {name: value if not isinstance(value, list) else tuple(value)
               for name, value in parameters.items()}
     return [Box(name, **{part.name: values[f'{name}.{part.name}'] for part in OBJECT})

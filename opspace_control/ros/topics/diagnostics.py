@@ -188,13 +188,11 @@ class UnreachedGoals(Part):
             return
         if any(part > most for part, most in zip(distance, self.tolerances, strict=True)):
             seen.told = True
-            self._tell(task, distance)
-
-    def _tell(self, task, distance):
-        causes = causes_at_rest(self._controller, task, self._cycle.state, self._cycle.commanded)
-        self._logger.warning(
-            f"'{task.name}' rests {1e3 * distance[0]:.1f} mm and {distance[1]:.3f} rad away from "
-            f'its goal. {" ".join(causes) or "No cause is known."}')
+            causes = causes_at_rest(
+                self._controller, task, self._cycle.state, self._cycle.commanded)
+            self._logger.warning(
+                f"'{task.name}' rests {1e3 * distance[0]:.1f} mm and {distance[1]:.3f} rad away "
+                f'from its goal. {" ".join(causes) or "No cause is known."}')
 
 
 class _Approach:

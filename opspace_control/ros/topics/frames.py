@@ -119,7 +119,12 @@ class Frames:
         chain = self._ancestors(frame, self._links)
         top, transform = chain[-1]
         if top in self._links:
-            return self._link(self._links[top]) @ transform
+            link = self._links[top]
+            if not self._cycle.known:
+                raise RosInterfaceError(
+                    f"The pose of '{link}' is unknown before the first joint state.",
+                    cure='Send it again when joint states arrive.', frame=link)
+            return self._model.forward_kinematics(self._cycle.state, [link])[link] @ transform
         # Not on the robot: look for a common ancestor of this frame and of the base.
         there = dict(chain)
         for name, base in self._ancestors(self.base):
@@ -137,13 +142,6 @@ class Frames:
                 break
             chain.append((above[0], above[1] @ transform))
         return chain
-
-    def _link(self, link):
-        if not self._cycle.known:
-            raise RosInterfaceError(
-                f"The pose of '{link}' is unknown before the first joint state.",
-                cure='Send it again when joint states arrive.', frame=link)
-        return self._model.forward_kinematics(self._cycle.state, [link])[link]
 
     def _unknown(self, frame, top):
         cure = nearest(frame, self._links)

@@ -20,8 +20,7 @@ class Grasps(Part):
     """
     The services ``~/<grasp>/engage``, ``~/<contact>/engage``; the topics ``internal_force``.
 
-    ``~/<grasp>/engaged`` is for gripper controllers. Moving goals of ``goals`` end with the tasks
-    that a grasp replaces.
+    ``engaged`` is for gripper controllers. ``goals`` stop for tasks that a grasp replaces.
     """
 
     def __init__(self, goals, *common):

@@ -75,14 +75,11 @@ class _FeedForward:
         self.parts = {}
 
     def move(self, task, time):
-        scaled = {name: self._left(time - since) * values
+        fade = _SECOND * self._goals.timeout  # ns; feed-forward is 0 if time went backwards
+        scaled = {name: np.clip(2.0 - (time - since) / fade, 0.0, 1.0) * (time >= since) * values
                   for name, (values, since) in self.parts.items()}
         task.set_feed_forward(**scaled)
         return any(values.any() for values in scaled.values())
-
-    def _left(self, age):
-        """Return the scale of feed-forward at an age, ns; 0 if time went backwards."""
-        return np.clip(2.0 - age / (_SECOND * self._goals.timeout), 0.0, 1.0) if age >= 0 else 0.0
 
 
 class _Motion:

@@ -27,8 +27,7 @@ class Plans(Part):
     """
     ``~/joint_trajectory``: all ``goals`` follow it; ``~/joint_trajectory/status`` has its progress.
 
-    ``tolerances`` of prismatic joints, m, and of revolute ones, rad, are those at the beginning
-    and at the end.
+    ``tolerances`` at beginning and end are those of prismatic, m, and of revolute joints, rad.
     """
 
     def __init__(self, goals, *common):
