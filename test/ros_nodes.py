@@ -45,6 +45,7 @@ class Node(Process):
         if self.program == Process.program:
             self.verb, self.log = verb, log
             self._process = forked.Fork(verb, arguments, environment, log)
+            self.pid = self._process.pid
         else:
             super().__init__(verb, arguments, environment, log)
 

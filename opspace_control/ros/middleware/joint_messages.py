@@ -33,7 +33,7 @@ class JointStateReader:
 
     Joints are matched by name (``model.dof_names``) in any order; further joints are ignored. The
     order is found once and kept while the publisher keeps it, so that a message costs a few
-    comparisons of bytes and two gathers. A ``model`` with dofs that no JointState can carry is a
+    comparisons of bytes and two gathers. A ``model`` with dofs that a JointState cannot have is a
     RosInterfaceError: those of a floating base aside, all have a coordinate of their own.
     """
 
