@@ -138,8 +138,7 @@ class PassiveForces:
         column = self._dofs[quantity].copy()
         if isinstance(values, dict):
             for name, value in values.items():
-                dofs = self._model.joint_dofs.get(name)
-                dofs = [self._model.dof_index(name)] if dofs is None else dofs
+                dofs = self._model.dofs_of(name)
                 column[dofs] = self._numbers(f"{quantity} of '{name}'", value, len(dofs), lowest)
         else:
             column[:] = self._numbers(quantity, values, self._model.nv, lowest)

@@ -154,6 +154,11 @@ class KinematicTree:
         """Return the index into v of a degree of freedom, or raise a ModelError."""
         return _index(self._dof_numbers, name, 'degree of freedom')
 
+    def dofs_of(self, name):
+        """Return the indices into v of a joint, or of one dof, by name, or raise a ModelError."""
+        dofs = self.joint_dofs.get(name)
+        return [self.dof_index(name)] if dofs is None else dofs
+
     def frame_index(self, name):
         """Return the index into ``frames`` of a link, or raise a ModelError."""
         return _index(self._frame_numbers, name, 'link')

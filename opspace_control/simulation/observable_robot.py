@@ -21,6 +21,9 @@ class ObservableRobot:
     A SimulationError names a link that does not exist.
     """
 
+    timestep = property(lambda self: self.model.opt.timestep, doc='Duration of a step, s.')
+    time = property(lambda self: self.data.time, doc='Time since the last `reset`, s.')
+
     def __init__(self, urdf_text, *, floating_base=False, joint_friction=True, objects=(),
                  **options):
         objects = tuple(objects)
@@ -47,16 +50,6 @@ class ObservableRobot:
         self._in_qpos, self._in_qvel = self._drives.in_qpos, self._drives.in_qvel
         self._start = np.zeros(len(driven))
         self._wrenches = {}
-
-    @property
-    def timestep(self):
-        """Duration of a step, s."""
-        return self.model.opt.timestep
-
-    @property
-    def time(self):
-        """Time since the last `reset`, s."""
-        return self.data.time
 
     @property
     def positions(self):

@@ -189,10 +189,8 @@ class PostureTask:
 
     def _dofs_of(self, name):
         """Return the indices of the dofs of a joint, or of one dof, by name."""
-        if name in self._model.joint_dofs:
-            return self._model.joint_dofs[name]
         try:
-            return [self._model.dof_index(name)]
+            return self._model.dofs_of(name)
         except ModelError as error:
             raise TaskError(f'posture: {error}', joint=name) from None
 

@@ -17,6 +17,8 @@ class RankedTask:
 
     _model = None  # of the controller, if in use
 
+    priority = property(lambda self: self._priority, doc='Level of the task, 0 the highest.')
+
     def __init__(self, name, priority):
         self.name = name
         if isinstance(priority, bool) or not isinstance(priority, Integral) or priority < 0:
@@ -24,11 +26,6 @@ class RankedTask:
                             cure='Give a whole number, 0 for the highest priority.',
                             parameter='priority', value=priority)
         self._priority = int(priority)
-
-    @property
-    def priority(self):
-        """Level of the task, 0 the highest."""
-        return self._priority
 
     @property
     def activation(self):
