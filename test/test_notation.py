@@ -22,7 +22,7 @@ from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.safety.envelope import GUARD
 from opspace_control.tasks.force_law import FORCE
 from opspace_control.tasks.impedance_law import SPRING
-from opspace_control.tasks.joint_law import JOINT_TASK
+from opspace_control.tasks.joint import JOINT_TASK
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.posture_law import POSTURE_DOF
 from opspace_control.tasks.sensor_law import SENSOR

@@ -15,7 +15,7 @@ from opspace_control.dynamics.data import (
 )
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
-from opspace_control.dynamics.preparation import placed, prepared
+from opspace_control.dynamics.preparation import prepared
 
 
 @inlined
@@ -114,12 +114,12 @@ def center_of_mass(model, state, frame=None):
     """
     point = make_center_point(model, frame)
     counts = (find_supports(model.nodes, point)[:, 0] & COUNTS).astype(bool)
-    nodes, states, _, _ = placed(model, state, [])
+    nodes, states = prepared(model, state)
     mass = nodes['mass'] * counts
     bodies = np.flatnonzero(mass)
     points = new_points(bodies.size)
     points['frame']['node'], points['frame']['position'] = bodies, nodes['center_of_mass'][bodies]
-    kinematics.place(nodes, state.q, states, points)
+    kinematics.move(nodes, state.q, state.v, np.zeros(model.nv), states, points)
     jacobian = nan_filled((6 * bodies.size, model.nv))
     kinematics.fill_jacobian(nodes, states, points, find_supports(nodes, points), jacobian)
     shares = mass[bodies] / mass.sum()

@@ -17,7 +17,7 @@ from opspace_control.dynamics.operational_space import (
     invert_inverse_inertia,
 )
 from opspace_control.dynamics.operational_space_inertia import point_responses
-from opspace_control.dynamics.preparation import placed, point_names
+from opspace_control.dynamics.preparation import moved, point_names
 from opspace_control.errors import ModelError
 
 # Of each constrained row, kg or kg m²: truncation and rounding then cost half of the digits each.
@@ -38,7 +38,7 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     """
     frames = point_names(model, frames)
     _check(contacts, contact_inertia)
-    nodes, states, points, supports = placed(model, state, frames)
+    nodes, states, points, supports = moved(model, state, frames)
     contact_points, _ = make_points(model, [contact.frame for contact in contacts])
     for frame, contact in zip(contact_points['frame'], contacts, strict=True):
         frame['position'] += frame['rotation'] @ contact.position

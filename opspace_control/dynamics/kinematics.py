@@ -184,15 +184,6 @@ def move_in_other(points, e, states):
 
 
 @kernel
-def place(nodes, q, states, points):
-    """Outward recursion: the poses of all bodies and points."""
-    for i in range(nodes.size):
-        place_node(nodes, i, q, states)
-    for e in range(points.size):
-        place_point(points, e, nodes, states)
-
-
-@kernel
 def move(nodes, q, v, a, states, points):
     """Outward recursion: poses, velocities and accelerations of all bodies and points."""
     for i in range(nodes.size):

@@ -8,7 +8,7 @@ import numpy as np
 
 from opspace_control.dynamics.generalized_jacobian import generalized_jacobian
 from opspace_control.dynamics.operational_space_inertia import point_responses
-from opspace_control.dynamics.preparation import placed, point_names
+from opspace_control.dynamics.preparation import moved, point_names
 from opspace_control.model.nodes import ACTIVE, LOCKED
 
 # A direction is singular if the inverse inertia along it, divided by the mean of its point (so
@@ -111,7 +111,7 @@ def free_responses(model, state, frames, status=None):
 
     ``status`` (n,) replaces the robot's own.
     """
-    nodes, states, points, supports = placed(model, state, frames)
+    nodes, states, points, supports = moved(model, state, frames)
     if status is not None:
         nodes['status'] = status
     return point_responses(nodes, state.q, points, supports, states)

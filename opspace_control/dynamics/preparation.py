@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Preparation of a function of a robot: argument checks, allocation, placed points."""
+"""Preparation of a function of a robot: argument checks, allocation, moved points."""
 
 import numpy as np
 
@@ -57,9 +57,9 @@ def prepared(model, state):
     return moment_nodes(model), nan_filled(model.nodes.size, NODE_STATE)
 
 
-def placed(model, state, frames):
-    """Return nodes, their data, points and supports, with all poses at a state."""
+def moved(model, state, frames):
+    """Return nodes, their data, points and supports, with poses and motions at zero v̇."""
     nodes, states = prepared(model, state)
     points, supports = make_points(model, names(frames))
-    kinematics.place(nodes, state.q, states, points)
+    kinematics.move(nodes, state.q, state.v, np.zeros(model.nv), states, points)
     return nodes, states, points, supports

@@ -5,14 +5,14 @@
 import numpy as np
 
 from opspace_control.dynamics import articulated_body, kinematics
-from opspace_control.dynamics.data import make_points, nan_filled
+from opspace_control.dynamics.data import nan_filled
 from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
 from opspace_control.dynamics.preparation import (
     GRAVITY,
     check_state,
     joint_vector,
+    moved,
     names,
-    placed,
     prepared,
 )
 from opspace_control.model import KinematicTree, RobotState
@@ -40,7 +40,7 @@ class RobotModel(KinematicTree):
         Homogeneous transforms (4, 4), m; of all of ``frame_names`` if ``frames`` is not given.
         """
         frames = self.frame_names if frames is None else names(frames)
-        points = placed(self, state, frames)[2]
+        points = moved(self, state, frames)[2]
         poses = np.zeros((len(frames), 4, 4))
         poses[:, :3, :3] = points['R']
         poses[:, :3, 3] = points['p'] + self.origin(state)
@@ -53,7 +53,7 @@ class RobotModel(KinematicTree):
 
         Per frame three linear rows (m/s) and three angular ones (rad/s), world axes.
         """
-        nodes, states, points, supports = placed(self, state, frames)
+        nodes, states, points, supports = moved(self, state, frames)
         jacobian = nan_filled((6 * len(points), self.nv))
         kinematics.fill_jacobian(nodes, states, points, supports, jacobian)
         return jacobian
@@ -64,10 +64,7 @@ class RobotModel(KinematicTree):
 
         Classical accelerations ``[a; α]``, m/s² and rad/s², world axes.
         """
-        nodes, states = prepared(self, state)
-        points, _ = make_points(self, names(frames))
-        kinematics.move(nodes, state.q, state.v, np.zeros(self.nv), states, points)
-        return points['a'].reshape(-1).copy()
+        return moved(self, state, frames)[2]['a'].reshape(-1).copy()
 
     def mass_matrix(self, state):
         """

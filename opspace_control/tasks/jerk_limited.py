@@ -3,6 +3,7 @@
 """Online trajectory generation for goals, with limits of velocity, acceleration and jerk."""
 
 import math
+from collections import namedtuple
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -61,14 +62,8 @@ class JerkLimits:
         return replace(self, **limits)
 
 
-@dataclass(frozen=True, eq=False)
-class Destination:
-    """A goal: position (3,), m, rotation (3, 3), and its twist and acceleration, (6,) each."""
-
-    position: np.ndarray
-    R: np.ndarray
-    twist: np.ndarray
-    acceleration: np.ndarray
+# A goal: position (3,), m, rotation (3, 3), and its twist and acceleration, (6,) each.
+Destination = namedtuple('Destination', 'position R twist acceleration')
 
 
 class TrajectoryGenerator:

@@ -38,7 +38,7 @@ class JointTrajectory:
         if not self.joints or len(set(self.joints)) < len(self.joints):
             raise TaskError(f'The trajectory moves the joints {self.joints}.',
                             cure='Name one or more, each once.')
-        self.times = _increasing(times)
+        self.times = increasing_times(times)
         if accelerations is not None and velocities is None:
             raise TaskError('The trajectory has accelerations without velocities.',
                             cure='Give both.')
@@ -106,7 +106,8 @@ _EXPONENTS = np.arange(6)
 _ALL, _PLACE = np.ones(3), np.array([1.0, 0.0, 0.0])  # of position, velocity, acceleration
 
 
-def _increasing(times):
+def increasing_times(times):
+    """Return one or more times, s, as an array; TaskError unless they increase from 0 or later."""
     times = read_numbers(times).reshape(-1)
     if not times.size:
         raise TaskError('The trajectory has no points.', cure='Give one or more.')

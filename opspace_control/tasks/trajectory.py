@@ -15,7 +15,7 @@ from opspace_control.spatial.rotation_vectors import (
     vector_rate,
     vector_second_rate,
 )
-from opspace_control.tasks.joint_trajectory import segment_coefficients
+from opspace_control.tasks.joint_trajectory import increasing_times, segment_coefficients
 from opspace_control.tasks.targets import read_pose, read_six
 
 # A pose (3,), (3, 3) at a time, with a twist and an acceleration (6,) or None for each.
@@ -122,26 +122,19 @@ class _Segment:
 
 
 def _read_points(times, poses, twists, accelerations):
-    count = len(poses)
-    if not count:
-        raise TaskError('The trajectory has no points.', cure='Give one or more.')
     if accelerations is not None and twists is None:
         raise TaskError('The trajectory has accelerations without twists.', cure='Give both.')
-    lists = [[None] * count if given is None else given for given in (twists, accelerations)]
-    if {len(given) for given in (times, *lists)} != {count}:
+    lists = [[None] * len(poses) if given is None else given for given in (twists, accelerations)]
+    if {len(given) for given in (times, *lists)} != {len(poses)}:
         raise TaskError('The lists of the trajectory differ in length.',
                         cure='Give a time for each pose, and a twist for each or for none.')
-    points, last = [], -np.inf
-    for i, (time, pose, twist, acceleration) in enumerate(zip(times, poses, *lists, strict=True)):
+    points = []
+    for i, (time, pose, *motion) in enumerate(
+            zip(increasing_times(times).tolist(), poses, *lists, strict=True)):
         owner = f'point {i} of the trajectory'
-        if not max(last, -1e-9) < time < np.inf or time < 0.0:
-            raise TaskError(f'{owner} has the time {time!r} s.', value=time,
-                            cure='Give increasing times, none negative.')
-        points.append(_Point(
-            float(time), *read_pose(pose, owner),
-            None if twist is None else read_six(twist, 'target twist', owner),
-            None if acceleration is None else read_six(acceleration, 'target acceleration', owner)))
-        last = time
+        points.append(_Point(time, *read_pose(pose, owner), *(
+            None if given is None else read_six(given, what, owner) for given, what in zip(
+                motion, ('target twist', 'target acceleration'), strict=True))))
     return points
 
 
