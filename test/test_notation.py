@@ -24,7 +24,7 @@ from opspace_control.tasks.force_law import FORCE
 from opspace_control.tasks.impedance_law import SPRING
 from opspace_control.tasks.joint import JOINT_TASK
 from opspace_control.tasks.pose_law import POSE_TASK
-from opspace_control.tasks.posture_law import POSTURE_DOF
+from opspace_control.tasks.posture import POSTURE_DOF
 from opspace_control.tasks.sensor_law import SENSOR
 
 ROOT = Path(__file__).parents[1]

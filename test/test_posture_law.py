@@ -8,7 +8,7 @@ from numba import njit
 from robots import joint, link, robot
 
 from opspace_control.model import KinematicTree
-from opspace_control.tasks.posture_law import POSTURE_DOF, demand_posture
+from opspace_control.tasks.posture import POSTURE_DOF, demand_posture
 
 pin = pytest.importorskip('pinocchio')
 

@@ -40,7 +40,7 @@ from opspace_control.dynamics.kinematics import move_node, place_node, weigh_nod
 from opspace_control.dynamics.operational_space_inertia import sum_mobility
 from opspace_control.dynamics.passive_forces import passive_forces
 from opspace_control.model.nodes import PASSIVE
-from opspace_control.tasks.posture_law import demand_posture, feed_efforts
+from opspace_control.tasks.posture import demand_posture, feed_efforts
 
 # While directions near singularities are led, a posture pulls with this part of what joints can do.
 # Where two motions of the joints take turns in moving a direction its pull swings from one to the

@@ -202,8 +202,8 @@ def hybrid_dynamics(model, state, acceleration, torque=None, external=None, grav
     nodes, _ = prepared(model, state)
     wrenches = [(frame, _finite(wrench, 6, f"The wrench on '{frame}'"))
                 for frame, wrench in (external or {}).items()]
-    given = {} if gravity is None else {'gravity': _finite(gravity, 3, 'Gravity')}
-    return hybrid_motion(model, nodes, state, a, tau, wrenches, **given)
+    gravity = _finite(GRAVITY if gravity is None else gravity, 3, 'Gravity')
+    return hybrid_motion(model, nodes, state, a, tau, wrenches, gravity)
 
 
 def hybrid_motion(model, nodes, state, a, torque, external=(), gravity=GRAVITY):

@@ -7,15 +7,20 @@ The forward response is ``A⁻¹ (h + Jᵀ f)``. Its inward half gives the proje
 each joint, the residual force of [JR94] and of the articulated-body algorithm: for two sets of
 forces h and k with projections u and w, ``hᵀ A⁻¹ k = Σ u_i w_i / D_i``. Projections are by node,
 (n,), and need the articulated inertias of all nodes.
+
+The active joint forces h for a task wrench f are those whose acceleration is the response of all
+joints minus that of the passive joints only, each with its constraint forces:
+``A⁻¹ h = A⁻¹ (Jᵀ f + J_cᵀ f_L) − A_pp⁻¹ (J_pᵀ f + J_cpᵀ f_Q)``.
 """
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.data import COUNTS
 from opspace_control.dynamics.force_propagation import is_group
-from opspace_control.dynamics.inverse_dynamics import add_inertial_force
+from opspace_control.dynamics.hybrid_dynamics import propagate_passive_force
+from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
 from opspace_control.dynamics.weights import branch_end
-from opspace_control.model.nodes import LOCKED
+from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.vectors import add_wrench, dot
 
 
@@ -189,3 +194,84 @@ def motion_torques(nodes, states, a, joint_force, tau):
         for r in range(6):
             states[i].z[r] = states[i].f[r]
     project_forces(nodes, states, joint_force, tau)
+
+
+@rare
+def passive_response(nodes, states, responds, joint_force, response):
+    """
+    Write minus the acceleration of passive joints under forces, (nv,), all others locked.
+
+    The forces are those of `apply_wrenches`; ``z`` becomes the links' inertial force of the motion.
+    """
+    for i in range(nodes.size - 1, -1, -1):
+        node = nodes[i]
+        if responds[i]:
+            propagate_passive_force(nodes, i, responds,
+                     -joint_force[node.v_index] if node.status == PASSIVE else 0.0, states)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.z[r] = 0.0
+            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+        if node.v_index >= 0:
+            response[node.v_index] = 0.0
+        if node.status == PASSIVE:
+            x = (s.u - dot(s.UP, s.B)) / s.DP
+            response[node.v_index] = x
+            for r in range(6):
+                s.B[r] += x * s.S[r]
+        add_inertial_force(node.mass, s.c, s.Ic, s.B, s.z)
+
+
+@rare
+def add_passive_response(nodes, states, responds, joint_force, response, tau):
+    """
+    Add the joint forces of the `passive_response` to tau (nv,).
+
+    The forces are those of `apply_wrenches`; they are set to zero, at joints and at links.
+    """
+    passive_response(nodes, states, responds, joint_force, response)
+    for k in range(joint_force.size):
+        joint_force[k] = 0.0
+    project_forces(nodes, states, joint_force, tau)
+
+
+@rare
+def project_passive_response(nodes, states, responds, joint_force, response, projection, torque):
+    """
+    Add the `passive_response` to a row's joint forces, (nv,): they become zero at passive joints.
+
+    ``projection``, (n,), the forces projected on the joints, is updated.
+    """
+    for i in range(nodes.size):
+        k = nodes[i].v_index
+        if k >= 0:
+            joint_force[k] = torque[k]
+        for r in range(6):
+            states[i].z[r] = 0.0
+    add_passive_response(nodes, states, responds, joint_force, response, torque)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        if node.status != LOCKED:
+            projection[i] += dot(s.U, s.B)
+        if node.status == PASSIVE:
+            projection[i] += node.armature * response[node.v_index]
+            torque[node.v_index] = 0.0
+
+
+@rare
+def passive_power(nodes, states, gravity, response):
+    """Return the power of the forces of a steady motion, of `move_node`, along a response (nv,)."""
+    total = 0.0
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.z[r] = s.f[r]
+            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+        load_node(nodes, i, gravity, states)
+        x = response[node.v_index] if node.v_index >= 0 else 0.0
+        for r in range(6):
+            s.B[r] += x * s.S[r]
+            total += s.f[r] * s.B[r]
+            s.f[r], s.z[r] = s.z[r], 0.0
+    return total

@@ -58,13 +58,12 @@ class JointTrajectory:
         """Return the trajectory with these positions (n,), at rest at time zero, as first point."""
         if self.times[0] == 0.0:
             return self
-        parts = [None if part is None else np.vstack([first, part]) for first, part in (
-            (positions, self.positions), (np.zeros(len(self.joints)), self.velocities),
-            (np.zeros(len(self.joints)), self.accelerations))]
-        efforts = self.efforts
-        if efforts is not None:
-            efforts = np.vstack([efforts[0], efforts])
-        return JointTrajectory(self.joints, np.r_[0.0, self.times], *parts, efforts)
+        zeros = np.zeros(len(self.joints))
+        firsts = positions, zeros, zeros, None if self.efforts is None else self.efforts[0]
+        parts = self.positions, self.velocities, self.accelerations, self.efforts
+        return JointTrajectory(self.joints, np.r_[0.0, self.times], *(
+            None if part is None else np.vstack([first, part])
+            for first, part in zip(firsts, parts, strict=True)))
 
     def sample(self, times):
         """

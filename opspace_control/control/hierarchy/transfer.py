@@ -22,8 +22,12 @@ from opspace_control.control.hierarchy.structures import (
     WANTED,
     Q,
 )
-from opspace_control.dynamics.passive_response import add_passive_response
-from opspace_control.dynamics.responses import apply_wrenches, forward_response, project_forces
+from opspace_control.dynamics.responses import (
+    add_passive_response,
+    apply_wrenches,
+    forward_response,
+    project_forces,
+)
 
 
 @rare

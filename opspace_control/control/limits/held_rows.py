@@ -39,8 +39,8 @@ from opspace_control.control.hierarchy.structures import (
 from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
 from opspace_control.control.limits.limit_law import KINDS, LOAD, MOTION, held_by
 from opspace_control.control.limits.loads import growth_of
-from opspace_control.dynamics.passive_response import project_passive_response
 from opspace_control.dynamics.responses import (
+    project_passive_response,
     project_torques,
     project_unit_acceleration,
     project_unit_torque,
