@@ -69,12 +69,3 @@ def base_state(pose, twist):
     mujoco.mju_negQuat(inverse, quaternion)
     mujoco.mju_rotVecQuat(spin, twist[3:], inverse)
     return np.array([*pose[:3], *quaternion]), np.array([*twist[:3], *spin])
-
-
-def six_numbers(wrench, link):
-    """Return a wrench as (6,) finite numbers."""
-    wrench = np.array(wrench, float)
-    if wrench.shape != (6,) or not np.isfinite(wrench).all():
-        raise SimulationError(f"The wrench on '{link}' is not six finite numbers: {wrench}.",
-                              cure='Give [fx fy fz nx ny nz].', link=link)
-    return wrench

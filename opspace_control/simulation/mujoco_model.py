@@ -44,8 +44,8 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
         inertials = {**description.inertials, **{box.name: box.inertial for box in objects}}
         welds = {joint.name: weld(spec, joint) for joint in _locked(joints, tuple(locked_joints))}
         _set_mimics(spec, joints, timestep, welds)
-        add_brakes(spec, [joint for joint in joints.values()
-                          if joint.mimic is None and joint.name not in welds], timestep)
+        driven = [joint for joint in joints.values() if not joint.mimic and joint.name not in welds]
+        add_brakes(spec, driven, timestep)
         _add_wrench_sensors(spec, wrench_sensors)
         add_grips(spec, timestep)
         if contacts or floor:
@@ -57,8 +57,8 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
         reason = ' '.join(str(error).removeprefix('Error: ').split())
         raise SimulationError(f'MuJoCo refuses the robot: {reason}.', cure='Correct the URDF.',
                               reason=reason) from None
-    for joint in joints.values():
-        if len(joint.parts) == 1 and joint.mimic is None and joint.name not in welds:
+    for joint in driven:
+        if len(joint.parts) == 1:
             model.dof_armature[model.joint(joint.parts[0]).dofadr[0]] = joint.armature
     _set_inertias(model, inertials)
     return model, joints, welds
@@ -175,13 +175,13 @@ def _set_inertias(model, inertials):
 
 def _set_mimics(spec, joints, timestep, welds):
     """Couple mimic joints to the mimicked ones, as stiffly as the time step allows."""
-    for follower in joints.values():
-        if follower.mimic is None or follower.name in welds:
+    for joint in joints.values():
+        if joint.mimic is None or joint.name in welds:
             continue
-        mimicked, multiplier, offset = follower.mimic
+        mimicked, multiplier, offset = joint.mimic
         coupling = spec.add_equality()
         coupling.type = mujoco.mjtEq.mjEQ_JOINT
-        coupling.name1, coupling.name2 = follower.parts[0], joints[mimicked].parts[0]
+        coupling.name1, coupling.name2 = joint.parts[0], joints[mimicked].parts[0]
         coupling.data[:5] = offset, multiplier, 0.0, 0.0, 0.0
         make_stiff(coupling, timestep)
 

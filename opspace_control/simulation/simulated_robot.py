@@ -7,12 +7,7 @@ import numpy as np
 
 from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
-from opspace_control.simulation.arguments import (
-    base_state,
-    check_within,
-    joint_values,
-    six_numbers,
-)
+from opspace_control.simulation.arguments import base_state, check_within, joint_values
 from opspace_control.simulation.observable_robot import ObservableRobot
 
 
@@ -114,8 +109,11 @@ class SimulatedRobot(ObservableRobot):
 
         ``[f; n]`` (6,) at the link frame's origin, world axes, N and N·m.
         """
-        body = self._body(link)
-        self._wrenches[body] = six_numbers(wrench, link)
+        body, wrench = self._body(link), np.array(wrench, float)
+        if wrench.shape != (6,) or not np.isfinite(wrench).all():
+            raise SimulationError(f"The wrench on '{link}' is not six finite numbers: {wrench}.",
+                                  cure='Give [fx fy fz nx ny nz].', link=link)
+        self._wrenches[body] = wrench
 
     def grip(self, link, other, *, place=None, rigid=True):
         """
@@ -199,10 +197,10 @@ class SimulatedRobot(ObservableRobot):
         self.data.qvel[self._in_qvel] = speed[self._free]
         if self.floating_base:
             self.data.qpos[:7], self.data.qvel[:6] = base
-        self._place_followers_and_welds()
+        self._place_mimics_and_welds()
         mujoco.mj_forward(self.model, self.data)
 
-    def _place_followers_and_welds(self):
+    def _place_mimics_and_welds(self):
         for joint in self._joints.values():
             if joint.mimic is not None:
                 mimicked, multiplier, offset = joint.mimic
@@ -213,10 +211,9 @@ class SimulatedRobot(ObservableRobot):
             if joint.name in self._welds:
                 self._welds[joint.name].place(self.model, values)
             elif joint.mimic is not None:
-                follower = self.model.joint(joint.name)
-                self.data.qpos[follower.qposadr[0]] = values[0]
-                in_qvel = self.model.joint(joint.mimic[0]).dofadr[0]
-                self.data.qvel[follower.dofadr[0]] = multiplier * self.data.qvel[in_qvel]
+                mimic, other = (self.model.joint(name) for name in (joint.name, joint.mimic[0]))
+                self.data.qpos[mimic.qposadr[0]] = values[0]
+                self.data.qvel[mimic.dofadr[0]] = multiplier * self.data.qvel[other.dofadr[0]]
 
     def _apply_wrenches(self):
         """Apply the wrenches at the present pose."""
