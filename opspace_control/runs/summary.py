@@ -107,7 +107,6 @@ class Summary:
             else:
                 axes = parameters.get(f'{name}.axes', ' '.join(AXES)).split()
                 self.tasks.append(TaskCourse(name, np.array([axis in axes for axis in AXES])))
-        self.joints = ()       # names of the commanded joints, in the order of the command
         self.efforts = None    # Series (joints,), commanded, N·m or N
         self.bases = Series(7)  # pose of a floating base
         self.health = []       # diagnostics of the controller: (time, level, text, dict)
@@ -121,7 +120,11 @@ class Summary:
         self.began, self.ended = times[0], times[-1]
         self._measure_time()
         self._read()
-        self.effort_limits = self._limits()  # (joints,), N·m or N; inf where there is none
+        known = dict(zip(self.model.dof_names, self.model.effort_limits, strict=True)
+                     ) if self.model else {}
+        # (joints,), N·m or N; inf where there is none.
+        self.effort_limits = parameters.get('limits.effort_scale', 1.0) * np.array(
+            [known.get(joint, np.inf) for joint in self.joints])
 
     def loads(self):
         """Return the efforts as parts of their limits, (k, joints); zero where there is none."""
@@ -149,26 +152,23 @@ class Summary:
             **{run.own(f'{task.name}/{topic}'): take
                for task in (*self.tasks, *self.joint_tasks)
                for topic, take in task.takers.items()},
-            run.own('controller_state'): self._take_names,
             run.commands: self._take_command,
-            run.odom: self._take_base,
+            run.odom: lambda time, message: self.bases.add(time, _seven(message.pose.pose)),
             run.states: self._take_state,
             '/diagnostics': self._take_health,
-            '/rosout': self._take_log,
+            '/rosout': lambda time, message: self.said.append(
+                Said(time, message.level, message.name, message.msg)),
             '/parameter_events': self._take_change}
         self._due = list(np.linspace(self.began, self.ended, self.pictures))[::-1]
         # The names of the joints come later than the first command, which needs them.
-        for _, time, message in run.messages({run.own('controller_state')}):
-            self._take_names(time, message)
-            break
+        # Those commanded, in the order of the command.
+        self.joints = next((tuple(message.name) for *_, message in run.messages(
+            {run.own('controller_state')})), ())
         for topic, time, message in run.messages(readers):
             readers[topic](time, message)
         while self._due and self._newest:  # the last may come a moment before the last command
             self.states.append(self._newest)
             self._due.pop()
-
-    def _take_names(self, _time, message):
-        self.joints = self.joints or tuple(message.name)
 
     def _take_command(self, time, message):
         if self.run.topics[self.run.commands] == JOINT_STATE:
@@ -187,9 +187,6 @@ class Summary:
             self.states.append(self._newest)
             self._due.pop()
 
-    def _take_base(self, time, message):
-        self.bases.add(time, _seven(message.pose.pose))
-
     def _take_health(self, time, message):
         for status in message.status:
             if status.name.startswith(f'{self.run.controller[1:]}:'):
@@ -197,22 +194,11 @@ class Summary:
                 self.health.append((time, level, status.message,
                                     {value.key: value.value for value in status.values}))
 
-    def _take_log(self, time, message):
-        self.said.append(Said(time, message.level, message.name, message.msg))
-
     def _take_change(self, time, message):
         if message.node == self.run.controller:
             for parameter in message.changed_parameters:
                 self.said.append(Said(time, 0, self.run.controller[1:],
                                       f'{parameter.name} = {_plain(parameter.value)}'))
-
-    def _limits(self):
-        limits = np.full(len(self.joints), np.inf)
-        if self.model is not None:
-            scale = self.run.parameters.get('limits.effort_scale', 1.0)
-            known = dict(zip(self.model.dof_names, self.model.effort_limits, strict=True))
-            limits = scale * np.array([known.get(joint, np.inf) for joint in self.joints])
-        return limits
 
 
 def _six(linear, angular):
