@@ -92,27 +92,16 @@ def own_domain():
     """Reserve a ROS_DOMAIN_ID on this machine, or raise an OpspaceError if all are taken."""
     for i in range(os.getpid(), os.getpid() + len(_DOMAINS)):
         domain = _DOMAINS[i % len(_DOMAINS)]
-        lock = _lock(domain)
-        if lock is not None:
-            with lock:
-                yield domain
+        with contextlib.ExitStack() as stack:
+            try:
+                lock = stack.enter_context(
+                    open(Path(tempfile.gettempdir(), f'opspace_control_domain_{domain}'), 'w'))
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:  # another process has the lock, or another user the file
+                continue
+            yield domain
             return
     raise OpspaceError('Every ROS_DOMAIN_ID is taken.', cure='End other demos and tests.')
-
-
-def _lock(domain):
-    """Return a file locked by this process until it is closed, or None."""
-    try:
-        file = open(Path(tempfile.gettempdir(), f'opspace_control_domain_{domain}'),  # noqa: SIM115
-                    'w')
-    except OSError:  # another user's
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        return None
-    return file
 
 
 def private_environment(domain):

@@ -75,9 +75,9 @@ def _arms(left, right, posture, mirror):
            for (joint, value), sign in zip(posture.items(), mirror, strict=True)}}
 
 
-def _human_arms(shoulder_pitch, shoulder_roll, elbow):
+def _human_arms(shoulder_pitch, shoulder_roll, elbow, wrist_pitch=0.0):
     posture = {'shoulder_pitch': shoulder_pitch, 'shoulder_roll': shoulder_roll,
-               'shoulder_yaw': 0.0, 'elbow': elbow, 'wrist_yaw': 0.0, 'wrist_pitch': 0.0,
+               'shoulder_yaw': 0.0, 'elbow': elbow, 'wrist_yaw': 0.0, 'wrist_pitch': wrist_pitch,
                'wrist_roll': 0.0}
     return _arms('l_{}', 'r_{}', posture, '+--+-+-')
 
@@ -100,9 +100,6 @@ _BAXTER_ARMS = _arms('left_{}', 'right_{}', {
     '-+-+-++')
 
 _PLANAR_ARMS = _arms('l_{}', 'r_{}', {'shoulder': 1.1, 'elbow': -1.8, 'wrist': 0.4}, '---')
-_SPACE_ARMS = _arms('l_{}', 'r_{}', {
-    'shoulder_pitch': -0.4, 'shoulder_roll': 0.35, 'shoulder_yaw': 0.0, 'elbow': -1.5,
-    'wrist_yaw': 0.0, 'wrist_pitch': 0.2, 'wrist_roll': 0.0}, '+--+-+-')
 
 ROBOTS = (
     DemoRobot(
@@ -134,8 +131,8 @@ ROBOTS = (
         body='base_link', ours=True),
     DemoRobot(
         'free_flyer_3d', 'two 7-joint arms on a body that nothing holds, in space',
-        'free_flyer_3d.urdf', ('l_hand', 'r_hand'), _SPACE_ARMS, floating_base=True,
-        weightless=True, body='base_link', ours=True),
+        'free_flyer_3d.urdf', ('l_hand', 'r_hand'), _human_arms(-0.4, 0.35, -1.5, 0.2),
+        floating_base=True, weightless=True, body='base_link', ours=True),
     DemoRobot(
         'talos', 'PAL Robotics Talos, 30 joints, held at the pelvis',
         'talos_data/robots/talos_reduced.urdf',
