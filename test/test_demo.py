@@ -26,10 +26,9 @@ from opspace_control.cli.robots import ROBOTS
 from opspace_control.cli.showcase import picture
 from opspace_control.cli.showcase.client import Sight
 from opspace_control.cli.showcase.experiments import all_experiments
-from opspace_control.cli.showcase.kinematics import Reach
 from opspace_control.cli.showcase.nodes import Status
 from opspace_control.cli.showcase.record import Record
-from opspace_control.cli.showcase.schedule import make_schedule
+from opspace_control.cli.showcase.schedule import Reach, make_schedule
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import refusals

@@ -16,8 +16,8 @@ from opspace_control.cli.showcase.experiments import (
     UNDERACTUATED,
     experiment,
 )
-from opspace_control.cli.showcase.findings import Course
 from opspace_control.cli.showcase.picture import draw_cases
+from opspace_control.cli.showcase.record import Course
 from opspace_control.cli.showcase.schedule import SETTLING
 from opspace_control.cli.showcase.studies import STUDIES
 from opspace_control.errors import OpspaceError

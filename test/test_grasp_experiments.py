@@ -13,8 +13,8 @@ from robots import joint, link, robot
 from opspace_control import Impedance, Payload, PoseTask, PostureTask
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiments import CARRIED
-from opspace_control.cli.showcase.findings import Course
-from opspace_control.cli.showcase.kinematics import Reach
+from opspace_control.cli.showcase.record import Course
+from opspace_control.cli.showcase.schedule import Reach
 from opspace_control.dynamics import RobotModel
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box, SimulatedRobot

@@ -103,7 +103,7 @@ def _experiment(options):
 
 def _custom_robot(options):
     """Return the user's robot, in a posture in which its hands can move."""
-    from opspace_control.cli.showcase.kinematics import Reach
+    from opspace_control.cli.showcase.schedule import Reach
     from opspace_control.simulation import SimulatedRobot
 
     hands = tuple(options.frames.split(','))
@@ -187,9 +187,8 @@ def _run(experiment, description, nodes, status, began):
 
 def make_record(experiment, description):
     """Return an empty Record of the robot of an experiment, with the schedule of the goals."""
-    from opspace_control.cli.showcase.kinematics import Reach
     from opspace_control.cli.showcase.record import Record
-    from opspace_control.cli.showcase.schedule import make_schedule
+    from opspace_control.cli.showcase.schedule import Reach, make_schedule
     from opspace_control.simulation import SimulatedRobot
 
     robot = experiment.robot

@@ -12,7 +12,7 @@ import numpy as np
 
 from opspace_control.cli.robots import DemoRobot, demo_robot
 from opspace_control.cli.showcase.experiment import MAX_ANGULAR_VELOCITY, Experiment
-from opspace_control.cli.showcase.findings import (
+from opspace_control.cli.showcase.record import (
     Finding,
     farthest_from_response,
     follows,

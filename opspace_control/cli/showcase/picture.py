@@ -6,7 +6,7 @@ import contextlib
 
 import numpy as np
 
-from opspace_control.cli.showcase.findings import sizes
+from opspace_control.cli.showcase.record import sizes
 from opspace_control.runs.pictures import COLORS, STYLE, draw_errors, draw_lines, draw_loads, plt
 
 _GREYS = ('0.85', '0.65')  # of the robot at its start, and later

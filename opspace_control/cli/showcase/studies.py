@@ -14,7 +14,7 @@ import numpy as np
 import opspace_control
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiment import Experiment
-from opspace_control.cli.showcase.findings import Finding
+from opspace_control.cli.showcase.record import Finding
 
 _SHOWN = 0.01  # s, between two rows of a case
 _SETTLED = 1.0  # s
@@ -62,7 +62,7 @@ def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_l
 
     ``turn`` is a second goal: its time, s, its displacement from the pose then, m, and a posture.
     """
-    from opspace_control.cli.showcase.kinematics import Reach
+    from opspace_control.cli.showcase.schedule import Reach
 
     model, robot = arm
     controller = opspace_control.OperationalSpaceController(
