@@ -23,6 +23,8 @@ from opspace_control.cli.processes import own_domain, process_age
 from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.nodes import Nodes, Status
+from opspace_control.cli.showcase.record import Record
+from opspace_control.cli.showcase.schedule import Reach, make_schedule
 from opspace_control.errors import OpspaceError
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.parameters.controller_parameters import COMMAND_TOPIC
@@ -103,7 +105,6 @@ def _experiment(options):
 
 def _custom_robot(options):
     """Return the user's robot, in a posture in which its hands can move."""
-    from opspace_control.cli.showcase.schedule import Reach
     from opspace_control.simulation import SimulatedRobot
 
     hands = tuple(options.frames.split(','))
@@ -187,8 +188,6 @@ def _run(experiment, description, nodes, status, began):
 
 def make_record(experiment, description):
     """Return an empty Record of the robot of an experiment, with the schedule of the goals."""
-    from opspace_control.cli.showcase.record import Record
-    from opspace_control.cli.showcase.schedule import Reach, make_schedule
     from opspace_control.simulation import SimulatedRobot
 
     robot = experiment.robot

@@ -15,6 +15,7 @@ import opspace_control
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.record import Finding
+from opspace_control.cli.showcase.schedule import Reach
 
 _SHOWN = 0.01  # s, between two rows of a case
 _SETTLED = 1.0  # s
@@ -62,8 +63,6 @@ def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_l
 
     ``turn`` is a second goal: its time, s, its displacement from the pose then, m, and a posture.
     """
-    from opspace_control.cli.showcase.schedule import Reach
-
     model, robot = arm
     controller = opspace_control.OperationalSpaceController(
         model, task, posture, limits=opspace_control.JointLimits(model) if keep_limits else None)
