@@ -109,28 +109,21 @@ class Status:
         return self
 
     def __exit__(self, *_):
-        self._clear()
+        self._write('')
 
     def show(self, text):
         """Show a line, if it is time for one."""
         now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + (_TERMINAL_PERIOD if self._terminal else _LOG_PERIOD)
-        if self._terminal:
-            self._clear()
-            self._stream.write(text[:shutil.get_terminal_size().columns - 1])
-        else:
-            self._stream.write(f'{text}\n')
-        self._stream.flush()
+        if now >= self._next:
+            self._next = now + (_TERMINAL_PERIOD if self._terminal else _LOG_PERIOD)
+            self._write(text[:shutil.get_terminal_size().columns - 1] if self._terminal else
+                        f'{text}\n')
 
     def line(self, text):
         """Write a line that stays."""
-        self._clear()
-        self._stream.write(f'{text}\n')
-        self._stream.flush()
+        self._write(f'{text}\n')
 
-    def _clear(self):
-        if self._terminal:
-            self._stream.write('\r\x1b[K')
-            self._stream.flush()
+    def _write(self, text):
+        """Write a text, on a terminal in the place of the last line that does not stay."""
+        self._stream.write('\r\x1b[K' * self._terminal + text)
+        self._stream.flush()
