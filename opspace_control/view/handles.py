@@ -39,17 +39,13 @@ class GoalHandle:
         async def _(event):  # the order of events counts
             act(lambda: self._on_drag(event.phase))
 
-    @property
-    def is_dragged(self):
-        """Whether a viewer drags it, or the controller has not had time to set the goal."""
-        return self._dragged or time.monotonic() - self._released < _REFUSED
-
     def update(self, pose, goal):
         """Send a dragged pose; show the line from a position (3,) to a goal (position, xyzw)."""
         if self._moved:
             self._moved = False
             self._send(self._task, self._grip.position, np.roll(self._grip.wxyz, -1))
-        elif not self.is_dragged:
+        # Until then a viewer drags it, or the controller has not had time to set the goal.
+        elif not self._dragged and time.monotonic() - self._released >= _REFUSED:
             position, wxyz = goal[0], np.roll(goal[1], 1)
             if (not np.allclose(position, self._grip.position, rtol=0.0, atol=_SAME)
                     or 1.0 - abs(wxyz @ self._grip.wxyz) > _SAME ** 2 / 8.0):
@@ -81,13 +77,11 @@ class Forces:
     def update(self, wrenches):
         """Show wrenches: (what, frame, six, measured), forces in N in the axes of the frame."""
         for what, frame, six, measured in wrenches:
-            arrow = self._arrow(what, frame, measured)
-            if arrow is None:
-                continue
-            seen = np.linalg.norm(six[:3]) > _LEAST_FORCE
-            if seen:
-                arrow.points = np.array([[np.zeros(3), _PER_NEWTON * six[:3]]], np.float32)
-            arrow.visible = bool(seen)
+            if arrow := self._arrow(what, frame, measured):
+                seen = np.linalg.norm(six[:3]) > _LEAST_FORCE
+                if seen:
+                    arrow.points = np.array([[np.zeros(3), _PER_NEWTON * six[:3]]], np.float32)
+                arrow.visible = bool(seen)
 
     def remove(self):
         """Remove the arrows from the scene."""
