@@ -28,15 +28,9 @@ VERBS = {
     'parameters': ('cli.parameters', 'main', 'print the parameters of the nodes, as table or YAML'),
 }
 
-# Optional dependencies of verbs, and their sources.
-_OPTIONAL = {
-    'rclpy': "Source ROS 2, or pip install 'opspace_control[ros]'.",
-    'mujoco': "pip install 'opspace_control[sim]'.",
-    'matplotlib': "pip install 'opspace_control[sim]'.",
-    'mcap': "pip install 'opspace_control[record]'.",
-    'mcap_ros2': "pip install 'opspace_control[record]'.",
-    'viser': "pip install 'opspace_control[view]'.",
-}
+# Optional dependencies of verbs, and the extras that they come with.
+_OPTIONAL = {'rclpy': 'ros', 'mujoco': 'sim', 'matplotlib': 'sim', 'mcap': 'record',
+             'mcap_ros2': 'record', 'viser': 'view'}
 _INTERRUPTED = 130  # as shells report a process that Ctrl-C ended
 
 _USAGE = '\n'.join([
@@ -59,10 +53,12 @@ def main(arguments=None):
     except OpspaceError as error:
         return _refuse(verb, error)
     except ModuleNotFoundError as error:
-        for package, cure in _OPTIONAL.items():
-            if error.name and error.name.split('.')[0] == package:
-                return _refuse(verb, f'{package} is not installed. {cure}')
-        raise
+        package = (error.name or '').split('.')[0]
+        if package not in _OPTIONAL:
+            raise
+        source = 'Source ROS 2, or ' * (package == 'rclpy')
+        return _refuse(verb, f'{package} is not installed. {source}'
+                             f"pip install 'opspace_control[{_OPTIONAL[package]}]'.")
     except KeyboardInterrupt:
         return _INTERRUPTED
 
