@@ -64,7 +64,9 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     try:
         values, start = _read_parameters(parameters, frames, findings)
         floating_base = floating_base or values['floating_base']
-        text, description = _read_description(urdf)
+        content = read_bytes(urdf)
+        text = expand(content, urdf) if uses_xacro(parse_xml(content), urdf) else content
+        description = read_urdf(text)
         model, joints, values = _build_model(text, values, floating_base, findings)
         wrong = list(unknown_joints(model, values))
         findings += map(verdict.failure, wrong)
@@ -119,14 +121,6 @@ def _read_parameters(path, frames, findings):
     values = {parameter.name: given.get(parameter.name, parameter.default)
               if parameter.name not in bad else parameter.default for parameter in table}
     return {**values, 'tasks': tasks}, start
-
-
-def _read_description(path):
-    """Return the robot's URDF text and its `Description`."""
-    content = read_bytes(path)
-    if uses_xacro(parse_xml(content), path):
-        content = expand(content, path)
-    return content, read_urdf(content)
 
 
 def _build_model(text, values, floating_base, findings):
