@@ -11,7 +11,6 @@ method, which also takes constraints between links, is `closed_chain`.
 import numpy as np
 
 from opspace_control.dynamics.closed_chain import ConstraintRows
-from opspace_control.dynamics.data import make_points
 from opspace_control.dynamics.operational_space import (
     OperationalSpace,
     invert_inverse_inertia,
@@ -39,16 +38,14 @@ def contact_space(model, state, frames, contacts, contact_inertia=CONTACT_INERTI
     frames = point_names(model, frames)
     _check(contacts, contact_inertia)
     nodes, states, points, supports = moved(model, state, frames)
-    contact_points, _ = make_points(model, [contact.frame for contact in contacts])
-    for frame, contact in zip(contact_points['frame'], contacts, strict=True):
-        frame['position'] += frame['rotation'] @ contact.position
+    rows = ConstraintRows(model, state, (), contacts)
+    for frame, contact in zip(rows.points['frame'], contacts, strict=True):
         frame['rotation'] = frame['rotation'] @ contact.rotation
     I_c = contact_inertia * np.array([contact.constrained for contact in contacts],
                                      float).reshape(-1, 6)
-    L, X = point_responses(nodes, state.q, points, supports, states, contact_points, I_c)
+    L, X = point_responses(nodes, state.q, points, supports, states, rows.points, I_c)
     inertia, rank = invert_inverse_inertia(L, 1.0 / model.nodes['mass'].sum())
     J_bar = X @ inertia
-    rows = ConstraintRows(model, state, (), contacts)
     J_c, bias_c = rows.jacobian, rows.bias
     jacobian, bias = model.jacobian(state, frames), model.bias_acceleration(state, frames)
     free = ~model.locked

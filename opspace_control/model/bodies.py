@@ -130,7 +130,7 @@ class Payload:
 
     @classmethod
     def of_box(cls, mass, size, center_of_mass=(0.0, 0.0, 0.0)):
-        """Return a solid box along the link's axes: kg, lengths of the edges (3,), m, (3,), m."""
+        """Return a solid box of ``mass``, kg, and edges ``size`` (3,), m, along the link's axes."""
         x, y, z = _numbers('size', size, (3,)) ** 2
         return cls(mass, center_of_mass, mass / 12.0 * np.diag([y + z, x + z, x + y]))
 

@@ -40,7 +40,7 @@ def check_mobility(robot):
 
 
 def generic_coordinates(nq):
-    """Return coordinates (nq,), no two alike: there only inertia lacks that lacks everywhere."""
+    """Return coordinates (nq,) without two alike, so that no joint axes coincide by chance."""
     return 0.3 + (np.arange(nq) * 0.6180339887498949) % 1.0
 
 

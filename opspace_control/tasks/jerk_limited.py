@@ -70,7 +70,7 @@ class TrajectoryGenerator:
     """
     The trajectory of a task's target to its destination, by the library ruckig.
 
-    ``parts`` (translation, rotation) are whether these are controlled; the others do not move.
+    ``parts`` is a pair: whether translation and rotation are controlled; others do not move.
     """
 
     def __init__(self, limits, parts):
