@@ -13,7 +13,7 @@ from opspace_control.spatial import read_numbers
 
 # By this part of the largest principal moment, an inertia may be asymmetric, or a moment negative:
 # single precision rounds to 1e-7. A moment may also be as negative as a radius of gyration of 1 µm
-# would make it positive. More than that is a wrong file.
+# would make it positive. Beyond that the file is wrong.
 _RELATIVE_SLACK = 1e-6
 _GYRATION_SLACK = 1e-12  # m²
 _BODY = ('mass', 'center_of_mass', 'inertia')

@@ -145,7 +145,7 @@ def _link(parsed):
 
 
 def _joint(node):
-    # The parser complains of what the URDF's specification does not have.
+    # The parser refuses attributes that the URDF's specification does not have.
     dynamics = node.find('dynamics')
     armature = 0.0 if dynamics is None else float(dynamics.attrib.pop('armature', 0.0))
     parsed = parser.Joint.from_xml(node, core.Path('joint'))

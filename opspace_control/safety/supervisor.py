@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The state machine of trips: whether the robot may be controlled, and since when it is unseen."""
+"""The state machine of trips: whether the robot may be controlled, or its state is unknown."""
 
 from opspace_control.safety.trips import Recovery
 
@@ -26,7 +26,7 @@ class Supervisor:
         self.trip, self.reason = None, ''
         self._blind_since = None
         self._seen = self._good = 0  # states in a row: usable ones, and ones without a fault
-        self._told = set()
+        self._reported = set()
         self._acknowledged = self._released = False
 
     def on_fault(self, trip, reason, now):
@@ -45,9 +45,9 @@ class Supervisor:
         if self.trip is None or (trip.blind and trip.recovery > self.trip.recovery):
             self.trip, self.reason = trip, reason
             self._acknowledged = False
-        news = (trip.blind or trip is self.trip) and trip.name not in self._told
+        news = (trip.blind or trip is self.trip) and trip.name not in self._reported
         if news:
-            self._told.add(trip.name)
+            self._reported.add(trip.name)
         return news
 
     def on_good_state(self, now):

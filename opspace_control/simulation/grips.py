@@ -77,7 +77,7 @@ class Grips:
             mujoco.mju_mulQuat(turn, back, data.xquat[second])
             equality[_TURN], equality[_TORQUE_SCALE] = turn, 1.0
         else:
-            # A connection has them the other way round.
+            # MuJoCo stores the anchors of a connection in the opposite order.
             equality[_SECOND_ANCHOR], equality[_FIRST_ANCHOR] = here, there
         data.eq_active[number] = 1
 

@@ -16,7 +16,7 @@ from opspace_control.simulation.urdf_reader import body_name, link_name, read_ur
 # Given to the links beyond a joint that carries no mass at all: 1 g, and a gyration of 3 cm.
 GRAIN_MASS, GRAIN_INERTIA = 1e-3, 1e-6
 _PLACEHOLDER = 1.0
-# Of a link's force and torque sensor.
+# Prefixes of the names of a link's force and torque sensors.
 SENSORS = ('force at ', 'torque at ')
 
 # `SimulatedRobot.step` raises an error; MuJoCo would leave a log file in the working directory.
@@ -216,7 +216,6 @@ def _add_wrench_sensors(spec, links):
             known = [link_name(body.name) for body in spec.bodies[1:]]
             raise SimulationError(f"A wrench sensor is wanted at '{link}', which is no link.",
                                   cure=nearest(link, known), link=link)
-        # Its frame is the link's.
         site = body.add_site(name=SENSORS[0] + link)
         kinds = mujoco.mjtSensor.mjSENS_FORCE, mujoco.mjtSensor.mjSENS_TORQUE
         for kind, name in zip(kinds, SENSORS, strict=True):

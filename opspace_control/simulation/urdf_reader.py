@@ -17,7 +17,7 @@ import numpy as np
 from opspace_control.errors import SimulationError
 from opspace_control.model.topology import enumerate_names, nearest
 
-# MuJoCo keeps the body name 'world' to itself; many URDFs call their root link so.
+# MuJoCo reserves the body name 'world', which is the root link of many URDFs.
 _WORLD, _RENAMED_WORLD = 'world', '/world'
 _PRIMITIVES = ('box', 'cylinder', 'sphere')
 _FAR = 1e10  # rad or m: stands for infinity

@@ -91,7 +91,7 @@ class EulerAngles(OrientationRepresentation):
                             cure="Name three axes, neighbours different, such as 'zyx' or 'zyz'.",
                             value=axes)
         self.axes, self.fixed = axes, bool(fixed)
-        # Fixed axes are turning ones in reverse order.
+        # Rotations about fixed axes are those about rotated ones in reverse order.
         self._order = slice(None, None, -1 if fixed else 1)
         self._axes = ['xyz'.index(axis) for axis in axes][self._order]
 
