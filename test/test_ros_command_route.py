@@ -70,14 +70,14 @@ def listen(network, topic, callback=lambda _: None):
 
 def test_nobody_who_has_never_listened_is_missed(direct):
     assert direct.go_on(3.0)[0] == ''
-    assert not direct.route.heard
+    assert not direct.route.had_subscriber
 
 
 @pytest.mark.parametrize('every', [1, 10])
 def test_somebody_who_stops_listening_is(direct, every):
     listener = listen(direct.network, 'commands')
     assert direct.go_on(3.0)[0] == ''
-    assert direct.route.heard
+    assert direct.route.had_subscriber
     direct.network.node.destroy_subscription(listener)
     direct.network.expect(lambda: not direct.route.listeners)
     assert direct.go_on(3.0, send=0)[0] == ''
@@ -121,11 +121,11 @@ def test_a_relay_that_tells_that_it_starts_is_no_listener_yet(guarded):
     route.open()
     assert guarded.go_on(3.0)[0] == ''
     assert route.listeners == 0
-    assert not route.heard
+    assert not route.had_subscriber
     tell.publish(Bool(data=True))
     network.expect(lambda: route.listeners == 1)
     guarded.go_on(0.1)
-    assert route.heard
+    assert route.had_subscriber
 
 
 def test_a_relay_that_ends_while_it_starts_does_not_start_any_more(guarded):

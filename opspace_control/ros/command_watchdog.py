@@ -50,8 +50,7 @@ class CommandWatchdogNode(Node):
     """
     The node ``opspace_command_watchdog``: takes ``~/commands``, as a forward controller does.
 
-    It checks that commands are finite numbers for all joints, and that the next one is in time. Its
-    own commands hold the robot in position, or damp it.
+    Commands must be finite numbers for all joints, and in time; else it holds or damps the robot.
     """
 
     def __init__(self, stop=None, **options):
@@ -61,7 +60,7 @@ class CommandWatchdogNode(Node):
         self.parameters.declare(WATCHDOG)
         self.parameters.check_names()
         self.parameters.accept_changes()
-        self._heed_stop = stop.heed if stop else lambda: None
+        self._check_stop = stop.check if stop else lambda: None
         self._controller = None
         self._time = RunningTime(time.perf_counter(), _LONGEST_STEP)
         self._hand_back = connect(self, HandBack)
@@ -83,7 +82,7 @@ class CommandWatchdogNode(Node):
 
     def _begin(self):
         model, joints = make_model(self._description.text, ChainMap({
-            'command_joints': command_order(self.parameters, self._hand_back, self._heed_stop),
+            'command_joints': command_order(self.parameters, self._hand_back, self._check_stop),
             }, self.parameters), floating_base=self.parameters['floating_base'])
         controller = OperationalSpaceController(
             model, gravity_compensation=self.parameters['gravity_compensation'])
@@ -98,7 +97,7 @@ class CommandWatchdogNode(Node):
         self._lost = LostCommands(self.parameters, self._state_input, output, self._hand_back,
                                   joints, self._commands.topic_name, self.get_logger())
         if self._hand_back:
-            self._hand_back.note(self._heed_stop)
+            self._hand_back.note(self._check_stop)
         self._controller, self._joints = controller, joints
         self._apply_parameters()
         if self._odometry:

@@ -70,7 +70,7 @@ class ControllerNode(LifecycleNode):
         self._active = False
         self._newest_state = lambda: take(self._states)  # while the executor waits
         self._stop = stop
-        self._heed_stop = stop.heed if stop else lambda: None
+        self._check_stop = stop.check if stop else lambda: None
         self._manager = connect(self, ControllerManager)
         self._description = RobotDescription(self, self.parameters['robot_description'], self.start)
         self.start()
@@ -102,13 +102,13 @@ class ControllerNode(LifecycleNode):
             self.resolve_topic_name(topic(self.parameters))
             for topic in (command_topic, command_end)))
         self._rivals.refuse_namesakes()
-        order = command_order(self.parameters, self._manager, self._heed_stop)
+        order = command_order(self.parameters, self._manager, self._check_stop)
         made = self._configuration = Configuration(
             self, self.parameters, self._description.text, order, lambda: self._active)
         if self._manager:
             self._manager.hardware = made.hardware
         self._handover = self._manager and Handover(self._manager, made.cycle, self._newest_state,
-                                                    made.route, self._heed_stop, self.get_logger())
+                                                    made.route, self._check_stop, self.get_logger())
 
     @_transition
     def on_activate(self):
@@ -153,7 +153,7 @@ class ControllerNode(LifecycleNode):
                 f'commands, then: ros2 lifecycle set {self.get_fully_qualified_name()} activate')
             self.trigger_deactivate()
             return
-        if not route.heard:
+        if not route.had_subscriber:
             interface.hold()  # a new subscriber must not start with old goals
         # The controller manager may have been restarted without our forward controller, may have
         # deactivated it, or may have activated another one of the same joints.

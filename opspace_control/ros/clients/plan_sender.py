@@ -24,8 +24,8 @@ class PlanSender(Node):
     """
     The node ``opspace_execute``; its JointTrajectory is sent when `look` finds the controller.
 
-    It waits up to ``timeout``, s, for the controller of this name. ``status``, a dict, is the last
-    one of the controller: ``state``, ``message``, and facts.
+    ``timeout``, s, is that of this search. The last ``status`` has ``state``, ``message``, and
+    facts.
     """
 
     def __init__(self, trajectory, controller, timeout):

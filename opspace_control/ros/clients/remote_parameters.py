@@ -10,10 +10,9 @@ from rclpy.qos import qos_profile_parameter_events
 
 class RemoteParameters:
     """
-    The parameters of another node, whose full name is ``target``.
+    The parameters of another node, by its full name ``target``; ``changed(name)`` follows a change.
 
-    ``changed(name)`` is called after a change of a parameter by any client. ``values`` and
-    ``descriptors``, rcl_interfaces/ParameterDescriptor, are by name.
+    ``values`` and ``descriptors``, rcl_interfaces/ParameterDescriptor, are by name.
     """
 
     def __init__(self, node, target, changed):

@@ -44,7 +44,7 @@ class Relay:
             Bool, ready_topic(topic), lambda _: None, LATCHED)
         self._told = None  # its last message of readiness
 
-    def passes_on(self):
+    def has_arrival(self):
         """Return whether a command has arrived at the forward controller since the last call."""
         return take(self._arrivals) is not None
 
@@ -74,7 +74,7 @@ class CommandRoute:
     It has publishers from `open` to `close` only: other nodes take a publisher for a rival.
     Messages of a type ``kind`` are published on ``topic``. If that of the forward controller,
     ``end``, is another one, commands are expected to arrive there after the first arrival, within
-    ``timeout``, s, if it is not 0. ``heard`` is whether there is or was a subscriber. With
+    ``timeout``, s, if it is not 0. ``had_subscriber`` is whether there is or was a subscriber. With
     ``direct`` commands also go to the end directly, as the relay may be dead.
     """
 
@@ -93,15 +93,15 @@ class CommandRoute:
         self._publisher = self._endpoints.publisher(self._kind, self.topic)
         # Created early: discovery takes time.
         self._shortcut = self._relay and self._endpoints.publisher(self._kind, self._end)
-        self.direct = self.heard = False
+        self.direct = self.had_subscriber = False
         self._sent = False
         self._last_sent = -math.inf
-        self._unheard_since = math.inf  # time of the first command without a subscriber
-        self._comes_through = False     # whether a command has arrived
-        self._lost = ''                 # why commands are lost, at the last `fault`
-        self._awaited_since = math.inf  # time of the first command that has not arrived
+        self._unsubscribed_since = math.inf  # time of the first command without a subscriber
+        self._arrives = False                # whether a command has arrived
+        self._lost = ''                      # why commands are lost, at the last `fault`
+        self._awaited_since = math.inf       # time of the first command that has not arrived
         if self._relay:
-            self._relay.passes_on()
+            self._relay.has_arrival()
 
     def publish(self, message):
         """Send a command."""
@@ -124,13 +124,13 @@ class CommandRoute:
         if not self._relay or self._lost or self.direct:
             return False
         end = time.monotonic() + (self.timeout or _PAUSE)
-        while self._relay.ready and not self._comes_through:
-            self._comes_through = self._relay.passes_on()
+        while self._relay.ready and not self._arrives:
+            self._arrives = self._relay.has_arrival()
             if time.monotonic() > end:
                 break
             meanwhile()
             time.sleep(_LOOK)
-        return self._relay.ready and self._comes_through
+        return self._relay.ready and self._arrives
 
     @property
     def listeners(self):
@@ -141,27 +141,29 @@ class CommandRoute:
         """Return why commands are lost at the steady time ``now``, s, or ''; to be called often."""
         if self._sent:
             self._sent, self._last_sent = False, now
-        self._lost = self._unheard(now) or (self._astray(now) if self._relay else '')
+        self._lost = self._without_subscriber(now) or self._without_arrival(now)
         return self._lost
 
-    def _unheard(self, now):
+    def _without_subscriber(self, now):
         listeners = self.listeners
         if listeners:
-            self.heard = True
+            self.had_subscriber = True
         if listeners or now - self._last_sent > _PAUSE:
-            self._unheard_since = math.inf
+            self._unsubscribed_since = math.inf
         elif self._last_sent == now:
-            self._unheard_since = min(self._unheard_since, now)
-        lost = self.heard and now - self._unheard_since > _GRACE_TIME
+            self._unsubscribed_since = min(self._unsubscribed_since, now)
+        lost = self.had_subscriber and now - self._unsubscribed_since > _GRACE_TIME
         return f'The topic {self.topic} has lost its subscriber.' if lost else ''
 
-    def _astray(self, now):
-        if self._relay.passes_on():
-            self._comes_through = True
+    def _without_arrival(self, now):
+        if self._relay is None:
+            return ''
+        if self._relay.has_arrival():
+            self._arrives = True
             self._awaited_since = math.inf
         elif self._last_sent == now:
             self._awaited_since = min(self._awaited_since, now)
-        lost = self._comes_through and self.timeout and now - self._awaited_since > self.timeout
+        lost = self._arrives and self.timeout and now - self._awaited_since > self.timeout
         return f'Commands to {self.topic} no longer arrive at {self._end}.' if lost else ''
 
     def close(self):

@@ -55,7 +55,7 @@ class ControllerManager(ManagerClient):
 
         The timeout is short: the node's executor waits while the robot moves.
         """
-        with self.haste():
+        with self.short_timeout():
             self._check(self.controllers(meanwhile))
 
     def plan_switch_off(self, meanwhile):
@@ -72,7 +72,7 @@ class ControllerManager(ManagerClient):
             if not self.is_there:
                 raise RosInterfaceError('The controller manager is gone.',
                                         controller=self.controller)
-            with self.haste():
+            with self.short_timeout():
                 controllers = self.controllers(meanwhile)
         except RosInterfaceError as error:
             self._obstacle = error
@@ -95,7 +95,7 @@ class ControllerManager(ManagerClient):
                 raise self._obstacle
             if self._return.activate:
                 self.check_hardware()
-            with self.haste():
+            with self.short_timeout():
                 self._do(self._return, meanwhile)
         except RefusedError as error:
             self._deactivate_ours(error, meanwhile)
@@ -112,7 +112,7 @@ class ControllerManager(ManagerClient):
         """
         due, ours = self._return
         if ours:
-            with self.haste():
+            with self.short_timeout():
                 self.deactivate(ours, meanwhile)
         if not due:
             raise error
@@ -154,12 +154,12 @@ class Handover:
 
     The node's executor waits meanwhile, so this class runs the ControlCycle, whose commands go over
     a CommandRoute. ``take()`` returns the newest JointState, serialized, or None if there is no new
-    one; ``heed()`` raises a RosInterfaceError if the node is to stop.
+    one; ``check_stop()`` raises a RosInterfaceError if the node is to stop.
     """
 
-    def __init__(self, manager, cycle, take, route, heed, logger):
+    def __init__(self, manager, cycle, take, route, check_stop, logger):
         self._manager, self._cycle, self._route = manager, cycle, route
-        self._take, self._heed, self._logger = take, heed, logger
+        self._take, self._check_stop, self._logger = take, check_stop, logger
 
     def begin(self):
         """
@@ -244,7 +244,7 @@ class Handover:
         self._run_cycle()
 
     def _run_cycle(self):
-        self._heed()
+        self._check_stop()
         data = self._take()
         if data is not None:
             self._cycle.on_joint_state(data)

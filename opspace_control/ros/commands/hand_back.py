@@ -98,13 +98,13 @@ class HandBack(ManagerClient):
             self._job.result()  # raises an unexpected exception of the last task
         self._job = self._thread.submit(task, *arguments)
 
-    def _heed(self):
+    def _check_ended(self):
         if self._ended:
             raise RosInterfaceError('The node was told to stop.')
 
     def _learn(self):
         try:
-            self.note(self._heed)
+            self.note(self._check_ended)
         except RosInterfaceError as error:
             if not self._ended:
                 self._logger.warning(f'{error} The previous controllers may have changed.')
@@ -120,7 +120,7 @@ class HandBack(ManagerClient):
     def _switch(self, joints):
         if not self.is_there:
             raise RosInterfaceError('The controller manager is gone.')
-        controllers = self.note(self._heed)
+        controllers = self.note(self._check_ended)
         ours = self.ours(controllers)
         if ours is None or ours.state != 'active':
             if self._open and self._switch_on_again(self._open):
@@ -157,7 +157,7 @@ class HandBack(ManagerClient):
         self._logger.warning(f'Switching the joints to {names}.')
         self._open = switch
         try:
-            self.switch(switch, self._heed)
+            self.switch(switch, self._check_ended)
         except RefusedError:
             self._switch_on_again(switch)
             raise
@@ -171,10 +171,10 @@ class HandBack(ManagerClient):
 
         The switch is not requested again. Nothing is done if a controller has the joints.
         """
-        undo = switching.take_over(self.note(self._heed), self.controller)
+        undo = switching.take_over(self.note(self._check_ended), self.controller)
         half_way = bool(undo.activate and not undo.deactivate)
         if half_way:
             self._failed = switch
-            self.switch(undo, self._heed)
+            self.switch(undo, self._check_ended)
         self._open = None
         return half_way

@@ -31,7 +31,7 @@ _RETRY = 0.2  # s
 _LOOK_PERIOD = 0.2  # s
 _USUAL_PERIOD = 0.01  # s, of a manager without update_rate
 _LEAVE_TIMEOUT = 1.0  # s, for a manager that hangs while the node ends
-_HASTE = 1.0  # s, timeout of each step while a process ends or an executor waits
+_SHORT_TIMEOUT = 1.0  # s, timeout of each step while a process ends or an executor waits
 
 
 def connect(node, kind):
@@ -67,18 +67,18 @@ def when_there(node, manager, then):
     node.get_logger().info(f'Waiting for the controller manager {manager.name}.')
 
 
-def command_order(parameters, manager, heed):
+def command_order(parameters, manager, check_stop):
     """
     Return the joints in the order of the receiver of the command; [] if it is not given.
 
-    A ManagerClient gives the order of its controller; ``heed()`` raises an error that ends the
-    wait for it. If the parameter has another order, or the manager does not answer, a
-    RosInterfaceError is raised.
+    A ManagerClient gives the order of its controller; ``check_stop()`` ends the wait by an error.
+    If the parameter has another order, or the manager does not answer, a RosInterfaceError is
+    raised.
     """
     wanted = parameters['command_joints']
     if manager is None:
         return wanted
-    joints = manager.joints(heed)
+    joints = manager.joints(check_stop)
     if wanted and wanted != joints:
         raise RosInterfaceError(
             f'command_joints is {", ".join(wanted)}, but {manager.controller} takes '
@@ -90,7 +90,7 @@ class RefusedError(RosInterfaceError):
     """The controller manager refuses a switch, or would refuse it."""
 
 
-class Questions:
+class ServiceCaller:
     """
     A node with an executor of its own, which works while the executor of another node waits.
 
@@ -112,9 +112,9 @@ class Questions:
         self.node.destroy_node()
 
     @contextlib.contextmanager
-    def haste(self):
+    def short_timeout(self):
         """Use a short timeout, for a process that ends or an executor that waits."""
-        usual, self.timeout = self.timeout, min(self.timeout, _HASTE)
+        usual, self.timeout = self.timeout, min(self.timeout, _SHORT_TIMEOUT)
         try:
             yield
         finally:
@@ -130,7 +130,7 @@ class Questions:
             self._executor.spin_once(timeout_sec=_POLL)
         return True
 
-    def ask(self, client, request, meanwhile, once=False):
+    def call(self, client, request, meanwhile, once=False):
         """
         Return the answer of a service; without ``once`` repeat the request, which may get lost.
 
@@ -160,7 +160,7 @@ class Questions:
                                 cure='The controller manager hangs or has died: see its log.')
 
 
-class ManagerClient(Questions):
+class ManagerClient(ServiceCaller):
     """
     The services of a controller manager, its activity, and the previous controllers of the joints.
 
@@ -193,7 +193,7 @@ class ManagerClient(Questions):
 
     def controllers(self, meanwhile):
         """Return a controller_manager_msgs/ControllerState for each loaded controller."""
-        return self.ask(self._list_client, ListControllers.Request(), meanwhile).controller
+        return self.call(self._list_client, ListControllers.Request(), meanwhile).controller
 
     def ours(self, controllers):
         """Return the state of our controller, None if it is not loaded."""
@@ -282,10 +282,10 @@ class ManagerClient(Questions):
     def _ask_to_switch(self, switch, strictness, meanwhile):
         # The manager times out first, so that its result is known.
         request = _request(switch, strictness, self.timeout / 2)
-        return self.ask(self._switch_client, request, meanwhile, once=True)
+        return self.call(self._switch_client, request, meanwhile, once=True)
 
     def _parameter(self, client, name, meanwhile):
-        values = self.ask(client, GetParameters.Request(names=[name]), meanwhile).values
+        values = self.call(client, GetParameters.Request(names=[name]), meanwhile).values
         return values[0] if values else None
 
 

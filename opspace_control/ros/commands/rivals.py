@@ -8,7 +8,7 @@ import time
 from rcl_interfaces.srv import GetParameters
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.commands.manager_client import Questions
+from opspace_control.ros.commands.manager_client import ServiceCaller
 from opspace_control.ros.middleware import graph
 
 # A killed process stays in the graph for 20 s (Fast DDS); a live one answers within this time.
@@ -111,18 +111,18 @@ class Rivals:
         """Return whether a node of this name answers, or may be alive without a service."""
         if name == graph.UNKNOWN:
             return True
-        questions = Questions(self._node, 'rivals', _ANSWER_TIME)
-        client = questions.node.create_client(GetParameters, f'{name}/get_parameters')
+        caller = ServiceCaller(self._node, 'rivals', _ANSWER_TIME)
+        client = caller.node.create_client(GetParameters, f'{name}/get_parameters')
         try:
-            questions.ask(client, GetParameters.Request(), lambda: None)
+            caller.call(client, GetParameters.Request(), lambda: None)
         except RosInterfaceError:
             return not client.service_is_ready()
         finally:
-            questions.end()
-            self._drop_questions()
+            caller.end()
+            self._drop_requests()
         return True
 
-    def _drop_questions(self):
+    def _drop_requests(self):
         """Discard requests of `_answers` to this node itself, whose client is gone."""
         for service in self._node.services:
             if service.srv_type is GetParameters:

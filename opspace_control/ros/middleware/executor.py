@@ -101,7 +101,7 @@ class Stop:
         """Whether to stop."""
         return self.future.done()
 
-    def heed(self):
+    def check(self):
         """Raise a RosInterfaceError if it is time to stop: to be called by what waits."""
         if self.wanted:
             raise RosInterfaceError('The node was told to stop.')

@@ -88,8 +88,8 @@ class SimulatedObjects:
     The services ``~/<grasp>/engage`` and, in a Feedback, the topics ``~/<object>/pose``.
 
     A grip also closes when the controller engages its grasp, and opens when the controller has
-    disengaged it: not before, because hands that still exert forces would jump. The SimulatedRobot
-    has the boxes of `read_objects`; an unknown link or object of a grasp is an OpspaceError.
+    disengaged it: not before, because hands that still exert forces would jump. An unknown link or
+    object of a grasp is an OpspaceError.
     """
 
     def __init__(self, endpoints, feedback, robot, parameters):
