@@ -181,7 +181,7 @@ class TestTrajectory:
 
     @pytest.mark.parametrize(('change', 'complaint'), [
         ({'names': ['right']}, "for 'left' only"),
-        ({'times': (1.0, 0.5)}, 'point 1'),
+        ({'times': (1.0, 0.5)}, 'Point 1'),
         ({'times': (0.01, 0.02)}, 'above the limit'),
         ({'way': ((math.nan, 0, 0, 0), (0, 0, 0, 0))}, 'point 0'),
         ({'twists': ((9.0, 0, 0, 0, 0, 0), (0.0,) * 6)}, 'moves at 9 m/s'),
