@@ -10,8 +10,14 @@ import proxsuite
 import quadprog
 from numba import njit
 
-from opspace_control.control.solver.active_set import ActiveSet, Program, solve_bounded
-from opspace_control.control.solver.levels import ATTAINABLE, LEVEL_SCRATCH, solve_levels
+from opspace_control.control.solver.active_set import solve_bounded
+from opspace_control.control.solver.levels import (
+    ATTAINABLE,
+    LEVEL_SCRATCH,
+    Levels,
+    solve_levels,
+)
+from opspace_control.control.solver.program import DEPENDENT, ActiveSet, Program
 
 
 @njit
@@ -58,7 +64,8 @@ class Problem:
         active = np.zeros(n, dtype=int) if active is None else active
         f, y = f_y = np.full((2, n), np.nan)
         changes = _solve_bounded(
-            Program(self.mobility, self.lasting, self.lower, self.upper, np.zeros(n)),
+            Program(self.mobility, self.lasting, self.lower, self.upper, np.zeros(n),
+                    DEPENDENT),
             ActiveSet(active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
                       *np.full((2, n), np.nan)), f_y)
         return f, y, changes
@@ -75,10 +82,11 @@ class Problem:
         f_y = np.full((2, n), np.nan)
         f_y[0] = forces
         changes = _solve_levels(
-            self.mobility, (np.array(self.levels), np.full(len(self.levels) - 1, steps)),
-            np.array([self.lasting, self.own * self.mobility.diagonal()]),
-            np.array([self.lower, self.upper]),
-            np.zeros(n), active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
+            Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
+                   np.array([self.lasting, np.maximum(self.own, ATTAINABLE)
+                             * self.mobility.diagonal()]),
+                   np.array([self.lower, self.upper]), np.zeros(n), DEPENDENT),
+            active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y)
         return *f_y, changes
 

@@ -19,7 +19,6 @@ from opspace_control import (
 )
 from opspace_control.cli.robots import demo_robot
 from opspace_control.control.hierarchy.modes import EXERTED, MOVED
-from opspace_control.control.hierarchy.structures import LEADING
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box
 
@@ -85,11 +84,11 @@ def test_beyond_reach_of_a_robot_that_drifts(name, axes, way, speed):
 def test_beyond_reach_over_a_joint_without_a_drive(way, speed):
     scene = LockStep(HINGED, [PoseTask('hand', axes='x y', max_linear_velocity=speed)],
                      start=HINGED_START, keep_limits=True, passive_joints=['hinge'])
-    course = send(scene, way, 8.0)
+    course = send(scene, way, 9.0)
     assert not course.efforts[:, 1].any()
     left = np.linalg.norm(course.errors[:, 0, :2], axis=1)
     assert 0.3 < left[-1] < left.min() + 0.06
-    course = send(scene, -np.array(way), 5.0)
+    course = send(scene, -np.array(way), 6.0)
     np.testing.assert_allclose(course.errors[-1, 0, :2], 0.0, atol=1e-3)
 
 
@@ -135,7 +134,7 @@ def test_talos_stands_while_a_hand_is_beyond_reach():
 
 @pytest.mark.parametrize('seed', range(2))
 def test_a_joint_that_constraints_hold_is_at_its_end_as_well(seed):
-    """Of its mobility they leave rounding errors: leading came and went with the sign of these."""
+    """Of its mobility constraints leave rounding errors, whose signs must not matter."""
     robot = demo_robot('dual_arm')
     model = RobotModel.from_urdf_file(robot.path(), locked_joints=[
         'torso_yaw', 'torso_pitch', 'torso_roll', 'l_wrist_roll'])
@@ -162,7 +161,6 @@ def test_a_joint_that_constraints_hold_is_at_its_end_as_well(seed):
             state.update(model.integrate(q, noise, 1.0), np.zeros(model.nv))
         efforts.append(controller.compute_torque(state).copy())
         led.append(controller._cycle['led'][0])
-    assert controller._kept.records['stands'][k].any()
     assert all(led[100:])
     assert abs(np.diff(efforts[210:], axis=0)).max() < 1e-3
 
@@ -248,7 +246,7 @@ def test_what_leads_takes_nothing_of_passive_joints(path, passive, frame, axes, 
     goal[0] += 0.02
     task.set_target(goal)
     controller.compute_torque(state)
-    leads = controller._kept.room[LEADING]
+    leads = controller._kept.memory.leads
     h, w = leads[EXERTED, :model.nv], leads[MOVED, :model.nv]
     force = model.mass_matrix(state) @ w
     assert not h[model.passive].any()

@@ -15,7 +15,8 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.control.limits.active_limits import SOLUTIONS
+from opspace_control.control.arguments import SINGULARITY_THRESHOLD
+from opspace_control.control.hierarchy.structures import SCALE
 from opspace_control.dynamics import GRAVITY
 from opspace_control.model.mobility import carried_by_joints
 from opspace_control.safety.ramps import Ramps
@@ -104,6 +105,21 @@ def advised(bench, state):
     return posture, asked - bench.model.bias_acceleration(state, HAND) - J @ posture
 
 
+def part_missed(bench, state, row):
+    """
+    Return which part of what the hand wants is missed at most because of a bound on ``row @ q̈``.
+
+    Eight proximal steps leave ``(ε / (λ + ε))⁸`` along a direction of which the bound leaves λ.
+    """
+    J, A = bench.model.jacobian(state, HAND), bench.model.mass_matrix(state)
+    rows = np.vstack([J, row])
+    L = rows @ np.linalg.solve(A, rows.T)
+    left = L[:6, :6] - np.outer(L[:6, 6], L[6, :6]) / L[6, 6]
+    scale = np.diag(bench.controller._rows[SCALE])
+    softness = SINGULARITY_THRESHOLD / 6.0
+    return (softness / (np.linalg.eigvalsh(scale @ left @ scale)[0] + softness)) ** 8
+
+
 def hold_one(bench, state, goal, k, part):
     """Let joint k do but a part of what it would, and return that and what the joints do then."""
     bench.restart()
@@ -129,11 +145,13 @@ def test_held_joints_satisfy_the_conditions_of_the_optimum(bench):
             held = [(joint.joint, joint.limit) for joint in bench.controller.held_joints]
             assert held == [(model.dof_names[k], 'acceleration')]
             assert a[k] == pytest.approx(0.5 * free[k], rel=1e-8)
-            if bench.controller.least_eigenvalue == 0.0:
+            missed = part_missed(bench, state, np.eye(7)[k])
+            if missed > 1e-2:
                 continue  # without this joint a direction of the hand is nearly lost
             cases += 1
             posture, wanted = advised(bench, state)
-            np.testing.assert_allclose(J @ (a - posture), wanted, atol=1e-7 * abs(wanted).max())
+            np.testing.assert_allclose(
+                J @ (a - posture), wanted, atol=(1e-7 + 10.0 * missed) * abs(wanted).max())
             # A (q̈ − q̈_null) = Jᵀ f + e_k λ, and λ holds the joint back.
             gradient = A @ (a - posture)
             columns = np.column_stack([J.T, np.eye(7)[k]])
@@ -152,6 +170,7 @@ def test_an_effort_at_its_limit_leaves_the_task_to_other_joints(bench):
     bench.records['acceleration'], bench.records['slow'] = 1e3, -1.0
     tau, _ = bench.run(state, goal)
     load = model.gravity(state)
+    A = model.mass_matrix(state)
     k = int(np.argmax(abs(tau - load)))
     limits = bench.efforts
     limits[k] = abs(load[k] + 0.7 * (tau[k] - load[k]))
@@ -161,8 +180,10 @@ def test_an_effort_at_its_limit_leaves_the_task_to_other_joints(bench):
         (model.dof_names[k], 'effort')]
     assert abs(held_tau[k]) == pytest.approx(limits[k], rel=1e-9)
     posture, wanted = advised(bench, state)
-    J, A = model.jacobian(state, HAND), model.mass_matrix(state)
-    np.testing.assert_allclose(J @ (a - posture), wanted, atol=1e-7 * abs(wanted).max())
+    J, missed = model.jacobian(state, HAND), part_missed(bench, state, A[k])
+    assert missed < 1e-2
+    np.testing.assert_allclose(
+        J @ (a - posture), wanted, atol=(1e-7 + 10.0 * missed) * abs(wanted).max())
     gradient = A @ (a - posture)
     columns = np.column_stack([J.T, A[k]])
     forces, *_ = np.linalg.lstsq(columns, gradient, rcond=None)
@@ -381,7 +402,7 @@ def test_a_joint_that_takes_turns_between_its_limits_is_held_at_both():
         state.update(q, v)
         assert (abs(v[:7]) <= 1.01 * model.velocity_limits[:7]).all()
         robot.set_effort(controller.compute_torque(state)[order])
-        assert controller.limit_solutions < SOLUTIONS
+        assert controller.limit_solutions < 16
         held = [held.joint for held in controller.held_joints]
         both += len(held) > len(set(held))
         robot.step()
@@ -457,7 +478,7 @@ def test_joints_that_are_braked_are_not_held_even_if_nothing_else_is_at_a_limit(
     bench.run(still, bench.model.forward_kinematics(still, [HAND])[HAND])
     bench.controller.set_status(locked_joints=[])
     assert held
-    assert not bench.records['held'].any()
+    assert not bench.records['active'].any()
 
 
 @pytest.mark.parametrize('robot', ['arm_7r.urdf', 'humanoid.urdf', 'puma560.urdf'])

@@ -40,7 +40,8 @@ EVERYBODYS = {'errors', 'compiled', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
 INNER = {
     'control': {'solver': set(), 'constraints': set(), 'hierarchy': {'constraints'},
-                'grasping': {'constraints', 'hierarchy'}, 'limits': {'hierarchy', 'grasping'}},
+                'grasping': {'constraints', 'hierarchy'},
+                'limits': {'hierarchy', 'grasping', 'solver'}},
     'ros': {'middleware': set(), 'parameters': {'middleware'},
             **{room: {'middleware', 'parameters'}
                for room in ('cycle', 'commands', 'topics', 'simulated', 'clients')}},

@@ -104,7 +104,7 @@ def test_an_arm_of_talos_stretches_out_beyond_reach_and_the_other_does_not_feel_
     ((0.3, 0.1, -0.5), 0.6, 0.03), ((0.4, 0.2, -0.3), 0.3, 0.03)])
 def test_elbow_and_torso_do_not_swing_in_turns(way, speed, other):
     """Now one of them moves the hand outwards, now the other; nor does the torso carry too much."""
-    _, _, course = send_talos(('arm_', 'torso_'), way, speed, 9.0)
+    _, _, course = send_talos(('arm_', 'torso_'), way, speed, 10.5)
     assert abs(course.velocities[-500:]).max() < 0.02  # rad/s
     assert abs(course.errors[-1, 1, :3]).max() < other
     assert other > 0.01 or abs(course.errors[-1, 1]).max() < other

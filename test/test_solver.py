@@ -7,7 +7,8 @@ import pytest
 from numba import njit
 from prioritised import NotSolvedError, Problem, random_problem
 
-from opspace_control.control.solver.active_set import (
+from opspace_control.control.solver.cholesky import append_row, delete_row, solve_lower
+from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
     EQUALITY,
@@ -15,7 +16,6 @@ from opspace_control.control.solver.active_set import (
     REDUNDANT,
     REFUSED,
 )
-from opspace_control.control.solver.cholesky import append_row, delete_row, solve_lower
 from opspace_control.control.solver.truncation import truncate_level
 
 

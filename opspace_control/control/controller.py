@@ -159,7 +159,8 @@ class OperationalSpaceController(ControllerState):
         bound = bind_constraints(constraints, points['other'][:len(constraints)])
         bind_contacts(constraints, model, operational)
         self._kept = None if limits is None else KeptLimits(
-            limits, model, nodes, self._cycle, 6 * carried.size)
+            limits, model, nodes, self._cycle, 6 * carried.size,
+            len({task.priority for task in tasks}))
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,
             self.passive_forces.dofs)
@@ -178,7 +179,7 @@ class OperationalSpaceController(ControllerState):
             Bounds(self._effort_limits, self._kept.records if self._kept else None),
             Scratch(self._posture_acceleration, *nan_filled((3, model.nv)), self._inverse_inertia,
                     stack, nan_filled((SQUARES, rows, rows)), np.zeros((2, rows), np.int64),
-                    nan_filled((3, 6, 6)), self._kept.room if self._kept else None))
+                    nan_filled((3, 6, 6)), self._kept.memory if self._kept else None))
         self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
 
     def compute_torque(self, state, out=None, *, dt=1e-3):

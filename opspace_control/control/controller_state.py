@@ -8,8 +8,7 @@ import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.hierarchy.structures import ASKED, COMPLIANT, MISSED
-from opspace_control.control.limits.active_limits import SOLUTIONS
-from opspace_control.control.limits.limit_law import EFFORT, MOTION, REASONS
+from opspace_control.control.limits.limit_law import BRAKING, EFFORT, MOTION, REASONS
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks.joint import JointTask
 
@@ -123,13 +122,11 @@ class ControllerState:
     def held_joints(self):
         """Joints that `limits` held at the last cycle, a tuple of `HeldJoint`; without them ()."""
         held = []
-        if self._kept and self._cycle['solutions'][0] > 0:
+        if self._kept and self._cycle['problems'][0] > 0:
             names, limits = self.model.dof_names, self._kept.records
-            # A search without an end took the best solution, and goes on from where it got to.
-            which = limits['best' if self.limit_solutions > SOLUTIONS else 'held']
-            for k, kind in np.argwhere(which):
-                side = int(which[k, kind])
-                why = (REASONS[limits['reason'][k, int(side > 0)]] if kind == MOTION
+            for k, kind in np.argwhere(limits['active']):
+                side = int(limits['active'][k, kind])
+                why = (REASONS[limits['reason'][k, int(side > 0)]] if kind in (MOTION, BRAKING)
                        else 'effort' if kind == EFFORT else 'load')
                 held.append(HeldJoint(names[k], why, side))
         return tuple(held)
@@ -156,5 +153,5 @@ class ControllerState:
 
     @property
     def limit_solutions(self):
-        """How often the last cycle resolved the stack anew because of `limits`."""
-        return int(self._cycle['solutions'][0])
+        """How many problems with bounds the last cycle solved because of `limits`."""
+        return int(self._cycle['problems'][0])

@@ -13,20 +13,20 @@ from opspace_control.control.grasping.relief import relieve_drives
 from opspace_control.control.hierarchy.modes import forget_leads, see_wants
 from opspace_control.control.hierarchy.singularity import nudge
 from opspace_control.control.hierarchy.stack import apply_forces, resolve_stack, stack_points
-from opspace_control.control.hierarchy.structures import FEELING, LEADING, MISSED, Data, L, Q
+from opspace_control.control.hierarchy.structures import MISSED, Data, L, Q
 from opspace_control.control.hierarchy.transfer import add_keepers
-from opspace_control.control.limits.active_limits import add_holding
+from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.effort_cut import limit_efforts
-from opspace_control.control.limits.ends import find_ends
+from opspace_control.control.limits.gravity_torques import bound_gravity_torques
 from opspace_control.control.limits.grip_efforts import bear_all, count_closed
 from opspace_control.control.limits.keeping import keep_limits
 from opspace_control.control.limits.limit_check import (
-    forget_unfit,
-    let_go_of_joints,
+    begin_limits,
+    deactivate_all,
     note_efforts,
 )
 from opspace_control.control.limits.limit_law import bound_posture, faded
-from opspace_control.control.limits.loads import bound_loads
+from opspace_control.control.limits.resting import find_resting
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     eliminate_passive,
@@ -174,7 +174,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     cycle = cycles[0]
     cycle.dt = dt
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
-    rows, room, keeps = scratch.rows, scratch.room, cycle.kept > 0.0
+    rows, memory, keeps = scratch.rows, scratch.limits, cycle.kept > 0.0
     closed = count_closed(constraints)
     drifts = cycle.has_passive and closed == 0
     cycle.efforts = closed == 0 or (
@@ -186,30 +186,31 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
         share = 1.0 if drifts else 1.0 - (1.0 - _PULL) * cycle.leading
         bound_posture(nodes, demand.dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
-    forget_unfit(nodes, robot.supports, constraints, limits, cycle.efforts, not cycle.has_passive)
-    see_points(cycle, robot, demand, grasping, scratch, room[FEELING], q, v)
+    begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts, not cycle.has_passive)
+    see_points(cycle, robot, demand, grasping, scratch, memory.projection, q, v)
     if keeps and not drifts:
-        bound_loads(cycle, nodes, robot.states, robot.supports, constraints, limits, v, room)
-    between_ends = find_ends(limits, keeps and not drifts, dt, v)
-    cycle.leads, cycle.ends = keeps and not between_ends, 0
+        bound_gravity_torques(
+            cycle, nodes, robot.states, robot.supports, constraints, limits, v, memory)
+    any_resting = find_resting(limits, keeps and not drifts, dt, v)
+    cycle.leads, cycle.resting = keeps and not any_resting, 0
     cycle.led = cycle.stuck = False
     if keeps:
         see_wants(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
-                  room[LEADING])
-        forget_leads(room[LEADING], rows.shape[1])
+                  memory.leads)
+        forget_leads(memory.leads, rows.shape[1])
     data = Data(cycle, robot, demand, bounds, scratch, v)
     resolve_stack(cycle, robot, demand, scratch, data)
-    cycle.held = cycle.solutions = 0
+    cycle.bound_rows = cycle.problems = 0
     if keeps:
-        keep_limits(data, grasping, between_ends, tau)
+        keep_limits(data, grasping, any_resting, tau)
     else:
-        let_go_of_joints(limits)
+        deactivate_all(limits)
         rows[MISSED, :] = 0.0
     cycle.leading = faded(cycle.leading, cycle.led, dt, _TIME) if keeps else 0.0
     move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
-    if cycle.solutions > 0:
-        add_holding(cycle.held, room, tau)
-        add_keepers(room[LEADING], tau)
+    if cycle.problems > 0:
+        add_bound_forces(cycle.bound_rows, memory.bound_rows, tau)
+        add_keepers(memory.leads, tau)
     elif keeps:
         note_efforts(nodes, limits, bounds.efforts, tau)
     finish(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)

@@ -24,10 +24,10 @@ CYCLE = np.dtype([
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
     ('efforts', np.bool_),               # whether limits of efforts say what joints can do
-    ('held', np.int64),                  # how many limits hold joints
-    ('solutions', np.int64),             # of the stack, that it took to find out which
+    ('bound_rows', np.int64),            # of bounds on joints that the last problem had
+    ('problems', np.int64),              # that were solved to keep limits of joints
     ('leads', np.bool_),                 # whether directions near singularities are led
-    ('ends', np.int64),                  # how many joints these have to do without, at their ends
+    ('resting', np.int64),               # rows of joints at rest at limits, which these do without
     ('led', np.bool_),                   # whether any has been in this cycle
     ('leading', np.float64),             # whether any has been lately: gradually, from 0 to 1
     ('stuck', np.bool_),                 # whether one was all but lost at the last cycle

@@ -14,11 +14,6 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.elimination import constraint_reactions
 from opspace_control.control.hierarchy.structures import (
-    AGAINST,
-    BORNE,
-    CARRIED,
-    LEADING,
-    TORQUES,
     L,
     Q,
 )
@@ -48,7 +43,7 @@ LEAST = 1e-6
 # against what leads; and zeros. A number for each row that keeps joints there: the node whose load
 # it is that is at its end, or -1. And six rows of scratch.
 (PULL, STIFF, DAMP, LED, DIRECTION, MODE, LEADER, TAKEN, FORCES, EXERTED, MOVED, GIVEN,
- WRENCH, KEEPER, ZEROS, LADEN, TURNED) = range(17)
+ WRENCH, KEEPER, ZEROS, TURNED) = range(16)
 LEADS = TURNED + 6
 
 
@@ -96,31 +91,31 @@ def see_wants(points, tasks, joint_tasks, constrained, v, leads):
 
 
 @inlined
-def hold_against(room, w, push):
-    """Return the force that holds one of the joints at their ends against forces of the stack."""
+def reaction_at_limit(rows, w, push):
+    """Return the multiplier by which a joint at rest at its limit takes forces of the stack."""
     t = 0.0
     for r in range(push.size):
-        t -= room[AGAINST, r, w] * push[r]
+        t -= rows.response[r, w] * push[r]
     return t
 
 
 @rare
 def keep_at_ends(data, push):
     """Write the joint forces that keep joints at their ends against forces of the stack."""
-    room = data.scratch.room
-    keeper = room[LEADING, KEEPER]
+    memory = data.scratch.limits
+    keeper = memory.leads[KEEPER]
     for k in range(data.v.size):
         keeper[k] = 0.0
-    for w in range(data.cycle.ends):
-        t = hold_against(room, w, push)
+    for w in range(data.cycle.resting):
+        t = reaction_at_limit(memory.resting_rows, w, push)
         for k in range(data.v.size):
-            keeper[k] += t * room[TORQUES, w, k]
+            keeper[k] += t * memory.bound_rows.torque[w, k]
 
 
 @rare
 def push_leading(data, push):
     """Put forces of the stack on links and joints, with what keeps joints at their ends."""
-    leads, robot = data.scratch.room[LEADING], data.robot
+    leads, robot = data.scratch.limits.leads, data.robot
     force = leads[FORCES, :data.v.size]
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, push, force,
                    leads[WRENCH])
@@ -137,8 +132,8 @@ def push_mode(data, level, which, exerted):
     Constraints bear it by one of the squares, L or Q.
     What keeps joints at their ends is borne by constraints, too; nothing is ``exerted`` for that.
     """
-    room, squares, levels = data.scratch.room, data.scratch.squares, data.demand.levels
-    push, end = room[LEADING, MODE, :squares.shape[1]], levels[level + 1]
+    memory, squares, levels = data.scratch.limits, data.scratch.squares, data.demand.levels
+    push, end = memory.leads[MODE, :squares.shape[1]], levels[level + 1]
     for r in range(end, push.size):
         push[r] = 0.0
     for upper in range(level - 1, -1, -1):
@@ -147,10 +142,10 @@ def push_mode(data, level, which, exerted):
             for j in range(levels[upper + 1], end):
                 push[r] -= squares[L, r, j] * push[j]
     constraint_reactions(squares[which], levels[0], push)
-    for w in range(0 if exerted else data.cycle.ends):
-        t = hold_against(room, w, push)
+    for w in range(0 if exerted else data.cycle.resting):
+        t = reaction_at_limit(memory.resting_rows, w, push)
         for c in range(levels[0]):
-            push[c] -= t * room[BORNE, w, c]
+            push[c] -= t * memory.bound_rows.reaction[w, c]
     push_leading(data, push)
 
 
@@ -163,7 +158,7 @@ def move_mode(data, level):
     ``GIVEN`` what of s w passive joints do by giving way alone. Returns s, the velocity along the
     direction; with zero nothing is written.
     """
-    cycle, leads, dofs = data.cycle, data.scratch.room[LEADING], data.v.size
+    cycle, leads, dofs = data.cycle, data.scratch.limits.leads, data.v.size
     nodes, states = data.robot.nodes, data.robot.states
     force, h, w = leads[FORCES, :dofs], leads[EXERTED, :dofs], leads[MOVED, :dofs]
     for k in range(leads.shape[1]):
@@ -194,7 +189,7 @@ def move_mode(data, level):
 @rare
 def bend_point(data, e):
     """Return the acceleration along a direction of one of the points, which keeps its own."""
-    leads, states, points = data.scratch.room[LEADING], data.robot.states, data.robot.points
+    leads, states, points = data.scratch.limits.leads, data.robot.states, data.robot.points
     point, kept, total = points[e], leads[TURNED], 0.0
     for r in range(6):
         kept[r], kept[6 + r] = point.v[r], point.a[r]
@@ -218,9 +213,9 @@ def bend_point(data, e):
 @rare
 def bend_mode(data, level, v):
     """Return the acceleration along a direction of a steady motion of the joints, (nv,)."""
-    cycle, room, dofs = data.cycle, data.scratch.room, data.v.size
+    cycle, memory, dofs = data.cycle, data.scratch.limits, data.v.size
     nodes, states, points = data.robot.nodes, data.robot.states, data.robot.points
-    leads, size = room[LEADING], 6 * points.size
+    leads, size = memory.leads, 6 * points.size
     for i in range(nodes.size):
         move_node(nodes, i, v, leads[ZEROS, :dofs], states)
     total = 0.0
@@ -229,18 +224,19 @@ def bend_mode(data, level, v):
     for e in range(data.demand.levels[level + 1] // 6):
         if not is_group(points[e]):
             total += bend_point(data, e)
-    for w in range(cycle.ends):
-        node = int(leads[LADEN, w])
+    for w in range(cycle.resting):
+        node = memory.resting_rows.gravity_node[w]
         if node >= 0:
-            total += hold_against(room, w, leads[MODE, :size]) * gravity_torque_second_rate(
-                nodes, states, node, room[CARRIED], cycle.gravity, leads[TURNED:])
+            total += reaction_at_limit(
+                memory.resting_rows, w, leads[MODE, :size]) * gravity_torque_second_rate(
+                nodes, states, node, memory.carried, cycle.gravity, leads[TURNED:])
     return total
 
 
 @rare
 def turn_mode(data, level, c):
     """Return how s changes, 1/s, as joints move by v: half of what v and w bend only together."""
-    leads, v = data.scratch.room[LEADING], data.v
+    leads, v = data.scratch.limits.leads, data.v
     moved = leads[FORCES, :v.size]
     for k in range(v.size):
         moved[k] = v[k] + leads[MOVED, k]

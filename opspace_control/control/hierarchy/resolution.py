@@ -16,7 +16,6 @@ from opspace_control.control.hierarchy.structures import (
     COMPLIANT,
     FACTOR,
     FORCE,
-    LEADING,
     MOVING,
     PUSH,
     SCALE,
@@ -123,7 +122,7 @@ def resolve_forces(rows, squares, levels, threshold, data):
         truncated = near = truncation_threshold(axes, threshold)
         if data is not None and data.cycle.leads:
             near = near_from(
-                data.scratch.room[LEADING], rows[SCALE], first, last, truncated)
+                data.scratch.limits.leads, rows[SCALE], first, last, truncated)
         least = decompose_level(mobility, first, truncated, near, level)
         exactly, led = least > 0.0, False
         if data is not None:

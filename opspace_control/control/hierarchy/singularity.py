@@ -35,7 +35,6 @@ from opspace_control.control.hierarchy.modes import (
     turn_mode,
     weigh,
 )
-from opspace_control.control.hierarchy.structures import LEADING
 from opspace_control.control.hierarchy.truncation import assemble_modes, project_modes
 from opspace_control.model.nodes import ACTIVE, PRISMATIC, REVOLUTE
 from opspace_control.spatial.eigen import reflect, smooth_step
@@ -114,7 +113,7 @@ def lead_mode(data, level, threshold, value, gain, demand, mode, scale):
     other motions change it, too. What else ``demand`` has along u, above all what takes off the
     acceleration that all other motions give it, is the task's as far as it is not lost.
     """
-    cycle, leads, nodes = data.cycle, data.scratch.room[LEADING], data.robot.nodes
+    cycle, leads, nodes = data.cycle, data.scratch.limits.leads, data.robot.nodes
     limits, dofs, v = data.bounds.joints, data.demand.dofs, data.v
     a_null, first = data.scratch.a_null, data.demand.levels[level]
     pull = along(leads, PULL, mode, scale, first)
@@ -200,7 +199,7 @@ def lead_level(data, level, threshold, decomposed, parts, x):
         The smallest eigenvalue; 0 where any direction is truncated or led.
 
     """
-    leads, levels = data.scratch.room[LEADING], data.demand.levels
+    leads, levels = data.scratch.limits.leads, data.demand.levels
     matrix, vectors, gains, scale, values = decomposed
     first, n = levels[level], x.size
     project_modes(matrix, vectors, scale, x, parts)

@@ -15,24 +15,14 @@ import numpy as np
 # whether a joint alone answers to it; forces that come on top, N and N m, and what of them moves;
 # 1 where such forces may move it; its scale; what giving way adds to its acceleration; λ0 of
 # `eliminate_constraints`; constraint forces; what grips share; accelerations that are wanted, that
-# are missed, that are lost, and lost without joints at their ends; forces; and scratch.
+# are missed, that were wanted before singular directions were taken off; forces; and scratch.
 (ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, GRIPPED, WANTED, MISSED,
- LOST, LOST_AT_ALL, FORCE, SPARE) = range(16)
+ DEMANDED, FORCE, SPARE) = range(15)
 ROWS = SPARE + 5
 # Squares of `Scratch.squares`, a number for each pair of rows: Λ⁻¹ through all joints and through
 # passive ones, then factors of a level and of the constraints.
 SQUARES = 8
 L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
-# Planes of `Scratch.room`, of a cycle that keeps limits of joints: what joints feel of the stack,
-# and of the rows that hold them; the joint forces of these rows' units, what constraints bear of
-# them, their coupling with the stack and with each other, and the forces that hold against those of
-# the stack; two of scratch; numbers a row; and what directions near singularities are led by; what
-# nodes carry, and how loads of joints grow.
-(FEELING, FELT, TORQUES, BORNE, COUPLING, OWN_MOBILITY, AGAINST, FACTORED, ROTATION, NUMBERS,
- LEADING, CARRIED, LOADS) = range(13)
-PLANES = 13
-
-
 class Robot(NamedTuple):
     """The robot, and the points where something is asked of it."""
 
@@ -86,7 +76,79 @@ class Scratch(NamedTuple):
     squares: np.ndarray  # (SQUARES, k, k)
     orders: np.ndarray  # (2, k) int
     small: np.ndarray  # (3, 6, 6)
-    room: np.ndarray  # (PLANES, side, side); None for the bare law
+    limits: NamedTuple  # LimitData; None for the bare law
+
+
+class BoundRows(NamedTuple):
+    """
+    Rows of the bounds on joints that a cycle needs: m of them at most.
+
+    The first ones are those of joints at rest at their limits, ``CYCLE.resting`` in number.
+    """
+
+    index: np.ndarray  # (nv, KINDS) int: the row of a bound in this cycle, -1 without one
+    dof: np.ndarray  # (m,) int
+    kind: np.ndarray  # (m,) int
+    projection: np.ndarray  # (m, n): of its joint forces on the joints
+    torque: np.ndarray  # (m, nv): joint forces for a multiplier of 1
+    reaction: np.ndarray  # (m, k): ``L_cc⁺ C_cᵀ``, constraint forces that its multiplier takes away
+    coupling: np.ndarray  # (m, k): ``C = R A⁻¹ Jᵀ`` of what constraints leave
+    gram: np.ndarray  # (m, m): ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
+    mobility: np.ndarray  # (m,): its diagonal before constraints
+    offset: np.ndarray  # (m,): what constraints add to its value under the reference acceleration
+    force: np.ndarray  # (m,): multipliers
+    response: np.ndarray  # (n,): scratch
+
+
+class RestingRows(NamedTuple):
+    """What joints at rest at their limits, m at most, take off singular directions."""
+
+    response: np.ndarray  # (k, m): ``M⁻¹ C``, forces at limits for a unit of the stack's force
+    factor: np.ndarray  # (m, m)
+    vectors: np.ndarray  # (m, m)
+    numbers: np.ndarray  # (5, m): gains, scale, scratch, the wanted accelerations, forces
+    gravity_node: np.ndarray  # (m,) int: whose gravity torque is at its limit, or -1
+
+
+class Problem(NamedTuple):
+    """The prioritised problem of a cycle: N rows, bounds first, then the t rows of tasks."""
+
+    task_rows: np.ndarray  # (t,) int: rows of the stack that tasks ask for
+    levels: np.ndarray  # (l + 1,) int: first of them of each level, and the end of the last
+    gram: np.ndarray  # (t, t): of these rows, turned where truncated
+    left: np.ndarray  # (t, t): what joints at rest at their limits leave of it
+    vectors: np.ndarray  # (t, t): by which they are turned, block by block
+    turned: np.ndarray  # (l,) bool: levels that are turned
+    softness: np.ndarray  # (2, t): δ and ε of these rows
+    start: np.ndarray  # (t,): multipliers to begin with
+    first_rows: np.ndarray  # (l + 1,) int: of levels of the whole problem
+    steps: np.ndarray  # (l,) int
+    G: np.ndarray  # (N, N)
+    all_softness: np.ndarray  # (2, N)
+    bounds: np.ndarray  # (2, N)
+    free: np.ndarray  # (N,)
+    state: np.ndarray  # (l, N) int
+    relaxed: np.ndarray  # (N,) int: likewise, of the problem of bounds alone
+    factor: np.ndarray  # (N, N)
+    order: np.ndarray  # (N,) int
+    scratch: np.ndarray  # (LEVEL_SCRATCH, N)
+    f_y: np.ndarray  # (2, N)
+
+
+class LimitData(NamedTuple):
+    """Memory of a cycle that keeps limits of joints."""
+
+    projection: np.ndarray  # (n, k): of the stack's unit forces on the joints
+    a_ref: np.ndarray  # (nv,) reference acceleration
+    tau_posture: np.ndarray  # (nv,) joint forces of the posture's acceleration
+    tau_null: np.ndarray  # (nv,) likewise, with what moves singular directions
+    tau_ref: np.ndarray  # (nv,) likewise, with what grips bear of it
+    carried: np.ndarray  # (n + 1, 4): masses and first moments of subtrees; a vector of scratch
+    gravity_rates: np.ndarray  # (nv + 1, max(n, nv)): rates of gravity torques; scratch
+    leads: np.ndarray  # (LEADS, side): of singular-direction control
+    bound_rows: BoundRows
+    resting_rows: RestingRows
+    problem: Problem
 
 
 class Arguments(NamedTuple):

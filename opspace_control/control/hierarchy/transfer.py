@@ -11,13 +11,11 @@ from opspace_control.control.hierarchy.modes import (
     LEADER,
     TAKEN,
     WRENCH,
-    hold_against,
     push_leading,
+    reaction_at_limit,
 )
 from opspace_control.control.hierarchy.structures import (
-    COUPLING,
     FORCE,
-    LEADING,
     REACTION,
     WANTED,
     Q,
@@ -33,7 +31,7 @@ from opspace_control.dynamics.responses import (
 @rare
 def add_response_to(data, push, tau):
     """Add to tau (nv,) what it takes that passive joints give way to forces of the stack."""
-    leads, robot = data.scratch.room[LEADING], data.robot
+    leads, robot = data.scratch.limits.leads, data.robot
     if data.cycle.has_passive:
         force, given = leads[FORCES, :tau.size], leads[GIVEN, :tau.size]
         apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, push, force,
@@ -44,7 +42,7 @@ def add_response_to(data, push, tau):
 @rare
 def bear_leads(data, tau):
     """Add the joint forces of what leads directions to tau (nv,)."""
-    leads = data.scratch.room[LEADING]
+    leads = data.scratch.limits.leads
     if data.cycle.led:
         leader = leads[LEADER, :data.scratch.rows.shape[1]]
         add_response_to(data, leader, tau)
@@ -60,8 +58,8 @@ def hand_over(data, a_led):
     What is ``WANTED`` of the stack's rows, and its ``FORCE``, become what is beyond that. Of
     ``a_led`` those of passive joints are not what they will be.
     """
-    cycle, room, mobility = data.cycle, data.scratch.room, data.scratch.Lambda_inverse
-    leads, constrained = room[LEADING], 6 * data.demand.constraints.size
+    cycle, memory, mobility = data.cycle, data.scratch.limits, data.scratch.Lambda_inverse
+    leads, constrained = memory.leads, 6 * data.demand.constraints.size
     wanted, forces = data.scratch.rows[WANTED], data.scratch.rows[FORCE]
     cycle.leads = False
     if not cycle.led:
@@ -74,28 +72,28 @@ def hand_over(data, a_led):
         wanted[r] -= leads[TAKEN, r]
         for c in range(constrained, wanted.size):
             wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * leader[c]
-    for w in range(cycle.ends):
-        t = hold_against(room, w, leader)
+    for w in range(cycle.resting):
+        t = reaction_at_limit(memory.resting_rows, w, leader)
         for r in range(constrained, wanted.size):
-            wanted[r] -= t * room[COUPLING, w, r]
+            wanted[r] -= t * memory.bound_rows.coupling[w, r]
     push_leading(data, leader)
     forward_response(data.robot.nodes, data.robot.states, leads[FORCES, :a_led.size],
                      data.scratch.a_null, a_led)
 
 
 @rare
-def miss_what_leads(data, missing):
+def add_led_residual(data, missing):
     """Add what leading takes off the tasks to what is ``missing`` of their accelerations, (k,)."""
     if data.cycle.led:
         for r in range(missing.size):
-            missing[r] += data.scratch.room[LEADING, TAKEN, r]
+            missing[r] += data.scratch.limits.leads[TAKEN, r]
 
 
 @rare
 def take_back(data):
     """Add what leads directions to the forces of the stack, and what constraints bear."""
     forces, reaction = data.scratch.rows[FORCE], data.scratch.rows[REACTION]
-    leader, constrained = data.scratch.room[LEADING, LEADER], 6 * data.demand.constraints.size
+    leader, constrained = data.scratch.limits.leads[LEADER], 6 * data.demand.constraints.size
     leader = leader[:forces.size]
     if not data.cycle.led:
         return

@@ -13,20 +13,21 @@ from opspace_control.control.grasping.grasp_law import fill_row, slot_of, weigh_
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.hierarchy.structures import (
     ASKED,
-    FELT,
     FORCE,
     GRIPPED,
     MISSED,
     REACTION,
     SPARE,
-    TORQUES,
     WANTED,
     L,
 )
-from opspace_control.control.hierarchy.transfer import miss_what_leads
-from opspace_control.control.limits.held_rows import project_torques
-from opspace_control.control.limits.limit_law import EFFORT, held_by
-from opspace_control.dynamics.responses import apply_wrenches, project_forces
+from opspace_control.control.hierarchy.transfer import add_led_residual
+from opspace_control.control.limits.limit_law import EFFORT
+from opspace_control.dynamics.responses import (
+    apply_wrenches,
+    project_forces,
+    project_torques,
+)
 
 # Of a limit: by less an effort is not cut, either.
 _EXACTLY = 1e-10
@@ -61,7 +62,7 @@ def bear_all(closed, constraints, grasping):
 
 
 @rare
-def bear_grips(data, grasping, tau):
+def add_grip_efforts(data, grasping, tau):
     """Add to τ (nv,) what joints exert at grips if tasks get nothing beyond the motion advised."""
     robot, rows, constraints = data.robot, data.scratch.rows, data.demand.constraints.size
     force, constrained = data.scratch.joint_force, 6 * constraints
@@ -71,7 +72,7 @@ def bear_grips(data, grasping, tau):
         if r >= constrained:
             for c in range(constrained):
                 missed[r] += data.scratch.squares[L, r, c] * wanted[c]
-    miss_what_leads(data, missed)
+    add_led_residual(data, missed)
     plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, rows)
     for r in range(exerted.size):
         exerted[r] = rows[GRIPPED, r] + rows[FORCE, r] if r < constrained else 0.0
@@ -90,58 +91,56 @@ def exert_all(constrained, grasping, rows, exerted):
 
 
 @rare
-def bear_shares(data, grasping, count):
+def add_shares(data, grasping, w, node):
     """
-    Add to the rows of efforts, of so many, what joints feel of objects that they bear shares of.
+    Add to the row of the effort of a node's joint what joints feel of objects that it bears.
 
-    `TORQUES` of these rows is ``A_k``, `FELT` what joints feel of it.
+    Its joint forces are ``A_k`` before.
     """
     nodes, states, points, supports = (
         data.robot.nodes, data.robot.states, data.robot.points, data.robot.supports)
-    limits, rows, small = data.bounds.joints, data.scratch.rows, data.scratch.small
-    projection = data.scratch.room[FELT, :, :nodes.size]
-    torques = data.scratch.room[TORQUES, :, :limits.size]
+    rows, stack, small = data.scratch.limits.bound_rows, data.scratch.rows, data.scratch.small
     joint_force, constrained = data.scratch.joint_force, 6 * data.demand.constraints.size
     grasps, grips = grasping
-    column, push, wrench = rows[SPARE], rows[SPARE + 1], rows[SPARE + 2]
-    for w in range(count):
-        k, kind = held_by(limits, w)
-        if kind != EFFORT:
+    column, push, wrench = stack[SPARE], stack[SPARE + 1], stack[SPARE + 2]
+    for r in range(push.size):
+        column[r] = push[r] = 0.0
+    fill_row(node, states, points, supports, constrained, column)
+    for g in range(grasps.size):
+        grasp = grasps[g]
+        if grasp.activation == 0.0:
             continue
-        for r in range(push.size):
-            column[r] = push[r] = 0.0
-        fill_row(limits[k].node, states, points, supports, constrained, column)
-        for g in range(grasps.size):
-            grasp = grasps[g]
-            if grasp.activation == 0.0:
-                continue
-            e = slot_of(points, constrained // 6, grasp.task)
-            point, task = points[e], data.demand.tasks[grasp.task]
-            weigh_shares(grasp, grips, point.R, rows[ASKED], column, small[0], wrench)
-            for r in range(6):
-                if task.row_activation[r] > 0.0:
-                    part = r - r % 3
-                    for d in range(3):
-                        push[6 * e + r] += task.activation * (
-                            point.axes[r // 3, d, r - part] * wrench[part + d])
-        apply_wrenches(nodes, states, points, supports, push, joint_force, wrench)
-        project_forces(nodes, states, joint_force, torques[w])
-        project_torques(nodes, states, torques[w], projection[w])
+        e = slot_of(points, constrained // 6, grasp.task)
+        point, task = points[e], data.demand.tasks[grasp.task]
+        weigh_shares(grasp, grips, point.R, stack[ASKED], column, small[0], wrench)
+        for r in range(6):
+            if task.row_activation[r] > 0.0:
+                part = r - r % 3
+                for d in range(3):
+                    push[6 * e + r] += task.activation * (
+                        point.axes[r // 3, d, r - part] * wrench[part + d])
+    apply_wrenches(nodes, states, points, supports, push, joint_force, wrench)
+    project_forces(nodes, states, joint_force, rows.torque[w])
+    project_torques(nodes, states, rows.torque[w], rows.projection[w])
 
 
 @rare
-def correct_efforts(limits, effort_limits, count, tau, tau_led):
+def mend_efforts(data, count, tau, tau_ref):
     """
-    Take what rows of efforts are off their limits off those of the motion advised; return whether.
+    Add what the efforts of bounds are off their rows to those of the reference; return whether.
 
-    A squeeze that friction asks for follows the motion, but not along a line.
+    A squeeze that friction asks for follows the motion, but not along a line. It matters where an
+    effort is at its limit, or beyond.
     """
-    off = False
+    rows, y, efforts, off = (data.scratch.limits.bound_rows, data.scratch.limits.problem.f_y[1],
+                             data.bounds.efforts, False)
     for w in range(count):
-        k, kind = held_by(limits, w)
-        if kind == EFFORT:
-            left = limits[k].held[kind] * effort_limits[k] - tau[k]
-            if abs(left) > _EXACTLY * effort_limits[k]:
-                tau_led[k] -= left
-                off = True
+        k = rows.dof[w]
+        if rows.kind[w] != EFFORT:
+            continue
+        error = tau[k] - y[w]
+        if abs(error) > _EXACTLY * efforts[k] and (
+                max(abs(tau[k]), abs(y[w])) > (1.0 - _EXACTLY) * efforts[k]):
+            tau_ref[k] += error
+            off = True
     return off

@@ -133,7 +133,8 @@ class JointLimits:
         limits['node'][nodes['v_index'][nodes['v_index'] >= 0]] = np.flatnonzero(
             nodes['v_index'] >= 0)
         limits['q_index'] = self.model.q_index
-        for name in ('lower', 'upper', 'velocity', 'load'):
+        limits['gravity_torque'] = self.load
+        for name in ('lower', 'upper', 'velocity'):
             limits[name] = getattr(self, name)
         limits['acceleration'] = np.minimum(self.acceleration, _HARDEST)
         # Nothing but ±a bounds a joint with v ≤ v_max/2 for which s ≥ v_max: there it may go at

@@ -1,43 +1,247 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of joints in a cycle: what it takes where the stack's forces would go beyond."""
+"""
+Limits of joints in a cycle: the prioritised problem, where the forces without bounds pass them.
 
-from opspace_control.compiled import inlined
-from opspace_control.control.hierarchy.modes import MOVED
-from opspace_control.control.hierarchy.structures import LEADING, LOADS, MISSED, NUMBERS, SPARE
-from opspace_control.control.hierarchy.transfer import take_back
-from opspace_control.control.limits.active_limits import (
-    exert_borne,
-    miss,
-    moving_forces,
-    resolve_within_limits,
+Rows of bounds are generated as they are needed: first those that were active in the last cycle,
+then all that a solution passes. A row that is there stays, so this comes to an end.
+"""
+
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.grasping.load_sharing import plan_loads
+from opspace_control.control.hierarchy.elimination import predict_reactions
+from opspace_control.control.hierarchy.structures import (
+    DEMANDED,
+    FORCE,
+    MISSED,
+    MOVING,
+    PUSH,
+    REACTION,
+    SPARE,
+    WANTED,
 )
-from opspace_control.control.limits.ends import advise_motion, let_go_of_ends
-from opspace_control.control.limits.held_rows import HOLDING
+from opspace_control.control.hierarchy.transfer import (
+    add_led_residual,
+    add_response_to,
+    bear_leads,
+    take_back,
+)
+from opspace_control.control.limits.bound_rows import (
+    add_bound_forces,
+    add_violated,
+    begin_rows,
+)
+from opspace_control.control.limits.grip_efforts import (
+    add_grip_efforts,
+    exert_all,
+    mend_efforts,
+)
 from opspace_control.control.limits.limit_check import within_limits
-from opspace_control.dynamics.responses import apply_wrenches, forward_response
+from opspace_control.control.limits.limit_law import KINDS
+from opspace_control.control.limits.problem import (
+    prepare_tasks,
+    select_rows,
+    write_bounds,
+    write_demands,
+    write_matrix,
+)
+from opspace_control.control.limits.resting import refer_motion
+from opspace_control.control.limits.solution import read_forces, side_of, solve_problem
+from opspace_control.dynamics.responses import (
+    apply_wrenches,
+    forward_response,
+    motion_torques,
+    project_forces,
+)
+
+# So often the efforts of a grasp are corrected whose squeeze does not follow the motion linearly.
+_CORRECTIONS = 8
 
 
 @inlined
-def keep_limits(data, grasping, between_ends, tau):
-    """Let limits hold joints where the stack's forces would take them beyond, tasks giving way."""
-    robot, rows, room = data.robot, data.scratch.rows, data.scratch.room
-    constrained, push = 6 * data.demand.constraints.size, rows[SPARE]
-    moving_forces(rows, constrained, push)
+def moving_forces(rows, constrained, push):
+    """
+    Write the forces of the stack that move the robot: those that nothing outside balances.
+
+    At constraints these are their reactions, and what is exerted for the sake of passive joints.
+    """
+    for r in range(push.size):
+        push[r] = rows[FORCE, r] - (rows[PUSH, r] - rows[MOVING, r])
+        if r < constrained:
+            push[r] += rows[REACTION, r]
+
+
+@rare
+def write_residual(data, count, push):
+    """Write what forces of the stack, (k,), and of so many bounds leave of what tasks want."""
+    constrained, mobility = 6 * data.demand.constraints.size, data.scratch.Lambda_inverse
+    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
+    residual = stack[MISSED]
+    for t in range(push.size):
+        residual[t] = 0.0
+        if t < constrained:
+            continue
+        residual[t] = stack[WANTED, t]
+        for r in range(constrained, push.size):
+            i, j = max(t, r) - constrained, min(t, r) - constrained
+            residual[t] -= mobility[i, j] * push[r]
+        for w in range(count):
+            residual[t] -= rows.coupling[w, t] * rows.force[w]
+
+
+@rare
+def react(data, count, push):
+    """Write reactions of constraints, and the forces (k,) of the stack that move the robot."""
+    cycle, stack, rows = data.cycle, data.scratch.rows, data.scratch.limits.bound_rows
+    constrained = 6 * data.demand.constraints.size
+    for c in range(constrained):
+        stack[FORCE, c] = stack[WANTED, c]
+    if constrained > 0 or cycle.has_passive:
+        predict_reactions(data.scratch.squares, stack, data.scratch.orders, constrained,
+                          cycle.has_passive, cycle.ranks)
+    moving_forces(stack, constrained, push)
+    for c in range(constrained):
+        for w in range(count):
+            t = rows.reaction[w, c] * rows.force[w]
+            stack[REACTION, c] -= t
+            push[c] -= t
+
+
+@rare
+def find_efforts(data, grasping, count, tau_null, tau):
+    """Write the efforts, (nv,), of the reference motion and of all forces of the problem."""
+    robot, stack, force = data.robot, data.scratch.rows, data.scratch.joint_force
+    exerted, constraints = stack[SPARE + 2], data.demand.constraints.size
+    if grasping is not None and data.cycle.efforts:
+        plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack)
+    exert_all(6 * constraints if data.cycle.efforts else 0, grasping, stack, exerted)
+    for k in range(tau.size):
+        tau[k] = tau_null[k]
+    add_response_to(data, exerted, tau)
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
+                   stack[SPARE + 1])
+    add_bound_forces(count, data.scratch.limits.bound_rows, force)
+    project_forces(robot.nodes, robot.states, force, tau)
+
+
+@rare
+def note_active(data, count, plain):
+    """Note which limits are active, or which joints press against theirs in the plain problem."""
+    limits, rows = data.bounds.joints, data.scratch.limits.bound_rows
+    for k in range(limits.size):
+        for kind in range(KINDS):
+            if plain:
+                limits[k].pressed[kind] = 0
+            else:
+                limits[k].active[kind] = 0
+    for w in range(count):
+        limit, kind = limits[rows.dof[w]], rows.kind[w]
+        side = side_of(data.scratch.limits.problem, w)
+        if plain:
+            limit.pressed[kind] = side
+        else:
+            if w < data.cycle.resting:
+                side = limit.pressed[kind] if side != limit.side[kind] else side
+            limit.active[kind] = side
+
+
+@rare
+def find_pressed(data, count, t, tau_null, contradictory):
+    """
+    Find which joints the tasks press against their limits, singular directions being left alone.
+
+    That is what decides which joints rest there: with singular-direction control the problem has
+    hardly any reason left why a joint should stay at its limit.
+    """
+    if data.cycle.led or data.cycle.resting > 0:
+        prepare_tasks(data, t, 0)
+        write_matrix(data, count, t)
+        write_bounds(data, count, data.scratch.a_null, tau_null, True)
+        write_demands(data, count, t, data.scratch.rows[DEMANDED])
+        solve_problem(data, count, t, False, contradictory)
+    note_active(data, count, True)
+
+
+@rare
+def solve_within_limits(data, grasping, tau):
+    """
+    Solve the problem of bounds and tasks; write forces of the stack and of bounds.
+
+    ``a_task`` (nv,) receives how joints accelerate, ``tau`` (nv,) is scratch. Limits of efforts
+    take part where the motion determines these, `LIMIT.determined`.
+    """
+    cycle, robot, memory = data.cycle, data.robot, data.scratch.limits
+    nodes, states, stack = robot.nodes, robot.states, data.scratch.rows
+    a, force, push = data.scratch.a_task, data.scratch.joint_force, stack[SPARE + 3]
+    a_ref, tau_null, tau_ref = memory.a_ref, memory.tau_null, memory.tau_ref
+    motion_torques(nodes, states, data.scratch.a_null, force, memory.tau_posture)
+    resting, count = begin_rows(data, grasping)
+    refer_motion(data, resting, a_ref)
+    for k in range(tau.size):
+        tau_null[k] = memory.tau_posture[k]
+    bear_leads(data, tau_null)
+    for k in range(tau.size):
+        tau_ref[k] = tau_null[k]
+    bent = grasping is not None and cycle.efforts
+    if bent:
+        add_grip_efforts(data, grasping, tau_ref)
+    t, corrections, contradictory = select_rows(data), 0, False
+    prepare_tasks(data, t, cycle.resting)
+    while True:
+        write_matrix(data, count, t)
+        write_bounds(data, count, a_ref, tau_ref, False)
+        write_demands(data, count, t, stack[WANTED])
+        contradictory = solve_problem(data, count, t, True, contradictory)
+        read_forces(data, count, t)
+        cycle.problems += 1
+        react(data, count, push)
+        apply_wrenches(nodes, states, robot.points, robot.supports, push, force, stack[SPARE + 1])
+        add_bound_forces(count, memory.bound_rows, force)
+        forward_response(nodes, states, force, a_ref, a)
+        write_residual(data, count, push)
+        add_led_residual(data, stack[MISSED])
+        find_efforts(data, grasping, count, tau_null, tau)
+        if bent and corrections < _CORRECTIONS and mend_efforts(data, count, tau, tau_ref):
+            corrections += 1
+            continue
+        before = count
+        count = add_violated(data, grasping, count, a, tau)
+        if count == before:
+            break
+    cycle.bound_rows = count
+    note_active(data, count, False)
+    find_pressed(data, count, t, memory.tau_posture, contradictory)
+
+
+@inlined
+def keep_limits(data, grasping, any_resting, tau):
+    """Solve the problem with bounds where the stack's forces would take joints beyond theirs."""
+    robot, stack = data.robot, data.scratch.rows
+    constrained, push = 6 * data.demand.constraints.size, stack[SPARE]
+    moving_forces(stack, constrained, push)
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, push,
-               data.scratch.joint_force, rows[SPARE + 1])
+                   data.scratch.joint_force, stack[SPARE + 1])
     forward_response(robot.nodes, robot.states, data.scratch.joint_force, data.scratch.a_null,
-                  data.scratch.a_task)
+                     data.scratch.a_task)
     if grasping is not None:
-        miss(data, push, room[NUMBERS, HOLDING, :0], rows[MISSED])
-    if between_ends or not within_limits(
-            robot.nodes, data.bounds.joints, room[LOADS], data.scratch.a_task):
-        a_led = room[LEADING, MOVED, :tau.size]
-        advise_motion(data, between_ends, a_led)
-        exactly = resolve_within_limits(data, grasping, a_led, tau)
+        write_residual(data, 0, push)
+    if any_resting or not within_limits(
+            robot.nodes, data.bounds.joints, data.scratch.limits.gravity_rates,
+            data.scratch.a_task):
+        solve_within_limits(data, grasping, tau)
         if constrained > 0 and not data.cycle.has_passive:
-            exert_borne(data.cycle, constrained, room, rows)
-        let_go_of_ends(data, exactly)
+            exert_reactions(data)
         take_back(data)
         if data.cycle.led:
             data.cycle.least_eigenvalue = 0.0
+
+
+@rare
+def exert_reactions(data):
+    """Exert what constraints would take of the bounds' multipliers."""
+    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
+    for c in range(6 * data.demand.constraints.size):
+        for w in range(data.cycle.bound_rows):
+            t = rows.reaction[w, c] * rows.force[w]
+            stack[FORCE, c] -= t
+            stack[REACTION, c] += t

@@ -2,15 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits of joints that a controller's cycle keeps, and how they change."""
 
+import numpy as np
+
 from opspace_control.control.hierarchy.modes import LEADS
-from opspace_control.control.hierarchy.structures import FEELING, PLANES
+from opspace_control.control.hierarchy.structures import (
+    BoundRows,
+    LimitData,
+    Problem,
+    RestingRows,
+)
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.limit_law import KINDS
+from opspace_control.control.solver.levels import LEVEL_SCRATCH
 from opspace_control.dynamics.data import nan_filled
 from opspace_control.errors import ControlError
 
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
-_OF_JOINTS = 'lower', 'upper', 'velocity', 'acceleration', 'slow', 'clear', 'load'
+_OF_JOINTS = 'lower', 'upper', 'velocity', 'acceleration', 'slow', 'clear', 'gravity_torque'
 _OF_ALL = 'return_rate', 'approach_rate', 'kept'
 
 
@@ -26,7 +34,7 @@ class KeptLimits:
         The controller's.
     cycle : (1,) array of CYCLE
         Likewise; receives what is no matter of single joints.
-    rows : int
+    rows, levels : int
         Of the stack.
 
     Attributes
@@ -34,8 +42,8 @@ class KeptLimits:
     limits : JointLimits
         Those that have been set.
     records : (nv,) array of LIMIT
-    room : array
-        Memory of the cycle.
+    memory : LimitData
+        Of the cycle.
     gradual : dict of str to array
         The numbers themselves.
 
@@ -46,10 +54,10 @@ class KeptLimits:
 
     """
 
-    def __init__(self, limits, model, nodes, cycle, rows):
+    def __init__(self, limits, model, nodes, cycle, rows, levels):
         self._model, self._nodes, self._cycle = model, nodes, cycle
         self.records = self._checked(limits).records(nodes)
-        self.room = _room(nodes, model.nv, rows)
+        self.memory = _memory(nodes, model.nv, rows, levels)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
             f'limits.{name}': cycle[name] for name in _OF_ALL}
         self.set(limits)
@@ -70,9 +78,25 @@ class KeptLimits:
         return limits
 
 
-def _room(nodes, dofs, rows):
-    """Return the memory of the limits: planes for so many joints and rows."""
-    side = max(nodes.size + 1, KINDS * dofs, rows, LEADS)
-    room = nan_filled((PLANES, side, side))
-    room[FEELING] = 0.0
-    return room
+def _memory(nodes, dofs, rows, levels):
+    """Return the `LimitData` of a controller with so many dofs, rows of the stack and levels."""
+    n, m, levels = nodes.size, KINDS * dofs, max(levels, 1)
+    side, size = max(n + 1, m, rows, LEADS), m + rows
+    bound_rows = BoundRows(
+        np.full((dofs, KINDS), -1), np.zeros(m, int), np.zeros(m, int), nan_filled((m, n)),
+        nan_filled((m, dofs)), nan_filled((m, rows)), nan_filled((m, rows)), nan_filled((m, m)),
+        *nan_filled((3, m)), nan_filled(n))
+    resting_rows = RestingRows(nan_filled((rows, m)), *nan_filled((2, m, m)), nan_filled((5, m)),
+                               np.zeros(m, int))
+    problem = Problem(
+        np.zeros(rows, int), np.zeros(levels + 1, int), *nan_filled((3, rows, rows)),
+        np.zeros(levels, bool), nan_filled((2, rows)), nan_filled(rows),
+        np.zeros(levels + 1, int), np.zeros(levels, int), nan_filled((size, size)),
+        *nan_filled((2, 2, size)), nan_filled(size), np.zeros((levels, size), int),
+        np.zeros(size, int),
+        nan_filled((size, size)), np.zeros(size, int), nan_filled((LEVEL_SCRATCH, size)),
+        nan_filled((2, size)))
+    return LimitData(
+        np.zeros((n, rows)), *nan_filled((4, dofs)), nan_filled((n + 1, 4)),
+        nan_filled((dofs + 1, max(n, dofs))), nan_filled((LEADS, side)), bound_rows, resting_rows,
+        problem)

@@ -18,9 +18,10 @@ from opspace_control.model.nodes import ACTIVE
 # What may bound the acceleration of a joint.
 REASONS = 'acceleration', 'velocity', 'position'
 ACCELERATION, VELOCITY, POSITION = range(3)
-# What a joint may be held at: a limit of its motion, of its effort, of what it carries.
-KINDS = 3
-MOTION, EFFORT, LOAD = range(KINDS)
+# Kinds of limits: of its effort, of its position and velocity, of its gravity torque, and of the
+# acceleration with which it can always brake.
+KINDS = 4
+EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(KINDS)
 
 # One degree of freedom, in the order of dof_names.
 LIMIT = np.dtype([
@@ -36,23 +37,17 @@ LIMIT = np.dtype([
     ('least', np.float64),          # acceleration that the limits allow at this cycle
     ('greatest', np.float64),
     ('reason', np.int64, (2,)),     # what bounds them: REASONS of the least, of the greatest
-    ('load', np.float64),           # the most weight that it may carry, N·m or N, inf for any
-    ('growth', np.float64),         # acceleration of its load that this allows at this cycle, and
-    ('firmness', np.float64),       # that with which it can be braked, N·m/s² or N/s²
-    ('laden', np.bool_),            # it carries nearly as much as it may
-    ('ruled', np.bool_),            # its effort is a matter of the motion alone
+    ('gravity_torque', np.float64),   # the greatest that it may have, N·m or N, inf for any
+    ('gravity_bound', np.float64),    # second rate of it that this allows at this cycle, and
+    ('gravity_braking', np.float64),  # that with which it can be braked, N·m/s² or N/s²
+    ('gravity_near', np.bool_),       # whether it is nearly at its limit
+    ('determined', np.bool_),         # whether the motion alone determines its effort
     # By kind of limit, KINDS of them:
-    ('held', np.int64, (KINDS,)),  # 1, -1: held at the upper one, at the lower one; 0: free
-    ('best', np.int64, (KINDS,)),  # likewise, in the best solution of this cycle so far
-    ('freed', np.int64, (KINDS,)),  # how often it has been let go of in this cycle
-    ('stands', np.float64, (KINDS,)),  # how far directions near singularities do without it, at
-                                       # its end: from 0 to 1
-    ('leaves', np.int64, (KINDS,)),  # whether it has been let go of there, and still stands
-    ('patience', np.float64, (KINDS,)),  # how long it is to stand before it may leave again, s
-    ('stood', np.float64, (KINDS,)),  # and how long it has stood, s
-    ('pull', np.float64, (KINDS,)),  # force with which it left last
-    ('kept', np.float64, (KINDS,)),  # force that keeps it there against what leads directions
-    ('row', np.int64, (KINDS,)),  # memory of which joints are held by which rows
+    ('active', np.int64, (KINDS,)),   # 1, -1: at the upper bound, at the lower one; 0: at none
+    ('pressed', np.int64, (KINDS,)),  # likewise, in the problem without singular-direction control
+    ('side', np.int64, (KINDS,)),     # at which it was pressed last
+    ('resting', np.float64, (KINDS,)),  # from 0 to 1: singular directions do without a joint at
+                                        # rest at its limit
 ], align=True)
 
 # Beyond an end a joint comes back at this part of its greatest velocity, or slower.
@@ -60,17 +55,10 @@ _RETURN = 0.1
 
 
 @inlined
-def held_by(limits, w):
-    """Return which dof a row of those that are held holds, and at a limit of which kind."""
-    row = limits[w // KINDS].row[w % KINDS]
-    return row // KINDS, row % KINDS
-
-
-@inlined
-def let_go_at(limit, kind):
-    """Hold a joint at no limit of a kind any more, nor remember that it stood there."""
-    limit.held[kind] = limit.leaves[kind] = 0
-    limit.stands[kind] = limit.stood[kind] = limit.patience[kind] = 0.0
+def deactivate(limit, kind):
+    """Forget that a limit of a kind was active, and that the joint rested there."""
+    limit.active[kind] = limit.pressed[kind] = 0
+    limit.resting[kind] = 0.0
 
 
 @inlined

@@ -13,85 +13,26 @@ With ``G = R A⁻¹ Rᵀ`` the rows become ``y = R q̈_ref + (G + diag δ) f``, 
 """
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.solver.cholesky import (
-    append_row,
-    delete_row,
-    solve_lower,
-    solve_upper,
+from opspace_control.control.solver.cholesky import append_row, solve_lower, solve_upper
+from opspace_control.control.solver.program import (
+    AT_LOWER,
+    AT_UPPER,
+    EQUALITY,
+    INACTIVE,
+    REDUNDANT,
+    REFUSED,
+    bound_of,
+    drop,
+    eliminate_active,
+    is_bound,
+    is_dependent,
 )
-
-# What becomes of a row.
-INACTIVE, AT_UPPER, AT_LOWER, EQUALITY, REDUNDANT, REFUSED = 0, 1, -1, 2, 3, 4
 
 # A row counts as violated beyond this part of the terms that its value is the sum of: rounding
 # leaves some 1e-15 of them.
 VIOLATED = 1e-12
-# A row counts as a combination of active ones if less than this part of its diagonal entry is left
-# of it: rounding leaves some 1e-15, and what levels attain is known to some 1e-10 of it.
-DEPENDENT = 1e-10
-
-
-class Program(NamedTuple):
-    """A program of n rows, as in `solve_bounded`."""
-
-    G: np.ndarray  # (n, n)
-    softness: np.ndarray  # (n,) δ
-    lower: np.ndarray  # (n,) l
-    upper: np.ndarray  # (n,) u
-    free: np.ndarray  # (n,) R q̈_ref
-
-
-class ActiveSet(NamedTuple):
-    """The active rows of a program, and scratch."""
-
-    state: np.ndarray  # (n,) int: what became of each row
-    factor: np.ndarray  # (n, n): the Cholesky factor of ``G + diag δ`` of the active rows
-    order: np.ndarray  # (n,) int: these rows
-    forces: np.ndarray  # (n,): their multipliers
-    column: np.ndarray  # (n,): scratch
-
-
-@inlined
-def is_bound(state):
-    """Return whether a row is at one of its bounds, and may leave it."""
-    return state in (AT_UPPER, AT_LOWER)
-
-
-@inlined
-def bound_of(program, state, r):
-    """Return the bound that an active row is at."""
-    return program.upper[r] if state == AT_UPPER else program.lower[r]
-
-
-@inlined
-def eliminate_active(program, factor, order, count, r, column):
-    """Write ``L⁻¹ G_Wr`` and return what active rows leave of row r's diagonal entry."""
-    pivot = program.G[r, r] + program.softness[r]
-    for k in range(count):
-        column[k] = program.G[r, order[k]]
-    solve_lower(factor, count, column)
-    for k in range(count):
-        pivot -= column[k] * column[k]
-    return pivot
-
-
-@inlined
-def is_dependent(program, r, pivot):
-    """Return whether active rows leave nothing but rounding of row r."""
-    return not pivot > DEPENDENT * (program.G[r, r] + program.softness[r])
-
-
-@inlined
-def drop(active, count, k):
-    """Take the k-th row off the active ones."""
-    delete_row(active.factor, count, k)
-    for i in range(k, count - 1):
-        active.order[i] = active.order[i + 1]
 
 
 @called
@@ -129,20 +70,50 @@ def solve_active(program, active, count):
     solve_upper(active.factor, count, active.forces)
 
 
-@called
-def restore_signs(program, active, count):
-    """
-    Deactivate bounds, the most wrong first, until all multipliers have their signs.
+@inlined
+def most_wrong(active, count):
+    """Return where the multiplier of a bound has most of the wrong sign, or -1, and how many do."""
+    worst, found, wrong = 0.0, -1, 0
+    for k in range(count):
+        state = active.state[active.order[k]]
+        if is_bound(state) and state * active.forces[k] > 0.0:
+            wrong += 1
+            if state * active.forces[k] > worst:
+                worst, found = state * active.forces[k], k
+    return found, wrong
 
-    Returns the number of rows that stay active, and writes their multipliers.
+
+@called
+def restore_signs(program, rows, active, count):
+    """
+    Deactivate bounds to begin with until all multipliers have their signs.
+
+    Returns the number of rows that stay active, and writes their multipliers. One leaves the
+    factor; without several the factor is made anew.
     """
     while True:
         solve_active(program, active, count)
-        worst, found = 0.0, -1
+        found, wrong = most_wrong(active, count)
+        if wrong == 0:
+            return count
+        if wrong == 1:
+            active.state[active.order[found]] = INACTIVE
+            drop(active, count, found)
+            count -= 1
+            continue
         for k in range(count):
-            state = active.state[active.order[k]]
-            if is_bound(state) and state * active.forces[k] > worst:
-                worst, found = state * active.forces[k], k
+            r = active.order[k]
+            if is_bound(active.state[r]) and active.state[r] * active.forces[k] > 0.0:
+                active.state[r] = INACTIVE
+        count = start_active(program, rows, active)
+
+
+@called
+def keep_signs(program, active, count):
+    """Deactivate bounds, the most wrong first, whose multipliers rounding gives the wrong sign."""
+    while True:
+        solve_active(program, active, count)
+        found, _ = most_wrong(active, count)
         if found < 0:
             return count
         active.state[active.order[found]] = INACTIVE
@@ -153,7 +124,7 @@ def restore_signs(program, active, count):
 @called
 def most_violated(program, rows, active, count, y):
     """Write the values y of all rows and return the most violated inactive one, or -1."""
-    G, softness, lower, upper, free = program
+    G, softness, lower, upper, free, _ = program
     worst, found = 0.0, -1
     for r in range(rows):
         value, size = free[r], abs(free[r])
@@ -238,9 +209,9 @@ def improve_active(program, rows, active, count, f_y):
     """
     f, y = f_y[0], f_y[1]
     most, changes = 10 * rows + 10, 0
+    before = count
+    count = restore_signs(program, rows, active, count)
     while True:
-        before = count
-        count = restore_signs(program, active, count)
         changes += before - count
         p = most_violated(program, rows, active, count, y)
         if p < 0 or changes >= most:
@@ -250,6 +221,8 @@ def improve_active(program, rows, active, count, f_y):
         if count < 0:
             count = -count - 1
             active.state[p] = REFUSED
+        before = count
+        count = keep_signs(program, active, count)
     for r in range(f.size):
         f[r] = 0.0
     for k in range(count):  # the others may be infinitely soft

@@ -21,10 +21,10 @@ def solve_lower(factor, count, x):
 def solve_upper(factor, count, x):
     """Replace x by ``L⁻ᵀ x``, L being the first ``count`` rows of the factor."""
     for i in range(count - 1, -1, -1):
-        t = x[i]
-        for k in range(i + 1, count):
-            t -= factor[k, i] * x[k]
-        x[i] = t / factor[i, i]
+        t = x[i] / factor[i, i]
+        for k in range(i):
+            x[k] -= factor[i, k] * t
+        x[i] = t
 
 
 @inlined

@@ -11,15 +11,18 @@ iterated Tikhonov regularisation): its softness ε counts from the multipliers o
 after K steps a direction of which λ is left is missed by ``(ε / (λ + ε))^K`` of what was missing.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from opspace_control.compiled import called, inlined
-from opspace_control.control.solver.active_set import (
+from opspace_control.control.solver.active_set import improve_active, start_active
+from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
     EQUALITY,
     ActiveSet,
     Program,
-    improve_active,
-    start_active,
 )
 
 # The least softness of a level's rows while the level itself is solved, in parts of their diagonal
@@ -48,26 +51,30 @@ def settle(lower, upper, active, r, value):
         upper[r] = value
 
 
+class Levels(NamedTuple):
+    """A problem of several levels, n rows in all."""
+
+    first_rows: np.ndarray  # (l + 1,) int: first row of each level, the highest first, and the end
+    steps: np.ndarray  # (l,) int: proximal steps that each is solved by, one or more
+    # (n, n) ``R A⁻¹ Rᵀ``, symmetric and positive semidefinite.
+    G: np.ndarray
+    # (2, n). LASTING: δ of `truncate_level`, as in `solve_bounded`. OWN: ε, in the same units; 0
+    # for a row that is hard, else at least ATTAINABLE of G's diagonal.
+    softness: np.ndarray
+    bounds: np.ndarray  # (2, n): as in `solve_bounded`
+    free: np.ndarray  # (n,) R q̈_ref
+    dependent: float  # as in `Program`
+
+
 @called
-def solve_levels(
-        G, levels, softness, bounds, free, active, factor, order, scratch, f_y):
+def solve_levels(problem, active, factor, order, scratch, f_y):
     """
     Solve all levels, the highest first.
 
     Parameters
     ----------
-    G : (n, n) array
-        ``R A⁻¹ Rᵀ``, symmetric and positive semidefinite.
-    levels : tuple of (l + 1,) and (l,) arrays of int
-        First row of each level, the highest first, and the end of the last, n; and the proximal
-        steps that each is solved by, one or more.
-    softness : (2, n) array
-        LASTING: δ of `truncate_level`, as in `solve_bounded`. OWN: ε, in the
-        same units; at least ATTAINABLE of G's diagonal.
-    bounds : (2, n) array
-        As in `solve_bounded`.
-    free : (n,) array
-        ``R q̈_ref``.
+    problem : Levels
+        All levels, and the rows of their problem.
     active : (l, n) array of int
         Of each level's solution; see `solve_bounded`.
     factor, order, scratch : (n, n), (n,) of int, (LEVEL_SCRATCH, n) arrays
@@ -83,9 +90,9 @@ def solve_levels(
         no end.
 
     """
-    first_rows, steps = levels
+    first_rows, steps, G, softness, bounds, free, dependent = problem
     lower, upper, soft, f, y = scratch[0], scratch[1], scratch[2], f_y[0], f_y[1]
-    before, program = scratch[3], Program(G, soft, lower, upper, free)
+    before, program = scratch[3], Program(G, soft, lower, upper, free, dependent)
     total, ended = 0, True
     for r in range(free.size):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
@@ -93,7 +100,7 @@ def solve_levels(
     for level in range(first_rows.size - 1):
         first, last = first_rows[level], first_rows[level + 1]
         for r in range(first, last):
-            soft[r] += max(softness[OWN, r], ATTAINABLE * G[r, r])
+            soft[r] += softness[OWN, r]
         current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
         count = start_active(program, last, current)
         for _ in range(steps[level] if first < last else 1):

@@ -13,8 +13,13 @@ get as much of the direction as this one gives up.
 import math
 
 from opspace_control.compiled import called
-from opspace_control.control.solver.active_set import Program, eliminate_active, is_dependent
 from opspace_control.control.solver.cholesky import append_row, solve_lower
+from opspace_control.control.solver.program import (
+    DEPENDENT,
+    Program,
+    eliminate_active,
+    is_dependent,
+)
 from opspace_control.spatial.eigen import diagonalise, reflect, smooth_step, tridiagonalise
 
 
@@ -118,7 +123,7 @@ def truncate_level(
     first, n = level[1], scale.size
     M, vectors, eigenvalues = scratch[:n, :n], scratch[n:2 * n, :n], scratch[2 * n, :n]
     off = factor[G.shape[0] - 1, :n]
-    program = Program(G, softness, bounds[0], bounds[1], free)
+    program = Program(G, softness, bounds[0], bounds[1], free, DEPENDENT)
     count = factorise_above(program, factor, order, level)
     schur_complement(G, first, scale, factor, order, count, M)
     tridiagonalise(M, eigenvalues, off)

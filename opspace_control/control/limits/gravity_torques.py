@@ -12,8 +12,7 @@ it can stop there; a row ``∇g_k · q̈`` of the uppermost level holds it, as o
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.hierarchy.structures import CARRIED, LOADS
-from opspace_control.control.limits.limit_law import LOAD, braking_speed
+from opspace_control.control.limits.limit_law import GRAVITY_TORQUE, braking_speed, deactivate
 from opspace_control.dynamics.weights import branch_end, gather_weights, gravity_torque_of, lift
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
 from opspace_control.spatial.eigen import smooth_step
@@ -111,7 +110,7 @@ def carries_alone(nodes, supports, constraints, node):
 
 
 @called
-def bound_loads(cycle, nodes, states, supports, constraints, limits, v, room):
+def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v, memory):
     """
     Write what is left to the loads of joints: ``∇g_k · q̈ ≤ growth``, these rows in `LOADS`.
 
@@ -119,23 +118,23 @@ def bound_loads(cycle, nodes, states, supports, constraints, limits, v, room):
     load most could do. Curvature, ``q̇ᵀ ∇²g_k q̇``, is left out here: it is small beside the return
     rate.
     """
-    carried, gravity = room[CARRIED], cycle.gravity
-    moment, gathered = room[CARRIED, nodes.size], False
-    reach = room[LOADS, v.size]
+    carried, gravity = memory.carried, cycle.gravity
+    moment, gathered = carried[nodes.size], False
+    reach = memory.gravity_rates[v.size]
     for k in range(limits.size):
         limit = limits[k]
-        if math.isinf(limit.load) or nodes[limit.node].status != ACTIVE:
-            limit.held[LOAD] = 0
+        if math.isinf(limit.gravity_torque) or nodes[limit.node].status != ACTIVE:
+            deactivate(limit, GRAVITY_TORQUE)
             continue
         if not gathered:
             gather_weights(nodes, states, carried)
             gathered = True
-        node, row = limit.node, room[LOADS, k]
+        node, row = limit.node, memory.gravity_rates[k]
         load = gravity_torque_of(node, states, carried, gravity)
-        if (abs(load) < _LIGHT * limit.load
-                or heaviest_load(nodes, limits, node, carried[node, 0], gravity, reach) < limit.load
-                or not carries_alone(nodes, supports, constraints, node)):
-            limit.held[LOAD] = 0
+        if (abs(load) < _LIGHT * limit.gravity_torque
+                or heaviest_load(nodes, limits, node, carried[node, 0], gravity, reach)
+                < limit.gravity_torque or not carries_alone(nodes, supports, constraints, node)):
+            deactivate(limit, GRAVITY_TORQUE)
             continue
         side = math.copysign(1.0, load)
         spread_load(nodes, states, node, side, carried, gravity, moment, row[:v.size])
@@ -144,23 +143,15 @@ def bound_loads(cycle, nodes, states, supports, constraints, limits, v, room):
             if row[j] != 0.0:
                 rate += row[j] * v[j]
                 strongest = max(strongest, abs(row[j]) * limits[j].acceleration)
-        if strongest <= _NOTHING * limit.load:
-            limit.held[LOAD] = 0
+        if strongest <= _NOTHING * limit.gravity_torque:
+            deactivate(limit, GRAVITY_TORQUE)
             continue
-        limit.firmness = _SHARE * strongest
-        limit.laden = limit.load - side * load <= _NEAR * limit.load
-        up, slope = braking_speed(limit.load - side * load, limit.firmness, cycle.approach_rate)
+        limit.gravity_braking = _SHARE * strongest
+        left, braking = limit.gravity_torque - side * load, limit.gravity_braking
+        limit.gravity_near = left <= _NEAR * limit.gravity_torque
+        up, slope = braking_speed(left, braking, cycle.approach_rate)
         if up < 0.0:  # beyond it nothing has to get less: the robot may have begun there
             up = slope = 0.0
-        watched = cycle.kept * smooth_step((side * load / limit.load - _LIGHT) / _LIGHT)
-        limit.growth = cycle.return_rate * (up - rate) - slope * rate
-        limit.growth += (1.0 / max(watched * watched, _NOTHING) - 1.0) * limit.firmness
-
-
-@inlined
-def growth_of(row, a):
-    """Return how much faster a load grows by accelerations (nv,)."""
-    total = 0.0
-    for j in range(a.size):
-        total += row[j] * a[j]
-    return total
+        watched = cycle.kept * smooth_step((side * load / limit.gravity_torque - _LIGHT) / _LIGHT)
+        limit.gravity_bound = cycle.return_rate * (up - rate) - slope * rate
+        limit.gravity_bound += (1.0 / max(watched * watched, _NOTHING) - 1.0) * braking

@@ -1,0 +1,143 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Joints at rest at their limits, and the singularities that they make.
+
+A joint at rest at a limit of its position, or of its gravity torque, moves nothing: an arm that is
+stretched out is singular even if the torso, were it not bent all the way, could carry it further.
+So directions near singularities are those of what these joints leave of Λ⁻¹, and the motion w that
+moves them leaves these joints at rest.
+"""
+
+import math
+
+from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.hierarchy.modes import forget_leads
+from opspace_control.control.hierarchy.stack import resolve_tasks
+from opspace_control.control.hierarchy.structures import (
+    DEMANDED,
+    FORCE,
+    WANTED,
+    Decomposition,
+    L,
+)
+from opspace_control.control.hierarchy.transfer import hand_over
+from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
+from opspace_control.control.limits.bound_rows import value_of
+from opspace_control.control.limits.limit_law import GRAVITY_TORQUE, MOTION, POSITION, faded
+
+# A joint that goes slower than this part of its greatest velocity is at rest.
+_STILL = 0.01
+# Singular directions change with what they do without: it takes so long, s.
+_TIME = 0.1
+# A joint that rests by less than this, from 0 to 1, is as good as free.
+_LEAST = 1e-3
+# Scaled eigenvalue below which rows cannot all be met.
+_THRESHOLD = 1e-5
+GAINS, SCALING, WORK, WISH = range(4)
+
+
+@called
+def find_resting(limits, leads, dt, v):
+    """
+    Find the joints at rest at a limit that they are pressed against; return whether any is.
+
+    They begin and end to rest gradually, or singular directions would be others from one cycle to
+    the next. Where no direction can be singular, none does.
+    """
+    found = False
+    for k in range(limits.size):
+        limit = limits[k]
+        for kind in (MOTION, GRAVITY_TORQUE):
+            if not leads or (kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
+                limit.resting[kind] = 0.0
+                continue
+            side = limit.pressed[kind]
+            rests = side != 0 and (limit.gravity_near if kind == GRAVITY_TORQUE else (
+                limit.reason[(1 + side) // 2] == POSITION
+                and abs(v[k]) <= _STILL * limit.velocity))
+            if rests:
+                limit.side[kind] = side
+            else:
+                limit.pressed[kind] = 0
+            limit.resting[kind] = faded(limit.resting[kind], rests, dt, _TIME)
+            found = found or limit.resting[kind] > 0.0
+    return found
+
+
+@inlined
+def decomposed_rows(count, rows):
+    """Return the `Decomposition` of so many rows of joints at rest."""
+    numbers = rows.numbers
+    return Decomposition(rows.factor, rows.vectors, numbers[GAINS, :count],
+                         numbers[SCALING, :count], numbers[WORK, :count])
+
+
+@rare
+def soften_resting(data, count):
+    """
+    Decompose what joints at rest do to each other, softly those that hardly rest yet, or any more.
+
+    Return whether they all can be kept at rest. ``WISH`` receives what it takes.
+    """
+    bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
+    limits, gram, first = data.bounds.joints, rows.response, int(0.0)
+    for w in range(count):
+        k, kind = bound_rows.dof[w], bound_rows.kind[w]
+        softer = 1.0 + (1.0 / max(limits[k].resting[kind], _LEAST) - 1.0) ** 3
+        gram = bound_rows.gram
+        bound_rows.force[w] = gram[w, w]
+        gram[w, w] += (softer - 1.0) * bound_rows.mobility[w]
+        rows.numbers[SCALING, w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
+        rows.numbers[WISH, w] = -bound_rows.offset[w] - value_of(
+            data.scratch.limits.gravity_rates, k, kind, data.scratch.a_null, data.scratch.a_null)
+        rows.gravity_node[w] = limits[k].node if kind == GRAVITY_TORQUE else -1
+    exactly = decompose_level(
+        bound_rows.gram, first, _THRESHOLD, _THRESHOLD, decomposed_rows(count, rows)) > 0.0
+    for w in range(count):
+        bound_rows.gram[w, w] = bound_rows.force[w]
+    return exactly
+
+
+@rare
+def resolve_at_limits(data, count):
+    """Resolve the stack without what joints at rest, so many, take off its mobility."""
+    bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
+    left, mobility, stack = data.scratch.squares[L], data.scratch.Lambda_inverse, data.scratch.rows
+    constrained, exactly = 6 * data.demand.constraints.size, soften_resting(data, count)
+    for c in range(stack.shape[1]):
+        stack[FORCE, c] = stack[WANTED, c]
+        response = rows.response[c, :count]
+        for w in range(count):
+            response[w] = bound_rows.coupling[w, c] if c >= constrained else 0.0
+        if c < constrained:
+            continue
+        solve_level(exactly, decomposed_rows(count, rows), response)
+        for w in range(count):
+            stack[FORCE, c] -= rows.numbers[WISH, w] * response[w]
+        for r in range(c, stack.shape[1]):
+            left[r, c] = mobility[r - constrained, c - constrained]
+            for w in range(count):
+                left[r, c] -= bound_rows.coupling[w, r] * response[w]
+    resolve_tasks(data.cycle, data.demand, data.scratch, data)
+
+
+@rare
+def refer_motion(data, count, a_ref):
+    """
+    Write the reference acceleration (nv,), what moves singular directions being a part of it.
+
+    So many joints are at rest at their limits. They stay there whichever way forces press them:
+    the directions would be others without them. If none is singular, they are as all others.
+    """
+    cycle, size, stack = data.cycle, data.scratch.rows.shape[1], data.scratch.rows
+    cycle.resting = count
+    if count > 0:
+        cycle.leads, cycle.led = True, False
+        forget_leads(data.scratch.limits.leads, size)
+        resolve_at_limits(data, count)
+        if not cycle.led:
+            cycle.resting = 0
+    for r in range(size):
+        stack[DEMANDED, r] = stack[WANTED, r]
+    hand_over(data, a_ref)

@@ -1,0 +1,77 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Programs with bounds on their rows, and the active rows of one, with their factor."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.compiled import inlined
+from opspace_control.control.solver.cholesky import delete_row, solve_lower
+
+# What becomes of a row.
+INACTIVE, AT_UPPER, AT_LOWER, EQUALITY, REDUNDANT, REFUSED = 0, 1, -1, 2, 3, 4
+
+# A row counts as a combination of active ones if less than this part of its diagonal entry is left
+# of it, where a program says nothing else: rounding leaves some 1e-15, and what levels attain is
+# known to some 1e-10 of it.
+DEPENDENT = 1e-10
+
+
+class Program(NamedTuple):
+    """A program of n rows, as in `solve_bounded`."""
+
+    G: np.ndarray  # (n, n)
+    softness: np.ndarray  # (n,) δ
+    lower: np.ndarray  # (n,) l
+    upper: np.ndarray  # (n,) u
+    free: np.ndarray  # (n,) R q̈_ref
+    dependent: float  # part of a row's diagonal entry that active rows leave at least, as DEPENDENT
+
+
+class ActiveSet(NamedTuple):
+    """The active rows of a program, and scratch."""
+
+    state: np.ndarray  # (n,) int: what became of each row
+    factor: np.ndarray  # (n, n): the Cholesky factor of ``G + diag δ`` of the active rows
+    order: np.ndarray  # (n,) int: these rows
+    forces: np.ndarray  # (n,): their multipliers
+    column: np.ndarray  # (n,): scratch
+
+
+@inlined
+def is_bound(state):
+    """Return whether a row is at one of its bounds, and may leave it."""
+    return state in (AT_UPPER, AT_LOWER)
+
+
+@inlined
+def bound_of(program, state, r):
+    """Return the bound that an active row is at."""
+    return program.upper[r] if state == AT_UPPER else program.lower[r]
+
+
+@inlined
+def eliminate_active(program, factor, order, count, r, column):
+    """Write ``L⁻¹ G_Wr`` and return what active rows leave of row r's diagonal entry."""
+    pivot = program.G[r, r] + program.softness[r]
+    for k in range(count):
+        column[k] = program.G[r, order[k]]
+    solve_lower(factor, count, column)
+    for k in range(count):
+        pivot -= column[k] * column[k]
+    return pivot
+
+
+@inlined
+def is_dependent(program, r, pivot):
+    """Return whether active rows leave nothing but rounding of row r."""
+    return not pivot > program.dependent * (program.G[r, r] + program.softness[r])
+
+
+@inlined
+def drop(active, count, k):
+    """Take the k-th row off the active ones."""
+    delete_row(active.factor, count, k)
+    for i in range(k, count - 1):
+        active.order[i] = active.order[i + 1]
