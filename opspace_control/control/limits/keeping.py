@@ -17,6 +17,7 @@ from opspace_control.control.hierarchy.structures import (
     MOVING,
     PUSH,
     REACTION,
+    SCALE,
     SPARE,
     WANTED,
 )
@@ -56,6 +57,8 @@ from opspace_control.dynamics.responses import (
 
 # So often the efforts of a grasp are corrected whose squeeze does not follow the motion linearly.
 _CORRECTIONS = 8
+# Part of what a direction at the truncation threshold asks for that the problem misses.
+_MISSED = 4e-3
 
 
 @inlined
@@ -122,6 +125,18 @@ def find_efforts(data, grasping, count, tau_null, tau):
                    stack[SPARE + 1])
     add_bound_forces(count, data.scratch.limits.bound_rows, force)
     project_forces(robot.nodes, robot.states, force, tau)
+
+
+@rare
+def misses(data, t):
+    """Return whether tasks miss more than a direction at the truncation threshold would, scaled."""
+    problem, stack = data.scratch.limits.problem, data.scratch.rows
+    missed = wanted = 0.0
+    for i in range(t):
+        r = problem.task_rows[i]
+        missed += (stack[SCALE, r] * stack[MISSED, r]) ** 2
+        wanted += (stack[SCALE, r] * stack[WANTED, r]) ** 2
+    return missed > _MISSED * _MISSED * wanted
 
 
 @rare
@@ -209,6 +224,8 @@ def solve_within_limits(data, grasping, tau):
         if count == before:
             break
     cycle.bound_rows = count
+    if cycle.led or misses(data, t):
+        cycle.least_eigenvalue = 0.0
     note_active(data, count, False)
     find_pressed(data, count, t, memory.tau_posture, contradictory)
 
@@ -232,8 +249,6 @@ def keep_limits(data, grasping, any_resting, tau):
         if constrained > 0 and not data.cycle.has_passive:
             exert_reactions(data)
         take_back(data)
-        if data.cycle.led:
-            data.cycle.least_eigenvalue = 0.0
 
 
 @rare
