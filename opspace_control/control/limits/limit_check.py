@@ -7,7 +7,7 @@ import math
 from opspace_control.compiled import called
 from opspace_control.control.limits.bound_rows import ROUNDING, beyond, is_ours
 from opspace_control.control.limits.gravity_torques import carries_alone
-from opspace_control.control.limits.limit_law import EFFORT, KINDS, deactivate
+from opspace_control.control.limits.limit_law import EFFORT, GRAVITY_TORQUE, KINDS, deactivate
 from opspace_control.model.nodes import ACTIVE
 
 
@@ -39,8 +39,12 @@ def within_limits(nodes, limits, rates, a):
         for kind in range(KINDS):
             if limit.active[kind] != 0:
                 return False
-            if kind != EFFORT and beyond(limit, rates, 0.0, k, kind, a, a) > ROUNDING:
-                return False
+        slack = ROUNDING * limit.acceleration
+        if not limit.least - slack <= a[k] <= limit.greatest + slack:
+            return False
+        if limit.gravity_bound < math.inf and (
+                beyond(limit, rates, 0.0, k, GRAVITY_TORQUE, a, a) > ROUNDING):
+            return False
     return True
 
 
