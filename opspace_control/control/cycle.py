@@ -186,7 +186,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
         share = 1.0 if drifts else 1.0 - (1.0 - _PULL) * cycle.leading
         bound_posture(nodes, demand.dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
-    begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts, not cycle.has_passive)
+    begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts)
     see_points(cycle, robot, demand, grasping, scratch, memory.projection, q, v)
     if keeps and not drifts:
         bound_gravity_torques(

@@ -11,6 +11,7 @@ joint k alone, passive joints doing what it induces. Constraints come before all
 import math
 
 from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.hierarchy.elimination import solve_constraints
 from opspace_control.control.hierarchy.modes import FORCES, GIVEN
 from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
 from opspace_control.control.hierarchy.structures import (
@@ -32,6 +33,9 @@ from opspace_control.control.limits.limit_law import (
     MOTION,
 )
 from opspace_control.dynamics.responses import (
+    apply_wrenches,
+    passive_response,
+    project_forces,
     project_passive_response,
     project_torques,
     project_unit_acceleration,
@@ -99,6 +103,50 @@ def beyond(limit, rates, effort_limit, k, kind, a, tau):
     return max(value - upper, lower - value) / unit_of(limit, kind, effort_limit)
 
 
+@inlined
+def accelerate_constraint(point, states, x, first):
+    """Write the accelerations ``B`` of a constraint's links along its rows, own less other."""
+    for r in range(6):
+        x[first + r] = 0.0
+    for node, sign in ((point.frame.node, 1.0), (point.other.node, -1.0)):
+        if node < 0:
+            continue
+        B, p = states[node].B, point.p
+        for r in range(3):
+            i, j = (r + 1) % 3, (r + 2) % 3
+            linear = sign * (B[r] + B[3 + i] * p[j] - B[3 + j] * p[i])
+            for d in range(3):
+                x[first + d] += point.axes[0, r, d] * linear
+                x[first + 3 + d] += point.axes[1, r, d] * sign * B[3 + r]
+
+
+@rare
+def add_constraint_forces(data, torque):
+    """
+    Add the constraint forces that let passive joints respond to a row only as constraints allow.
+
+    ``m = Q_cc⁺ J_cp r``, r being the `passive_response` to the row's joint forces (nv,).
+    """
+    robot, stack, leads = data.robot, data.scratch.rows, data.scratch.limits.leads
+    nodes, states, dofs = robot.nodes, robot.states, torque.size
+    force, wrenches, work = leads[FORCES, :dofs], stack[SPARE + 2], stack[SPARE + 1]
+    for k in range(dofs):
+        force[k] = torque[k]
+    for i in range(nodes.size):
+        for r in range(6):
+            states[i].z[r] = 0.0
+    passive_response(nodes, states, robot.responds, force, leads[GIVEN, :dofs])
+    constrained = 6 * data.demand.constraints.size
+    for r in range(wrenches.size):
+        wrenches[r] = 0.0
+    for c in range(data.demand.constraints.size):
+        accelerate_constraint(robot.points[c], states, wrenches, 6 * c)
+    solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1,
+                      stack[SCALE], constrained, wrenches, work)
+    apply_wrenches(nodes, states, robot.points, robot.supports, wrenches, force, work)
+    project_forces(nodes, states, force, torque)
+
+
 @rare
 def project_row(data, w):
     """Write the joint forces of a row's unit multiplier, and their projection on the joints."""
@@ -114,8 +162,12 @@ def project_row(data, w):
     elif kind == EFFORT:
         project_unit_acceleration(nodes, limits[k].node, states, projection, torque)
         if data.cycle.has_passive:
+            if data.cycle.ranks[1] > 0:
+                add_constraint_forces(data, torque)
             project_passive_response(nodes, states, data.robot.responds, leads[FORCES, :dofs],
                                      leads[GIVEN, :dofs], projection, torque)
+            if data.cycle.ranks[1] > 0:
+                project_torques(nodes, states, torque, projection)
     else:
         project_unit_torque(nodes, limits[k].node, states, projection)
         torque[:] = 0.0

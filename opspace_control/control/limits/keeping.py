@@ -55,7 +55,8 @@ from opspace_control.dynamics.responses import (
     project_forces,
 )
 
-# So often the efforts of a grasp are corrected whose squeeze does not follow the motion linearly.
+# So often rows of efforts are corrected: the grasp force does not follow the motion linearly,
+# and what constraints bear of passive joints' own forces is not in the rows.
 _CORRECTIONS = 8
 # Part of what a direction at the truncation threshold asks for that the problem misses.
 _MISSED = 4e-3
@@ -198,6 +199,7 @@ def solve_within_limits(data, grasping, tau):
     for k in range(tau.size):
         tau_ref[k] = tau_null[k]
     bent = grasping is not None and cycle.efforts
+    off = bent or (cycle.has_passive and data.demand.constraints.size > 0)
     if bent:
         add_grip_efforts(data, grasping, tau_ref)
     t, corrections, contradictory = select_rows(data), 0, False
@@ -216,7 +218,7 @@ def solve_within_limits(data, grasping, tau):
         write_residual(data, count, push)
         add_led_residual(data, stack[MISSED])
         find_efforts(data, grasping, count, tau_null, tau)
-        if bent and corrections < _CORRECTIONS and mend_efforts(data, count, tau, tau_ref):
+        if off and corrections < _CORRECTIONS and mend_efforts(data, count, tau, tau_ref):
             corrections += 1
             continue
         before = count

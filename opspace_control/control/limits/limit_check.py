@@ -12,18 +12,17 @@ from opspace_control.model.nodes import ACTIVE
 
 
 @called
-def begin_limits(nodes, supports, constraints, limits, efforts, driven):
+def begin_limits(nodes, supports, constraints, limits, efforts):
     """
     Deactivate limits that do not count any more.
 
     The motion alone determines an effort if it does so with all ``efforts``, or if the joint alone
-    carries what is beyond it and no joint is passive.
+    carries what is beyond it.
     """
     for k in range(limits.size):
         limit = limits[k]
         limit.gravity_bound = math.inf
-        limit.determined = efforts or (
-            driven and carries_alone(nodes, supports, constraints, limit.node))
+        limit.determined = efforts or carries_alone(nodes, supports, constraints, limit.node)
         for kind in range(KINDS):
             if nodes[limit.node].status != ACTIVE or (kind == EFFORT and not limit.determined):
                 deactivate(limit, kind)
