@@ -70,7 +70,7 @@ class TestHold:
             self.impedance(controller, start + away, start), expected, atol=1e-9)
 
     @pytest.mark.parametrize('interrupt', [
-        Brake.forget, lambda brake: brake.coast(RobotState(
+        Brake.forget, lambda brake: brake.damp(RobotState(
             MODEL, MODEL.neutral(), np.zeros(MODEL.nv)), 0.0, 1.0, np.empty(MODEL.nv))])
     def test_it_begins_without_stiffness_each_time(self, controller, interrupt):
         brake, out = Brake(controller), np.empty(MODEL.nv)
@@ -135,12 +135,12 @@ class TestHold:
         np.testing.assert_array_equal(out, weight)
 
 
-def test_coast_damps_what_is_left_of_a_motion(controller, state, out):
+def test_damping_acts_on_what_is_left_of_a_motion(controller, state, out):
     brake = Brake(controller)
-    brake.coast(state, 0.0, 1.0, out)
+    brake.damp(state, 0.0, 1.0, out)
     np.testing.assert_allclose(out, controller.damping_torque(state))
     before = out.copy()
-    brake.coast(state, 0.2, 0.5, out)
+    brake.damp(state, 0.2, 0.5, out)
     np.testing.assert_allclose(out, 0.5 * math.exp(-0.2 * DAMPING_RATE) * before)
-    brake.coast(state, 0.2, 0.0, out)
+    brake.damp(state, 0.2, 0.0, out)
     np.testing.assert_array_equal(out, 0.0)

@@ -18,7 +18,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.control.hierarchy.modes import EXERTED, MOVED
+from opspace_control.control.singular.direction_motion import EXERTED, MOVED
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box
 
@@ -160,7 +160,7 @@ def test_a_joint_that_constraints_hold_is_at_its_end_as_well(seed):
             noise = np.where(model.locked, 0.0, rng.normal(size=model.nv) * 1e-7)
             state.update(model.integrate(q, noise, 1.0), np.zeros(model.nv))
         efforts.append(controller.compute_torque(state).copy())
-        led.append(controller._cycle['led'][0])
+        led.append(controller._cycle['singular_active'][0])
     assert all(led[100:])
     assert abs(np.diff(efforts[210:], axis=0)).max() < 1e-3
 

@@ -42,7 +42,7 @@ def test_an_effort_at_its_limit_leaves_grips_as_planned(name, seed, count):
     made = bench(name, seed, limits_of=unlimited, squeeze=30.0)
     strongest, efforts = weak(made, count=count)
     controller, names = made.controller, made.controller.model.dof_names
-    held = {(held.joint, held.limit) for held in controller.held_joints}
+    held = {(held.joint, held.limit) for held in controller.active_limits}
     assert held
     for k, effort in zip(strongest, efforts, strict=True):
         if (names[k], 'effort') in held:  # else it is spared by what holds the other one
@@ -52,7 +52,7 @@ def test_an_effort_at_its_limit_leaves_grips_as_planned(name, seed, count):
     assert controller.limited_joints == 0
     assert (abs(made.tau) <= (1.0 + 1e-9) * controller._arguments.bounds.efforts).all()
     asked = made.grasp.task._record['acceleration']
-    missed = controller.missed_accelerations.get('carry', np.zeros(6))
+    missed = controller.residual_accelerations.get('carry', np.zeros(6))
     a = made.motion()[1]
     np.testing.assert_allclose(a, asked - missed, atol=1e-6 * abs(asked).max())
     planned = made.grasp.wrenches[1:]
@@ -73,7 +73,7 @@ def test_grips_do_what_is_planned_however_the_object_is_moved(how, options, accu
         made.grasp.task._record[name] = value
     k = made.controller.model.dof_index(joint)
     effort = weak(made, chosen=[k])[1][0]
-    assert [(held.joint, held.limit) for held in made.controller.held_joints] == [(joint, 'effort')]
+    assert [limit[:2] for limit in made.controller.active_limits] == [(joint, 'effort')]
     assert abs(made.tau[k]) == pytest.approx(abs(effort), rel=1e-6)
     planned = made.grasp.wrenches[1:]
     np.testing.assert_allclose(made.wrenches(), planned, atol=accuracy * abs(planned).max())

@@ -63,7 +63,7 @@ def test_what_is_held_is_held_and_the_rest_is_the_optimum(name, goals, arguments
     """The joint does half of what it would, the tasks get what they want by the other joints."""
     case = Held(name, goals, **arguments)
     case.check(1e-7)
-    assert case.controller.held_joints == ()
+    assert case.controller.active_limits == ()
     free, advice = case.run(), case.advice()
     moved = np.where(case.active & (abs(advice) < 0.4 * abs(free)), abs(free), 0.0)
     for k in np.argsort(-moved)[:3]:
@@ -71,7 +71,7 @@ def test_what_is_held_is_held_and_the_rest_is_the_optimum(name, goals, arguments
         case.bounds['acceleration'][k] = 0.5 * abs(free[k])
         case.fixed = {int(k): 0.5 * free[k]}
         a = case.run()
-        assert [held.joint for held in case.controller.held_joints] == [case.model.dof_names[k]]
+        assert [held.joint for held in case.controller.active_limits] == [case.model.dof_names[k]]
         assert a[k] == pytest.approx(0.5 * free[k], rel=1e-7)
         case.check(1e-6)
 
@@ -95,7 +95,7 @@ def test_efforts_at_their_limits_leave_the_tasks_to_other_joints(name, goals, ar
         case.efforts = dict(zip(chosen, 0.7 * free[chosen], strict=True))
         case.run()  # is cut, and noted
         case.run()
-        assert {(held.joint, held.limit) for held in case.controller.held_joints} == {
+        assert {(held.joint, held.limit) for held in case.controller.active_limits} == {
             (case.model.dof_names[k], 'effort') for k in chosen}
         np.testing.assert_allclose(case.tau[chosen], 0.7 * free[chosen], rtol=1e-9)
         case.check(1e-7)
@@ -113,7 +113,7 @@ def test_an_effort_of_what_no_constraint_holds_is_chosen_beside_constraints():
         limits[k] = 0.7 * abs(free[k])
         for _ in range(2):  # is cut, and noted
             case.run()
-        assert [(held.joint, held.limit) for held in case.controller.held_joints] == [
+        assert [(held.joint, held.limit) for held in case.controller.active_limits] == [
             (names[k], 'effort')]
         assert case.tau[k] == pytest.approx(0.7 * free[k], rel=1e-9)
         assert case.controller.limited_joints == 0
@@ -136,7 +136,7 @@ def test_an_open_chain_is_one_whether_or_not_constraints_could_close_it():
     limits[k] = limit
     case.run()
     case.run()
-    assert [(held.joint, held.limit) for held in case.controller.held_joints] == [
+    assert [(held.joint, held.limit) for held in case.controller.active_limits] == [
         (case.model.dof_names[k], 'effort')]
     case.check(1e-7)
 
@@ -171,7 +171,7 @@ def test_an_effort_at_its_limit_lets_no_joint_go_too_fast():
     task.set_target(goal)
     kinds = set()
     course = scene.run(0.5, lambda _: kinds.update(
-        held.limit for held in scene.controller.held_joints))
+        held.limit for held in scene.controller.active_limits))
     assert 'effort' in kinds
     lower, upper = scene.model.lower_position_limits, scene.model.upper_position_limits
     beyond = np.maximum(lower - course.positions, course.positions - upper)

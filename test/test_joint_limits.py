@@ -142,7 +142,7 @@ def test_held_joints_satisfy_the_conditions_of_the_optimum(bench):
             _, free, _, a = hold_one(bench, state, goal, k, 0.5)
             if abs(KD_POSTURE * state.v[k]) > 0.5 * abs(free[k]):
                 continue  # it is the posture that gives way
-            held = [(joint.joint, joint.limit) for joint in bench.controller.held_joints]
+            held = [(joint.joint, joint.limit) for joint in bench.controller.active_limits]
             assert held == [(model.dof_names[k], 'acceleration')]
             assert a[k] == pytest.approx(0.5 * free[k], rel=1e-8)
             missed = part_missed(bench, state, np.eye(7)[k])
@@ -176,7 +176,7 @@ def test_an_effort_at_its_limit_leaves_the_task_to_other_joints(bench):
     limits[k] = abs(load[k] + 0.7 * (tau[k] - load[k]))
     bench.run(state, goal)          # is cut, and noted
     held_tau, a = bench.run(state, goal)
-    assert [(joint.joint, joint.limit) for joint in bench.controller.held_joints] == [
+    assert [(joint.joint, joint.limit) for joint in bench.controller.active_limits] == [
         (model.dof_names[k], 'effort')]
     assert abs(held_tau[k]) == pytest.approx(limits[k], rel=1e-9)
     posture, wanted = advised(bench, state)
@@ -213,7 +213,7 @@ def test_nothing_changes_where_nothing_is_near_a_limit(arm, bench):
         expected = plain.compute_torque(state)
         bench.controller.limits = bench.limits.changed(kept=False)
         tau, _ = bench.run(state, goal)
-        assert bench.controller.held_joints == ()
+        assert bench.controller.active_limits == ()
         np.testing.assert_allclose(tau, expected, rtol=0.0, atol=1e-13 * abs(expected).max())
         bench.controller.limits = bench.limits
 
@@ -260,7 +260,7 @@ def test_limits_come_and_go_gradually(bench):
     goal = goal_near(bench.model, state, rng, 0.05)
     for k in range(7):
         _, free, _, _ = hold_one(bench, state, goal, k, 0.5)
-        if bench.controller.held_joints and bench.controller.least_eigenvalue > 0.0:
+        if bench.controller.active_limits and bench.controller.least_eigenvalue > 0.0:
             break
     limits = JointLimits(bench.model, acceleration=np.where(
         np.arange(7) == k, 0.5 * abs(free[k]), 1e3))
@@ -315,7 +315,7 @@ def test_the_force_is_continuous_where_a_joint_begins_to_be_held(bench):
             tau, free, held, _ = hold_one(bench, state, goal, k, 1.0 - 1e-6)
             if abs(KD_POSTURE * state.v[k]) > abs(free[k]):
                 continue
-            assert bench.controller.held_joints
+            assert bench.controller.active_limits
             exact = bench.controller.least_eigenvalue > 0.0
             cases += exact
             assert abs(held - tau).max() < (1e-4 if exact else 0.1) * abs(tau).max()
@@ -332,7 +332,7 @@ def test_what_the_tasks_miss_is_told(bench):
     _, a = bench.run(state, goal)
     assert abs(a).max() < 1.0 + 1e-6
     posture, wanted = advised(bench, state)
-    missed = bench.controller.missed_accelerations[HAND]
+    missed = bench.controller.residual_accelerations[HAND]
     np.testing.assert_allclose(
         missed, wanted - bench.model.jacobian(state, HAND) @ (a - posture), atol=1e-6)
     assert abs(missed).max() > 1.0
@@ -403,7 +403,7 @@ def test_a_joint_that_takes_turns_between_its_limits_is_held_at_both():
         assert (abs(v[:7]) <= 1.01 * model.velocity_limits[:7]).all()
         robot.set_effort(controller.compute_torque(state)[order])
         assert controller.limit_solutions < 16
-        held = [held.joint for held in controller.held_joints]
+        held = [held.joint for held in controller.active_limits]
         both += len(held) > len(set(held))
         robot.step()
     assert both > 0
@@ -423,7 +423,7 @@ def test_without_limits_of_acceleration_those_of_velocity_hold(arm):
     tau = controller.compute_torque(state)
     a = np.linalg.solve(arm.mass_matrix(state), tau - arm.bias_force(state) - arm.gravity(state))
     assert a[1] < 0.0
-    assert ('joint_2', 'velocity') in {held[:2] for held in controller.held_joints}
+    assert ('joint_2', 'velocity') in {held[:2] for held in controller.active_limits}
 
 
 def test_a_joint_beyond_its_limit_comes_back_slowly(bench):
@@ -453,10 +453,10 @@ def test_joints_without_a_drive_are_not_held(bench):
     goal = goal_near(bench.model, state, rng, 0.3)
     bench.records['acceleration'], bench.records['slow'] = 1.0, -1.0
     bench.run(state, goal)
-    dead = bench.controller.held_joints[-1].joint
+    dead = bench.controller.active_limits[-1].joint
     bench.controller.set_status(passive_joints=[dead])
     tau, _ = bench.run(state, goal)
-    still = [held.joint for held in bench.controller.held_joints]
+    still = [held.joint for held in bench.controller.active_limits]
     bench.controller.set_status(passive_joints=[])
     assert still
     assert dead not in still
@@ -470,7 +470,7 @@ def test_joints_that_are_braked_are_not_held_even_if_nothing_else_is_at_a_limit(
     for name, value in (('acceleration', 1.0), ('slow', -1.0)):
         bench.records[name] = value
     bench.run(state, goal_near(bench.model, state, rng, 0.3))
-    held = [held.joint for held in bench.controller.held_joints]
+    held = [held.joint for held in bench.controller.active_limits]
     for name in ('acceleration', 'slow'):
         bench.records[name] = bench.usual[name]
     bench.controller.set_status(locked_joints=held)

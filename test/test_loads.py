@@ -108,7 +108,7 @@ def test_an_arm_rests_where_it_carries_all_it_can():
     course = scene.run(4.0)
     assert course.limited == 0
     assert abs(course.velocities[-500:]).max() < 0.02
-    assert 'load' in {held.limit for held in scene.controller.held_joints}
+    assert 'load' in {held.limit for held in scene.controller.active_limits}
 
 
 @pytest.mark.parametrize(('name', 'frame'), [
@@ -184,7 +184,7 @@ def test_an_arm_stretches_out_no_further_than_it_can_hold():
     assert loads[-1] > 0.94
     assert abs(course.velocities[-200:]).max() < 5e-3
     assert scene.controller.limited_joints == 0
-    assert [held.limit for held in scene.controller.held_joints] == ['load']
+    assert [held.limit for held in scene.controller.active_limits] == ['load']
     # As far out as that weight lets it: a strong arm gets further.
     _, strong, _ = reach((1.2, -2.2), (1.5, 0.0), strength=2.0 * most)
     assert strong.paths[-1, 0, 0] > course.paths[-1, 0, 0] + 0.1
@@ -228,13 +228,13 @@ def test_loads_come_and_go_with_their_limits():
     controller.compute_torque(state)
     state.update(np.array([0.05, -0.1]), np.array([-2.0, 4.0]))
     controller.compute_torque(state)
-    assert 'load' in {held.limit for held in controller.held_joints}
+    assert 'load' in {held.limit for held in controller.active_limits}
     free = JointLimits(model, effort_limits=np.inf)
     assert np.isinf(free.load).all()
     controller.limits = free
     assert np.isfinite(controller.compute_torque(state)).all()
-    assert 'load' not in {held.limit for held in controller.held_joints}
+    assert 'load' not in {held.limit for held in controller.active_limits}
     controller.limits = limits
     controller.gravity_compensation = False
     assert np.isfinite(controller.compute_torque(state)).all()
-    assert 'load' not in {held.limit for held in controller.held_joints}
+    assert 'load' not in {held.limit for held in controller.active_limits}

@@ -39,9 +39,11 @@ MAY_USE = {
 EVERYBODYS = {'errors', 'compiled', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
 INNER = {
-    'control': {'solver': set(), 'constraints': set(), 'hierarchy': {'constraints'},
-                'grasping': {'constraints', 'hierarchy'},
-                'limits': {'hierarchy', 'grasping', 'solver'}},
+    'control': {'solver': set(), 'constraints': set(), 'hierarchy': set(),
+                'singular': {'hierarchy'},
+                'stack': {'constraints', 'hierarchy', 'singular'},
+                'grasping': {'constraints', 'hierarchy', 'stack'},
+                'limits': {'hierarchy', 'singular', 'stack', 'grasping', 'solver'}},
     'ros': {'middleware': set(), 'parameters': {'middleware'},
             **{room: {'middleware', 'parameters'}
                for room in ('cycle', 'commands', 'topics', 'simulated', 'clients')}},

@@ -209,7 +209,7 @@ def test_a_turning_joint_may_have_turned():
     controller = OperationalSpaceController(model)
     state = RobotState(model, np.full(model.nq, 2.0 * np.pi), np.zeros(model.nv))
     still = JointTrajectory(model.dof_names, [0.0, 1.0], np.zeros((2, model.nv)))
-    assert not Playback(controller, still, state).missed(state, (0.005, 0.05))
+    assert not Playback(controller, still, state).outside(state, (0.005, 0.05))
     later = JointTrajectory(model.dof_names, [1.0, 2.0], np.full((2, model.nv), 0.1))
     playback = Playback(controller, later, state)
     playback.move(0.5)

@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from opspace_control.control.hierarchy.resolution import resolve_forces
 from opspace_control.control.hierarchy.structures import (
-    ASKED,
+    ACTIVATION,
+    APPLIED,
     COMPLIANT,
     FORCE,
     MOVING,
-    PUSH,
     ROWS,
     SCALE,
     SQUARES,
     L,
 )
 from opspace_control.control.hierarchy.truncation import regularise_rows, scale_rows
+from opspace_control.control.stack.resolution import resolve_forces
 
 THRESHOLD = 2.5e-2
 LEAST_MOBILITY = 1e-2  # 1/kg
@@ -28,9 +28,9 @@ LEAST_MOBILITY = 1e-2  # 1/kg
 
 @njit
 def _resolve(rows, squares, levels, least_mobility, threshold):
-    scale_rows(squares[L], rows[ASKED], np.zeros_like(rows[ASKED]), least_mobility, 1e-3,
+    scale_rows(squares[L], rows[ACTIVATION], np.zeros_like(rows[ACTIVATION]), least_mobility, 1e-3,
                rows[SCALE])
-    regularise_rows(squares[L], squares[L], 0, rows[ASKED])
+    regularise_rows(squares[L], squares[L], 0, rows[ACTIVATION])
     return resolve_forces(rows, squares, levels, threshold, None)
 
 
@@ -41,8 +41,8 @@ def resolve(mobility, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_M
     rows, squares = np.full((ROWS, n), np.nan), np.full((SQUARES, n, n), np.nan)
     squares[L] = np.where(np.tri(n, dtype=bool), mobility, np.nan)
     rows[FORCE] = b
-    for row, values, default in ((ASKED, asked, 1.0), (PUSH, push, 0.0), (MOVING, moving, 0.0),
-                                (COMPLIANT, compliant, 0.0)):
+    for row, values, default in ((ACTIVATION, asked, 1.0), (APPLIED, push, 0.0),
+                                 (MOVING, moving, 0.0), (COMPLIANT, compliant, 0.0)):
         rows[row] = default if values is None else values
     levels = np.array([0, n] if levels is None else levels)
     least = _resolve(rows, squares, levels, least_mobility, threshold)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opspace_control import OpspaceError, RobotState
-from opspace_control.control.controller_state import HeldJoint
+from opspace_control.control.controller_state import ActiveLimit
 from opspace_control.ros.parameters.controller_parameters import controller_table
 from opspace_control.ros.parameters.robot import apply_gains, make_controller
 from opspace_control.share import share_directory
@@ -66,7 +66,7 @@ def test_rates_that_do_not_go_together_have_a_reason():
 
 def test_diagnostics_name_joints_and_what_is_missed():
     diagnostics = pytest.importorskip('opspace_control.ros.topics.diagnostics')
-    held = HeldJoint('elbow', 'position', 1), HeldJoint('wrist', 'effort', -1)
+    held = ActiveLimit('elbow', 'position', 1), ActiveLimit('wrist', 'effort', -1)
     assert diagnostics.limits_in_words(held) == 'elbow (upper position), wrist (lower effort)'
     assert diagnostics.limits_in_words(()) == 'none'
     missed = {'hand': np.array([1.0, 0.0, -0.25, 0.0, 0.0, 0.0])}
@@ -86,14 +86,14 @@ def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
     pose = made.tasks['hand'].pose
     made.tasks['hand'].set_target([*0.8 * pose[:3], *pose[3:]])
     made.compute_torque(state)
-    assert made.held_joints
+    assert made.active_limits
     assert made.least_eigenvalue == 0.0
     assert not made.given_up
-    told = {'joints at a limit': diagnostics.limits_in_words(made.held_joints)}
+    told = {'joints at a limit': diagnostics.limits_in_words(made.active_limits)}
     facts = {'singular': 3, 'cycles': 5}
     assert diagnostics.singular_in_words(made, facts, told) == (
         'Joints at their limits leave the tasks fewer directions: '
-        + diagnostics.limits_in_words(made.held_joints) + '.')
+        + diagnostics.limits_in_words(made.active_limits) + '.')
     lost = told | {'singular or nearly singular directions': 'hand x'}
     assert diagnostics.singular_in_words(made, facts, lost) == (
         'Directions of the tasks are singular: hand x.')
@@ -102,6 +102,6 @@ def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
     made.compute_torque(bent)
     assert diagnostics.singular_in_words(made, facts, {}) == (
         '3 of 5 cycles had singular directions of the tasks; the last one had none.')
-    free = SimpleNamespace(least_eigenvalue=0.0, held_joints=())
+    free = SimpleNamespace(least_eigenvalue=0.0, active_limits=())
     assert diagnostics.singular_in_words(free, facts, {}) == (
         '3 of 5 cycles had singular directions of the tasks.')

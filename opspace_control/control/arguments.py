@@ -60,7 +60,7 @@ def gather_parts(tasks, constraints, grasps):
     _check_parts('grasp', grasps, Grasp, 'Grasp objects')
     tasks = (tasks,) if isinstance(tasks, RankedTask) else tuple(tasks)
     return ((*tasks, *(grasp.task for grasp in grasps)),
-            (*constraints, *(held for grasp in grasps for held in grasp.constraints)), grasps)
+            (*constraints, *(member for grasp in grasps for member in grasp.constraints)), grasps)
 
 
 def _check_parts(kind, parts, cls, wanted):
@@ -100,8 +100,8 @@ def make_stack(model, constraints, tasks):
         For a joint without a coordinate of its own.
 
     """
-    parts = [make_points(model, [held.frame for held in constraints],
-                         [held.other for held in constraints])[0]]
+    parts = [make_points(model, [item.frame for item in constraints],
+                         [item.other for item in constraints])[0]]
     parts[0]['record'] = np.arange(len(constraints))
     counts = {True: 0, False: 0}
     for task in tasks:

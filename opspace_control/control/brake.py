@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What to command a robot that is not controlled: to hold where it is, or to lose its motion."""
+"""What to command a robot that is not controlled: to hold where it is, or to damp its motion."""
 
 import math
 
@@ -63,7 +63,7 @@ class Brake:
         out += self._controller.damping_torque(self._scratch)
 
     def forget(self):
-        """Let the next hold begin where the robot is then: it is moved by another law now."""
+        """Begin the next hold at the position of the robot then."""
         self._q = None
 
     def _displaced(self, state):
@@ -80,7 +80,7 @@ class Brake:
         self._q = q
         return s
 
-    def coast(self, state, age, scale, out):
+    def damp(self, state, age, scale, out):
         """
         Write the efforts (nv,) that damp a robot that was last seen ``age`` s ago, times ``scale``.
 

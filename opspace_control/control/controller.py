@@ -25,7 +25,7 @@ from opspace_control.control.cycle_record import make_cycle
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasping.grasp_binding import bind_grasps
 from opspace_control.control.hierarchy.structures import (
-    MISSED,
+    RESIDUAL,
     ROWS,
     SCALE,
     SQUARES,
@@ -142,7 +142,7 @@ class OperationalSpaceController(ControllerState):
         self.posture = posture
         self.tasks = MappingProxyType({task.name: task for task in tasks})
         self.sensors = MappingProxyType({sensor.name: sensor for sensor in sensors})
-        self.constraints = MappingProxyType({held.name: held for held in constraints})
+        self.constraints = MappingProxyType({item.name: item for item in constraints})
         self.grasps = MappingProxyType({grasp.name: grasp for grasp in grasps})
         self._status = JointStatus(model)
         nodes = self._status.nodes
@@ -151,7 +151,7 @@ class OperationalSpaceController(ControllerState):
         self._posture_acceleration = nan_filled(model.nv)
         self.passive_forces = (
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
-        held, rows = 6 * len(constraints), 6 * points.size
+        constrained, rows = 6 * len(constraints), 6 * points.size
         self.payloads = Payloads(model, nodes)
         frames = operational_frames(points, len(constraints))
         holds, grips = bind_grasps(
@@ -166,15 +166,15 @@ class OperationalSpaceController(ControllerState):
             self.passive_forces.dofs)
         # Whichever joint limits hold: all inertias are felt then.
         needs_inertia = nodes_in_inertia(nodes, supports) | (limits is not None)
-        self._inverse_inertia = nan_filled((rows - held, rows - held))
+        self._inverse_inertia = nan_filled((rows - constrained, rows - constrained))
         self._rows = stack = nan_filled((ROWS, rows))
-        self._row_scales, stack[MISSED] = stack[SCALE, held:], 0.0
+        self._row_scales, stack[RESIDUAL] = stack[SCALE, constrained:], 0.0
         self._arguments = Arguments(
             self._cycle,
             Robot(nodes, nan_filled(nodes.size, NODE_STATE), needs_inertia,
                   self._status.responds, points, supports, carried, crossing, coupling),
-            Demand(bound, records, sensor_records, joint_records, level_rows(tasks, held), dofs,
-                   goal, self.passive_forces.dofs),
+            Demand(bound, records, sensor_records, joint_records, level_rows(tasks, constrained),
+                   dofs, goal, self.passive_forces.dofs),
             Grasping(holds, grips) if grasps else None,
             Bounds(self._effort_limits, self._kept.records if self._kept else None),
             Scratch(self._posture_acceleration, *nan_filled((3, model.nv)), self._inverse_inertia,

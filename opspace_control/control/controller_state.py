@@ -1,13 +1,13 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller tells of its last cycle."""
+"""What a controller reports of its last cycle."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
-from opspace_control.control.hierarchy.structures import ASKED, COMPLIANT, MISSED
+from opspace_control.control.hierarchy.structures import ACTIVATION, COMPLIANT, RESIDUAL
 from opspace_control.control.limits.limit_law import BRAKING, EFFORT, MOTION, REASONS
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks.joint import JointTask
@@ -16,8 +16,8 @@ from opspace_control.tasks.joint import JointTask
 NOTHING = 1e-6
 
 
-class HeldJoint(NamedTuple):
-    """A joint that is held at a limit."""
+class ActiveLimit(NamedTuple):
+    """A limit of a joint that is active."""
 
     joint: str
     """Name of the degree of freedom."""
@@ -28,7 +28,7 @@ class HeldJoint(NamedTuple):
 
 
 class ControllerState:
-    """The part of an `OperationalSpaceController` that only tells."""
+    """The properties of an `OperationalSpaceController` that report its state."""
 
     @property
     def passive(self):
@@ -78,7 +78,7 @@ class ControllerState:
     @property
     def posture_acceleration(self):
         """
-        Motion the posture advised at the last cycle, q̈_null of [CK00] (11), (nv,).
+        Reference acceleration of the posture at the last cycle, q̈_null of [CK00] (11), (nv,).
 
         Of passive joints what the others would induce them to do.
         """
@@ -96,7 +96,7 @@ class ControllerState:
 
     @property
     def singularity_threshold(self):
-        """Scaled eigenvalue, times the controlled axes of a level, at which it releases."""
+        """Scaled eigenvalue, times the axes of a level, below which directions are truncated."""
         return float(self._cycle['singularity_threshold'][0])
 
     @property
@@ -104,7 +104,7 @@ class ControllerState:
         """
         Lower bound, within a factor of the rows, of the smallest eigenvalue of the scaled Λ⁻¹.
 
-        Of the last cycle, without unit; 0.0 while directions may be released.
+        Of the last cycle, without unit; 0.0 while directions may be truncated.
         """
         return float(self._cycle['least_eigenvalue'][0])
 
@@ -119,37 +119,37 @@ class ControllerState:
         return int(self._cycle['limited'][0])
 
     @property
-    def held_joints(self):
-        """Joints that `limits` held at the last cycle, a tuple of `HeldJoint`; without them ()."""
-        held = []
+    def active_limits(self):
+        """Limits that were active at the last cycle, a tuple of `ActiveLimit`; () without any."""
+        active = []
         if self._kept and self._cycle['problems'][0] > 0:
             names, limits = self.model.dof_names, self._kept.records
             for k, kind in np.argwhere(limits['active']):
                 side = int(limits['active'][k, kind])
                 why = (REASONS[limits['reason'][k, int(side > 0)]] if kind in (MOTION, BRAKING)
                        else 'effort' if kind == EFFORT else 'load')
-                held.append(HeldJoint(names[k], why, side))
-        return tuple(held)
+                active.append(ActiveLimit(names[k], why, side))
+        return tuple(active)
 
     @property
-    def missed_accelerations(self):
+    def residual_accelerations(self):
         """
-        What tasks at points asked for and did not get while limits held joints: dict of (6,).
+        Accelerations of point tasks that active limits leave unmet: dict of (6,).
 
-        m/s² and rad/s², along each task's axes; of the last cycle, of those tasks that missed any.
+        m/s² and rad/s², along each task's axes; of the last cycle; without tasks that have none.
         """
-        if not self.held_joints:
+        if not self.active_limits:
             return {}
-        first, missed = 0, {}
+        first, residual = 0, {}
         rows = self._rows[:, self._rows.shape[1] - self._inverse_inertia.shape[0]:]
         for task in self.tasks.values():
             last = first + 6 * task.points
-            told = (rows[ASKED, first:last] > 0.0) & (rows[COMPLIANT, first:last] == 0.0)
-            lost = np.where(told, rows[MISSED, first:last], 0.0)
+            controlled = (rows[ACTIVATION, first:last] > 0.0) & (rows[COMPLIANT, first:last] == 0.0)
+            lost = np.where(controlled, rows[RESIDUAL, first:last], 0.0)
             if last - first == 6 and abs(lost).max() > NOTHING:
-                missed[task.name] = lost
+                residual[task.name] = lost
             first = last
-        return missed
+        return residual
 
     @property
     def limit_solutions(self):

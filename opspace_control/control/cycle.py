@@ -10,23 +10,26 @@ from opspace_control.compiled import called, inlined, kernel
 from opspace_control.control.grasping.fingertip_law import lead_effectors
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.relief import relieve_drives
-from opspace_control.control.hierarchy.modes import forget_leads, see_wants
-from opspace_control.control.hierarchy.singularity import nudge
-from opspace_control.control.hierarchy.stack import apply_forces, resolve_stack, stack_points
-from opspace_control.control.hierarchy.structures import MISSED, Data, L, Q
-from opspace_control.control.hierarchy.transfer import add_keepers
+from opspace_control.control.hierarchy.structures import RESIDUAL, Data, L, Q
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
-from opspace_control.control.limits.grip_efforts import bear_all, count_closed
+from opspace_control.control.limits.grip_efforts import count_closed, exerts_reactions
 from opspace_control.control.limits.keeping import keep_limits
 from opspace_control.control.limits.limit_check import (
+    activate_cut_efforts,
     begin_limits,
     deactivate_all,
-    note_efforts,
 )
 from opspace_control.control.limits.limit_law import bound_posture, faded
 from opspace_control.control.limits.resting import find_resting
+from opspace_control.control.singular.direction_law import perturb
+from opspace_control.control.singular.direction_motion import (
+    clear_singular_forces,
+    write_motion_laws,
+)
+from opspace_control.control.singular.transfer import add_limit_reactions
+from opspace_control.control.stack.rows import apply_forces, resolve_stack, stack_points
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     eliminate_passive,
@@ -45,7 +48,7 @@ from opspace_control.tasks.posture import demand_posture, feed_efforts
 # While directions near singularities are led, a posture pulls with this part of what joints can do.
 # Where two motions of the joints take turns in moving a direction its pull swings from one to the
 # other, and the rest is for what damps that. Robots that also drift need all of it to come back.
-_PULL = 0.15
+_POSTURE_SHARE = 0.15
 # It does so gradually, within s.
 _TIME = 0.03
 
@@ -65,7 +68,7 @@ def move_outward(nodes, states, needs_inertia, responds, gravity, q, v, a):
 
 
 @called
-def let_go(nodes, states, responds, passive_torque, a):
+def induce_passive(nodes, states, responds, passive_torque, a):
     """
     Let passive joints do what the motion of the others induces: inwards, then outwards.
 
@@ -82,7 +85,7 @@ def let_go(nodes, states, responds, passive_torque, a):
 
 
 @called
-def let_go_again(nodes, states, responds, joint_tasks, joint_force, a):
+def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
     """
     Let passive joints give way to the wrenches that came later, too.
 
@@ -101,7 +104,7 @@ def let_go_again(nodes, states, responds, joint_tasks, joint_force, a):
 
 
 @inlined
-def see_points(cycle, robot, demand, grasping, scratch, K, q, v):
+def evaluate_points(cycle, robot, demand, grasping, scratch, K, q, v):
     """See where everything is and how q̈_null moves it, what is asked for, and what moves it."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     nodes, states, a_null, squares = robot.nodes, robot.states, scratch.a_null, scratch.squares
@@ -111,7 +114,7 @@ def see_points(cycle, robot, demand, grasping, scratch, K, q, v):
     move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, q, v, a_null)
     if cycle.has_passive:
         passive_forces(nodes, demand.passive_dofs, q, v, scratch.passive_torque)
-        let_go(nodes, states, robot.responds, scratch.passive_torque, a_null)
+        induce_passive(nodes, states, robot.responds, scratch.passive_torque, a_null)
     stack_points(cycle, robot, demand, q, v, a_null, scratch.rows)
     if grasping is not None:
         lead_effectors(cycle, grasping, robot, demand, scratch.rows, scratch.small)
@@ -128,8 +131,8 @@ def move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau):
         share_loads(cycle, robot, constraints.size, grasping, rows, scratch.squares)
     apply_forces(robot, demand, joint_force, rows)
     if cycle.has_passive:
-        let_go_again(robot.nodes, robot.states, robot.responds, demand.joint_tasks, joint_force,
-                     scratch.a_task)
+        respond_to_wrenches(robot.nodes, robot.states, robot.responds, demand.joint_tasks,
+                            joint_force, scratch.a_task)
     gather_torques(robot.nodes, scratch.passive_torque, scratch.a_null, robot.states, tau)
     if demand.joint_tasks.size > 0:
         for k in range(tau.size):
@@ -162,7 +165,7 @@ def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     cycle = cycles[0]
     cycle.dt = dt
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
-    see_points(cycle, robot, demand, grasping, scratch, None, q, v)
+    evaluate_points(cycle, robot, demand, grasping, scratch, None, q, v)
     resolve_stack(cycle, robot, demand, scratch, None)
     move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
     finish(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)
@@ -178,26 +181,27 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     closed = count_closed(constraints)
     drifts = cycle.has_passive and closed == 0
     cycle.efforts = closed == 0 or (
-        grasping is not None and not cycle.has_passive and bear_all(closed, constraints, grasping))
+        grasping is not None and not cycle.has_passive
+        and exerts_reactions(closed, constraints, grasping))
     demand_posture(nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
     if cycle.stuck:
-        nudge(nodes, scratch.a_null)
+        perturb(nodes, scratch.a_null)
     if keeps:
-        share = 1.0 if drifts else 1.0 - (1.0 - _PULL) * cycle.leading
+        share = 1.0 if drifts else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
         bound_posture(nodes, demand.dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
     begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts)
-    see_points(cycle, robot, demand, grasping, scratch, memory.projection, q, v)
+    evaluate_points(cycle, robot, demand, grasping, scratch, memory.projection, q, v)
     if keeps and not drifts:
         bound_gravity_torques(
             cycle, nodes, robot.states, robot.supports, constraints, limits, v, memory)
     any_resting = find_resting(limits, keeps and not drifts, dt, v)
-    cycle.leads, cycle.resting = keeps and not any_resting, 0
-    cycle.led = cycle.stuck = False
+    cycle.singular_control, cycle.resting = keeps and not any_resting, 0
+    cycle.singular_active = cycle.stuck = False
     if keeps:
-        see_wants(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
-                  memory.leads)
-        forget_leads(memory.leads, rows.shape[1])
+        write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
+                  memory.singular)
+        clear_singular_forces(memory.singular, rows.shape[1])
     data = Data(cycle, robot, demand, bounds, scratch, v)
     resolve_stack(cycle, robot, demand, scratch, data)
     cycle.bound_rows = cycle.problems = 0
@@ -205,12 +209,13 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
         keep_limits(data, grasping, any_resting, tau)
     else:
         deactivate_all(limits)
-        rows[MISSED, :] = 0.0
-    cycle.leading = faded(cycle.leading, cycle.led, dt, _TIME) if keeps else 0.0
+        rows[RESIDUAL, :] = 0.0
+    cycle.singular_share = faded(
+        cycle.singular_share, cycle.singular_active, dt, _TIME) if keeps else 0.0
     move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
     if cycle.problems > 0:
         add_bound_forces(cycle.bound_rows, memory.bound_rows, tau)
-        add_keepers(memory.leads, tau)
+        add_limit_reactions(memory.singular, tau)
     elif keeps:
-        note_efforts(nodes, limits, bounds.efforts, tau)
+        activate_cut_efforts(nodes, limits, bounds.efforts, tau)
     finish(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)

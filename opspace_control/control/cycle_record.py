@@ -20,16 +20,16 @@ CYCLE = np.dtype([
     ('ranks', np.int64, (2,)),           # of the constraints: in all, and of the passive joints
     ('passive_rows', np.int64),          # that passive joints add to internal forces of grasps
     ('return_rate', np.float64),         # at which joints return to their limits of motion, 1/s
-    ('approach_rate', np.float64),       # at which they come to their ends at last, 1/s
+    ('approach_rate', np.float64),       # at which they approach their limits at last, 1/s
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
     ('efforts', np.bool_),               # whether limits of efforts say what joints can do
     ('bound_rows', np.int64),            # of bounds on joints that the last problem had
     ('problems', np.int64),              # that were solved to keep limits of joints
-    ('leads', np.bool_),                 # whether directions near singularities are led
-    ('resting', np.int64),               # rows of joints at rest at limits, which these do without
-    ('led', np.bool_),                   # whether any has been in this cycle
-    ('leading', np.float64),             # whether any has been lately: gradually, from 0 to 1
+    ('singular_control', np.bool_),      # whether singular directions have a law of their own
+    ('resting', np.int64),               # rows of joints at rest at limits, which do not move these
+    ('singular_active', np.bool_),       # whether any direction was singular in this cycle
+    ('singular_share', np.float64),      # whether any was lately: gradually, from 0 to 1
     ('stuck', np.bool_),                 # whether one was all but lost at the last cycle
     ('R', np.float64, (3, 3)),           # scratch from here on
     ('motion', np.float64, (4, 3)),

@@ -113,7 +113,7 @@ class Playback:
         k = int(away.argmax())
         return self.trajectory.joints[k], float(away[k])
 
-    def missed(self, state, tolerances):
+    def outside(self, state, tolerances):
         """Return the same of a joint that is further away than the tolerances, m and rad, or ()."""
         most = joint_tolerances(self._controller.model, self._dofs, tolerances)
         away = np.where(self._controller.passive[self._dofs], 0.0, self._away(state))

@@ -158,7 +158,7 @@ class ControllerNode(LifecycleNode):
         # The controller manager may have been restarted without our forward controller, may have
         # deactivated it, or may have activated another one of the same joints.
         doubtful, cycle.doubtful = cycle.doubtful, False
-        if self._handover and not self._handover.is_ours(doubtful):
+        if self._handover and not self._handover.is_limited(doubtful):
             self.trigger_deactivate()
             return
         try:

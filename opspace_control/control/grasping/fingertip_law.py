@@ -11,8 +11,8 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.grasping.grasp_law import read_acceleration, slot_of
-from opspace_control.control.hierarchy.stack import stack_task
-from opspace_control.control.hierarchy.structures import ASKED, FORCE
+from opspace_control.control.hierarchy.structures import ACTIVATION, FORCE
+from opspace_control.control.stack.rows import stack_task
 from opspace_control.spatial.vectors import add_cross, rotate
 
 # From cycle to cycle the object turns little: each round leaves the square of the angle.
@@ -157,7 +157,7 @@ def lead_effectors(cycle, grasping, robot, demand, rows, small):
         w, a = cycle.rate, cycle.motion
         none = small[2, 5]
         for r in range(6):
-            rows[ASKED, first + r] = rows[FORCE, first + r] = none[r] = 0.0
+            rows[ACTIVATION, first + r] = rows[FORCE, first + r] = none[r] = 0.0
         if grasp.activation == 0.0:
             continue
         read_acceleration(task, point, none, none, a, w)

@@ -14,15 +14,15 @@ from opspace_control.control.grasping.grasp_law import (
 )
 from opspace_control.control.grasping.passive_rows import allow_exerted, fill_passive_rows
 from opspace_control.control.hierarchy.structures import (
-    ASKED,
+    ACTIVATION,
+    APPLIED,
     FACTOR_Q,
     FORCE,
     GRAM_Q,
-    GRIPPED,
-    MISSED,
+    GRIP_FORCE,
     MOVING,
-    PUSH,
     REACTION,
+    RESIDUAL,
     SPARE,
 )
 
@@ -32,9 +32,10 @@ def plan_loads(cycle, grasping, constrained, tasks, points, rows):
     """
     Plan what effectors that hold one object do to it: their shares of its load, and a squeeze.
 
-    For the motion that its task asks for and gets. Written to ``GRIPPED`` of the constraints' rows.
+    For the motion that its task asks for and gets. ``GRIP_FORCE`` of the constraints' rows
+    receives them.
     """
-    environment, gripped = rows[SPARE], rows[GRIPPED]
+    environment, gripped = rows[SPARE], rows[GRIP_FORCE]
     grasps, grips = grasping
     for r in range(6 * constrained):
         gripped[r] = 0.0
@@ -45,14 +46,14 @@ def plan_loads(cycle, grasping, constrained, tasks, points, rows):
         e = slot_of(points, constrained, grasp.task)
         point, first = points[e], 6 * e
         for r in range(6):
-            environment[r] = rows[PUSH, first + r] - rows[MOVING, first + r]
-        read_acceleration(tasks[grasp.task], point, environment, rows[MISSED, first:first + 6],
+            environment[r] = rows[APPLIED, first + r] - rows[MOVING, first + r]
+        read_acceleration(tasks[grasp.task], point, environment, rows[RESIDUAL, first:first + 6],
                           cycle.motion, cycle.rate)
         balance_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
         if grasp.line.any():
             swing_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
         plan_grips(grasp, grips)
-        place_grips(grasp, grips, point.R, rows[ASKED], gripped)
+        place_grips(grasp, grips, point.R, rows[ACTIVATION], gripped)
 
 
 @rare
@@ -69,14 +70,15 @@ def share_loads(cycle, robot, constrained, grasping, rows, squares):
         exerted[r] = 0.0
     for g in range(grasps.size):
         if grasps[g].activation > 0.0:
-            exert_grips(grasps[g], grips, rows[ASKED], rows[REACTION], rows[GRIPPED], exerted)
+            exert_grips(
+                grasps[g], grips, rows[ACTIVATION], rows[REACTION], rows[GRIP_FORCE], exerted)
     if cycle.has_passive:
         basis = squares[FACTOR_Q:GRAM_Q + 1]
         cycle.passive_rows = fill_passive_rows(
             robot.nodes, robot.states, robot.points, robot.supports, count, grasps, grips,
-            rows[ASKED], basis, cycle.motion)
+            rows[ACTIVATION], basis, cycle.motion)
         if cycle.passive_rows > 0:
-            allow_exerted(grasps, grips, robot.points, count, rows[ASKED], basis,
+            allow_exerted(grasps, grips, robot.points, count, rows[ACTIVATION], basis,
                           cycle.passive_rows, cycle.motion, rows[SPARE:SPARE + 2], exerted)
     for r in range(count):
         rows[FORCE, r] += exerted[r]

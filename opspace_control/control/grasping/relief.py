@@ -20,7 +20,7 @@ from opspace_control.control.grasping.passive_rows import (
     turn_all_rows,
 )
 from opspace_control.control.hierarchy.structures import (
-    ASKED,
+    ACTIVATION,
     FACTOR,
     FACTOR_Q,
     GRAM_Q,
@@ -181,14 +181,14 @@ def relieve_drives(cycle, robot, constraints, grasping, limits, scratch, tau):
     limits : (nv,) array
         Of the efforts, N m or N.
     scratch : Scratch
-        ``ASKED`` is positive for rows that a constraint holds; the other squares, and rows from
-        ``SPARE`` on, are overwritten.
+        ``ACTIVATION`` is positive for rows that a constraint holds; the other squares, and rows
+        from ``SPARE`` on, are overwritten.
     tau : (nv,) array
         Joint forces without limits, N m or N.
 
     """
     nodes, states, points, supports = robot.nodes, robot.states, robot.points, robot.supports
-    (grasps, grips), held = grasping, scratch.rows[ASKED]
+    (grasps, grips), held = grasping, scratch.rows[ACTIVATION]
     spare, basis = scratch.rows[SPARE:], scratch.squares[FACTOR_Q:GRAM_Q + 1]
     X, G, M = scratch.squares[FACTOR], scratch.squares[VECTORS], scratch.squares[L]
     count = 6 * constraints.size

@@ -1,3 +1,3 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""From what constraints and tasks ask of their points to forces, in strict order of priority."""
+"""Elimination of constraints, and the inverse of one level: linear algebra of the rows."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What closed chains, contacts and passive joints leave to the tasks.
+Elimination of constraints and passive joints from the inverse inertia of the tasks.
 
 The first rows of the stack are constraints, ``J_c q̈ + J̇_c v = a_c``. They are eliminated from
 ``L = J A_ff⁻¹ Jᵀ``, of all free joints, and from ``Q = J_p A_pp⁻¹ J_pᵀ``, of the passive ones; the
@@ -15,18 +15,18 @@ from opspace_control.control.hierarchy.semidefinite import (
     solve_semidefinite,
 )
 from opspace_control.control.hierarchy.structures import (
+    APPLIED,
+    CONSTRAINT_FORCE,
     FACTOR_L,
     FACTOR_Q,
     FORCE,
     GRAM_L,
     GRAM_Q,
-    HELD,
     MOVING,
-    PUSH,
+    PASSIVE_RESPONSE,
     REACTION,
     SCALE,
     SPARE,
-    YIELDED,
     L,
     Q,
 )
@@ -47,7 +47,7 @@ def symmetric(M, r, c):
 
 @called
 def take_off_row(M, rest, j, count, sign, column):
-    """Take ``sign M_jc y`` off row j, y being M_cc⁺ M_cj, which is kept above M's diagonal."""
+    """Subtract ``sign M_jc y`` from row j, y = M_cc⁺ M_cj, and store y above M's diagonal."""
     for i in range(count, j + 1):
         for c in range(count):
             rest[j, i] -= sign * M[i, c] * column[c]
@@ -57,7 +57,7 @@ def take_off_row(M, rest, j, count, sign, column):
 
 @rare
 def constraint_reactions(M, constrained, forces):
-    """Write the constraint forces, so many, that tasks' forces cause, by L or Q eliminated."""
+    """Write the first ``constrained`` forces: reactions to those of tasks by L or Q, eliminated."""
     for c in range(constrained):
         forces[c] = 0.0
         for j in range(constrained, forces.size):
@@ -67,10 +67,10 @@ def constraint_reactions(M, constrained, forces):
 @rare
 def eliminate_constraints(squares, rows, orders, count, responds, ranks):
     """
-    Turn Λ⁻¹ of all rows into the tasks' own, and what these ask for into what is left to do.
+    Eliminate the constraint rows from Λ⁻¹ and from the accelerations of the tasks.
 
-    With ``U = L − Q`` and ``λ0 = −Q_cc⁺ yielded_c``, what constraints bear for passive joints that
-    would otherwise not move as the posture advises:
+    With ``U = L − Q``, and λ0 the constraint force that keeps passive joints on the reference
+    acceleration, ``λ0 = −Q_cc⁺ (J B)_c``:
 
     ``Λ⁻¹ = (L_tt − L_tc L_cc⁺ L_ct) − (Q_tt − Q_tc Q_cc⁺ Q_ct)``
     ``x_t ← x_t + U_tc λ0 − L_tc z``,   ``z = L_cc⁺ (x_c + U_cc λ0)``
@@ -82,8 +82,8 @@ def eliminate_constraints(squares, rows, orders, count, responds, ranks):
         ``Q_cc⁺ Q_ct``; the tasks' block of L becomes Λ⁻¹. Q counts only if ``responds``. The
         factors are scratch, for `predict_reactions` too.
     rows : (ROWS, k) array
-        ``YIELDED``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints ``a_c − a_c,hyb``, which
-        become z. Receives λ0 in ``HELD``, N and N m.
+        ``PASSIVE_RESPONSE``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints
+        ``a_c − a_c,hyb``, which become z. Receives λ0 in ``CONSTRAINT_FORCE``, N and N m.
     orders, ranks : (2, k), (2,) arrays of int
         Likewise scratch; and the ranks of L_cc and Q_cc.
     count : int
@@ -94,17 +94,18 @@ def eliminate_constraints(squares, rows, orders, count, responds, ranks):
     """
     whole, passive, x = squares[L], squares[Q], rows[FORCE]
     scale, column, work = rows[SCALE], rows[SPARE], rows[SPARE + 1]
+    lambda0 = rows[CONSTRAINT_FORCE]
     ranks[0] = decompose_semidefinite(
         whole, scale, count, work, orders[0], squares[FACTOR_L], squares[GRAM_L])
     if responds:
         ranks[1] = decompose_semidefinite(
             passive, scale, count, work, orders[1], squares[FACTOR_Q], squares[GRAM_Q])
         for r in range(count):
-            rows[HELD, r] = -rows[YIELDED, r]
-        solve_constraints(squares, orders, ranks, 1, scale, count, rows[HELD], work)
+            lambda0[r] = -rows[PASSIVE_RESPONSE, r]
+        solve_constraints(squares, orders, ranks, 1, scale, count, lambda0, work)
         for r in range(x.size):
             for c in range(count):
-                x[r] += (symmetric(whole, r, c) - symmetric(passive, r, c)) * rows[HELD, c]
+                x[r] += (symmetric(whole, r, c) - symmetric(passive, r, c)) * lambda0[c]
     solve_constraints(squares, orders, ranks, 0, scale, count, x, work)
     for j in range(count, x.size):
         for c in range(count):
@@ -130,11 +131,11 @@ def solve_constraints(squares, orders, ranks, which, scale, count, x, work):
 @rare
 def predict_reactions(squares, rows, orders, count, responds, ranks):
     """
-    Write the constraint forces λ, and to ``FORCE`` of the constraints the wrenches exerted there.
+    Write the constraint reactions λ, and to ``FORCE`` of constraints the wrenches exerted there.
 
-    ``w_c = push − λ0 − Q_cc⁺ Q_ct f``, the last two so that passive joints do what constraints and
-    posture ask; λ is what these, the motion and the task forces f make the constraints bear. Pushes
-    that the environment holds against move nothing, so they add nothing to it.
+    ``w_c = w_applied − λ0 − Q_cc⁺ Q_ct f``: the last two terms keep passive joints on the motion of
+    constraints and posture. λ follows from these, the motion and the task forces f. Applied forces
+    that the environment balances move nothing and add nothing to λ.
 
     Parameters
     ----------
@@ -146,17 +147,18 @@ def predict_reactions(squares, rows, orders, count, responds, ranks):
 
     """
     whole, passive, x = squares[L], squares[Q], rows[FORCE]
-    push, moving, held, reaction = rows[PUSH], rows[MOVING], rows[HELD], rows[REACTION]
+    applied, moving, reaction = rows[APPLIED], rows[MOVING], rows[REACTION]
+    lambda0 = rows[CONSTRAINT_FORCE]
     extra, work = rows[SPARE], rows[SPARE + 1]
     for c in range(count):
         reaction[c] = x[c]
-        x[c] = push[c]
+        x[c] = applied[c]
         if responds:
-            x[c] -= held[c]
+            x[c] -= lambda0[c]
             for j in range(count, x.size):
                 x[c] -= passive[c, j] * x[j]
         for j in range(count, x.size):
-            reaction[c] -= whole[c, j] * (x[j] - (push[j] - moving[j]))
+            reaction[c] -= whole[c, j] * (x[j] - (applied[j] - moving[j]))
     if not responds:
         return
     for c in range(count):
@@ -164,8 +166,8 @@ def predict_reactions(squares, rows, orders, count, responds, ranks):
         for j in range(count, x.size):
             extra[c] += passive[j, c] * x[j]
         for d in range(count):
-            given = push[d] - held[d] - x[d]  # Q_cc⁺ Q_ct f
-            extra[c] += (symmetric(whole, c, d) - symmetric(passive, c, d)) * given
+            response = applied[d] - lambda0[d] - x[d]  # Q_cc⁺ Q_ct f
+            extra[c] += (symmetric(whole, c, d) - symmetric(passive, c, d)) * response
     solve_constraints(squares, orders, ranks, 0, rows[SCALE], count, extra, work)
     for c in range(count):
         reaction[c] += extra[c]

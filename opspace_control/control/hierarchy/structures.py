@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Rows of `Scratch.rows`, a number for each row of the stack: how much of it is asked for, 0 to 1;
-# whether a joint alone answers to it; forces that come on top, N and N m, and what of them moves;
-# 1 where such forces may move it; its scale; what giving way adds to its acceleration; λ0 of
-# `eliminate_constraints`; constraint forces; what grips share; accelerations that are wanted, that
-# are missed, that were wanted before singular directions were taken off; forces; and scratch.
-(ASKED, ALONE, PUSH, MOVING, COMPLIANT, SCALE, YIELDED, HELD, REACTION, GRIPPED, WANTED, MISSED,
- DEMANDED, FORCE, SPARE) = range(15)
+# Rows of `Scratch.rows`, a number for each row of the stack: its activation, 0 to 1; whether it is
+# of a single joint; applied forces, N and N m, and the part of them that moves; 1 where such forces
+# may move the row; its scale; its acceleration by the passive-joint response; λ0 of
+# `eliminate_constraints`; constraint reactions; grip forces; wanted accelerations, their residual,
+# and those before singular-direction control; forces; and scratch.
+(ACTIVATION, SINGLE_JOINT, APPLIED, MOVING, COMPLIANT, SCALE, PASSIVE_RESPONSE, CONSTRAINT_FORCE,
+ REACTION, GRIP_FORCE, WANTED, RESIDUAL, DEMANDED, FORCE, SPARE) = range(15)
 ROWS = SPARE + 5
 # Squares of `Scratch.squares`, a number for each pair of rows: Λ⁻¹ through all joints and through
 # passive ones, then factors of a level and of the constraints.
@@ -65,7 +65,7 @@ class Bounds(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory of a cycle, none of which has to outlast it but `MISSED` of the rows."""
+    """Memory of a cycle, none of which has to outlast it but `RESIDUAL` of the rows."""
 
     a_null: np.ndarray  # (nv,) the posture's acceleration
     a_task: np.ndarray  # (nv,)
@@ -145,7 +145,7 @@ class LimitData(NamedTuple):
     tau_ref: np.ndarray  # (nv,) likewise, with what grips bear of it
     carried: np.ndarray  # (n + 1, 4): masses and first moments of subtrees; a vector of scratch
     gravity_rates: np.ndarray  # (nv + 1, max(n, nv)): rates of gravity torques; scratch
-    leads: np.ndarray  # (LEADS, side): of singular-direction control
+    singular: np.ndarray  # (SINGULAR_ROWS, side): of singular-direction control
     bound_rows: BoundRows
     resting_rows: RestingRows
     problem: Problem

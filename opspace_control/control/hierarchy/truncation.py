@@ -18,7 +18,7 @@ _ROUNDING = 1e-12
 
 
 @called
-def scale_rows(L, asked, alone, least_mobility, least_turning, scale):
+def scale_rows(L, activation, single_joint, least_mobility, least_turning, scale):
     """
     Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
 
@@ -33,8 +33,8 @@ def scale_rows(L, asked, alone, least_mobility, least_turning, scale):
     """
     for first in range(0, scale.size, 3):
         mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
-        if alone[first] < 0.0:
-            mobility = min(mobility, -alone[first])
+        if single_joint[first] < 0.0:
+            mobility = min(mobility, -single_joint[first])
         s = 0.0
         if first % 6 == 0:
             if mobility > 0.0:
@@ -42,22 +42,22 @@ def scale_rows(L, asked, alone, least_mobility, least_turning, scale):
         elif mobility > _ROUNDING * least_turning:
             s = 1.0 / math.sqrt(mobility)
         for r in range(first, first + 3):
-            if alone[r] > 0.0:
+            if single_joint[r] > 0.0:
                 s = 1.0 / math.sqrt(L[r, r]) if L[r, r] > 0.0 else 0.0
-            scale[r] = s * asked[r]
+            scale[r] = s * activation[r]
 
 
 @called
-def regularise_rows(L, Q, constrained, asked):
+def regularise_rows(L, Q, constrained, activation):
     """
     Inflate the diagonal of each row that is asked for with less than 1, to ``L_rr / asked²``.
 
     As if a spring were between its force and its point: 1 is exact, towards 0 the force goes to
     zero. The first rows, those of constraints, are inflated as much in Q: ``L − Q`` stays.
     """
-    for r in range(asked.size):
-        if 0.0 < asked[r] < 1.0:
-            more = L[r, r] * (1.0 / (asked[r] * asked[r]) - 1.0)
+    for r in range(activation.size):
+        if 0.0 < activation[r] < 1.0:
+            more = L[r, r] * (1.0 / (activation[r] * activation[r]) - 1.0)
             L[r, r] += more
             if r < constrained:
                 Q[r, r] += more

@@ -12,12 +12,11 @@ import math
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.elimination import solve_constraints
-from opspace_control.control.hierarchy.modes import FORCES, GIVEN
 from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
 from opspace_control.control.hierarchy.structures import (
+    CONSTRAINT_FORCE,
     FACTOR_L,
     GRAM_L,
-    HELD,
     SCALE,
     SPARE,
     WANTED,
@@ -32,6 +31,7 @@ from opspace_control.control.limits.limit_law import (
     KINDS,
     MOTION,
 )
+from opspace_control.control.singular.direction_motion import FORCES, PASSIVE_MOTION
 from opspace_control.dynamics.responses import (
     apply_wrenches,
     passive_response,
@@ -82,7 +82,7 @@ def value_of(rates, k, kind, a, tau):
 
 
 @inlined
-def is_ours(nodes, limit):
+def is_limited(nodes, limit):
     """Return whether a joint has limits, and a drive."""
     return limit.q_index >= 0 and nodes[limit.node].status == ACTIVE
 
@@ -127,15 +127,15 @@ def add_constraint_forces(data, torque):
 
     ``m = Q_cc⁺ J_cp r``, r being the `passive_response` to the row's joint forces (nv,).
     """
-    robot, stack, leads = data.robot, data.scratch.rows, data.scratch.limits.leads
+    robot, stack, singular = data.robot, data.scratch.rows, data.scratch.limits.singular
     nodes, states, dofs = robot.nodes, robot.states, torque.size
-    force, wrenches, work = leads[FORCES, :dofs], stack[SPARE + 2], stack[SPARE + 1]
+    force, wrenches, work = singular[FORCES, :dofs], stack[SPARE + 2], stack[SPARE + 1]
     for k in range(dofs):
         force[k] = torque[k]
     for i in range(nodes.size):
         for r in range(6):
             states[i].z[r] = 0.0
-    passive_response(nodes, states, robot.responds, force, leads[GIVEN, :dofs])
+    passive_response(nodes, states, robot.responds, force, singular[PASSIVE_MOTION, :dofs])
     constrained = 6 * data.demand.constraints.size
     for r in range(wrenches.size):
         wrenches[r] = 0.0
@@ -152,7 +152,7 @@ def project_row(data, w):
     """Write the joint forces of a row's unit multiplier, and their projection on the joints."""
     nodes, states = data.robot.nodes, data.robot.states
     limits, memory = data.bounds.joints, data.scratch.limits
-    rows, leads, dofs = memory.bound_rows, memory.leads, limits.size
+    rows, singular, dofs = memory.bound_rows, memory.singular, limits.size
     k, kind = rows.dof[w], rows.kind[w]
     torque, projection = rows.torque[w], rows.projection[w]
     if kind == GRAVITY_TORQUE:
@@ -164,8 +164,8 @@ def project_row(data, w):
         if data.cycle.has_passive:
             if data.cycle.ranks[1] > 0:
                 add_constraint_forces(data, torque)
-            project_passive_response(nodes, states, data.robot.responds, leads[FORCES, :dofs],
-                                     leads[GIVEN, :dofs], projection, torque)
+            project_passive_response(nodes, states, data.robot.responds, singular[FORCES, :dofs],
+                                     singular[PASSIVE_MOTION, :dofs], projection, torque)
             if data.cycle.ranks[1] > 0:
                 project_torques(nodes, states, torque, projection)
     else:
@@ -207,7 +207,7 @@ def leave_row_to_constraints(data, w):
     reaction, coupling = rows.reaction[w], rows.coupling
     for c in range(constrained):
         reaction[c] = coupling[w, c]
-        before = stack[HELD, c] if data.cycle.has_passive else 0.0
+        before = stack[CONSTRAINT_FORCE, c] if data.cycle.has_passive else 0.0
         rows.offset[w] -= coupling[w, c] * (before - stack[WANTED, c])
     solve_semidefinite(squares[FACTOR_L], squares[GRAM_L], data.scratch.orders[0],
                        data.cycle.ranks[0], stack[SCALE], constrained, reaction, stack[SPARE])
@@ -252,7 +252,7 @@ def begin_rows(data, grasping):
                 count = add_row(data, grasping, count, k, kind, limits[k].active[kind])
     resting = count
     for k in range(limits.size):
-        if not is_ours(nodes, limits[k]):
+        if not is_limited(nodes, limits[k]):
             continue
         for kind in range(KINDS):
             if limits[k].active[kind] != 0 and index[k, kind] < 0:
@@ -266,7 +266,7 @@ def add_violated(data, grasping, count, a, tau):
     nodes, limits, efforts = data.robot.nodes, data.bounds.joints, data.bounds.efforts
     memory = data.scratch.limits
     for k in range(limits.size):
-        if not is_ours(nodes, limits[k]):
+        if not is_limited(nodes, limits[k]):
             continue
         for kind in range(KINDS):
             if memory.bound_rows.index[k, kind] < 0 and beyond(

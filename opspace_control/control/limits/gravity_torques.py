@@ -97,7 +97,7 @@ def spread_load(nodes, states, node, side, carried, gravity, moment, row):
 
 
 @inlined
-def carries_alone(nodes, supports, constraints, node):
+def is_open_branch(nodes, supports, constraints, node):
     """Return whether a joint holds all that is beyond it: joints with drives, and no constraint."""
     for e in range(constraints.size):
         if supports[node, e] and constraints[e].activation > 0.0:
@@ -133,7 +133,7 @@ def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v
         load = gravity_torque_of(node, states, carried, gravity)
         if (abs(load) < _LIGHT * limit.gravity_torque
                 or heaviest_load(nodes, limits, node, carried[node, 0], gravity, reach)
-                < limit.gravity_torque or not carries_alone(nodes, supports, constraints, node)):
+                < limit.gravity_torque or not is_open_branch(nodes, supports, constraints, node)):
             deactivate(limit, GRAVITY_TORQUE)
             continue
         side = math.copysign(1.0, load)

@@ -12,17 +12,17 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.grasping.grasp_law import fill_row, slot_of, weigh_shares
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.hierarchy.structures import (
-    ASKED,
+    ACTIVATION,
     FORCE,
-    GRIPPED,
-    MISSED,
+    GRIP_FORCE,
     REACTION,
+    RESIDUAL,
     SPARE,
     WANTED,
     L,
 )
-from opspace_control.control.hierarchy.transfer import add_led_residual
 from opspace_control.control.limits.limit_law import EFFORT
+from opspace_control.control.singular.transfer import add_correction
 from opspace_control.dynamics.responses import (
     apply_wrenches,
     project_forces,
@@ -44,7 +44,7 @@ def count_closed(constraints):
 
 
 @inlined
-def bear_all(closed, constraints, grasping):
+def exerts_reactions(closed, constraints, grasping):
     """
     Return whether constraints, so many that are closed, are all those of grasps fully held.
 
@@ -66,16 +66,16 @@ def add_grip_efforts(data, grasping, tau):
     """Add to τ (nv,) what joints exert at grips if tasks get nothing beyond the motion advised."""
     robot, rows, constraints = data.robot, data.scratch.rows, data.demand.constraints.size
     force, constrained = data.scratch.joint_force, 6 * constraints
-    exerted, missed, wanted = rows[SPARE + 2], rows[MISSED], rows[WANTED]
-    for r in range(missed.size):
-        missed[r] = wanted[r]
+    exerted, residual, wanted = rows[SPARE + 2], rows[RESIDUAL], rows[WANTED]
+    for r in range(residual.size):
+        residual[r] = wanted[r]
         if r >= constrained:
             for c in range(constrained):
-                missed[r] += data.scratch.squares[L, r, c] * wanted[c]
-    add_led_residual(data, missed)
+                residual[r] += data.scratch.squares[L, r, c] * wanted[c]
+    add_correction(data, residual)
     plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, rows)
     for r in range(exerted.size):
-        exerted[r] = rows[GRIPPED, r] + rows[FORCE, r] if r < constrained else 0.0
+        exerted[r] = rows[GRIP_FORCE, r] + rows[FORCE, r] if r < constrained else 0.0
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
                rows[SPARE + 1])
     project_forces(robot.nodes, robot.states, force, tau)
@@ -87,7 +87,7 @@ def exert_all(constrained, grasping, rows, exerted):
     for r in range(exerted.size):
         exerted[r] = rows[FORCE, r]
         if grasping is not None and r < constrained:
-            exerted[r] += rows[REACTION, r] + rows[GRIPPED, r]
+            exerted[r] += rows[REACTION, r] + rows[GRIP_FORCE, r]
 
 
 @rare
@@ -112,7 +112,7 @@ def add_shares(data, grasping, w, node):
             continue
         e = slot_of(points, constrained // 6, grasp.task)
         point, task = points[e], data.demand.tasks[grasp.task]
-        weigh_shares(grasp, grips, point.R, stack[ASKED], column, small[0], wrench)
+        weigh_shares(grasp, grips, point.R, stack[ACTIVATION], column, small[0], wrench)
         for r in range(6):
             if task.row_activation[r] > 0.0:
                 part = r - r % 3
@@ -125,7 +125,7 @@ def add_shares(data, grasping, w, node):
 
 
 @rare
-def mend_efforts(data, count, tau, tau_ref):
+def correct_efforts(data, count, tau, tau_ref):
     """
     Add what the efforts of bounds are off their rows to those of the reference; return whether.
 

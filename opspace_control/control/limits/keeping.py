@@ -11,21 +11,15 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.hierarchy.elimination import predict_reactions
 from opspace_control.control.hierarchy.structures import (
+    APPLIED,
     DEMANDED,
     FORCE,
-    MISSED,
     MOVING,
-    PUSH,
     REACTION,
+    RESIDUAL,
     SCALE,
     SPARE,
     WANTED,
-)
-from opspace_control.control.hierarchy.transfer import (
-    add_led_residual,
-    add_response_to,
-    bear_leads,
-    take_back,
 )
 from opspace_control.control.limits.bound_rows import (
     add_bound_forces,
@@ -34,8 +28,8 @@ from opspace_control.control.limits.bound_rows import (
 )
 from opspace_control.control.limits.grip_efforts import (
     add_grip_efforts,
+    correct_efforts,
     exert_all,
-    mend_efforts,
 )
 from opspace_control.control.limits.limit_check import within_limits
 from opspace_control.control.limits.limit_law import KINDS
@@ -46,8 +40,14 @@ from opspace_control.control.limits.problem import (
     write_demands,
     write_matrix,
 )
-from opspace_control.control.limits.resting import refer_motion
+from opspace_control.control.limits.resting import write_reference
 from opspace_control.control.limits.solution import read_forces, side_of, solve_problem
+from opspace_control.control.singular.transfer import (
+    add_correction,
+    add_response,
+    add_singular_torque,
+    move_to_stack,
+)
 from opspace_control.dynamics.responses import (
     apply_wrenches,
     forward_response,
@@ -70,7 +70,7 @@ def moving_forces(rows, constrained, push):
     At constraints these are their reactions, and what is exerted for the sake of passive joints.
     """
     for r in range(push.size):
-        push[r] = rows[FORCE, r] - (rows[PUSH, r] - rows[MOVING, r])
+        push[r] = rows[FORCE, r] - (rows[APPLIED, r] - rows[MOVING, r])
         if r < constrained:
             push[r] += rows[REACTION, r]
 
@@ -80,7 +80,7 @@ def write_residual(data, count, push):
     """Write what forces of the stack, (k,), and of so many bounds leave of what tasks want."""
     constrained, mobility = 6 * data.demand.constraints.size, data.scratch.Lambda_inverse
     stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
-    residual = stack[MISSED]
+    residual = stack[RESIDUAL]
     for t in range(push.size):
         residual[t] = 0.0
         if t < constrained:
@@ -121,7 +121,7 @@ def find_efforts(data, grasping, count, tau_null, tau):
     exert_all(6 * constraints if data.cycle.efforts else 0, grasping, stack, exerted)
     for k in range(tau.size):
         tau[k] = tau_null[k]
-    add_response_to(data, exerted, tau)
+    add_response(data, exerted, tau)
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
                    stack[SPARE + 1])
     add_bound_forces(count, data.scratch.limits.bound_rows, force)
@@ -132,16 +132,16 @@ def find_efforts(data, grasping, count, tau_null, tau):
 def misses(data, t):
     """Return whether tasks miss more than a direction at the truncation threshold would, scaled."""
     problem, stack = data.scratch.limits.problem, data.scratch.rows
-    missed = wanted = 0.0
+    residual = wanted = 0.0
     for i in range(t):
         r = problem.task_rows[i]
-        missed += (stack[SCALE, r] * stack[MISSED, r]) ** 2
+        residual += (stack[SCALE, r] * stack[RESIDUAL, r]) ** 2
         wanted += (stack[SCALE, r] * stack[WANTED, r]) ** 2
-    return missed > _MISSED * _MISSED * wanted
+    return residual > _MISSED * _MISSED * wanted
 
 
 @rare
-def note_active(data, count, plain):
+def record_active(data, count, plain):
     """Note which limits are active, or which joints press against theirs in the plain problem."""
     limits, rows = data.bounds.joints, data.scratch.limits.bound_rows
     for k in range(limits.size):
@@ -169,13 +169,13 @@ def find_pressed(data, count, t, tau_null, contradictory):
     That is what decides which joints rest there: with singular-direction control the problem has
     hardly any reason left why a joint should stay at its limit.
     """
-    if data.cycle.led or data.cycle.resting > 0:
+    if data.cycle.singular_active or data.cycle.resting > 0:
         prepare_tasks(data, t, 0)
         write_matrix(data, count, t)
         write_bounds(data, count, data.scratch.a_null, tau_null, True)
         write_demands(data, count, t, data.scratch.rows[DEMANDED])
         solve_problem(data, count, t, False, contradictory)
-    note_active(data, count, True)
+    record_active(data, count, True)
 
 
 @rare
@@ -192,15 +192,15 @@ def solve_within_limits(data, grasping, tau):
     a_ref, tau_null, tau_ref = memory.a_ref, memory.tau_null, memory.tau_ref
     motion_torques(nodes, states, data.scratch.a_null, force, memory.tau_posture)
     resting, count = begin_rows(data, grasping)
-    refer_motion(data, resting, a_ref)
+    write_reference(data, resting, a_ref)
     for k in range(tau.size):
         tau_null[k] = memory.tau_posture[k]
-    bear_leads(data, tau_null)
+    add_singular_torque(data, tau_null)
     for k in range(tau.size):
         tau_ref[k] = tau_null[k]
-    bent = grasping is not None and cycle.efforts
-    off = bent or (cycle.has_passive and data.demand.constraints.size > 0)
-    if bent:
+    nonlinear = grasping is not None and cycle.efforts
+    off = nonlinear or (cycle.has_passive and data.demand.constraints.size > 0)
+    if nonlinear:
         add_grip_efforts(data, grasping, tau_ref)
     t, corrections, contradictory = select_rows(data), 0, False
     prepare_tasks(data, t, cycle.resting)
@@ -216,9 +216,9 @@ def solve_within_limits(data, grasping, tau):
         add_bound_forces(count, memory.bound_rows, force)
         forward_response(nodes, states, force, a_ref, a)
         write_residual(data, count, push)
-        add_led_residual(data, stack[MISSED])
+        add_correction(data, stack[RESIDUAL])
         find_efforts(data, grasping, count, tau_null, tau)
-        if off and corrections < _CORRECTIONS and mend_efforts(data, count, tau, tau_ref):
+        if off and corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
             corrections += 1
             continue
         before = count
@@ -226,9 +226,9 @@ def solve_within_limits(data, grasping, tau):
         if count == before:
             break
     cycle.bound_rows = count
-    if cycle.led or misses(data, t):
+    if cycle.singular_active or misses(data, t):
         cycle.least_eigenvalue = 0.0
-    note_active(data, count, False)
+    record_active(data, count, False)
     find_pressed(data, count, t, memory.tau_posture, contradictory)
 
 
@@ -250,7 +250,7 @@ def keep_limits(data, grasping, any_resting, tau):
         solve_within_limits(data, grasping, tau)
         if constrained > 0 and not data.cycle.has_passive:
             exert_reactions(data)
-        take_back(data)
+        move_to_stack(data)
 
 
 @rare

@@ -4,7 +4,6 @@
 
 import numpy as np
 
-from opspace_control.control.hierarchy.modes import LEADS
 from opspace_control.control.hierarchy.structures import (
     BoundRows,
     LimitData,
@@ -13,6 +12,7 @@ from opspace_control.control.hierarchy.structures import (
 )
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.limit_law import KINDS
+from opspace_control.control.singular.direction_motion import SINGULAR_ROWS
 from opspace_control.control.solver.levels import LEVEL_SCRATCH
 from opspace_control.dynamics.data import nan_filled
 from opspace_control.errors import ControlError
@@ -81,7 +81,7 @@ class KeptLimits:
 def _memory(nodes, dofs, rows, levels):
     """Return the `LimitData` of a controller with so many dofs, rows of the stack and levels."""
     n, m, levels = nodes.size, KINDS * dofs, max(levels, 1)
-    side, size = max(n + 1, m, rows, LEADS), m + rows
+    side, size = max(n + 1, m, rows, SINGULAR_ROWS), m + rows
     bound_rows = BoundRows(
         np.full((dofs, KINDS), -1), np.zeros(m, int), np.zeros(m, int), nan_filled((m, n)),
         nan_filled((m, dofs)), nan_filled((m, rows)), nan_filled((m, rows)), nan_filled((m, m)),
@@ -98,5 +98,5 @@ def _memory(nodes, dofs, rows, levels):
         nan_filled((2, size)))
     return LimitData(
         np.zeros((n, rows)), *nan_filled((4, dofs)), nan_filled((n + 1, 4)),
-        nan_filled((dofs + 1, max(n, dofs))), nan_filled((LEADS, side)), bound_rows, resting_rows,
-        problem)
+        nan_filled((dofs + 1, max(n, dofs))), nan_filled((SINGULAR_ROWS, side)), bound_rows,
+        resting_rows, problem)

@@ -5,8 +5,8 @@
 import math
 
 from opspace_control.compiled import called
-from opspace_control.control.limits.bound_rows import ROUNDING, beyond, is_ours
-from opspace_control.control.limits.gravity_torques import carries_alone
+from opspace_control.control.limits.bound_rows import ROUNDING, beyond, is_limited
+from opspace_control.control.limits.gravity_torques import is_open_branch
 from opspace_control.control.limits.limit_law import EFFORT, GRAVITY_TORQUE, KINDS, deactivate
 from opspace_control.model.nodes import ACTIVE
 
@@ -22,7 +22,7 @@ def begin_limits(nodes, supports, constraints, limits, efforts):
     for k in range(limits.size):
         limit = limits[k]
         limit.gravity_bound = math.inf
-        limit.determined = efforts or carries_alone(nodes, supports, constraints, limit.node)
+        limit.determined = efforts or is_open_branch(nodes, supports, constraints, limit.node)
         for kind in range(KINDS):
             if nodes[limit.node].status != ACTIVE or (kind == EFFORT and not limit.determined):
                 deactivate(limit, kind)
@@ -33,7 +33,7 @@ def within_limits(nodes, limits, rates, a):
     """Return whether no limit is active, and no acceleration (nv,) goes beyond any."""
     for k in range(limits.size):
         limit = limits[k]
-        if not is_ours(nodes, limit):
+        if not is_limited(nodes, limit):
             continue
         for kind in range(KINDS):
             if limit.active[kind] != 0:
@@ -56,9 +56,9 @@ def deactivate_all(limits):
 
 
 @called
-def note_efforts(nodes, limits, effort_limits, tau):
+def activate_cut_efforts(nodes, limits, effort_limits, tau):
     """Let efforts that are about to be cut be bounds from the next cycle on."""
     for k in range(limits.size):
-        if is_ours(nodes, limits[k]) and limits[k].determined and (
+        if is_limited(nodes, limits[k]) and limits[k].determined and (
                 abs(tau[k]) > effort_limits[k] > 0.0):
             limits[k].active[EFFORT] = 1 if tau[k] > 0.0 else -1

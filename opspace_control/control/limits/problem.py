@@ -15,10 +15,10 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.semidefinite import RANK_TOLERANCE
 from opspace_control.control.hierarchy.structures import (
+    APPLIED,
     COMPLIANT,
     FORCE,
     MOVING,
-    PUSH,
     SCALE,
 )
 from opspace_control.control.limits.bound_rows import (
@@ -113,7 +113,7 @@ def prepare_tasks(data, t, resting):
     for i in range(t):
         r = problem.task_rows[i]
         problem.bounds[0, i] = problem.bounds[1, i] = problem.free[i] = 0.0
-        scale[i], problem.start[i] = stack[SCALE, r], stack[FORCE, r] - stack[PUSH, r]
+        scale[i], problem.start[i] = stack[SCALE, r], stack[FORCE, r] - stack[APPLIED, r]
     for level in range(problem.turned.size):
         prepare_level(problem, level, t, scale, data.cycle.singularity_threshold)
         if problem.turned[level]:
@@ -206,11 +206,11 @@ def write_demands(data, count, t, wanted):
             r = problem.task_rows[i]
             demand[i] = wanted[r]
             for c in range(constrained, stack.shape[1]):
-                if stack[PUSH, c] == 0.0:
+                if stack[APPLIED, c] == 0.0:
                     continue
                 push = stack[MOVING, c]
                 if c >= levels[level + 1]:
-                    push = stack[PUSH, c]
+                    push = stack[APPLIED, c]
                 elif c >= levels[level]:
                     push *= 1.0 - stack[COMPLIANT, r]
                 demand[i] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * push

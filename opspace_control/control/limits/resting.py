@@ -12,8 +12,6 @@ moves them leaves these joints at rest.
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.modes import forget_leads
-from opspace_control.control.hierarchy.stack import resolve_tasks
 from opspace_control.control.hierarchy.structures import (
     DEMANDED,
     FORCE,
@@ -21,10 +19,12 @@ from opspace_control.control.hierarchy.structures import (
     Decomposition,
     L,
 )
-from opspace_control.control.hierarchy.transfer import hand_over
 from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
 from opspace_control.control.limits.bound_rows import value_of
 from opspace_control.control.limits.limit_law import GRAVITY_TORQUE, MOTION, POSITION, faded
+from opspace_control.control.singular.direction_motion import clear_singular_forces
+from opspace_control.control.singular.transfer import move_to_reference
+from opspace_control.control.stack.rows import resolve_tasks
 
 # A joint that goes slower than this part of its greatest velocity is at rest.
 _STILL = 0.01
@@ -38,7 +38,7 @@ GAINS, SCALING, WORK, WISH = range(4)
 
 
 @called
-def find_resting(limits, leads, dt, v):
+def find_resting(limits, singular, dt, v):
     """
     Find the joints at rest at a limit that they are pressed against; return whether any is.
 
@@ -49,7 +49,7 @@ def find_resting(limits, leads, dt, v):
     for k in range(limits.size):
         limit = limits[k]
         for kind in (MOTION, GRAVITY_TORQUE):
-            if not leads or (kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
+            if not singular or (kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
                 limit.resting[kind] = 0.0
                 continue
             side = limit.pressed[kind]
@@ -74,7 +74,7 @@ def decomposed_rows(count, rows):
 
 
 @rare
-def soften_resting(data, count):
+def regularise_resting(data, count):
     """
     Decompose what joints at rest do to each other, softly those that hardly rest yet, or any more.
 
@@ -104,7 +104,7 @@ def resolve_at_limits(data, count):
     """Resolve the stack without what joints at rest, so many, take off its mobility."""
     bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
     left, mobility, stack = data.scratch.squares[L], data.scratch.Lambda_inverse, data.scratch.rows
-    constrained, exactly = 6 * data.demand.constraints.size, soften_resting(data, count)
+    constrained, exactly = 6 * data.demand.constraints.size, regularise_resting(data, count)
     for c in range(stack.shape[1]):
         stack[FORCE, c] = stack[WANTED, c]
         response = rows.response[c, :count]
@@ -123,7 +123,7 @@ def resolve_at_limits(data, count):
 
 
 @rare
-def refer_motion(data, count, a_ref):
+def write_reference(data, count, a_ref):
     """
     Write the reference acceleration (nv,), what moves singular directions being a part of it.
 
@@ -133,11 +133,11 @@ def refer_motion(data, count, a_ref):
     cycle, size, stack = data.cycle, data.scratch.rows.shape[1], data.scratch.rows
     cycle.resting = count
     if count > 0:
-        cycle.leads, cycle.led = True, False
-        forget_leads(data.scratch.limits.leads, size)
+        cycle.singular_control, cycle.singular_active = True, False
+        clear_singular_forces(data.scratch.limits.singular, size)
         resolve_at_limits(data, count)
-        if not cycle.led:
+        if not cycle.singular_active:
             cycle.resting = 0
     for r in range(size):
         stack[DEMANDED, r] = stack[WANTED, r]
-    hand_over(data, a_ref)
+    move_to_reference(data, a_ref)

@@ -8,7 +8,7 @@ each has to be wider.
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.hierarchy.structures import FORCE, PUSH
+from opspace_control.control.hierarchy.structures import APPLIED, FORCE
 from opspace_control.control.limits.bound_rows import ROUNDING, unit_of
 from opspace_control.control.limits.limit_law import BRAKING, EFFORT, MOTION
 from opspace_control.control.limits.problem import STEPS
@@ -132,7 +132,7 @@ def read_forces(data, count, t):
     for w in range(count):
         rows.force[w] = f[w]
     for r in range(6 * data.demand.constraints.size, stack.shape[1]):
-        stack[FORCE, r] = stack[PUSH, r]
+        stack[FORCE, r] = stack[APPLIED, r]
     for level in range(problem.turned.size):
         first, last = problem.levels[level], problem.levels[level + 1]
         for i in range(first, last):

@@ -202,7 +202,7 @@ class Handover:
             self._logger.error(f'{error} The joints are not returned.')
         return True
 
-    def is_ours(self, doubtful):
+    def is_limited(self, doubtful):
         """
         Return whether only our controller commands the joints; otherwise log why not.
 

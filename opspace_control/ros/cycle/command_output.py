@@ -66,7 +66,7 @@ class CommandOutput:
     def damp_without_state(self, scale, now):
         """Damp a robot by its last known state, with ``scale`` of the damping."""
         scale = scale if self._state_input.known else 0.0
-        self._brake.coast(
+        self._brake.damp(
             self._state_input.state, now - self._state_input.last_good, scale, self.torque)
         self._send_anyway(now)
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from opspace_control.control.missed_goals import causes_at_rest, distance_to_goal
+from opspace_control.control.causes_at_rest import causes_at_rest, distance_to_goal
 from opspace_control.control.preflight import nearly_lost, scaled_freedom
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.parameters.joints import named_dofs
@@ -84,8 +84,8 @@ class Diagnostics(Part):
         values |= {
             'cycles at an effort limit': str(facts['limited']),
             'joints at an effort limit': named_dofs(self._controller.model, at_limit),
-            _AT_LIMITS: limits_in_words(self._controller.held_joints),
-            'residual accelerations': residuals_in_words(self._controller.missed_accelerations),
+            _AT_LIMITS: limits_in_words(self._controller.active_limits),
+            'residual accelerations': residuals_in_words(self._controller.residual_accelerations),
             'efforts at their rate limit': str(self._cycle.envelope.rate_limited),
             'cycles with singular directions': str(facts['singular']),
             'passive joints': named_dofs(self._controller.model, self._controller.passive),
@@ -123,7 +123,7 @@ def singular_in_words(controller, facts, values):
     for key in _LOST, _GIVEN_UP:
         if values.get(key, 'none') != 'none':
             return f'Directions of the tasks are singular: {values[key]}.'
-    if controller.least_eigenvalue == 0.0 and controller.held_joints:
+    if controller.least_eigenvalue == 0.0 and controller.active_limits:
         return f'Joints at their limits leave the tasks fewer directions: {values[_AT_LIMITS]}.'
     last = '; the last one had none' if controller.least_eigenvalue > 0.0 else ''
     return (f'{facts["singular"]} of {facts["cycles"]} cycles had singular directions of the '

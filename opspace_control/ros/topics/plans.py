@@ -83,7 +83,7 @@ class Plans(Part):
         if reason:
             self._tell('interrupted', f'The plan is interrupted: {reason}.')
         else:
-            outside = self._playback.missed(self._cycle.state, self.tolerances)
+            outside = self._playback.outside(self._cycle.state, self.tolerances)
             self._tell('outside_tolerance' if outside else 'succeeded', 'The plan is over. ' + (
                 f"'{outside[0]}' is {outside[1]:.3g} rad or m from its end." if outside
                 else 'The joints are at its end.'))

@@ -84,7 +84,7 @@ def _active_bounds(controller, moving, commanded):
     """Yield a sentence for each kind of bound that is active at joints that move the task."""
     model = controller.model
     active = {}
-    for bound in controller.held_joints:
+    for bound in controller.active_limits:
         k, value = model.dof_index(bound.joint), ''
         if bound.limit == 'acceleration':
             value = f' ({controller.limits.acceleration[k]:.3g})'
@@ -114,7 +114,7 @@ def _lost_directions(controller, task):
                   if any(name == task.name for name, _ in direction.wrench)]
     for direction in directions:
         yield f'A direction of the task is lost: {direction}.'
-    if not directions and controller.held_joints and controller.least_eigenvalue == 0.0:
+    if not directions and controller.active_limits and controller.least_eigenvalue == 0.0:
         yield 'With these joints at their limits the others cannot move so in every direction.'
 
 

@@ -11,23 +11,23 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.constraint_law import demand_constraint
 from opspace_control.control.hierarchy.elimination import eliminate_constraints, predict_reactions
-from opspace_control.control.hierarchy.resolution import resolve_forces
 from opspace_control.control.hierarchy.structures import (
-    ALONE,
-    ASKED,
+    ACTIVATION,
+    APPLIED,
     COMPLIANT,
     FORCE,
     MOVING,
-    PUSH,
+    PASSIVE_RESPONSE,
     REACTION,
     SCALE,
+    SINGLE_JOINT,
     SPARE,
     WANTED,
-    YIELDED,
     L,
     Q,
 )
 from opspace_control.control.hierarchy.truncation import regularise_rows, scale_rows
+from opspace_control.control.stack.resolution import resolve_forces
 from opspace_control.dynamics.center_of_mass import move_center, spread_force
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
@@ -46,17 +46,17 @@ _LEFT = 1e-2
 def stack_constraint(constraint, points, e, cycle, states, responds, rows):
     """Place a constraint's point, and write what its rows ask for."""
     first = 6 * e
-    demand, yielded = rows[FORCE, first:first + 6], rows[YIELDED, first:first + 6]
+    demand, passive_response = rows[FORCE, first:first + 6], rows[PASSIVE_RESPONSE, first:first + 6]
     weight = row_activation(constraint.activation)
     for r in range(6):
-        rows[ASKED, first + r] = weight * constraint.selected[r]
-        rows[ALONE, first + r] = 0.0
-        rows[PUSH, first + r] = weight * constraint.push[r]
+        rows[ACTIVATION, first + r] = weight * constraint.selected[r]
+        rows[SINGLE_JOINT, first + r] = 0.0
+        rows[APPLIED, first + r] = weight * constraint.push[r]
         rows[MOVING, first + r] = rows[COMPLIANT, first + r] = 0.0
-        demand[r] = yielded[r] = constraint.error[r] = 0.0
+        demand[r] = passive_response[r] = constraint.error[r] = 0.0
     if weight > 0.0:
         demand_constraint(constraint, points, e, cycle.origin, states, responds, cycle.R, demand,
-                          yielded)
+                          passive_response)
 
 
 @called
@@ -72,9 +72,9 @@ def stack_task(task, points, e, cycle, states, sensors, rows):
                     axes[k, r, c] = task.axes[k, r, c]
     for r in range(6):
         k, part = 6 * e + r, r - r % 3
-        rows[ASKED, k] = task.row_activation[r]
-        rows[PUSH, k] = task.press[r]
-        rows[ALONE, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
+        rows[ACTIVATION, k] = task.row_activation[r]
+        rows[APPLIED, k] = task.press[r]
+        rows[SINGLE_JOINT, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
         along = axes[r // 3, :, r - part]
         rows[FORCE, k] = task.acceleration[r] - (
             along[0] * a[part] + along[1] * a[part + 1] + along[2] * a[part + 2])
@@ -87,9 +87,9 @@ def stack_joints(task, e, q, v, a_null, rows):
     weight = row_activation(task.activation)
     for r in range(6):
         k = 6 * e + r
-        rows[ASKED, k] = weight * task.selected[r]
-        rows[ALONE, k] = 1.0
-        rows[PUSH, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
+        rows[ACTIVATION, k] = weight * task.selected[r]
+        rows[SINGLE_JOINT, k] = 1.0
+        rows[APPLIED, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
         rows[FORCE, k] = task.acceleration[r] - a_null[task.dof[r]]
 
 
@@ -120,23 +120,23 @@ def stack_points(cycle, robot, demand, q, v, a_null, rows):
 
 
 @rare
-def pull_spring(task, Lambda_inverse, first, k, small, rows):
+def add_spring_force(task, Lambda_inverse, first, k, small, rows):
     """Add the force of a spring and damper, which needs Λ⁻¹, to the rows of its task."""
     impede(task, Lambda_inverse, first, small)
     for r in range(6):
-        rows[PUSH, k + r] += task.spring_wrench[r]
+        rows[APPLIED, k + r] += task.spring_wrench[r]
         rows[MOVING, k + r] = task.spring_wrench[r]
         rows[COMPLIANT, k + r] = task.compliant[r]
 
 
 @inlined
-def let_springs_pull(points, tasks, constrained, Lambda_inverse, small, rows):
+def add_spring_forces(points, tasks, constrained, Lambda_inverse, small, rows):
     """Add the forces of all springs and dampers."""
     for e in range(constrained // 6, points.size):
         if not is_group(points[e]):
             task = tasks[points[e].record]
             if task.impedance > 0.0:
-                pull_spring(task, Lambda_inverse, 6 * e - constrained, 6 * e, small, rows)
+                add_spring_force(task, Lambda_inverse, 6 * e - constrained, 6 * e, small, rows)
 
 
 @inlined
@@ -164,7 +164,7 @@ def exert(node, p, wrench, responds, states):
 
 
 @inlined
-def rescale_rows(rest, mobility, constrained, alone, scale):
+def rescale_rows(rest, mobility, constrained, single_joint, scale):
     """
     Measure the tasks' rows by the mobility that constraints leave them, within reason.
 
@@ -173,7 +173,7 @@ def rescale_rows(rest, mobility, constrained, alone, scale):
     the diagonal of L, may be in conflict with the constraints: there are but rounding errors.
     """
     for first in range(constrained, scale.size, 3):
-        size = 1 if alone[first] > 0.0 else 3
+        size = 1 if single_joint[first] > 0.0 else 3
         for part in range(first, first + 3, size):
             left, all_of_it = 0.0, 0.0
             for r in range(part, part + size):
@@ -185,7 +185,7 @@ def rescale_rows(rest, mobility, constrained, alone, scale):
 
 
 @inlined
-def eliminate_held(cycle, constrained, scratch):
+def eliminate_constraint_rows(cycle, constrained, scratch):
     """Take what constraints and passive joints leave of the tasks' mobility."""
     if constrained > 0 or cycle.has_passive:
         eliminate_constraints(scratch.squares, scratch.rows, scratch.orders, constrained,
@@ -208,24 +208,26 @@ def resolve_stack(cycle, robot, demand, scratch, data):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
     rows, squares, points = scratch.rows, scratch.squares, robot.points
     mobility, constrained = squares[L], 6 * demand.constraints.size
-    asked, scale, force = rows[ASKED], rows[SCALE], rows[FORCE]
+    activation, scale, force = rows[ACTIVATION], rows[SCALE], rows[FORCE]
     for e in range(constrained // 6, points.size):
         if points[e].other.node >= 0:
             for r in range(6):
-                rows[ALONE, 6 * e + r] = -points[e].own_mobility[r // 3]
-    scale_rows(mobility, asked, rows[ALONE], cycle.least_mobility, cycle.least_turning, scale)
-    regularise_rows(mobility, squares[Q], constrained, asked)
+                rows[SINGLE_JOINT, 6 * e + r] = -points[e].own_mobility[r // 3]
+    scale_rows(mobility, activation, rows[SINGLE_JOINT], cycle.least_mobility, cycle.least_turning,
+               scale)
+    regularise_rows(mobility, squares[Q], constrained, activation)
     for r in range(force.size):
         rows[SPARE + 2, r] = mobility[r, r]
-    eliminate_held(cycle, constrained, scratch)
+    eliminate_constraint_rows(cycle, constrained, scratch)
     for r in range(force.size):
         rows[WANTED, r] = force[r]
     if constrained > 0:
-        rescale_rows(mobility, rows[SPARE + 2], constrained, rows[ALONE], scale)
+        rescale_rows(mobility, rows[SPARE + 2], constrained, rows[SINGLE_JOINT], scale)
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):
             scratch.Lambda_inverse[r - constrained, c - constrained] = mobility[r, c]
-    let_springs_pull(points, demand.tasks, constrained, scratch.Lambda_inverse, scratch.small, rows)
+    add_spring_forces(
+        points, demand.tasks, constrained, scratch.Lambda_inverse, scratch.small, rows)
     resolve_tasks(cycle, demand, scratch, data)
 
 

@@ -17,7 +17,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.control.missed_goals import causes_at_rest, distance_to_goal
+from opspace_control.control.causes_at_rest import causes_at_rest, distance_to_goal
 from opspace_control.share import share_directory
 
 ARM = share_directory() / 'urdf' / 'arm_7r.urdf'

@@ -10,14 +10,13 @@ The block LDLᵀ of Λ⁻¹ is the hierarchy: what a level leaves to the next is
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.hierarchy.singularity import lead_level, near_from
 from opspace_control.control.hierarchy.structures import (
-    ASKED,
+    ACTIVATION,
+    APPLIED,
     COMPLIANT,
     FACTOR,
     FORCE,
     MOVING,
-    PUSH,
     SCALE,
     SPARE,
     VECTORS,
@@ -25,15 +24,16 @@ from opspace_control.control.hierarchy.structures import (
     L,
 )
 from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
+from opspace_control.control.singular.direction_law import control_level, level_neighbourhood
 from opspace_control.spatial.eigen import truncation_threshold
 
 
 @inlined
-def account_for_pushes(mobility, first, last, moving, compliant, x):
+def subtract_applied(mobility, first, last, moving, compliant, x):
     """
-    Take off what the pushes in rows first to last accelerate.
+    Subtract the accelerations by applied forces in rows first to last.
 
-    All rows below that level make up for it, and those of the level as far as they are not
+    All rows below that level compensate for them, and those of the level as far as they are not
     compliant themselves.
     """
     for c in range(first, last):
@@ -84,11 +84,11 @@ def resolve_forces(rows, squares, levels, threshold, data):
     Parameters
     ----------
     rows : (ROWS, k) array
-        ``ASKED``: how much of each axis the tasks ask for, from 0 (nothing) to 1 (all, exactly).
-        ``PUSH``: forces that come on top, N and N m, such as ``Ω̃ F_a`` of [K87] (5.4).
-        ``MOVING``: that part of the pushes that accelerates what it acts on, because nothing in the
-        environment holds against it, such as the force of an impedance.
-        ``COMPLIANT``: 1 for rows that such pushes may move, 0 for rows that make up for them.
+        ``ACTIVATION`` of each row, from 0 (free) to 1 (controlled, exactly).
+        ``APPLIED`` forces, N and N m, such as ``Ω̃ F_a`` of [K87] (5.4), are added to those of Λ.
+        ``MOVING``: the part of them that the environment does not balance, such as the force of an
+        impedance; it accelerates the rows.
+        ``COMPLIANT``: 1 for rows that such forces may move, 0 for rows that compensate for them.
         ``SCALE``: from `scale_rows`.
         ``FORCE``: ``a* − a_null``, m/s² and rad/s²; becomes the forces, N and N m.
         Scratch from ``SPARE`` on.
@@ -100,7 +100,7 @@ def resolve_forces(rows, squares, levels, threshold, data):
     threshold : float
         Of the scaled eigenvalues times the number of axes, without unit.
     data : Data
-        For `lead_level`, which leads directions below the threshold instead; or None.
+        For `control_level`, the law of singular directions; None to truncate these.
 
     Returns
     -------
@@ -108,36 +108,36 @@ def resolve_forces(rows, squares, levels, threshold, data):
         Lower bound of the smallest scaled eigenvalue, 0 where some may be below the threshold.
 
     """
-    mobility, x, push, smallest = squares[L], rows[FORCE], rows[PUSH], math.inf
+    mobility, x, applied, smallest = squares[L], rows[FORCE], rows[APPLIED], math.inf
     for number in range(levels.size - 1):
         first, last = levels[number], levels[number + 1]
         level = Decomposition(
             squares[FACTOR], squares[VECTORS], rows[SPARE, first:last], rows[SCALE, first:last],
             rows[SPARE + 1, first:last])
         column = rows[SPARE + 2, first:last]
-        account_for_pushes(mobility, first, last, rows[MOVING], rows[COMPLIANT], x)
+        subtract_applied(mobility, first, last, rows[MOVING], rows[COMPLIANT], x)
         axes = 0.0
         for r in range(first, last):
-            axes += rows[ASKED, r]
+            axes += rows[ACTIVATION, r]
         truncated = near = truncation_threshold(axes, threshold)
-        if data is not None and data.cycle.leads:
-            near = near_from(
-                data.scratch.limits.leads, rows[SCALE], first, last, truncated)
+        if data is not None and data.cycle.singular_control:
+            near = level_neighbourhood(
+                data.scratch.limits.singular, rows[SCALE], first, last, truncated)
         least = decompose_level(mobility, first, truncated, near, level)
-        exactly, led = least > 0.0, False
+        exactly, controlled = least > 0.0, False
         if data is not None:
-            led = not exactly and data.cycle.leads
-            if led:
-                least = lead_level(data, number, truncated, level, column, x[first:last])
+            controlled = not exactly and data.cycle.singular_control
+            if controlled:
+                least = control_level(data, number, truncated, level, column, x[first:last])
         smallest = min(smallest, least)
-        if not led:
+        if not controlled:
             solve_level(exactly, level, x[first:last])
         if last < x.size:
             pass_on(squares, first, last, exactly, level, x, column)
     for number in range(levels.size - 2, -1, -1):
         first, last = levels[number], levels[number + 1]
         for r in range(first, last):
-            x[r] += push[r]
+            x[r] += applied[r]
             for j in range(last, x.size):
                 x[r] -= mobility[r, j] * x[j]
     return smallest

@@ -1,0 +1,266 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The joint motion of a direction of some tasks, by recursion: without a Jacobian and without A.
+
+A direction is an eigenvector u of a level's scaled Λ⁻¹, ``M = S Λ⁻¹ S``. Its force ``S u``, with
+forces that keep the tasks of higher levels at rest, needs joint forces h and accelerates the joints
+by ``A⁻¹ h = s w``, w of kinetic energy ½; the velocity w moves the direction with s. h is zero at
+passive joints, and w has their response; constraint reactions are included.
+"""
+
+import math
+
+from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.hierarchy.elimination import constraint_reactions
+from opspace_control.control.hierarchy.structures import (
+    L,
+    Q,
+)
+from opspace_control.dynamics.center_of_mass import move_center
+from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.kinematics import (
+    move_in_other,
+    move_node,
+    move_point,
+    move_relatively,
+)
+from opspace_control.dynamics.responses import (
+    apply_wrenches,
+    forward_response,
+    passive_power,
+    passive_response,
+    project_forces,
+)
+from opspace_control.dynamics.weights import gravity_torque_second_rate
+from opspace_control.model.nodes import PASSIVE
+
+# Below this s the motion w is not defined.
+LEAST = 1e-6
+# Rows of `LimitData.singular`. A number for each row of the stack: the task acceleration without
+# its damping, stiffness and damping of `write_motion_laws`, and the share of motion control; a
+# direction u, and its force S u; the sum of the forces of singular directions, and the correction
+# of the tasks' accelerations. A number for each joint: scratch, h, w, and the passive-joint
+# response; scratch of a wrench; the reaction torque of joints at their limits; zeros; six of
+# scratch.
+(UNDAMPED, STIFFNESS, DAMPING, MOTION_SHARE, DIRECTION, UNIT_FORCE, SINGULAR_FORCE, CORRECTION,
+ FORCES, EXERTED, MOVED, PASSIVE_MOTION, WRENCH, LIMIT_REACTION, ZEROS, WORK) = range(16)
+SINGULAR_ROWS = WORK + 6
+
+
+@called
+def clear_singular_forces(singular, size):
+    """Zero the forces of singular directions, and their correction, in the first rows."""
+    for r in range(size):
+        singular[SINGULAR_FORCE, r] = singular[CORRECTION, r] = 0.0
+
+
+@called
+def write_motion_laws(points, tasks, joint_tasks, constrained, v, singular):
+    """
+    Write the motion law of the rows of all tasks.
+
+    ``UNDAMPED`` is a* without its damping term, m/s² or rad/s²; ``DAMPING`` the damping, 1/s;
+    ``STIFFNESS`` the stiffness, 1/s², at least that of critical damping; ``MOTION_SHARE`` the part
+    of the row, from 0 to 1, that is damped motion control. The rows of constraints have no law.
+    """
+    for e in range(constrained // 6, points.size):
+        point = points[e]
+        if is_group(point):
+            task = joint_tasks[point.record]
+            for r in range(6):
+                k, kd = 6 * e + r, task.kd[r]
+                singular[UNDAMPED, k] = task.acceleration[r]
+                if task.selected[r] != 0.0:
+                    singular[UNDAMPED, k] += kd * v[task.dof[r]]
+                singular[STIFFNESS, k], singular[DAMPING, k] = max(task.kp[r], 0.25 * kd * kd), kd
+                singular[MOTION_SHARE, k] = 1.0 if kd > 0.0 else 0.0
+            continue
+        task, axes, motion = tasks[point.record], point.axes, point.v
+        for r in range(6):
+            k, part, kd = 6 * e + r, r - r % 3, task.kd[r]
+            speed = 0.0
+            for d in range(3):
+                speed += axes[r // 3, d, r - part] * motion[part + d]
+            controlled = 0.0
+            if task.motion[r] > 0.0 and kd > 0.0 and not task.unattached:
+                controlled = (1.0 - task.impedance) * task.motion[r] / (
+                    task.motion[r] + task.force.axes[r])
+            singular[UNDAMPED, k] = task.acceleration[r] + controlled * kd * speed
+            singular[STIFFNESS, k], singular[DAMPING, k] = max(task.kp[r], 0.25 * kd * kd), kd
+            singular[MOTION_SHARE, k] = controlled
+
+
+@inlined
+def reaction_at_limit(rows, w, applied):
+    """Return the multiplier of a joint at rest at its limit under forces of the stack."""
+    t = 0.0
+    for r in range(applied.size):
+        t -= rows.response[r, w] * applied[r]
+    return t
+
+
+@rare
+def write_limit_reactions(data, applied):
+    """Write the reaction torques of joints at rest at their limits under forces of the stack."""
+    memory = data.scratch.limits
+    reaction = memory.singular[LIMIT_REACTION]
+    for k in range(data.v.size):
+        reaction[k] = 0.0
+    for w in range(data.cycle.resting):
+        t = reaction_at_limit(memory.resting_rows, w, applied)
+        for k in range(data.v.size):
+            reaction[k] += t * memory.bound_rows.torque[w, k]
+
+
+@rare
+def apply_singular_forces(data, applied):
+    """Apply forces of the stack to links and joints, with the reactions of joints at limits."""
+    singular, robot = data.scratch.limits.singular, data.robot
+    force = singular[FORCES, :data.v.size]
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, applied, force,
+                   singular[WRENCH])
+    write_limit_reactions(data, applied)
+    for k in range(force.size):
+        force[k] += singular[LIMIT_REACTION, k]
+
+
+@rare
+def apply_unit_force(data, level, which, exerted):
+    """
+    Apply the force of a direction, with forces that keep higher levels and constraints at rest.
+
+    ``which``, L or Q, determines the constraint reactions. Unless the force is to be ``exerted`` by
+    the joints, the reactions include those to joints at rest at their limits.
+    """
+    memory, squares, levels = data.scratch.limits, data.scratch.squares, data.demand.levels
+    applied, end = memory.singular[UNIT_FORCE, :squares.shape[1]], levels[level + 1]
+    for r in range(end, applied.size):
+        applied[r] = 0.0
+    for upper in range(level - 1, -1, -1):
+        for r in range(levels[upper], levels[upper + 1]):
+            applied[r] = 0.0
+            for j in range(levels[upper + 1], end):
+                applied[r] -= squares[L, r, j] * applied[j]
+    constraint_reactions(squares[which], levels[0], applied)
+    for w in range(0 if exerted else data.cycle.resting):
+        t = reaction_at_limit(memory.resting_rows, w, applied)
+        for c in range(levels[0]):
+            applied[c] -= t * memory.bound_rows.reaction[w, c]
+    apply_singular_forces(data, applied)
+
+
+@rare
+def find_motion(data, level):
+    """
+    Write the joint motion w of a direction, and its joint forces h.
+
+    ``UNIT_FORCE`` of the level's rows is the direction's force. ``EXERTED`` receives h (nv,),
+    ``MOVED`` w (nv,), ``PASSIVE_MOTION`` the part of s w that is the passive-joint response.
+    Returns s, the velocity along the direction; if it is 0, w is not written.
+    """
+    cycle, singular, dofs = data.cycle, data.scratch.limits.singular, data.v.size
+    nodes, states = data.robot.nodes, data.robot.states
+    force, h, w = singular[FORCES, :dofs], singular[EXERTED, :dofs], singular[MOVED, :dofs]
+    for k in range(singular.shape[1]):
+        singular[EXERTED, k] = singular[PASSIVE_MOTION, k] = singular[ZEROS, k] = 0.0
+    if cycle.has_passive:
+        apply_unit_force(data, level, Q, True)
+        passive_response(nodes, states, data.robot.responds, force, singular[PASSIVE_MOTION, :dofs])
+        project_forces(nodes, states, singular[ZEROS, :dofs], h)
+    apply_unit_force(data, level, Q if cycle.has_passive else L, cycle.has_passive)
+    project_forces(nodes, states, force, h)
+    apply_unit_force(data, level, L, False)
+    forward_response(nodes, states, force, singular[PASSIVE_MOTION, :dofs], w)
+    square = 0.0
+    for i in range(nodes.size):
+        k = nodes[i].v_index
+        if k >= 0:
+            if nodes[i].status == PASSIVE:
+                h[k] = 0.0
+            square += h[k] * w[k]
+    if square < LEAST ** 4:
+        return 0.0
+    s = math.sqrt(square)
+    for k in range(dofs):
+        w[k] /= s
+    return s
+
+
+@rare
+def point_curvature(data, e):
+    """Return the acceleration of a point along a direction; the point itself is restored."""
+    singular, states, points = data.scratch.limits.singular, data.robot.states, data.robot.points
+    point, kept, total = points[e], singular[WORK], 0.0
+    for r in range(6):
+        kept[r], kept[6 + r] = point.v[r], point.a[r]
+    if point.whole:
+        move_center(points, e, data.robot.supports, data.robot.nodes, states)
+    else:
+        move_point(points, e, states)
+        if e < data.demand.constraints.size:
+            move_relatively(points, e, states)
+        elif data.demand.tasks[point.record].relative:
+            move_in_other(points, e, states)
+    for r in range(6):
+        part = r - r % 3
+        for d in range(3):
+            total += (singular[UNIT_FORCE, 6 * e + r] * point.axes[r // 3, d, r - part]
+                      * point.a[part + d])
+    for r in range(6):
+        point.v[r], point.a[r] = kept[r], kept[6 + r]
+    return total
+
+
+@rare
+def curvature_along(data, level, v):
+    """Return the acceleration along a direction of a steady motion of the joints, (nv,)."""
+    cycle, memory, dofs = data.cycle, data.scratch.limits, data.v.size
+    nodes, states, points = data.robot.nodes, data.robot.states, data.robot.points
+    singular, size = memory.singular, 6 * points.size
+    for i in range(nodes.size):
+        move_node(nodes, i, v, singular[ZEROS, :dofs], states)
+    total = 0.0
+    if cycle.has_passive:
+        total = passive_power(nodes, states, singular[ZEROS, :3], singular[PASSIVE_MOTION, :dofs])
+    for e in range(data.demand.levels[level + 1] // 6):
+        if not is_group(points[e]):
+            total += point_curvature(data, e)
+    for w in range(cycle.resting):
+        node = memory.resting_rows.gravity_node[w]
+        if node >= 0:
+            total += reaction_at_limit(
+                memory.resting_rows, w, singular[UNIT_FORCE, :size]) * gravity_torque_second_rate(
+                nodes, states, node, memory.carried, cycle.gravity, singular[WORK:])
+    return total
+
+
+@rare
+def mobility_rate(data, level, c):
+    """Return the rate of s, 1/s, under the joint velocity v: the bilinear part of the curvature."""
+    singular, v = data.scratch.limits.singular, data.v
+    moved = singular[FORCES, :v.size]
+    for k in range(v.size):
+        moved[k] = v[k] + singular[MOVED, k]
+    both = curvature_along(data, level, moved)
+    for k in range(v.size):
+        moved[k] = v[k]
+    return 0.5 * (both - curvature_along(data, level, moved) - c)
+
+
+@rare
+def along(singular, which, u, scale, first):
+    """Return the component of rows along a direction u, ``uᵀ S x``."""
+    total = 0.0
+    for r in range(u.size):
+        total += u[r] * scale[r] * singular[which, first + r]
+    return total
+
+
+@rare
+def weigh(lead, u, first):
+    """Return the mean of some rows, weighted with the squares of a direction u."""
+    total = 0.0
+    for r in range(u.size):
+        total += u[r] * u[r] * lead[first + r]
+    return total

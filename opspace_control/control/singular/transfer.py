@@ -1,0 +1,116 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Singular-direction control moved between the stack's forces and the reference acceleration."""
+
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.hierarchy.elimination import constraint_reactions
+from opspace_control.control.hierarchy.structures import (
+    FORCE,
+    REACTION,
+    WANTED,
+    Q,
+)
+from opspace_control.control.singular.direction_motion import (
+    CORRECTION,
+    FORCES,
+    LIMIT_REACTION,
+    PASSIVE_MOTION,
+    SINGULAR_FORCE,
+    WRENCH,
+    apply_singular_forces,
+    reaction_at_limit,
+)
+from opspace_control.dynamics.responses import (
+    add_passive_response,
+    apply_wrenches,
+    forward_response,
+    project_forces,
+)
+
+
+@rare
+def add_response(data, applied, tau):
+    """Add to tau (nv,) the torques of the passive-joint response to forces of the stack."""
+    singular, robot = data.scratch.limits.singular, data.robot
+    if data.cycle.has_passive:
+        force, response = singular[FORCES, :tau.size], singular[PASSIVE_MOTION, :tau.size]
+        apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, applied, force,
+                   singular[WRENCH])
+        add_passive_response(robot.nodes, robot.states, robot.responds, force, response, tau)
+
+
+@rare
+def add_singular_torque(data, tau):
+    """Add the joint forces of singular directions to tau (nv,)."""
+    singular = data.scratch.limits.singular
+    if data.cycle.singular_active:
+        applied = singular[SINGULAR_FORCE, :data.scratch.rows.shape[1]]
+        add_response(data, applied, tau)
+        apply_singular_forces(data, applied)
+        project_forces(data.robot.nodes, data.robot.states, singular[FORCES, :tau.size], tau)
+
+
+@rare
+def move_to_reference(data, a_ref):
+    """
+    Move singular-direction control from the tasks into the reference acceleration a_ref (nv,).
+
+    ``WANTED`` and ``FORCE`` of the stack's rows become what is left of them. The entries of a_ref
+    at passive joints are not their accelerations.
+    """
+    cycle, memory, mobility = data.cycle, data.scratch.limits, data.scratch.Lambda_inverse
+    singular, constrained = memory.singular, 6 * data.demand.constraints.size
+    wanted, forces = data.scratch.rows[WANTED], data.scratch.rows[FORCE]
+    cycle.singular_control = False
+    if not cycle.singular_active:
+        for k in range(a_ref.size):
+            a_ref[k], singular[LIMIT_REACTION, k] = data.scratch.a_null[k], 0.0
+        return
+    applied = singular[SINGULAR_FORCE, :wanted.size]
+    for r in range(constrained, wanted.size):
+        forces[r] -= applied[r]
+        wanted[r] -= singular[CORRECTION, r]
+        for c in range(constrained, wanted.size):
+            wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * applied[c]
+    for w in range(cycle.resting):
+        t = reaction_at_limit(memory.resting_rows, w, applied)
+        for r in range(constrained, wanted.size):
+            wanted[r] -= t * memory.bound_rows.coupling[w, r]
+    apply_singular_forces(data, applied)
+    forward_response(data.robot.nodes, data.robot.states, singular[FORCES, :a_ref.size],
+                     data.scratch.a_null, a_ref)
+
+
+@rare
+def add_correction(data, residual):
+    """Add the correction by singular-direction control to the residual accelerations (k,)."""
+    if data.cycle.singular_active:
+        for r in range(residual.size):
+            residual[r] += data.scratch.limits.singular[CORRECTION, r]
+
+
+@rare
+def move_to_stack(data):
+    """Add the forces of singular directions, and their reactions, to those of the stack."""
+    forces, reaction = data.scratch.rows[FORCE], data.scratch.rows[REACTION]
+    applied = data.scratch.limits.singular[SINGULAR_FORCE, :forces.size]
+    constrained = 6 * data.demand.constraints.size
+    if not data.cycle.singular_active:
+        return
+    for r in range(constrained):
+        reaction[r] += applied[r]
+    if data.cycle.has_passive:
+        constraint_reactions(data.scratch.squares[Q], constrained, applied)
+        for r in range(constrained):
+            forces[r] += applied[r]
+            reaction[r] -= applied[r]
+    for r in range(constrained, forces.size):
+        forces[r] += applied[r]
+
+
+@inlined
+def add_limit_reactions(singular, tau):
+    """Add the reaction torques of joints at their limits to singular directions to tau (nv,)."""
+    for k in range(tau.size):
+        tau[k] += singular[LIMIT_REACTION, k]
+
