@@ -1,0 +1,78 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What tasks miss within limits, held against a dense lexicographic optimum, level by level."""
+
+import numpy as np
+import pytest
+import quadprog
+
+from opspace_control import (
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.control.hierarchy.structures import SCALE
+from opspace_control.share import share_directory
+
+
+def nearest(rows, wanted, A, bound, fixed, values):
+    """
+    Return the accelerations (nv,) within ±bound that are nearest to what rows want.
+
+    Fixed rows keep their values, to rounding. Of several the smallest by A is as good as nothing.
+    """
+    n, slack = len(A), 1e-6 * bound
+    conditions = np.vstack([fixed, -fixed, np.eye(n), -np.eye(n)])
+    right = np.concatenate([values - slack, -values - slack, np.full(2 * n, -bound)])
+    return quadprog.solve_qp(
+        rows.T @ rows + 1e-9 * A, rows.T @ wanted, conditions.T, right)[0]
+
+
+@pytest.mark.parametrize(('robot', 'hands', 'start'), [
+    ('arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8}),
+    ('dual_arm.urdf', ('l_hand', 'r_hand'), {'l_elbow': -1.7, 'r_elbow': -1.7})])
+def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
+    """Far goals, weak brakes: most joints are at their greatest acceleration."""
+    model = RobotModel.from_urdf((share_directory() / 'urdf' / robot).read_text())
+    home = model.neutral()
+    for name, angle in start.items():
+        home[model.q_index[model.dof_index(name)]] = angle
+    tasks = [PoseTask(hand, priority=k) for k, hand in enumerate(hands)]
+    controller = OperationalSpaceController(
+        model, tasks, PostureTask(target=home), limits=JointLimits(model), effort_limits=1e4)
+    records = controller._kept.records
+    records['slow'], records['gravity_torque'] = -1.0, np.inf
+    records['lower'], records['upper'], records['velocity'] = -np.inf, np.inf, np.inf
+    rng, misses = np.random.default_rng(0), 0
+    for _ in range(40):
+        q = home + rng.uniform(-0.3, 0.3, model.nq)
+        state = RobotState(model, q, rng.uniform(-0.1, 0.1, model.nv))
+        bound = rng.uniform(2.0, 30.0)
+        records['acceleration'] = bound
+        records['active'] = records['pressed'] = 0
+        records['resting'] = 0.0
+        for task in tasks:
+            goal = model.forward_kinematics(state, task.frame)[task.frame]
+            goal[:3, 3] += rng.uniform(-0.5, 0.5, 3)
+            task.set_target(goal)
+        controller.compute_torque(state)
+        if controller._cycle['led'][0]:
+            continue
+        a = controller._arguments.scratch.a_task
+        assert abs(a).max() <= bound * (1.0 + 1e-6)
+        A, fixed, values = model.mass_matrix(state), np.zeros((0, model.nv)), np.zeros(0)
+        for k, task in enumerate(tasks):
+            scale = controller._rows[SCALE, 6 * k:6 * k + 6]
+            rows = scale[:, None] * model.jacobian(state, task.frame)
+            wanted = scale * (task._record['acceleration']
+                              - model.bias_acceleration(state, task.frame))
+            best = nearest(rows, wanted, A, bound, fixed, values)
+            missed, least = (np.linalg.norm(rows @ x - wanted) for x in (a, best))
+            assert missed <= 1.02 * least + 1e-3 * np.linalg.norm(wanted)
+            misses += least > 0.05 * np.linalg.norm(wanted)
+            fixed = np.linalg.qr(np.vstack([fixed, rows]).T)[0].T
+            values = fixed @ a
+    assert misses > 20
