@@ -3,8 +3,8 @@
 """
 How robots come to rest: random goals near and beyond singularities, in lock-step with MuJoCo.
 
-`python benchmark/at_rest.py` prints a table; `--write` puts it in doc/singularities.md. Every goal
-is sought twice: with efforts as the law has them, and held back by the node's rate limit.
+`python benchmark/at_rest.py` prints a table; `--write` puts it in doc/measurements/at_rest.md.
+Every goal is sought twice: with efforts as the law has them, and held back by the node's rate limit.
 """
 
 import math
@@ -36,7 +36,7 @@ TURNING = 1.5              # rad/s
 REST = 0.02                # rad/s
 REACHED = 1e-3             # m
 LARGE_STEP = 0.1           # of an effort within a ms, in parts of its limit
-_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'singularities.md'
+_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'at_rest.md'
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 """
 Robots in closed chains: whether they keep their limits, and come to rest, in lock-step with MuJoCo.
 
-`python benchmark/closed_chains.py` prints a table; `--write` puts it in doc/limits.md. A hand, or
-what two hands hold, is sent to random goals, each of them once without V_max, a leap, and once with
-it. The simulated robots have no end stops, and no joint rubs.
+`python benchmark/closed_chains.py` prints a table; `--write` puts it in doc/measurements/limits.md.
+A hand, or what two hands hold, is sent to random goals, each of them once without V_max, a leap,
+and once with it. The simulated robots have no end stops, and no joint rubs.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _SETTLE = 0.3           # s, before a goal is set
 _BOX = 0.2, 0.58, 0.2   # m
 _PLACE = 0.3764, 0.0, 1.1004, 0.0, 0.0, 0.0, 1.0
 _GROUND = Box('ground', (2.0, 2.0, 0.02), pose=(0, 0, -3.0, 0, 0, 0, 1), fixed=True)
-_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'limits.md'
+_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'limits.md'
 
 
 @dataclass(frozen=True)

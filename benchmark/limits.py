@@ -4,8 +4,8 @@
 Whether joints keep their limits: random goals, most of them wild, on real robots in simulation.
 
 `python benchmark/limits.py` prints two tables, of robots with all their drives and of some without
-one; `--write` puts them in doc/limits.md. The simulated robots have no end stops: nothing but the
-control law keeps a joint within its limits.
+one; `--write` puts them in doc/measurements/limits.md. The simulated robots have no end stops:
+nothing but the control law keeps a joint within its limits.
 """
 
 import argparse
@@ -36,7 +36,7 @@ SECONDS = 2.0         # for each goal
 FAR_GOALS = 0.3       # part of the goals: half as far again as the posture they come from
 KP = 100.0            # 1/s²
 TOO_FAST = 1.02       # of a limit of velocity
-_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'limits.md'
+_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'limits.md'
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def main():
     """Print the tables, and write them where they belong if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--goals', type=int, default=GOALS)
-    parser.add_argument('--write', action='store_true', help='put the tables in doc/limits.md')
+    parser.add_argument('--write', action='store_true', help=f'put the tables in {_PAGE}')
     arguments = parser.parse_args()
     for name, text in (
             ('limits', measure(arguments.goals)),

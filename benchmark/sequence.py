@@ -3,8 +3,8 @@
 """
 Which goals arms reach: one after the other from where the last one left them, and each from home.
 
-`python benchmark/sequence.py` prints a table; `--write` puts it in doc/limits.md. Goals are poses
-of random postures within 80 % of the ranges of the joints, so every one of them can be had.
+`python benchmark/sequence.py` prints a table; `--write` puts it in doc/measurements/limits.md.
+Goals are poses of random postures within 80 % of the joints' ranges, so each of them can be reached.
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ SECONDS = 8.0                # for each goal
 PART = 0.8                   # of the ranges of the joints
 SPEEDS = {'max_linear_velocity': 0.6, 'max_angular_velocity': 1.5}  # m/s, rad/s
 REACHED, TURNED = 1e-3, 1e-2  # m, rad
-_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'limits.md'
+_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'limits.md'
 
 
 def random_goals(arm, goals):

@@ -6,7 +6,7 @@ Near singularities: this package beside damped least squares, truncation and Isa
 All are the law of [CK00] (11)-(13) with the same gains, goals and posture, in lock-step with
 MuJoCo; the peers differ in what they take for Λ, and know no limits of joints.
 `python benchmark/singularity.py` prints a table; `--write` puts it, and a picture, in
-doc/singularities.md.
+doc/measurements/singularities.md.
 """
 
 import argparse
@@ -33,7 +33,7 @@ KP, KD, POSTURE_KP, POSTURE_KD = 100.0, 20.0, 25.0, 10.0
 SPEED, TURNING = 0.5, 1.5  # m/s, rad/s
 SECONDS = 5.0
 _DOC = Path(__file__).resolve().parents[1] / 'doc'
-_PAGE, _PICTURE = _DOC / 'singularities.md', _DOC / 'singularities.png'
+_PAGE, _PICTURE = _DOC / 'measurements' / 'singularities.md', _DOC / 'singularities.png'
 
 
 def damped_least_squares(eigenvalues):

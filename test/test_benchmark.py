@@ -147,3 +147,15 @@ def test_pinocchio_finds_the_same_inverse_inertia(module, key, count):
     points = module('points')
     text, links = next(robot[2:] for robot in points.robots() if robot[1] == key)
     assert points.contenders(text, links, count).keys() == {'ours', 'peer'}
+
+
+@pytest.mark.parametrize(('program', 'tables'), [
+    ('limits', ('limits', 'driveless')), ('closed_chains', ('closed',)),
+    ('sequence', ('sequence',)), ('at_rest', ('at_rest',)), ('singularity', ('singularities',))])
+def test_every_table_has_its_place_in_the_documentation(module, program, tables):
+    pytest.importorskip('mujoco')
+    text = module(program)._PAGE.read_text()
+    for name in tables:
+        begin, end = f'<!-- {name}:begin -->\n', f'<!-- {name}:end -->'
+        assert text.count(begin) == text.count(end) == 1, name
+        assert '| ' in text[text.index(begin):text.index(end)], name

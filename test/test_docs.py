@@ -42,7 +42,7 @@ from opspace_control.ros.parameters.parameter_file import ParameterFile, refusal
 
 ROOT = Path(__file__).parents[1]
 DOC, README = ROOT / 'doc', ROOT / 'README.md'
-PAGES = sorted(DOC.glob('*.md'))
+PAGES = sorted([*DOC.glob('*.md'), *DOC.glob('measurements/*.md')])
 # What ends when the user wants it to, and what it has said by then.
 ENDLESS = {
     'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Active: ',
@@ -84,7 +84,8 @@ def site(tmp_path_factory):
 class TestSite:
 
     def test_has_every_page(self, site):
-        assert {page.stem for page in PAGES} <= {page.stem for page in site.glob('*.html')}
+        assert {page.relative_to(DOC).with_suffix('') for page in PAGES} <= {
+            page.relative_to(site).with_suffix('') for page in site.glob('**/*.html')}
 
     def test_has_every_public_name(self, site):
         text = (site / 'api.html').read_text()
@@ -108,7 +109,7 @@ class TestSite:
                 address = given.get('src') or (given.get('href') if tag == 'link' else None)
                 if address and re.match('(https?:)?//', address):
                     self.found += (address,)
-        for page in site.glob('*.html'):
+        for page in site.glob('**/*.html'):
             loaded = Loaded()
             loaded.feed(page.read_text())
             assert loaded.found == (), page.name

@@ -69,7 +69,8 @@ def test_every_paper_cited_is_in_the_references():
     known = set(re.findall(r'^\*\*\[(\w+)\]\*\*', (ROOT / 'doc/references.md').read_text(), re.M))
     assert known == {'K87', 'JR94', 'RKR95', 'CK00', 'WPO15'}
     files = [*(ROOT / 'opspace_control').glob('**/*.py'), *(ROOT / 'test').glob('*.py'),
-             *(ROOT / 'doc').glob('*.md'), ROOT / 'README.md']
+             *(ROOT / 'doc').glob('*.md'), *(ROOT / 'doc').glob('measurements/*.md'),
+             ROOT / 'README.md']
     for path in files:
         assert set(re.findall(r'\[([A-Z]{1,3}\d\d)\]', path.read_text())) <= known, path
 
