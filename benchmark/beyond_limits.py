@@ -3,7 +3,8 @@
 """
 What a cycle with limits of joints takes at the worst: random states, many beyond the limits.
 
-Each state meets a controller that knows of no active limits, so the whole search is in its time.
+Each state meets a controller that knows of no active limits, so its time has all changes of
+the active set.
 The time of a state is the least of a few calls: what is left is the law's, not the machine's.
 """
 
