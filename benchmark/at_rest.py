@@ -4,7 +4,7 @@
 How robots come to rest: random goals near and beyond singularities, in lock-step with MuJoCo.
 
 `python benchmark/at_rest.py` prints a table; `--write` puts it in doc/measurements/at_rest.md.
-Every goal is sought twice: with efforts as the law has them, and held back by the node's rate limit.
+Every goal is sought twice: with efforts as the law has them, and held back by the rate limit.
 """
 
 import math

@@ -3,9 +3,9 @@
 """
 What a cycle with limits of joints takes at the worst: random states, many beyond the limits.
 
-Each state meets a controller that knows of no active limits, so its time has all changes of
-the active set.
-The time of a state is the least of a few calls: what is left is the law's, not the machine's.
+Each state meets a controller that knows of no active limits, so its time has all changes of the
+active set. The time of a state is the least of a few calls: what is left is the law's, not the
+machine's.
 """
 
 import time

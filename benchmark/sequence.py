@@ -4,7 +4,7 @@
 Which goals arms reach: one after the other from where the last one left them, and each from home.
 
 `python benchmark/sequence.py` prints a table; `--write` puts it in doc/measurements/limits.md.
-Goals are poses of random postures within 80 % of the joints' ranges, so each of them can be reached.
+Goals are poses of random postures within 80 % of the joints' ranges, all of which arms can reach.
 """
 
 from functools import partial
