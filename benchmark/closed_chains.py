@@ -96,7 +96,7 @@ class Scene:
         options = {'max_linear_velocity': speed, 'max_angular_velocity': 3.0 * speed}
         self.grasp, contacts, tasks = None, [], []
         if robot.mass:
-            self.grasp = Grasp(demo.hands, name='carry', squeeze=SQUEEZE, axes='x y z rx ry rz',
+            self.grasp = Grasp(demo.hands, name='carry', grasp_force=SQUEEZE, axes='x y z rx ry rz',
                                payload=Payload.of_box(robot.mass, _BOX), **options)
         else:
             contacts = [Contact(link) for link in robot.standing]

@@ -13,6 +13,7 @@ from opspace_control import (
     ForceControl,
     ForceSensor,
     Grasp,
+    GraspForce,
     JointLimits,
     OperationalSpaceController,
     OrientationTask,
@@ -124,8 +125,8 @@ def _squeezed(robot):
     """Return the figure of a box between both hands: its task, the squeeze, efforts minimised."""
     model, middle = _model(robot)
     # Its hands are elsewhere at each of the states that it is measured at.
-    grasp = Grasp(robot.hands[::-1], payload=Payload.of_box(3.0, (0.2, 0.4, 0.2)), squeeze=20.0,
-                  minimal_effort=True, drift_kp=0.0, drift_kd=0.0)
+    grasp = Grasp(robot.hands[::-1], payload=Payload.of_box(3.0, (0.2, 0.4, 0.2)),
+                  drift_gains=(0.0, 0.0), grasp_force=GraspForce(20.0, minimum_effort=True))
     controller = OperationalSpaceController(
         model, [PoseTask(hand, **_GAINS) for hand in robot.hands],
         PostureTask(**_POSTURE, target=middle), grasps=[grasp])

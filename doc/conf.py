@@ -47,8 +47,8 @@ _GROUPS = {
                       'VirtualLinkage'),
     'Orientation': ('EulerAngles', 'EulerParameters', 'DirectionCosines'),
     'Tasks': (),
-    'Control': ('OperationalSpaceController', 'Constraint', 'Grasp', 'Plan', 'plan_motion',
-                'Playback'),
+    'Control': ('OperationalSpaceController', 'Constraint', 'Grasp', 'GraspForce', 'Plan',
+                'plan_motion', 'Playback'),
     'Errors': (),
 }
 # By from_urdf and from_urdf_file: what a constructor takes is nobody's concern.

@@ -21,8 +21,8 @@ robot = SimulatedRobot(path.read_text(), objects=[
     Box('box', size, mass, (0.3764, 0.0, 1.1004, 0.0, 0.0, 0.0, 1.0))])
 robot.reset(start)
 
-grasp = Grasp(('r_hand', 'l_hand'), name='carry', payload=Payload.of_box(mass, size), squeeze=20.0,
-              max_linear_velocity=0.3)
+grasp = Grasp(('r_hand', 'l_hand'), name='carry', payload=Payload.of_box(mass, size),
+              grasp_force=20.0, max_linear_velocity=0.3)
 model = RobotModel.from_urdf_file(path)
 controller = OperationalSpaceController(
     model, [PoseTask('l_hand'), PoseTask('r_hand')], grasps=grasp)

@@ -44,6 +44,7 @@ _HOME = {
     'PostureTask': 'tasks',
     'OperationalSpaceController': 'control',
     'Grasp': 'control',
+    'GraspForce': 'control',
     'JointLimits': 'control',
     'Constraint': 'control',
     'Contact': 'control',

@@ -9,6 +9,7 @@ import numpy as np
 
 from opspace_control import (
     Grasp,
+    GraspForce,
     JointLimits,
     OperationalSpaceController,
     PoseTask,
@@ -89,8 +90,7 @@ class Carriers:
         self.robot.reset(start)
         self.object = objects[0].name
         self.effectors = tuple(effectors)
-        self.grasp = Grasp(effectors, name='carry', payload=payload, kp=kp, axes=axes,
-                           **grasp)
+        self.grasp = make_grasp(effectors, payload=payload, kp=kp, axes=axes, **grasp)
         own = [PoseTask(effector, kp=kp, axes=axes) for effector in effectors]
         self.controller = OperationalSpaceController(
             self.model, [*own, *tasks], PostureTask() if posture is None else posture,
@@ -181,6 +181,12 @@ class Carriers:
         forces = [(self.robot.grip_wrench(name, self.object).reshape(2, 3) @ R).ravel()
                   for name in self.effectors]
         return linkage.internal(forces)[0]
+
+
+def make_grasp(effectors, **options):
+    """Return the grasp 'carry'; fields of its GraspForce are among the options."""
+    force = {key: options.pop(key) for key in GraspForce.__dataclass_fields__ if key in options}
+    return Grasp(effectors, name='carry', grasp_force=GraspForce(**force), **options)
 
 
 def as_transform(pose):

@@ -73,7 +73,7 @@ class Case:
         for constraint in self.held:
             constraint.close()
             if push is not None:
-                constraint.push = push
+                constraint.internal_wrench = push
         self.tau = self.controller.compute_torque(self.state, np.full(self.model.nv, np.nan))
 
     def _consistent(self, state):

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from carrying import make_grasp
 from closed_chains import consistent
 from robots import joint, link
 from samples import URDF, random_state
@@ -53,7 +54,7 @@ class Bench:
             v[-3:] -= along * (along @ v[-3:]) / (along @ along)
         self.full = RobotState(self.loaded, q, v)
         state.update(state.q, v[:model.nv])
-        self.grasp = Grasp(effectors, name='carry', kind='fingertips', payload=BOX, **options)
+        self.grasp = make_grasp(effectors, kind='fingertips', payload=BOX, **options)
         self.controller = OperationalSpaceController(
             model, [PoseTask(effector) for effector in effectors], PostureTask(kp=20.0, kd=3.0),
             grasps=self.grasp, passive_forces=PassiveForces(model), effort_limits=np.inf,
@@ -144,7 +145,7 @@ def test_pose_of_the_object_is_found_wherever_it_has_been_carried():
 
 
 def test_friction_is_seen_to():
-    made = Bench('three', 6, friction=0.6, squeeze=1.0, max_squeeze=2000.0)
+    made = Bench('three', 6, friction=0.6, minimum=1.0, maximum=2000.0)
     force, inward = made.grasp.wrenches[:, :3], made.grasp._grips['inward']
     normal = (force * inward).sum(axis=1)
     tangential = np.linalg.norm(force - normal[:, None] * inward, axis=1)
@@ -152,7 +153,7 @@ def test_friction_is_seen_to():
 
 
 def test_drives_are_spared_here_too():
-    idle, eased = Bench('three', 1), Bench('three', 1, minimal_effort=True)
+    idle, eased = Bench('three', 1), Bench('three', 1, minimum_effort=True)
     (_, a, _), (_, a_eased, _) = idle.truth(), eased.truth()
     np.testing.assert_allclose(a_eased, a, atol=1e-8 * abs(a).max())
     assert np.linalg.norm(eased.tau) < 0.99 * np.linalg.norm(idle.tau)

@@ -187,7 +187,7 @@ def test_two_arms_hold_an_object_that_cannot_get_where_it_should(way, speed):
     size = (0.2, 0.58, 0.2)
     box = Box('box', size, 3.0, (0.3764, 0.0, 1.1004, 0, 0, 0, 1))
     scene = Carriers(
-        robot.path(), robot.hands, [box], Payload.of_box(3.0, size), robot.start, squeeze=20.0,
+        robot.path(), robot.hands, [box], Payload.of_box(3.0, size), robot.start, minimum=20.0,
         limited=True, max_linear_velocity=speed, max_angular_velocity=1.5,
         locked_joints=('torso_yaw', 'torso_pitch', 'torso_roll'))
     scene.hold()

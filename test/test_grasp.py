@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from carrying import make_grasp
 from closed_chains import consistent, dense_chain
 from robots import TALOS, TIAGO_DUAL, joint, link, robot, robot_file
 from samples import URDF, random_state
@@ -115,7 +116,7 @@ def bench(name, seed=0, internal=(None, None), frames=(), body=BOX, threshold=1e
     closures = [Closure(effector, effectors[0], axes='x y z rx ry rz' if kind == 'rigid'
                         else 'x y z') for effector in effectors[1:]]
     state.update(state.q, consistent(model, urdf, state, closures))
-    grasp = Grasp(effectors, name='carry', payload=body, **options)
+    grasp = make_grasp(effectors, payload=body, **options)
     own = [PoseTask(effector) for effector in effectors]
     limits = np.inf if weak is None else np.full(model.nv, weak[0])
     if weak:
@@ -243,23 +244,23 @@ class TestFriction:
 
     @pytest.mark.parametrize('name', ['dual_arm', 'three arms'])
     def test_squeezes_until_nothing_slips(self, name):
-        made = bench(name, 8, kind='point', friction=0.6, friction_margin=1.5, squeeze=1.0,
-                     max_squeeze=500.0)
+        made = bench(name, 8, kind='point', friction=0.6, friction_margin=1.5, minimum=1.0,
+                     maximum=500.0)
         tangential, normal = self.cone(made.grasp)
         slack = 0.6 / 1.5 * normal - tangential
         assert slack.min() == pytest.approx(0.0, abs=1e-9)
-        assert made.grasp.squeezed > 1.0
+        assert made.grasp.applied_force > 1.0
         np.testing.assert_allclose(made.wrenches(), made.grasp.wrenches[1:], atol=1e-6)
 
     def test_squeezes_no_more_than_asked_where_nothing_slips(self):
-        made = bench('dual_arm', 8, kind='point', friction=0.6, squeeze=400.0, max_squeeze=500.0)
+        made = bench('dual_arm', 8, kind='point', friction=0.6, minimum=400.0, maximum=500.0)
         tangential, normal = self.cone(made.grasp)
         assert (0.4 * normal > tangential + 1.0).all()
-        assert made.grasp.squeezed == 400.0
+        assert made.grasp.applied_force == 400.0
 
     def test_no_more_than_the_strongest(self):
-        made = bench('dual_arm', 8, kind='point', friction=0.1, squeeze=1.0, max_squeeze=10.0)
-        assert made.grasp.squeezed == 10.0
+        made = bench('dual_arm', 8, kind='point', friction=0.1, minimum=1.0, maximum=10.0)
+        assert made.grasp.applied_force == 10.0
 
 
 class TestSwitching:
@@ -359,10 +360,11 @@ class TestErrors:
         ({'grasp_poses': [np.eye(4)]}, 'grasp_poses'),
         ({'friction': 0.0}, 'friction'), ({'friction_margin': 0.5}, 'friction_margin'),
         ({'tolerance': 0.1}, 'tolerance'), ({'tolerance': (0.0, 0.1)}, 'tolerance'),
-        ({'squeeze': -1.0}, 'squeeze'), ({'squeeze': 300.0}, 'max_squeeze')])
+        ({'minimum': -1.0}, 'minimum'), ({'minimum': 300.0}, 'maximum'),
+        ({'minimum': np.nan}, 'minimum'), ({'maximum': np.inf}, 'maximum')])
     def test_arguments(self, arguments, what):
         with pytest.raises(ControlError, match=what):
-            Grasp(**{'effectors': ('l_hand', 'r_hand'), **arguments})
+            make_grasp(**{'effectors': ('l_hand', 'r_hand'), **arguments})
 
     def test_internal_forces(self):
         grasp = Grasp(('l_hand', 'r_hand'))

@@ -67,13 +67,12 @@ def test_the_object_goes_where_it_is_sent_meanwhile(scene):
     assert seen.residuals.max() < 1e-4
 
 
-@pytest.mark.parametrize('gains', [{'drift_kp': -1.0}, {'drift_kp': np.nan}, {'drift_kd': np.inf},
-                                   {'drift_kd': 'strong'}])
+@pytest.mark.parametrize('gains', [(-1.0, -1.0), (np.nan, -1.0), (25.0, np.inf), (25.0, 'strong')])
 def test_gains_that_cannot_be(gains):
     with pytest.raises(ControlError, match='is not allowed'):
-        Grasp(('l_hand', 'r_hand'), **gains)
+        Grasp(('l_hand', 'r_hand'), drift_gains=gains)
 
 
 def test_critical_if_nothing_is_said():
-    (held,) = Grasp(('l_hand', 'r_hand'), drift_kp=49.0).constraints
+    (held,) = Grasp(('l_hand', 'r_hand'), drift_gains=(49.0, -1.0)).constraints
     assert held._record['kd'] == pytest.approx(14.0)

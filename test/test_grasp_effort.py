@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from test_grasp import BOX, bench
 
-from opspace_control import ControlError, Grasp
-from opspace_control.control.grasping.relief import TEMPER
+from opspace_control import ControlError, Grasp, GraspForce
+from opspace_control.control.grasping.minimum_effort import REGULARISATION
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
 STRONGEST = 2e4
@@ -17,8 +17,8 @@ WEAK = 4e3
 
 def made(name, seed=1, internal=(None, None), on=True, **options):
     """Return a Bench whose drives have limits that they do not reach."""
-    return bench(name, seed, internal, minimal_effort=on, weak=(LIMITS, WEAK),
-                 **{'max_squeeze': STRONGEST, **options})
+    return bench(name, seed, internal, minimum_effort=on, weak=(LIMITS, WEAK),
+                 **{'maximum': STRONGEST, **options})
 
 
 def effort(bench):
@@ -39,9 +39,9 @@ def columns(bench, tensions=True, moments=True):
 
 
 def best(idle, T, squeeze=None):
-    """Return the efforts (nv,) that dense least squares find from those without relief."""
+    """Return the efforts (nv,) that dense least squares find from those without internal forces."""
     W = 1.0 / idle.controller.effort_limits
-    s0, temper = idle.grasp.squeezed, TEMPER / STRONGEST
+    s0, temper = idle.grasp.applied_force, REGULARISATION / STRONGEST
     free = T if squeeze is None else T[:, :-1]
     asked = np.zeros(T.shape[1])
     if squeeze is not None:
@@ -63,7 +63,7 @@ def test_efforts_are_the_least_and_nothing_moves(name):
     if squeeze < 0.0:  # hands only squeeze
         wanted, squeeze = best(idle, columns(idle), 0.0)
     np.testing.assert_allclose(eased.tau, wanted, atol=1e-8 * abs(idle.tau).max())
-    assert eased.grasp.squeezed == pytest.approx(squeeze, abs=1e-8)
+    assert eased.grasp.applied_force == pytest.approx(squeeze, abs=1e-8)
     assert np.linalg.norm(effort(eased)) < 0.98 * np.linalg.norm(effort(idle))
     v_dot, a = idle.motion()
     v_dot_eased, a_eased = eased.motion()
@@ -93,18 +93,18 @@ def test_forces_that_are_asked_for_stay():
 
 
 def test_they_squeeze_at_least_as_asked():
-    idle, eased = made('dual_arm', 4, on=False, squeeze=60.0), made('dual_arm', 4, squeeze=60.0)
+    idle, eased = made('dual_arm', 4, on=False, minimum=60.0), made('dual_arm', 4, minimum=60.0)
     wanted, squeeze = best(idle, columns(idle))
     if squeeze < 60.0:
         wanted, squeeze = best(idle, columns(idle), 60.0)
     np.testing.assert_allclose(eased.tau, wanted, atol=1e-8 * abs(idle.tau).max())
-    assert eased.grasp.squeezed >= 60.0
-    assert eased.grasp.internal_forces[0] == pytest.approx(-eased.grasp.squeezed)
+    assert eased.grasp.applied_force >= 60.0
+    assert eased.grasp.internal_forces[0] == pytest.approx(-eased.grasp.applied_force)
 
 
 @pytest.mark.parametrize('name', ['dual_arm', 'three arms'])
 def test_nothing_slips_for_it(name):
-    eased = made(name, 8, kind='point', friction=0.6, squeeze=1.0, max_squeeze=500.0)
+    eased = made(name, 8, kind='point', friction=0.6, minimum=1.0, maximum=500.0)
     force, inward = eased.grasp.wrenches[:, :3], eased.grasp._grips['inward']
     normal = (force * inward).sum(axis=1)
     tangential = np.linalg.norm(force - normal[:, None] * inward, axis=1)
@@ -125,10 +125,10 @@ def test_it_comes_in_gradually():
     eased = made('dual_arm', 2)
     grasp, controller, state = eased.grasp, eased.controller, eased.state
     full = controller.compute_torque(state)
-    grasp.minimal_effort = False
+    force, grasp.grasp_force = grasp.grasp_force, GraspForce(maximum=STRONGEST)
     without = controller.compute_torque(state)
-    controller.gradual['grasp.relief'][:] = 0.5
-    assert grasp.minimal_effort
+    assert (force.minimum_effort, grasp.grasp_force.minimum_effort) == (True, False)
+    controller.gradual['grasp.minimum_effort'][:] = 0.5
     np.testing.assert_allclose(controller.compute_torque(state), 0.5 * (full + without),
                                atol=1e-9 * abs(full).max())
 
@@ -138,14 +138,14 @@ def test_a_stretched_arm_is_not_pulled_at_without_bounds():
     for seed in range(5):
         eased = made('talos', seed)
         before = np.linalg.norm(effort(made('talos', seed, on=False)))
-        assert np.linalg.norm(eased.grasp.internal_forces[0]) < before * STRONGEST / TEMPER
+        assert np.linalg.norm(eased.grasp.internal_forces[0]) < before * STRONGEST / REGULARISATION
 
 
 def test_six_rigid_effectors_are_too_many():
     names = [f'hand_{k}' for k in range(6)]
-    with pytest.raises(ControlError, match='spare the drives'):
-        Grasp(names, minimal_effort=True)
-    assert Grasp(names[:5], minimal_effort=True).minimal_effort
+    with pytest.raises(ControlError, match='minimise the effort'):
+        Grasp(names, grasp_force=GraspForce(minimum_effort=True))
+    assert Grasp(names[:5], grasp_force=GraspForce(minimum_effort=True)).grasp_force.minimum_effort
 
 
 def test_object_in_the_bench_has_axes_of_its_own():

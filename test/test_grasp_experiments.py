@@ -35,7 +35,7 @@ def carriers(mass=MASS, friction_of_table=1.0, **options):
     box = Box('box', SIZE, mass, (*MIDDLE, 0, 0, 0, 1), friction=friction_of_table)
     table = replace(TABLE, friction=friction_of_table)
     return Carriers(DUAL_ARM, ('r_hand', 'l_hand'), [box, table], Payload.of_box(MASS, SIZE), START,
-                    squeeze=20.0, **options)
+                    minimum=20.0, **options)
 
 
 def carry(scene, *moves, seconds=1.2):
@@ -143,7 +143,7 @@ def test_real_robots_lift_a_box(name, moves):
     size = (0.2, gap - 0.02, 0.2)
     box = Box('box', size, MASS, (*middle, 0, 0, np.sin(half), np.cos(half)))
     scene = Carriers(known.path(), known.hands, [box], Payload.of_box(MASS, size), known.start,
-                     squeeze=20.0, locked_joints=locked, joint_friction=False, ramp_time=0.0)
+                     minimum=20.0, locked_joints=locked, joint_friction=False, ramp_time=0.0)
     scene.hold()
     seen = carry(scene, *moves, seconds=1.5)
     distance, angle = seen.misses()
@@ -162,7 +162,8 @@ def perform(asked, kind='rigid'):
     limits = {'max_linear_velocity': asked.max_linear_velocity, 'max_angular_velocity': 0.5}
     scene = Carriers(
         robot.path(), robot.hands, [Box(name, **box) for name, box in boxes.items()],
-        Payload.of_box(asked.mass, size), robot.start, squeeze=asked.squeeze, locked_joints=locked,
+        Payload.of_box(asked.mass, size), robot.start, minimum=asked.grasp_force,
+        locked_joints=locked,
         joint_friction=robot.joint_friction, posture=PostureTask(kp=asked.posture_kp),
         gravity=not robot.weightless, axes=robot.axes, kind=kind, **limits)
     plan = asked.plan(np.array([scene.controller.tasks[name].pose for name in robot.hands]))
@@ -199,7 +200,7 @@ def test_what_the_showcase_shows(asked):
     assert all(finding.met for finding in findings), '\n' + '\n'.join(map(str, findings))
     held = np.concatenate([part.tensions for part in seen[2:len(asked.moves) + 2]])
     assert held.shape[1] == (3 if len(asked.robot.hands) == 3 else 1)
-    assert abs(held + asked.squeeze).max() < max(0.05 * asked.squeeze, 0.1)
+    assert abs(held + asked.grasp_force).max() < max(0.05 * asked.grasp_force, 0.1)
     if asked.name == 'augmented':
         assert scene.controller._cycle['ranks'][0, 0] == 3  # of the six rows: a loop in a plane
     switches = [seen[:2], *([seen[-3:-1], seen[-2:]] if asked.disengage else [])]
@@ -219,7 +220,7 @@ def test_three_fingertips_carry_a_plate():
         distance, angle = part.misses()
         assert distance[-1] < 2e-3
         assert np.degrees(angle[-1]) < 0.3
-        assert abs(part.tensions + asked.squeeze).max() < 0.05 * asked.squeeze
+        assert abs(part.tensions + asked.grasp_force).max() < 0.05 * asked.grasp_force
     assert not scene.grasp.wrenches[:, 3:].any()
 
 
@@ -307,16 +308,16 @@ class TestFriction:
 
     def test_the_squeeze_that_friction_wants_is_found(self, tmp_path):
         """Half of the weight each, over μ / margin, where 1 N is asked for."""
-        raised, slid, grasp = self.lift(tmp_path, friction=0.8, squeeze=1.0)
+        raised, slid, grasp = self.lift(tmp_path, friction=0.8, minimum=1.0)
         assert raised == pytest.approx(0.1, abs=2e-3)
         assert slid < 2e-3
-        assert grasp.squeezed == pytest.approx(9.81 / (0.8 / 1.5), rel=0.02)
+        assert grasp.applied_force == pytest.approx(9.81 / (0.8 / 1.5), rel=0.02)
         assert not grasp.slips
 
     def test_without_it_the_box_stays_where_it_is(self, tmp_path):
-        raised, _, _ = self.lift(tmp_path, squeeze=1.0)
+        raised, _, _ = self.lift(tmp_path, minimum=1.0)
         assert abs(raised) < 1e-3
 
     def test_what_no_squeeze_holds_is_told(self, tmp_path):
-        _, _, grasp = self.lift(tmp_path, friction=0.8, squeeze=1.0, max_squeeze=5.0)
+        _, _, grasp = self.lift(tmp_path, friction=0.8, minimum=1.0, maximum=5.0)
         assert grasp.slips

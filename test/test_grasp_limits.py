@@ -39,7 +39,7 @@ def weak(made, part=0.8, count=1, chosen=None):
 @pytest.mark.parametrize('name', ['dual_arm', 'talos', 'three arms'])
 def test_an_effort_at_its_limit_leaves_grips_as_planned(name, seed, count):
     """Against the dense robot with the object on it: what misses is the object's acceleration."""
-    made = bench(name, seed, limits_of=unlimited, squeeze=30.0)
+    made = bench(name, seed, limits_of=unlimited, minimum=30.0)
     strongest, efforts = weak(made, count=count)
     controller, names = made.controller, made.controller.model.dof_names
     held = {(held.joint, held.limit) for held in controller.active_limits}
@@ -63,12 +63,12 @@ def test_an_effort_at_its_limit_leaves_grips_as_planned(name, seed, count):
 @pytest.mark.parametrize(('how', 'options', 'accuracy'), [
     ({'impedance': 1.0}, {}, 1e-9), ({'impedance': 0.5}, {}, 1e-9),
     ({'activation': 0.5}, {}, 1e-2),
-    ({}, {'friction': 0.2, 'squeeze': 0.0, 'max_squeeze': 2000.0}, 1e-6),
+    ({}, {'friction': 0.2, 'minimum': 0.0, 'maximum': 2000.0}, 1e-6),
     ({}, {'axes': 'x y z'}, 1e-9)], ids=['yields', 'half', 'coming in', 'friction', 'some axes'])
 @pytest.mark.parametrize('joint', ['l_shoulder_roll', 'l_elbow', 'r_elbow'])
 def test_grips_do_what_is_planned_however_the_object_is_moved(how, options, accuracy, joint):
     """Springs, a squeeze that friction asks for: rows know how grips follow the motion."""
-    made = bench('dual_arm', 0, limits_of=unlimited, **{'squeeze': 30.0, **options})
+    made = bench('dual_arm', 0, limits_of=unlimited, **{'minimum': 30.0, **options})
     for name, value in how.items():
         made.grasp.task._record[name] = value
     k = made.controller.model.dof_index(joint)
@@ -84,7 +84,7 @@ def box_scene(mass=3.0, **options):
     robot, size = demo_robot('dual_arm'), (0.2, 0.58, 0.2)
     box = Box('box', size, mass, (0.3764, 0.0, 1.1004, 0, 0, 0, 1))
     scene = Carriers(robot.path(), robot.hands, [box], Payload.of_box(mass, size), robot.start,
-                     squeeze=20.0, limited=True, joint_friction=False, **options)
+                     minimum=20.0, limited=True, joint_friction=False, **options)
     scene.robot.model.jnt_limited[:] = False
     scene.hold()
     scene.run(0.6)

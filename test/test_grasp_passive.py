@@ -12,6 +12,7 @@ from test_grasp_effort import LIMITS, STRONGEST, WEAK, best
 
 from opspace_control import (
     Grasp,
+    GraspForce,
     OperationalSpaceController,
     Payload,
     PostureTask,
@@ -129,27 +130,28 @@ def test_they_are_the_nearest_to_those_asked_for_and_are_told(base, seed, passiv
 def test_squeeze_and_slip_go_by_the_true_forces(base, seed, passive):
     """It is the least that keeps the grips from slipping, or they are said to slip."""
     made = passive_bench(base, passive, seed, kind='point', friction=FRICTION,
-                         friction_margin=1.0, squeeze=15.0, max_squeeze=500.0)
+                         friction_margin=1.0, minimum=15.0, maximum=500.0)
     grips, grasp = Grips(made), made.grasp
     true = grips.true
     torque, size = grips.passive_rows @ true.ravel(), abs(true).max()
     np.testing.assert_allclose(grasp.wrenches, true, atol=1e-7 * size)
     start = grips.nearest(grips.planned(-15.0), torque)
     newton = grips.nearest(grips.planned(-16.0), torque) - start
-    np.testing.assert_allclose(true, start + (grasp.squeezed - 15.0) * newton, atol=1e-7 * size)
+    wanted = start + (grasp.applied_force - 15.0) * newton
+    np.testing.assert_allclose(true, wanted, atol=1e-7 * size)
     lacking = [grips.wanting(start + s * newton) for s in np.linspace(0.0, 485.0, 486)]
     assert grasp.slips == (grips.wanting(true) > 1e-6)
     assert grasp.slips == (min(lacking) > 1e-6)
-    if not grasp.slips and grasp.squeezed > 15.0:
+    if not grasp.slips and grasp.applied_force > 15.0:
         assert grips.wanting(true) == pytest.approx(0.0, abs=1e-7 * size)
         assert grips.wanting(true - 1e-3 * newton) > 0.0
 
 
 @pytest.mark.parametrize('passive', [['l_elbow'], ['r_elbow', 'l_shoulder_roll', 'l_wrist_yaw']])
 def test_minimal_effort_chooses_among_those_that_passive_joints_allow(passive):
-    weak = {'weak': (LIMITS, WEAK), 'max_squeeze': STRONGEST}
+    weak = {'weak': (LIMITS, WEAK), 'maximum': STRONGEST}
     idle = passive_bench('dual_arm', passive, 6, **weak)
-    eased = passive_bench('dual_arm', passive, 6, minimal_effort=True, **weak)
+    eased = passive_bench('dual_arm', passive, 6, minimum_effort=True, **weak)
     grips, linkage, model = Grips(idle), idle.grasp._linkage, idle.controller.model
     ways = [*linkage.internal_basis(), linkage.wrenches(tensions=-1.0)]
     J = model.jacobian(idle.state, idle.grasp.effectors)
@@ -175,8 +177,8 @@ def test_a_resting_robot_squeezes_more_or_tells_that_it_cannot(passive, tension,
         for side, sign in (('l', 1.0), ('r', -1.0 if name == 'shoulder_roll' else 1.0)):
             q[model.dof_names.index(f'{side}_{name}')] = sign * angle
     state = RobotState(model, q, np.zeros(model.nv))
-    grasp = Grasp(('r_hand', 'l_hand'), payload=CARRIED, kind='point', friction=FRICTION,
-                  friction_margin=1.0, squeeze=15.0)
+    grasp = Grasp(('r_hand', 'l_hand'), payload=CARRIED, kind='point',
+                  grasp_force=GraspForce(15.0, friction=FRICTION, friction_margin=1.0))
     controller = OperationalSpaceController(model, [], PostureTask(kp=20.0), grasps=[grasp],
                                             effort_limits=np.inf)
     controller.compute_torque(state)

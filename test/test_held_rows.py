@@ -218,7 +218,7 @@ def test_two_hands_with_a_box_keep_the_limits_of_their_joints():
     known = demo_robot('dual_arm')
     box = Box('box', (0.2, 0.58, 0.2), 3.0, (0.3764, 0.0, 1.1004, 0, 0, 0, 1))
     scene = Carriers(known.path(), ('r_hand', 'l_hand'), [box], Payload.of_box(3.0, box.size),
-                     known.start, limited=True, joint_friction=False, squeeze=20.0)
+                     known.start, limited=True, joint_friction=False, minimum=20.0)
     scene.robot.model.jnt_limited[:] = False
     scene.hold()
     scene.run(0.6)

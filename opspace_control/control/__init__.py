@@ -6,10 +6,11 @@ from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.constraints.contact import Contact
 from opspace_control.control.controller import DAMPING_RATE, OperationalSpaceController
 from opspace_control.control.grasping.grasp import Grasp
+from opspace_control.control.grasping.grasp_force import GraspForce
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
 from opspace_control.control.playback import Playback
 
-__all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'Grasp', 'JointLimits',
+__all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'Grasp', 'GraspForce', 'JointLimits',
            'OperationalSpaceController', 'Plan', 'Playback', 'plan_motion']

@@ -7,9 +7,9 @@ One control cycle, compiled: the straight line of this package.
 """
 
 from opspace_control.compiled import called, inlined, kernel
-from opspace_control.control.grasping.fingertip_law import lead_effectors
+from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
-from opspace_control.control.grasping.relief import relieve_drives
+from opspace_control.control.grasping.minimum_effort import minimise_effort
 from opspace_control.control.hierarchy.structures import RESIDUAL, Data, L, Q
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.effort_cut import limit_efforts
@@ -117,7 +117,7 @@ def evaluate_points(cycle, robot, demand, grasping, scratch, K, q, v):
         induce_passive(nodes, states, robot.responds, scratch.passive_torque, a_null)
     stack_points(cycle, robot, demand, q, v, a_null, scratch.rows)
     if grasping is not None:
-        lead_effectors(cycle, grasping, robot, demand, scratch.rows, scratch.small)
+        constrain_fingertips(cycle, grasping, robot, demand, scratch.rows, scratch.small)
     sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
                  cycle.has_passive, squares[L], squares[Q], K)
 
@@ -141,9 +141,9 @@ def move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau):
 
 @inlined
 def finish(cycle, robot, demand, grasping, efforts, scratch, tau):
-    """Let internal forces spare the drives, feed the posture's efforts forward, cut at limits."""
+    """Minimise efforts by internal forces, feed the posture's efforts forward, cut at limits."""
     if grasping is not None:
-        relieve_drives(cycle, robot, demand.constraints, grasping, efforts, scratch, tau)
+        minimise_effort(cycle, robot, demand.constraints, grasping, efforts, scratch, tau)
     feed_efforts(robot.nodes, demand.dofs, tau)
     cycle.limited = limit_efforts(robot.nodes, efforts, tau)
 

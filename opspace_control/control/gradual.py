@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers of a controller that must not jump."""
 
-from opspace_control.control.grasping.grasp_law import WAYS
+from opspace_control.control.grasping.grasp_law import MAX_BASIS
 from opspace_control.tasks.pose import gradual_fields
 
 
@@ -29,10 +29,11 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
             'posture.kp': dofs['kp'], 'posture.kd': dofs['kd'],
             'constraint.activation': constraints['activation'],
             'constraint.kp': constraints['kp'], 'constraint.kd': constraints['kd'],
-            'constraint.push': constraints['push'], 'grasp.activation': grasps['activation'],
-            'grasp.squeeze': grasps['squeeze'], 'grasp.relief': grasps['relief'],
-            'grasp.eased': grasps['eased'], 'grip.internal': grips['internal'],
-            'grip.ways': grips['ways'].reshape(-1, 6 * WAYS),
+            'constraint.internal_wrench': constraints['internal_wrench'],
+            **{f'grasp.{quantity}': grasps[quantity] for quantity in (
+                'activation', 'grasp_force', 'minimum_effort', 'grasp_force_free')},
+            'grip.internal': grips['internal'],
+            'grip.basis': grips['basis'].reshape(-1, 6 * MAX_BASIS),
             **{f'passive.{quantity}': passive_dofs[quantity]
                for quantity in ('damping', 'friction', 'stiffness', 'rest')},
             **payloads.gradual, **(limits.gradual if limits else {})}

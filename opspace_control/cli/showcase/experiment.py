@@ -52,7 +52,7 @@ class Experiment:
     moves: tuple = ()  # of the box, (x, y, z, yaw) from its start: m ahead, left and up, and rad
     size: tuple = (0.2, None, 0.2)  # of the box, m; None: the distance of the hands
     mass: float = 3.0       # of the box, kg
-    squeeze: float = 20.0   # N
+    grasp_force: float = 20.0   # N
     disengage: bool = True  # whether the hands release the box after the last move
     compare: Callable = None  # returns both cases
     panels: tuple = ()        # `Panel`s of the picture of both
@@ -94,7 +94,7 @@ class Experiment:
         return values | {
             'grasps': [_GRASP], f'{_GRASP}.effectors': list(self.robot.hands),
             f'{_GRASP}.mass': self.mass, f'{_GRASP}.inertia': [*moments, 0.0, 0.0, 0.0],
-            f'{_GRASP}.squeeze': self.squeeze, f'{_GRASP}.axes': self.robot.axes,
+            f'{_GRASP}.squeeze': self.grasp_force, f'{_GRASP}.axes': self.robot.axes,
             f'{_GRASP}.max_linear_velocity': self.max_linear_velocity,
             f'{_GRASP}.max_angular_velocity': MAX_ANGULAR_VELOCITY}
 

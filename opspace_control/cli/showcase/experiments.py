@@ -227,7 +227,7 @@ CARRIED = (
         moved={'base_x': 0.3, 'base_y': -0.2, 'base_yaw': 0.3, 'l_shoulder': 1.002,
                'l_elbow': -2.243, 'l_wrist': 1.34, 'r_shoulder': -1.523, 'r_elbow': 1.604,
                'r_wrist': 0.019},
-        moves=((0.2, -0.15, 0.0, 0.4),) * 4, size=(0.1, None, 0.1), mass=2.0, squeeze=0.0,
+        moves=((0.2, -0.15, 0.0, 0.4),) * 4, size=(0.1, None, 0.1), mass=2.0, grasp_force=0.0,
         disengage=False),
     Experiment(
         'lift', 'a TIAGo with two arms lifts a box of 3 kg with both hands, [RKR95] (17)',
@@ -241,7 +241,7 @@ CARRIED = (
         max_linear_velocity=0.15, kp=(100.0,) * 3,
         moves=((0.0, 0.0, 0.1, 0.0), (0.05, 0.0, 0.1, 0.3), (0.0, 0.05, 0.08, -0.3),
                (0.0, 0.0, 0.0, 0.0)),
-        size=(0.56, 0.56, 0.02), mass=4.0, squeeze=15.0),
+        size=(0.56, 0.56, 0.02), mass=4.0, grasp_force=15.0),
 )
 
 UNDERACTUATED = (

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A constraint: a frame that something holds, to another link or to the world."""
+"""A constraint of a frame, to another link or to the world."""
 
 import math
 from numbers import Real
@@ -14,26 +14,24 @@ from opspace_control.tasks.targets import AXES, read_axes
 
 class Constraint:
     """
-    A frame held to another link, or to the world: a grasp, a closed chain, a contact.
+    A physical constraint of a frame to another link or the world, such as a closed chain.
 
-    ``J_c q̈ + J̇_c v = a_c`` by forces that the joints need not find ([RKR95] 3.2, [WPO15]). The
-    robot is really held; the constraint tells the controller. It is made open; closed, it holds the
-    frame where the controller first sees it.
+    ``J_c q̈ + J̇_c v = a_c`` by constraint forces ([RKR95] 3.2, [WPO15]), which the controller
+    takes into account. It is open at first; closed, it refers to the pose of the next cycle.
 
     Parameters
     ----------
     frame : str
-        Link whose frame is held.
+        Link whose frame is constrained.
     other : str, optional
-        Link that holds it; the world if not given.
+        Link that it is constrained to; the world if not given.
     name : str, optional
         Key in ``controller.constraints``; the frame's name if not given.
     axes : sequence of str
-        Which of ``x y z rx ry rz`` (base axes) are held: the first three alone for a contact at a
-        point.
+        Constrained ones of ``x y z rx ry rz``, base axes; ``x y z`` for a point contact.
     kp, kd : float
-        1/s² and 1/s: how fast the model's own drift from the place that is held would end. Both 0
-        where the real constraint sees to that; a negative kd is critical.
+        1/s² and 1/s, gains against drift, 0 where the physical constraint prevents it; a negative
+        kd is critical.
 
     Raises
     ------
@@ -57,7 +55,7 @@ class Constraint:
         return f'Constraint({self.frame!r}, {self.other!r}, name={self.name!r})'
 
     def set_gains(self, kp, kd=-1.0):
-        """Change the gains against drift, as at the start."""
+        """Change the gains against drift, as of the constructor."""
         for gain, value, least in (('kp', kp, 0.0), ('kd', kd, -np.inf)):
             if not (isinstance(value, Real) and least <= value < np.inf):
                 raise ControlError(f"Constraint '{self.name}': {gain} = {value!r} is not allowed.",
@@ -65,27 +63,27 @@ class Constraint:
         self._record['kp'], self._record['kd'] = kp, kd if kd >= 0.0 else 2.0 * math.sqrt(kp)
 
     def close(self):
-        """Hold the frame where the next cycle sees it."""
+        """Constrain the frame to its pose of the next cycle."""
         self.move_to_present()
         self.activation = 1.0
 
     def move_to_present(self):
-        """Let the place where the frame is held be where the next cycle sees it."""
+        """Change the reference to the pose of the next cycle."""
         if self._place is not None:
             self._place['position'] = np.nan
 
     def open(self):
-        """Let go of the frame."""
+        """Release the frame."""
         self.activation = 0.0
 
     @property
     def closed(self):
-        """Whether the frame is held, even if not rigidly yet."""
+        """Whether the activation is above zero."""
         return self.activation > 0.0
 
     @property
     def activation(self):
-        """How rigid the constraint is to the controller, from 0 (none) to 1 (all of it)."""
+        """Weight of the constraint in the control law, from 0 (none) to 1 (rigid)."""
         return float(self._record['activation'])
 
     @activation.setter
@@ -102,34 +100,33 @@ class Constraint:
 
     @property
     def axes(self):
-        """Names of the axes that are held."""
+        """Names of the constrained axes."""
         return tuple(axis for axis, on in zip(AXES, self._record['selected'], strict=True) if on)
 
     @property
-    def push(self):
+    def internal_wrench(self):
         """
-        Wrench that the two links exert on each other on top of the motion's, (6,), N and N·m.
+        Commanded internal force x between the two links, (6,), N and N·m, ``J_cᵀ x``.
 
-        On ``frame``'s link, at its origin, base axes. In a closed chain it moves nothing: it is an
-        internal force, ``J_cᵀ x`` ([RKR95] (23)).
+        On ``frame``'s link, at its origin, base axes; it causes no motion ([RKR95] (23)).
         """
-        return self._record['push'].copy()
+        return self._record['internal_wrench'].copy()
 
-    @push.setter
-    def push(self, wrench):
+    @internal_wrench.setter
+    def internal_wrench(self, wrench):
         wrench = np.array(wrench, dtype=float)
         if wrench.shape != (6,) or not np.isfinite(wrench).all():
-            raise ControlError(f"Constraint '{self.name}': push = {wrench!r} is not allowed.",
-                               cure='Give six finite numbers, [f; n].', value=wrench)
-        self._record['push'] = wrench
+            raise ControlError(f"Constraint '{self.name}': internal_wrench = {wrench!r} is not "
+                               'allowed.', cure='Give six finite numbers, [f; n].', value=wrench)
+        self._record['internal_wrench'] = wrench
 
     @property
     def error(self):
-        """How far it was open at the last cycle, (6,): m, and a rotation vector, rad."""
+        """Constraint error of the last cycle, (6,): m, and a rotation vector, rad."""
         return self._record['error'].copy()
 
     def joint_force(self, model, state):
-        """Return ``J_cᵀ w``, the joint forces (nv,) of what the last cycle exerted there."""
+        """Return ``J_cᵀ w``, the joint forces (nv,) of the wrench that the last cycle exerted."""
         wrench = self._record['exerted'].copy()
         force = model.jacobian(state, self.frame).T @ wrench
         if self.other is not None:
@@ -142,9 +139,9 @@ class Constraint:
     @property
     def force(self):
         """
-        λ, the wrench on ``frame``'s link that the last cycle expects, (6,), N and N·m, base axes.
+        Predicted constraint force λ on ``frame``'s link, (6,), N and N·m, base axes.
 
-        Without the push. Where constraints are redundant, the smallest that does it.
+        Without the internal wrench; of redundant constraints the one of least norm.
         """
         return self._record['force'].copy()
 
@@ -158,7 +155,7 @@ def bind_constraints(constraints, places):
     constraints : sequence of Constraint
         c of them.
     places : (c,) array of FRAME
-        Where each is held, in the link that holds it; each constraint works on its own.
+        Reference of each, in the other link.
 
     Returns
     -------

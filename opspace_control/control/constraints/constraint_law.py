@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled side of a constraint: how far it is open, and what closes it."""
+"""The compiled law of a constraint: its error and its acceleration."""
 
 import math
 
@@ -11,15 +11,15 @@ from opspace_control.dynamics.kinematics import move_relatively
 from opspace_control.spatial.rotations import rotation_vector
 from opspace_control.spatial.vectors import multiply_transpose
 
-# One constraint: the frame of its point must stay where the other frame, on another link or in the
-# world, is. Rows are along base axes.
+# One constraint of the frame of its point to its other frame, on a link or in the world. Rows are
+# along base axes.
 CONSTRAINT = np.dtype([
-    ('selected', np.float64, (6,)),   # 1 for an axis that is held, 0 for a free one
+    ('selected', np.float64, (6,)),   # 1 for a constrained axis, 0 for a free one
     ('activation', np.float64),       # from 0 (none) to 1 (rigid)
     ('kp', np.float64),               # 1/s², against drift
     ('kd', np.float64),               # 1/s, against drift
-    ('push', np.float64, (6,)),       # wrench between the two links on top of the constraint's own
-    ('error', np.float64, (6,)),      # how far it is open, m and rad
+    ('internal_wrench', np.float64, (6,)),  # x, commanded: on the first link, N and N m
+    ('error', np.float64, (6,)),      # of position and orientation, m and rad
     ('force', np.float64, (6,)),      # λ, predicted: on the first link, N and N m
     ('exerted', np.float64, (6,)),    # wrench that the joints add there, N and N m
 ], align=True)
@@ -27,7 +27,7 @@ CONSTRAINT = np.dtype([
 
 @inlined
 def capture_place(point, origin, states):
-    """Make the present pose of a point that of its other frame, which may be in the world."""
+    """Set the other frame of a point, which may be in the world, to its present pose."""
     frame, R, p = point.other, point.R, point.p
     if frame.node < 0:
         for r in range(3):
@@ -47,25 +47,25 @@ def capture_place(point, origin, states):
 
 
 @inlined
-def add_induced(node, responds, states, p, sign, yielded):
-    """Add what passive joints that give way accelerate body ``node`` at the point ``p``."""
+def add_induced(node, responds, states, p, sign, response):
+    """Add the passive-joint response of body ``node``, its acceleration at the point ``p``."""
     if node < 0 or not responds[node]:
         return
     B = states[node].B
-    yielded[0] += sign * (B[0] + B[4] * p[2] - B[5] * p[1])
-    yielded[1] += sign * (B[1] + B[5] * p[0] - B[3] * p[2])
-    yielded[2] += sign * (B[2] + B[3] * p[1] - B[4] * p[0])
+    response[0] += sign * (B[0] + B[4] * p[2] - B[5] * p[1])
+    response[1] += sign * (B[1] + B[5] * p[0] - B[3] * p[2])
+    response[2] += sign * (B[2] + B[3] * p[1] - B[4] * p[0])
     for r in range(3, 6):
-        yielded[r] += sign * B[r]
+        response[r] += sign * B[r]
 
 
 @inlined
-def demand_constraint(constraint, points, e, origin, states, responds, R_error, demand, yielded):
+def demand_constraint(constraint, points, e, origin, states, responds, R_error, demand, response):
     """
     Write the acceleration ``a_c − a`` that keeps a constraint closed, from that of q̈_null.
 
-    ``a_c = −kp e − kd v`` lets drift decay. To ``yielded`` goes what of ``a`` is due to passive
-    joints that give way.
+    ``a_c = −kp e − kd v`` lets drift decay; ``response`` is the part of ``a`` that passive joints
+    cause.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ def demand_constraint(constraint, points, e, origin, states, responds, R_error, 
     origin : (3,) array
         Root link's origin, m; the point is given from there.
     states, responds : (n,) arrays
-        The bodies; which of them give way.
+        The bodies; which of them have a passive-joint response.
     R_error : (3, 3) array
         Scratch.
-    demand, yielded : (6,) arrays
+    demand, response : (6,) arrays
         Results, m/s² and rad/s².
 
     """
@@ -96,6 +96,6 @@ def demand_constraint(constraint, points, e, origin, states, responds, R_error, 
     rotation_vector(R_error, error, 3)
     for r in range(6):
         demand[r] = -constraint.kp * error[r] - constraint.kd * point.v[r] - point.a[r]
-        yielded[r] = 0.0
-    add_induced(point.frame.node, responds, states, point.p, 1.0, yielded)
-    add_induced(point.other.node, responds, states, point.p, -1.0, yielded)
+        response[r] = 0.0
+    add_induced(point.frame.node, responds, states, point.p, 1.0, response)
+    add_induced(point.other.node, responds, states, point.p, -1.0, response)

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A link that stands on the ground: held there as long as the ground can hold it."""
+"""A contact of a link with the ground."""
 
 from numbers import Real
 
@@ -10,7 +10,7 @@ from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.errors import ControlError
 
 KINDS = {'surface': ('x', 'y', 'z', 'rx', 'ry', 'rz'), 'point': ('x', 'y', 'z')}
-# What moves faster than this, m/s and rad/s, does not stand.
+# Largest velocity of a link at engagement, m/s and rad/s.
 STILL = (0.05, 0.5)
 
 
@@ -18,8 +18,8 @@ class Contact(Constraint):
     """
     A link in contact with the ground, [WPO15].
 
-    Engaged, it is held where it is; tasks of the same link give way. The ground only pushes and has
-    its friction: whether what the controller expects of it is within that, `load` and `slip` tell.
+    Engaged, it constrains the link to its present pose and disables the link's tasks. The contact
+    is unilateral with friction, which the controller does not enforce: see `load` and `slip`.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Contact(Constraint):
     name : str, optional
         Key in ``controller.constraints``; the frame's name if not given.
     kind : str
-        ``surface``: the link cannot turn on the ground. ``point``: its place is held alone.
+        ``surface``: all six axes are constrained. ``point``: the position alone.
     normal : (3,) array_like
         Direction away from the ground, base axes.
     friction : float
@@ -60,18 +60,9 @@ class Contact(Constraint):
 
     def engage(self, state=None):
         """
-        Take it that the link stands on the ground where it is.
+        Constrain the link to its present pose and disable its tasks.
 
-        Parameters
-        ----------
-        state : RobotState, optional
-            Where it is; without it, whether the link moves is not checked.
-
-        Raises
-        ------
-        ControlError
-            If the link moves; nothing has changed.
-
+        With a state, a ControlError refuses a link that moves; nothing has changed then.
         """
         if self._home is None:
             raise ControlError(f"Contact '{self.name}' belongs to no controller.",
@@ -88,7 +79,7 @@ class Contact(Constraint):
         self.close()
 
     def disengage(self):
-        """Take it that the link is free; its tasks hold it where it is."""
+        """Release the link; its tasks are enabled at its present pose."""
         if not self.closed:
             return
         self.open()
@@ -99,13 +90,13 @@ class Contact(Constraint):
 
     @property
     def load(self):
-        """Force along the normal that the last cycle expects, N; below 0 the link lifts."""
-        return float((self.force - self.push)[:3] @ self.normal)
+        """Predicted normal force, N; below 0 the link lifts."""
+        return float((self.force - self.internal_wrench)[:3] @ self.normal)
 
     @property
     def slip(self):
-        """Part of the friction that is needed: above 1 the link slips, inf where it lifts."""
-        force = (self.force - self.push)[:3]
+        """Part of the friction in use: above 1 the link slips, inf where it lifts."""
+        force = (self.force - self.internal_wrench)[:3]
         along = force @ self.normal
         sideways = float(np.linalg.norm(force - along * self.normal))
         if sideways == 0.0:
@@ -115,17 +106,10 @@ class Contact(Constraint):
 
 def check_still(name, frame, twist, turning, other='the ground'):
     """
-    Raise a ControlError if a link moves too fast to be held.
+    Raise a ControlError if link ``frame`` of contact or grasp ``name`` is not at rest.
 
-    Parameters
-    ----------
-    name, frame, other : str
-        Of the contact or grasp, of the link, and of what holds it.
-    twist : (6,) array
-        Of the link as the other sees it, m/s and rad/s.
-    turning : bool
-        Whether it must not turn either.
-
+    ``twist`` (6,) is its velocity relative to ``other``, m/s and rad/s, whose angular part counts
+    with ``turning`` alone.
     """
     speed, rate = (float(np.linalg.norm(part)) for part in np.reshape(twist, (2, 3)))
     if speed > STILL[0] or (turning and rate > STILL[1]):
@@ -136,7 +120,7 @@ def check_still(name, frame, twist, turning, other='the ground'):
 
 
 def bind_contacts(constraints, model, tasks):
-    """Tell contacts which tasks they displace: those of the same link."""
+    """Give contacts the model and the tasks of their links."""
     for contact in constraints:
         if isinstance(contact, Contact):
             contact._home = model, tuple(task for task in tasks if task.frame == contact.frame)

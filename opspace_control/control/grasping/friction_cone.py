@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The friction cone of a grip, ``|f_t| ≤ μ f_n``, and how far forces may change inside it."""
+"""The friction cone of a grip, ``|f_t| ≤ μ f_n``: grasp force and steps that stay within it."""
 
 import math
 
@@ -8,13 +8,11 @@ from opspace_control.compiled import inlined
 
 
 @inlined
-def least_squeeze(mu, n, f, p, strongest):
+def least_grasp_force(mu, n, f, p, max_grasp_force):
     """
-    Return the least squeeze, N, with which a grip's force is inside its friction cone.
+    Return the least s, N, from 0 to ``max_grasp_force``, with ``f + s p`` in the friction cone.
 
-    The force is ``f + s p``; with normal and tangential parts that is
-    ``|f_t + s p_t| ≤ μ (f_n + s p_n)``. Where no squeeze is enough it is the one with which least
-    is missing; it is ``strongest`` at most.
+    ``|f_t + s p_t| ≤ μ (f_n + s p_n)``. Where no s satisfies this, the least violation decides.
     """
     f_n = n[0] * f[0] + n[1] * f[1] + n[2] * f[2]
     p_n = n[0] * p[0] + n[1] * p[1] + n[2] * p[2]
@@ -27,22 +25,22 @@ def least_squeeze(mu, n, f, p, strongest):
         return 0.0
     root = b * b - a * c
     if a > 0.0 and p_n > 0.0:  # beyond the larger root
-        return min(max(-f_n / p_n, (math.sqrt(max(root, 0.0)) - b) / a), strongest)
+        return min(max(-f_n / p_n, (math.sqrt(max(root, 0.0)) - b) / a), max_grasp_force)
     if c < 0.0 and root > 0.0 and b > 0.0 and f_n * (b + math.sqrt(root)) - c * p_n >= 0.0:
-        return min(-c / (b + math.sqrt(root)), strongest)  # from the smaller root on
+        return min(-c / (b + math.sqrt(root)), max_grasp_force)  # from the smaller root on
     if a < 0.0:  # where |f_t + s p_t| − μ (f_n + s p_n) is least
         across = max(ff - fp * fp / pp, 0.0)
         s = (mu * p_n * math.sqrt(-across * pp / a) - fp) / pp
-        return min(max(s, 0.0), strongest)
+        return min(max(s, 0.0), max_grasp_force)
     return 0.0
 
 
 @inlined
 def longest_step(mu, n, f, d):
     """
-    Return how much of a change d, up to all of it, leaves a force f inside its friction cone.
+    Return the largest t, from 0 to 1, with ``f + t d`` in the friction cone.
 
-    The whole of it where f is not inside: no change is to blame then.
+    1 where f itself is outside the cone.
     """
     f_n = n[0] * f[0] + n[1] * f[1] + n[2] * f[2]
     d_n = n[0] * d[0] + n[1] * d[1] + n[2] * d[2]

@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.control.grasping.grasp_law import GRASP, GRIP, WAYS
+from opspace_control.control.grasping.grasp_law import GRASP, GRIP, MAX_BASIS
 
 
-class Home(NamedTuple):
-    """Where a grasp lives: parts of the controller that it works on."""
+class GraspContext(NamedTuple):
+    """Parts of the controller that a grasp uses."""
 
     model: object
     frame: object    # FRAME record of the object's point
     payloads: object
-    tasks: tuple     # of its effectors, which it displaces
-    status: object   # of the joints: which of them have no drive
+    tasks: tuple     # of its effectors, replaced by the object's
+    status: object   # of the joints
 
 
 def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
@@ -27,24 +27,17 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
     ----------
     grasps : sequence of Grasp
         None of them in use.
-    model : RobotModel
-        The robot.
-    tasks : sequence of tasks
+    model, payloads, status : RobotModel, Payloads, JointStatus
+        Of the controller.
+    tasks, constraints : sequences
         All of the controller's, in order; the grasps' own among them.
-    constraints : sequence of Constraint
-        All of them, in order.
     frames : (m,) array of FRAME
         Of the tasks' points.
-    payloads : Payloads
-        Of the controller.
-    status : JointStatus
-        Of the controller's joints.
 
     Returns
     -------
-    records : (g,) array of GRASP
-    grips : (k,) array of GRIP
-        Of all grasps, one after the other.
+    records, grips : (g,) array of GRASP, (k,) array of GRIP
+        The latter of all grasps, one after the other.
 
     """
     records = np.zeros(len(grasps), GRASP)
@@ -58,29 +51,21 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
         record['task'], record['first'], record['end'] = number, first, end
         own = grips[first:end]
         own[:] = grasp._grips
-        numbers = [constraints.index(held) for held in grasp.constraints]
+        numbers = [constraints.index(each) for each in grasp.constraints]
         own['constraint'] = [-1] * (len(own) - len(numbers)) + numbers
         grasp._record, grasp._grips = record, own
         displaced = tuple(
             task for task in tasks if task is not grasp.task and task.frame in grasp.effectors)
-        grasp._home = Home(model, frames[number], payloads, displaced, status)
+        grasp._context = GraspContext(model, frames[number], payloads, displaced, status)
         first = end
     return records, grips
 
 
 def fill_grips(record, grips, linkage, internal):
     """
-    Write what depends on the linkage and on the internal forces.
+    Write the fields of a GRASP record and of its grips (N,) that depend on linkage and forces.
 
-    Parameters
-    ----------
-    record, grips : GRASP record, (N,) array of GRIP
-        Of one grasp.
-    linkage : VirtualLinkage
-        Between its grips.
-    internal : (tensions, moments)
-        That are asked for, None where they are not.
-
+    ``internal`` are tensions and moments as in `set_internal_forces`, None where not given.
     """
     grips['place'] = linkage.points
     record['middle'], record['turn'] = linkage.middle, linkage.turn
@@ -90,11 +75,11 @@ def fill_grips(record, grips, linkage, internal):
     tensions, moments = internal
     grips['internal'] = linkage.wrenches(
         0.0, *(0.0 if part is None else part for part in internal))
-    grips['pattern'] = linkage.wrenches(tensions=-1.0)
-    ways = linkage.internal_basis(tensions is None, moments is None)[:WAYS]
-    grips['ways'] = 0.0
-    grips['ways'][..., :len(ways)] = np.moveaxis(ways, 0, -1)
-    record['width'] = max(len(ways), record['width'] - 1) + 1
-    record['eased'] = tensions is None
+    grips['unit_force'] = linkage.wrenches(tensions=-1.0)
+    basis = linkage.internal_basis(tensions is None, moments is None)[:MAX_BASIS]
+    grips['basis'] = 0.0
+    grips['basis'][..., :len(basis)] = np.moveaxis(basis, 0, -1)
+    record['basis_size'] = max(len(basis), record['basis_size'] - 1) + 1
+    record['grasp_force_free'] = tensions is None
     inward = linkage.points.mean(axis=0) - linkage.points
     grips['inward'] = inward / np.linalg.norm(inward, axis=1)[:, None]

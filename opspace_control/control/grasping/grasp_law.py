@@ -1,11 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The compiled side of a grasp: what each effector is to do to the object, beyond moving it.
+Wrenches h of the grips of a grasp: the object's resultant and internal forces, [RKR95] (23).
 
-The constraints' own forces λ move the object; how they share the load is up to the mechanism. What
-is exerted on top, ``λ + h``, turns them into the wrenches h that the virtual linkage asks for:
-each effector's share of the object's resultant, and internal forces ([RKR95] (23)).
+The constraint forces λ distribute the load as the mechanism does. The joints exert ``λ + h`` in
+addition, which makes the grips' wrenches those of the virtual linkage.
 """
 
 import math
@@ -13,55 +12,55 @@ import math
 import numpy as np
 
 from opspace_control.compiled import inlined
-from opspace_control.control.grasping.friction_cone import least_squeeze
+from opspace_control.control.grasping.friction_cone import least_grasp_force
 from opspace_control.dynamics.data import OTHER, OWN
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.tasks.specification_law import row_activation
 
-# So many internal forces can spare the drives: all but the squeeze of five effectors.
-WAYS = 24
+# Internal forces of five effectors, without the grasp force.
+MAX_BASIS = 24
 
-# An object held by several effectors. The first carries it, its inertia included.
+# An object in several effectors. The first one carries its mass and inertia.
 GRASP = np.dtype([
     ('task', np.int64),                # number of the object's task
-    ('first', np.int64),               # its grips: the first of them, and the one after the last
+    ('first', np.int64),               # of its grips, and the number after the last
     ('end', np.int64),
     ('activation', np.float64),        # from 0 (not grasped) to 1
     ('mass', np.float64),              # of the object, kg
     ('center', np.float64, (3,)),      # its centre of mass in the object's frame, m
     ('inertia', np.float64, (3, 3)),   # about it, object's axes, kg m²
-    ('squeeze', np.float64),           # internal forces along the grips' patterns, N: at least
-    ('strongest', np.float64),         # and at most, where friction wants more
+    ('grasp_force', np.float64),       # pressure of each member of the virtual linkage, N: least
+    ('max_grasp_force', np.float64),   # and greatest, where friction requires more
     ('resultant', np.float64, (6,)),   # of all grips, on the object, about its origin, N and N m
-    ('squeezed', np.float64),          # the squeeze of the last cycle, N
+    ('applied_force', np.float64),  # of the last cycle, N
     ('middle', np.float64, (3,)),      # of the grips, from the object's origin, m
-    ('line', np.float64, (3,)),        # about which nothing turns the object, if there is one
+    ('line', np.float64, (3,)),        # of two fingertips, about which they exert no moment
     ('turn', np.float64, (3, 3)),      # pseudo-inverse of their leverage about it, 1/m²
-    ('length', np.float64),            # lever by which a moment counts as a force, m
-    ('inverse_leverage', np.float64, (3, 3)),  # of grips that exert moments as well, 1/m²
-    ('relief', np.float64),            # how much internal forces spare the drives, from 0 to 1
-    ('eased', np.float64),             # how much the squeeze is among them, from 0 to 1
-    ('width', np.int64),               # how many they are, the squeeze being the last
+    ('length', np.float64),            # ℓ, lever that makes a moment a force, m
+    ('inverse_leverage', np.float64, (3, 3)),  # moments of the grips included, 1/m²
+    ('minimum_effort', np.float64),    # weight of the minimum-effort internal force, from 0 to 1
+    ('grasp_force_free', np.float64),  # weight of the grasp force in it, from 0 to 1
+    ('basis_size', np.int64),          # of its basis, whose last vector is the grasp force
 ], align=True)
 
 # One effector's grip. Vectors are in the object's axes.
 GRIP = np.dtype([
-    ('constraint', np.int64),          # number of the one that holds it, -1 for who carries
+    ('constraint', np.int64),          # its number, -1 for the carrier
     ('place', np.float64, (3,)),       # where it is on the object, m
     ('share', np.float64, (6, 6)),     # its wrench for a resultant
-    ('internal', np.float64, (6,)),    # its part of internal forces, N and N m
-    ('pattern', np.float64, (6,)),     # and of those of a squeeze of 1 N
+    ('internal', np.float64, (6,)),    # its wrench of the desired internal forces, N and N m
+    ('unit_force', np.float64, (6,)),  # its wrench of a grasp force of 1 N
     ('inward', np.float64, (3,)),      # normal of the object's surface there
-    ('friction', np.float64),          # coefficient to rely on, inf for a grip that cannot slip
+    ('friction', np.float64),          # coefficient over the margin, inf: it cannot slip
     ('wrench', np.float64, (6,)),      # h of the last cycle: on the object at the grip, N and N m
-    ('ways', np.float64, (6, WAYS)),   # its part of internal forces that spare the drives, of 1 N
-    ('allowed', np.float64, (WAYS + 1, 6)),  # what passive joints allow of these, and of a squeeze
+    ('basis', np.float64, (6, MAX_BASIS)),  # its wrenches of internal forces of 1 N
+    ('admissible', np.float64, (MAX_BASIS + 1, 6)),  # those that passive joints admit
 ], align=True)
 
 
 @inlined
-def slot_of(points, first, task):
-    """Return where in the stack the point of a task is."""
+def object_point(points, first, task):
+    """Return the number of the point of a task, -1 if there is none."""
     for e in range(first, points.size):
         if points[e].record == task and not is_group(points[e]):
             return e
@@ -69,26 +68,24 @@ def slot_of(points, first, task):
 
 
 @inlined
-def read_acceleration(task, point, environment, missed, a, w):
+def read_acceleration(task, point, environment, residual, a, w):
     """
-    Write how the object is to accelerate, its rate of turn, and what else acts on it.
+    Write the object's reference acceleration, angular velocity and environment wrench.
 
-    Where the task has an axis that is what it asks for, elsewhere the motion advised; less what it
-    does not get.
+    Along the task's axes its acceleration less the residual, elsewhere that of the null space.
 
     Parameters
     ----------
     task, point : POSE_TASK, POINT records
         Of the object.
     environment : (6,) array
-        Forces along the task's axes that the environment holds against, N and N m.
-    missed : (6,) array
-        What the task does not get, along its axes, m/s² and rad/s².
+        Wrench on the environment, along the task's axes, N and N m.
+    residual : (6,) array
+        Of the task's acceleration, along its axes, m/s² and rad/s².
     a : (4, 3) array
-        Receives acceleration, angular acceleration, and the environment's force and moment, in the
-        object's axes.
+        Receives linear and angular acceleration, and that force and moment, object's axes.
     w : (3,) array
-        Receives the rate of turn, object's axes, rad/s.
+        Receives the angular velocity, object's axes, rad/s.
 
     """
     R, axes = point.R, point.axes
@@ -101,7 +98,7 @@ def read_acceleration(task, point, environment, missed, a, w):
             first = 3 * part
             along = x * point.a[first] + y * point.a[first + 1] + z * point.a[first + 2]
             if task.row_activation[r] > 0.0:
-                along += task.activation * (task.acceleration[r] - along - missed[r])
+                along += task.activation * (task.acceleration[r] - along - residual[r])
             for c in range(3):
                 # Row k of the task's axes, seen in the object's.
                 turned = R[0, c] * x + R[1, c] * y + R[2, c] * z
@@ -114,7 +111,7 @@ def read_acceleration(task, point, environment, missed, a, w):
 @inlined
 def balance_object(grasp, R, gravity, a, w):
     """
-    Write the resultant that the grips must have, by Newton and Euler about the object's origin.
+    Write the resultant of the grips, by Newton and Euler about the object's origin.
 
     ``f = m (a + α × c + ω × (ω × c) − g) + f_env``, ``n = I α + ω × I ω + c × f_m + n_env``.
     """
@@ -139,11 +136,11 @@ def balance_object(grasp, R, gravity, a, w):
 
 
 @inlined
-def swing_object(grasp, R, gravity, a, w):
+def balance_about_line(grasp, R, gravity, a, w):
     """
-    Let an object swing about the line of two fingertips, which have no moment about it.
+    Replace the angular acceleration about the line of two fingertips by the passive one.
 
-    How it is to turn about the line, in ``a``, becomes how it does; the resultant follows.
+    Two point contacts exert no moment about their line; the resultant is updated.
     """
     m, axis, c, f = grasp.mass, grasp.line, grasp.center, grasp.resultant
     moment = inertia = along = distance = 0.0
@@ -161,53 +158,54 @@ def swing_object(grasp, R, gravity, a, w):
     for r in range(3):
         i, j = (r + 1) % 3, (r + 2) % 3
         a[1, r] -= moment / inertia * axis[r]
-        # The line itself stays where it is to be.
+        # The acceleration of the line itself stays.
         a[0, r] += moment / inertia * (axis[i] * grasp.middle[j] - axis[j] * grasp.middle[i])
     balance_object(grasp, R, gravity, a, w)
 
 
 @inlined
-def planned_wrench(grip, resultant, share, rest, r):
-    """Return row r of so much of a grip's share of the resultant and of its internal forces."""
+def planned_wrench(grip, resultant, load_weight, internal_weight, r):
+    """Return row r of the weighted sum of a grip's share of the resultant and internal wrench."""
     t = 0.0
     for c in range(6):
         t += grip.share[r, c] * resultant[c]
-    return share * t + rest * grip.internal[r]
+    return load_weight * t + internal_weight * grip.internal[r]
 
 
 @inlined
-def load_grip(grip, resultant, share, rest):
-    """Write so much of a grip's share of the resultant, and so much of the internal forces."""
+def write_planned_wrench(grip, resultant, load_weight, internal_weight):
+    """Write that sum as the grip's wrench."""
     for r in range(6):
-        grip.wrench[r] = planned_wrench(grip, resultant, share, rest, r)
+        grip.wrench[r] = planned_wrench(
+            grip, resultant, load_weight, internal_weight, r)
 
 
 @inlined
 def plan_grips(grasp, grips):
     """
-    Write the wrenches h of a grasp's grips, squeezed until none of them slips.
+    Write the grips' wrenches h, with the least grasp force that keeps them in friction.
 
-    On its way in, the squeeze is ahead of the object's weight, which comes in evenly like the
-    payload of who carries it: what only friction holds is squeezed before it is lifted.
+    While the activation rises, the grasp force leads the load, which rises linearly like the
+    carrier's payload: friction needs the normal force first.
     """
-    held, squeeze = row_activation(grasp.activation), grasp.squeeze
+    weight, grasp_force = row_activation(grasp.activation), grasp.grasp_force
     for k in range(grasp.first, grasp.end):
         grip = grips[k]
         if grip.friction < math.inf:
-            load_grip(grip, grasp.resultant, 1.0, 1.0)
-            squeeze = max(squeeze, least_squeeze(
-                grip.friction, grip.inward, grip.wrench, grip.pattern, grasp.strongest))
+            write_planned_wrench(grip, grasp.resultant, 1.0, 1.0)
+            grasp_force = max(grasp_force, least_grasp_force(
+                grip.friction, grip.inward, grip.wrench, grip.unit_force, grasp.max_grasp_force))
     for k in range(grasp.first, grasp.end):
         grip = grips[k]
-        load_grip(grip, grasp.resultant, grasp.activation, held)
+        write_planned_wrench(grip, grasp.resultant, grasp.activation, weight)
         for r in range(6):
-            grip.wrench[r] += held * squeeze * grip.pattern[r]
-    grasp.squeezed = squeeze
+            grip.wrench[r] += weight * grasp_force * grip.unit_force[r]
+    grasp.applied_force = grasp_force
 
 
 @inlined
-def place_grips(grasp, grips, R, held, gripped):
-    """Write the wrenches h of a grasp's grips to the rows of its constraints, in base axes."""
+def place_grips(grasp, grips, R, active, gripped):
+    """Write the grips' wrenches h to the active constraint rows, base axes."""
     for k in range(grasp.first, grasp.end):
         if grips[k].constraint < 0:
             continue
@@ -215,13 +213,13 @@ def place_grips(grasp, grips, R, held, gripped):
         for part in range(0, 6, 3):
             for r in range(3):
                 i = first + part + r
-                if held[i] > 0.0:
+                if active[i] > 0.0:
                     gripped[i] = R[r, 0] * h[part] + R[r, 1] * h[part + 1] + R[r, 2] * h[part + 2]
 
 
 @inlined
-def sum_shares(grasp, grips, R, held, column, seen, y):
-    """Write ``Σ shareᵀ c`` of a grasp's grips, object's axes; ``seen`` (6,) is scratch."""
+def sum_shares(grasp, grips, R, active, column, turned, y):
+    """Write ``Σ shareᵀ c`` of a grasp's grips, object's axes; ``turned`` (6,) is scratch."""
     for r in range(6):
         y[r] = 0.0
     for k in range(grasp.first, grasp.end):
@@ -229,60 +227,55 @@ def sum_shares(grasp, grips, R, held, column, seen, y):
             continue
         first = 6 * grips[k].constraint
         for r in range(6):
-            seen[r] = 0.0
+            turned[r] = 0.0
             for d in range(3):
                 i = first + r - r % 3 + d
-                if held[i] > 0.0:
-                    seen[r] += R[d, r % 3] * column[i]
+                if active[i] > 0.0:
+                    turned[r] += R[d, r % 3] * column[i]
         for r in range(6):
             for d in range(6):
-                y[r] += grips[k].share[d, r] * seen[d]
+                y[r] += grips[k].share[d, r] * turned[d]
 
 
 @inlined
-def weigh_shares(grasp, grips, R, held, column, scratch, wrench):
+def share_gradient(grasp, grips, R, active, column, scratch, wrench):
     """
-    Write what the accelerations of the object add to the work of its grips, ``Mᵀ shareᵀ c``.
+    Write ``Mᵀ Σ shareᵀ c``, (6,), base axes: the gradient of ``cᵀ h`` by the object's acceleration.
 
-    ``column`` is how far a joint moves each of the constraints' rows, M the object's inertia at its
-    origin, as in `balance_object`; the wrench is in base axes, ``scratch`` (3, 6).
+    ``column`` is a joint's column c of J_c, M the object's inertia at its origin as in
+    `balance_object`; ``scratch`` is (3, 6).
     """
-    seen, y, f = scratch[0], scratch[1], scratch[2]
+    turned, y, f = scratch[0], scratch[1], scratch[2]
     m, c = grasp.mass, grasp.center
-    sum_shares(grasp, grips, R, held, column, seen, y)
+    sum_shares(grasp, grips, R, active, column, turned, y)
     for r in range(3):
         i, j = (r + 1) % 3, (r + 2) % 3
         f[r] = m * (y[r] + y[3 + i] * c[j] - y[3 + j] * c[i])
     for r in range(3):
         i, j = (r + 1) % 3, (r + 2) % 3
-        seen[r], seen[3 + r] = f[r], c[i] * f[j] - c[j] * f[i]
+        turned[r], turned[3 + r] = f[r], c[i] * f[j] - c[j] * f[i]
         for d in range(3):
-            seen[3 + r] += grasp.inertia[d, r] * y[3 + d]
+            turned[3 + r] += grasp.inertia[d, r] * y[3 + d]
     for part in range(0, 6, 3):
         for r in range(3):
             wrench[part + r] = 0.0
             for d in range(3):
-                wrench[part + r] += R[r, d] * seen[part + d]
+                wrench[part + r] += R[r, d] * turned[part + d]
 
 
 @inlined
-def exert_grips(grasp, grips, held, reaction, gripped, exerted):
-    """
-    Write what the constraints of a grasp are to exert, ``λ + h``.
-
-    A constraint acts on the effector and its reaction on who carries the object; so h is its
-    opposite, and what is exerted on top of λ makes the two equal.
-    """
+def exert_grips(grasp, grips, active, reaction, gripped, exerted):
+    """Write what joints exert at the constraints of a grasp, ``λ + h``: the grips then bear −h."""
     for k in range(grasp.first, grasp.end):
         if grips[k].constraint >= 0:
             first = 6 * grips[k].constraint
             for i in range(first, first + 6):
-                exerted[i] = held[i] * reaction[i] + gripped[i]
+                exerted[i] = active[i] * reaction[i] + gripped[i]
 
 
 @inlined
 def fill_row(i, states, points, supports, count, row):
-    """Write what joint i does to the rows of the first constraints, its column of J_c."""
+    """Write the column of J_c of joint i, (count,); return whether it moves any row."""
     S, any_row = states[i].S, False
     for e in range(count // 6):
         support = supports[i, e]

@@ -1,18 +1,18 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What effectors that hold one object do of its load, and how they squeeze it."""
+"""Load sharing of the effectors of one object, and its internal forces."""
 
 from opspace_control.compiled import rare
 from opspace_control.control.grasping.grasp_law import (
+    balance_about_line,
     balance_object,
     exert_grips,
+    object_point,
     place_grips,
     plan_grips,
     read_acceleration,
-    slot_of,
-    swing_object,
 )
-from opspace_control.control.grasping.passive_rows import allow_exerted, fill_passive_rows
+from opspace_control.control.grasping.passive_rows import fill_passive_rows, make_admissible
 from opspace_control.control.hierarchy.structures import (
     ACTIVATION,
     APPLIED,
@@ -30,10 +30,9 @@ from opspace_control.control.hierarchy.structures import (
 @rare
 def plan_loads(cycle, grasping, constrained, tasks, points, rows):
     """
-    Plan what effectors that hold one object do to it: their shares of its load, and a squeeze.
+    Write the wrenches h of all grips for the motion of the object's task to rows ``GRIP_FORCE``.
 
-    For the motion that its task asks for and gets. ``GRIP_FORCE`` of the constraints' rows
-    receives them.
+    Base axes: each effector's share of the load, and internal forces.
     """
     environment, gripped = rows[SPARE], rows[GRIP_FORCE]
     grasps, grips = grasping
@@ -43,7 +42,7 @@ def plan_loads(cycle, grasping, constrained, tasks, points, rows):
         grasp = grasps[g]
         if grasp.activation == 0.0:
             continue
-        e = slot_of(points, constrained, grasp.task)
+        e = object_point(points, constrained, grasp.task)
         point, first = points[e], 6 * e
         for r in range(6):
             environment[r] = rows[APPLIED, first + r] - rows[MOVING, first + r]
@@ -51,7 +50,7 @@ def plan_loads(cycle, grasping, constrained, tasks, points, rows):
                           cycle.motion, cycle.rate)
         balance_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
         if grasp.line.any():
-            swing_object(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
+            balance_about_line(grasp, point.R, cycle.gravity, cycle.motion, cycle.rate)
         plan_grips(grasp, grips)
         place_grips(grasp, grips, point.R, rows[ACTIVATION], gripped)
 
@@ -59,9 +58,9 @@ def plan_loads(cycle, grasping, constrained, tasks, points, rows):
 @rare
 def share_loads(cycle, robot, constrained, grasping, rows, squares):
     """
-    Let effectors that hold one object do their share of its load, and squeeze it, as planned.
+    Add ``λ + h`` to the forces of the constraint rows, h as planned.
 
-    Where joints are passive, they do the nearest to it that these allow.
+    With passive joints it is replaced by the nearest wrenches that these admit.
     """
     count, exerted = 6 * constrained, rows[SPARE + 2]
     grasps, grips = grasping
@@ -73,12 +72,13 @@ def share_loads(cycle, robot, constrained, grasping, rows, squares):
             exert_grips(
                 grasps[g], grips, rows[ACTIVATION], rows[REACTION], rows[GRIP_FORCE], exerted)
     if cycle.has_passive:
-        basis = squares[FACTOR_Q:GRAM_Q + 1]
+        passive = squares[FACTOR_Q:GRAM_Q + 1]
         cycle.passive_rows = fill_passive_rows(
             robot.nodes, robot.states, robot.points, robot.supports, count, grasps, grips,
-            rows[ACTIVATION], basis, cycle.motion)
+            rows[ACTIVATION], passive, cycle.motion)
         if cycle.passive_rows > 0:
-            allow_exerted(grasps, grips, robot.points, count, rows[ACTIVATION], basis,
-                          cycle.passive_rows, cycle.motion, rows[SPARE:SPARE + 2], exerted)
+            make_admissible(
+                grasps, grips, robot.points, count, rows[ACTIVATION], passive, cycle.passive_rows,
+                cycle.motion, rows[SPARE:SPARE + 2], exerted)
     for r in range(count):
         rows[FORCE, r] += exerted[r]

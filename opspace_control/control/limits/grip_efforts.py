@@ -9,7 +9,7 @@ shares h of the load of an object, which follow from how it moves. So efforts ar
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.grasping.grasp_law import fill_row, slot_of, weigh_shares
+from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.hierarchy.structures import (
     ACTIVATION,
@@ -48,12 +48,12 @@ def exerts_reactions(closed, constraints, grasping):
     """
     Return whether constraints, so many that are closed, are all those of grasps fully held.
 
-    What they bear is exerted then, too, and nothing of it is left to nature. Grasps whose internal
-    forces spare the drives are none of these: what efforts are comes after all of it.
+    What they bear is exerted then, too, and nothing of it is left to nature. Not so with
+    minimum-effort internal forces, which follow from the efforts.
     """
     grasps, grips = grasping
     for g in range(grasps.size):
-        if grasps[g].activation == 1.0 and grasps[g].relief == 0.0:
+        if grasps[g].activation == 1.0 and grasps[g].minimum_effort == 0.0:
             for k in range(grasps[g].first, grasps[g].end):
                 c = grips[k].constraint
                 if c >= 0 and constraints[c].activation == 1.0:
@@ -110,9 +110,9 @@ def add_shares(data, grasping, w, node):
         grasp = grasps[g]
         if grasp.activation == 0.0:
             continue
-        e = slot_of(points, constrained // 6, grasp.task)
+        e = object_point(points, constrained // 6, grasp.task)
         point, task = points[e], data.demand.tasks[grasp.task]
-        weigh_shares(grasp, grips, point.R, stack[ACTIVATION], column, small[0], wrench)
+        share_gradient(grasp, grips, point.R, stack[ACTIVATION], column, small[0], wrench)
         for r in range(6):
             if task.row_activation[r] > 0.0:
                 part = r - r % 3
@@ -129,7 +129,7 @@ def correct_efforts(data, count, tau, tau_ref):
     """
     Add what the efforts of bounds are off their rows to those of the reference; return whether.
 
-    A squeeze that friction asks for follows the motion, but not along a line. It matters where an
+    A grasp force that friction requires is not affine in the motion. It matters where an
     effort is at its limit, or beyond.
     """
     rows, y, efforts, off = (data.scratch.limits.bound_rows, data.scratch.limits.problem.f_y[1],

@@ -51,7 +51,7 @@ def stack_constraint(constraint, points, e, cycle, states, responds, rows):
     for r in range(6):
         rows[ACTIVATION, first + r] = weight * constraint.selected[r]
         rows[SINGLE_JOINT, first + r] = 0.0
-        rows[APPLIED, first + r] = weight * constraint.push[r]
+        rows[APPLIED, first + r] = weight * constraint.internal_wrench[r]
         rows[MOVING, first + r] = rows[COMPLIANT, first + r] = 0.0
         demand[r] = passive_response[r] = constraint.error[r] = 0.0
     if weight > 0.0:

@@ -8,7 +8,7 @@ from collections import ChainMap
 import numpy as np
 
 from opspace_control import tasks
-from opspace_control.control import Contact, Grasp
+from opspace_control.control import Contact, Grasp, GraspForce
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import Payload
 from opspace_control.model.topology import nearest
@@ -164,6 +164,8 @@ def _axes_of(kind, axes, force_axes, axes_frame, axes_rotation):
 
 _PAYLOAD = ('mass', 'center_of_mass', 'inertia')
 _DRIFT = ('drift_kp', 'drift_kd')
+_FORCE = {'squeeze': 'minimum', 'max_squeeze': 'maximum', 'friction': 'friction',
+          'friction_margin': 'friction_margin', 'minimal_effort': 'minimum_effort'}
 
 
 def make_grasp(name, parameters):
@@ -180,12 +182,16 @@ def make_grasp(name, parameters):
             'joints': [], 'sensor': '', 'priority': 0}
     return Grasp(value('effectors'), name=name, payload=read_payload(name, parameters),
                  grasp_poses=np.reshape(poses, (-1, 7)) if poses else None,
-                 friction=value('friction') or np.inf, task=make_task(name, ChainMap(
-                     {f'{name}.{key}': given for key, given in task.items()}, parameters), {}),
+                 kind=value('kind'), grasp_force=read_grasp_force(name, parameters),
                  tolerance=(value('tolerance_position'), value('tolerance_angle')),
-                 **{key: value(key) for key in (
-                     'kind', 'friction_margin', 'squeeze', 'max_squeeze', 'minimal_effort',
-                     *_DRIFT)})
+                 drift_gains=[value(key) for key in _DRIFT], task=make_task(name, ChainMap(
+                     {f'{name}.{key}': given for key, given in task.items()}, parameters), {}))
+
+
+def read_grasp_force(name, parameters):
+    """Return the grasp force of a grasp; friction 0 stands for grips that cannot slip."""
+    values = {field: parameters[f'{name}.{key}'] for key, field in _FORCE.items()}
+    return GraspForce(**{**values, 'friction': values['friction'] or np.inf})
 
 
 def read_payload(name, parameters):
@@ -220,6 +226,5 @@ def apply_grasps(controller, parameters, changed):
             grasp.payload = read_payload(name, parameters)
         if not changed.isdisjoint(f'{name}.{key}' for key in _DRIFT):
             grasp.set_drift_gains(*(parameters[f'{name}.{key}'] for key in _DRIFT))
-        for key in ('squeeze', 'minimal_effort'):
-            if f'{name}.{key}' in changed:
-                setattr(grasp, key, parameters[f'{name}.{key}'])
+        if not changed.isdisjoint(f'{name}.{key}' for key in _FORCE):
+            grasp.grasp_force = read_grasp_force(name, parameters)

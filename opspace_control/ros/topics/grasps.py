@@ -121,7 +121,7 @@ def facts(controller):
         tensions, _ = grasp.internal_forces
         values |= {
             f'{name}: internal tensions [N]': _numbers(tensions, '.2f'),
-            f'{name}: squeeze [N]': f'{grasp.squeezed:.2f}',
+            f'{name}: squeeze [N]': f'{grasp.applied_force:.2f}',
             f'{name}: load shares': _numbers(grasp.load_shares, '.3f'),
             f'{name}: closure residual [mm]': f'{1e3 * distance:.3f}',
             f'{name}: closure residual [deg]': f'{np.degrees(angle):.3f}'}
