@@ -171,7 +171,7 @@ def test_let_go_it_is_as_if_it_were_not_there():
 
 @pytest.mark.parametrize(('options', 'passive', 'what'), [
     ({}, ('l_elbow',), 'l_elbow has no drive'),
-    ({'mode': 'impedance', 'impedance': Impedance(400.0)}, (), 'like a spring')])
+    ({'mode': 'impedance', 'impedance': Impedance(400.0)}, (), "mode 'impedance'")])
 def test_what_fingertips_cannot_do_is_refused(options, passive, what):
     model = RobotModel.from_urdf(ROBOTS['two'][0], passive_joints=passive)
     grasp = Grasp(ROBOTS['two'][1], kind='fingertips', **options)

@@ -135,6 +135,6 @@ def check_fingertips(grasp, model, state, passive):
             'hold the object rigidly.')
     if grasp.task.mode == 'impedance':
         raise ControlError(
-            f"Grasp '{grasp.name}': mode 'impedance' needs a carrier.",
+            f"Grasp '{grasp.name}': fingertips do not support mode 'impedance'.",
             grasp=grasp.name,
             cure="Take mode 'decoupled', or let the first effector hold it rigidly.")
