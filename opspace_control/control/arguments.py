@@ -10,11 +10,7 @@ import numpy as np
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.dynamics import RobotModel
-from opspace_control.dynamics.data import (
-    make_center_point,
-    make_joint_points,
-    make_points,
-)
+from opspace_control.dynamics.data import make_center_point, make_joint_points, make_points
 from opspace_control.dynamics.preparation import check_state
 from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD

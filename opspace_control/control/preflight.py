@@ -11,11 +11,7 @@ import numpy as np
 
 from opspace_control.control.arguments import SINGULARITY_THRESHOLD
 from opspace_control.dynamics import operational_space
-from opspace_control.dynamics.operational_space import (
-    RANK_TOLERANCE,
-    free_responses,
-    row_scales,
-)
+from opspace_control.dynamics.operational_space import RANK_TOLERANCE, free_responses, row_scales
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import REVOLUTE
 from opspace_control.spatial.eigen import truncation_threshold

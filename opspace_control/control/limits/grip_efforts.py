@@ -23,11 +23,7 @@ from opspace_control.control.hierarchy.structures import (
 )
 from opspace_control.control.limits.limit_law import EFFORT
 from opspace_control.control.singular.transfer import add_correction
-from opspace_control.dynamics.responses import (
-    apply_wrenches,
-    project_forces,
-    project_torques,
-)
+from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
 
 # Of a limit: by less an effort is not cut, either.
 _EXACTLY = 1e-10

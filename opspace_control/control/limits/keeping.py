@@ -21,16 +21,8 @@ from opspace_control.control.hierarchy.structures import (
     SPARE,
     WANTED,
 )
-from opspace_control.control.limits.bound_rows import (
-    add_bound_forces,
-    add_violated,
-    begin_rows,
-)
-from opspace_control.control.limits.grip_efforts import (
-    add_grip_efforts,
-    correct_efforts,
-    exert_all,
-)
+from opspace_control.control.limits.bound_rows import add_bound_forces, add_violated, begin_rows
+from opspace_control.control.limits.grip_efforts import add_grip_efforts, correct_efforts, exert_all
 from opspace_control.control.limits.limit_check import within_limits
 from opspace_control.control.limits.limit_law import KINDS
 from opspace_control.control.limits.problem import (

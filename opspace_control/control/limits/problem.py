@@ -14,18 +14,8 @@ import math
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.hierarchy.semidefinite import RANK_TOLERANCE
-from opspace_control.control.hierarchy.structures import (
-    APPLIED,
-    COMPLIANT,
-    FORCE,
-    MOVING,
-    SCALE,
-)
-from opspace_control.control.limits.bound_rows import (
-    bounds_of,
-    unit_of,
-    value_of,
-)
+from opspace_control.control.hierarchy.structures import APPLIED, COMPLIANT, FORCE, MOVING, SCALE
+from opspace_control.control.limits.bound_rows import bounds_of, unit_of, value_of
 from opspace_control.control.solver.levels import LASTING, OWN
 from opspace_control.control.solver.truncation import truncate_level
 from opspace_control.spatial.eigen import truncation_threshold

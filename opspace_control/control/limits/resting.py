@@ -12,13 +12,7 @@ moves them leaves these joints at rest.
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.structures import (
-    DEMANDED,
-    FORCE,
-    WANTED,
-    Decomposition,
-    L,
-)
+from opspace_control.control.hierarchy.structures import DEMANDED, FORCE, WANTED, Decomposition, L
 from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
 from opspace_control.control.limits.bound_rows import value_of
 from opspace_control.control.limits.limit_law import GRAVITY_TORQUE, MOTION, POSITION, faded

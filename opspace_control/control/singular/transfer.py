@@ -4,12 +4,7 @@
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.hierarchy.elimination import constraint_reactions
-from opspace_control.control.hierarchy.structures import (
-    FORCE,
-    REACTION,
-    WANTED,
-    Q,
-)
+from opspace_control.control.hierarchy.structures import FORCE, REACTION, WANTED, Q
 from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     FORCES,

@@ -17,13 +17,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.solver.active_set import improve_active, start_active
-from opspace_control.control.solver.program import (
-    AT_LOWER,
-    AT_UPPER,
-    EQUALITY,
-    ActiveSet,
-    Program,
-)
+from opspace_control.control.solver.program import AT_LOWER, AT_UPPER, EQUALITY, ActiveSet, Program
 
 # The least softness of a level's rows while the level itself is solved, in parts of their diagonal
 # entries. It decides what counts as attainable: a direction of which the levels above leave less is
