@@ -36,7 +36,7 @@ def test_rows_are_how_loads_change(name, frame, braked):
     """Trees, sliding joints, brakes: against finite differences of g."""
     model = RobotModel.from_urdf_file(robot_file(name), locked_joints=[braked])
     limits = JointLimits(model)
-    limits.load = 1e-6 * model.effort_limits
+    limits.gravity_torque = 1e-6 * model.effort_limits
     controller = OperationalSpaceController(model, PoseTask(frame), limits=limits)
     rng, seen = np.random.default_rng(0), 0
     for _ in range(4):
@@ -108,7 +108,7 @@ def test_an_arm_rests_where_it_carries_all_it_can():
     course = scene.run(4.0)
     assert course.limited == 0
     assert abs(course.velocities[-500:]).max() < 0.02
-    assert 'load' in {held.limit for held in scene.controller.active_limits}
+    assert 'gravity torque' in {active.limit for active in scene.controller.active_limits}
 
 
 @pytest.mark.parametrize(('name', 'frame'), [
@@ -130,7 +130,7 @@ def test_what_can_be_too_heavy_is_watched(name, frame):
         worst = np.maximum(worst, load)
     watched = []
     for part in (0.999, 1.5):
-        limits.load = part * worst
+        limits.gravity_torque = part * worst
         controller = OperationalSpaceController(model, PoseTask(frame), limits=limits)
         growth, watched_now = controller._kept.records['gravity_bound'], []
         for k in np.flatnonzero(turning & (worst > 0.01)):
@@ -184,7 +184,7 @@ def test_an_arm_stretches_out_no_further_than_it_can_hold():
     assert loads[-1] > 0.94
     assert abs(course.velocities[-200:]).max() < 5e-3
     assert scene.controller.limited_joints == 0
-    assert [held.limit for held in scene.controller.active_limits] == ['load']
+    assert [active.limit for active in scene.controller.active_limits] == ['gravity torque']
     # As far out as that weight lets it: a strong arm gets further.
     _, strong, _ = reach((1.2, -2.2), (1.5, 0.0), strength=2.0 * most)
     assert strong.paths[-1, 0, 0] > course.paths[-1, 0, 0] + 0.1
@@ -201,7 +201,7 @@ def test_what_carries_too_much_from_the_beginning_is_not_moved_and_carries_no_mo
     efforts = np.array([1.02 * load(start), 1e3])
     scene = LockStep(ARM, [task], start=dict(zip(model.dof_names, start, strict=True)),
                      world={'joint_friction': False}, effort_limits=efforts, keep_limits=True)
-    assert scene.controller.limits.load[0] < load(start)
+    assert scene.controller.limits.gravity_torque[0] < load(start)
     course = scene.run(0.5)
     assert abs(course.velocities).max() < 1e-6
     goal = task.pose
@@ -220,7 +220,7 @@ def test_loads_come_and_go_with_their_limits():
     controller = OperationalSpaceController(model, task, limits=limits, effort_limits=1e3)
     q = np.array([0.0, 0.0])
     weight = abs(model.gravity(RobotState(model, q, np.zeros(2)))[0])
-    limits.load[0] = 0.999 * weight
+    limits.gravity_torque[0] = 0.999 * weight
     controller.limits = limits
     state = RobotState(model, np.array([0.3, -0.6]), np.zeros(2))
     pose = model.forward_kinematics(state, 'hand')['hand']
@@ -228,13 +228,13 @@ def test_loads_come_and_go_with_their_limits():
     controller.compute_torque(state)
     state.update(np.array([0.05, -0.1]), np.array([-2.0, 4.0]))
     controller.compute_torque(state)
-    assert 'load' in {held.limit for held in controller.active_limits}
+    assert 'gravity torque' in {active.limit for active in controller.active_limits}
     free = JointLimits(model, effort_limits=np.inf)
-    assert np.isinf(free.load).all()
+    assert np.isinf(free.gravity_torque).all()
     controller.limits = free
     assert np.isfinite(controller.compute_torque(state)).all()
-    assert 'load' not in {held.limit for held in controller.active_limits}
+    assert 'gravity torque' not in {active.limit for active in controller.active_limits}
     controller.limits = limits
     controller.gravity_compensation = False
     assert np.isfinite(controller.compute_torque(state)).all()
-    assert 'load' not in {held.limit for held in controller.active_limits}
+    assert 'gravity torque' not in {active.limit for active in controller.active_limits}

@@ -102,7 +102,8 @@ def _active_bounds(controller, moving, commanded):
 _BOUNDS = {
     'position': 'At a position limit', 'velocity': 'At a velocity limit',
     'acceleration': 'At the acceleration with which the drive can brake, rad/s² or m/s²',
-    'effort': 'At an effort limit', 'load': 'At the greatest gravity torque for the effort limit'}
+    'effort': 'At an effort limit',
+    'gravity torque': 'At the greatest gravity torque for the effort limit'}
 _CURES = {
     'acceleration': ' Friction, or a load that the model does not have, takes all of it: raise '
                     'limits.effort_scale, or set limits.keep to false.'}

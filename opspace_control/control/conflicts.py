@@ -9,9 +9,9 @@ import numpy as np
 from opspace_control.spatial.eigen import smooth_step, truncation_threshold
 from opspace_control.tasks.targets import AXES
 
-# Smaller parts of a direction are not worth a word.
+# Smaller components of a direction are not reported.
 _SMALL = 0.05
-# A direction of which so much is met is not given up.
+# A direction met by this part is not given up.
 _MET = 0.999
 
 
@@ -63,7 +63,7 @@ def directions_given_up(controller):
         level = [task for task in tasks if task.priority == priority]
         rows = np.arange(6 * first, 6 * (first + len(level)))
         first += len(level)
-        rows, names = _asked(rows, level, scale)
+        rows, names = _controlled_rows(rows, level, scale)
         if not rows.size:
             continue
         threshold = truncation_threshold.py_func(rows.size, controller.singularity_threshold)
@@ -71,8 +71,8 @@ def directions_given_up(controller):
         values, vectors = np.linalg.eigh(S[:, None] * left[np.ix_(rows, rows)] * S)
         met = np.array([smooth_step.py_func(value / threshold) for value in values])
         for k in np.flatnonzero(met < _MET):
-            alone = vectors[:, k] @ (S[:, None] * L[np.ix_(rows, rows)] * S) @ vectors[:, k]
-            found.append(GivenUp(priority, float(met[k]), bool(alone > threshold),
+            unprojected = vectors[:, k] @ (S[:, None] * L[np.ix_(rows, rows)] * S) @ vectors[:, k]
+            found.append(GivenUp(priority, float(met[k]), bool(unprojected > threshold),
                                  _in_words(names, vectors[:, k])))
         gain = np.where(met > 0.0, met / np.where(met > 0.0, values, 1.0), 0.0)
         X = S[:, None] * (vectors * gain @ vectors.T) * S
@@ -80,7 +80,7 @@ def directions_given_up(controller):
     return tuple(found)
 
 
-def _asked(rows, level, scale):
+def _controlled_rows(rows, level, scale):
     """Return the rows of a level that are asked for, and (task name, axis) of each."""
     names = [(task.name, axis) for task in level
              for axis in (AXES if hasattr(task, 'controlled_axes') else ('joints',) * 6)]

@@ -86,9 +86,9 @@ class OperationalSpaceController(ControllerState):
     effort_limits : float or (nv,) array, optional
         N·m or N, inf for no limit; the URDF's if not given.
     limits : JointLimits, optional
-        Of positions, velocities and accelerations; then tasks give way to them, and to the limits
-        of efforts, in reverse order of priority. If not given, it is the bare law: efforts are cut
-        at their limits, and nothing limits the motion of the joints.
+        Of positions, velocities and accelerations; these and the limits of efforts have
+        priority over all tasks. If not given, efforts are cut at their limits, and nothing limits
+        the motion of the joints.
     gravity_compensation : bool
         False for hardware that compensates gravity itself.
     singularity_threshold : float
@@ -164,7 +164,7 @@ class OperationalSpaceController(ControllerState):
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,
             self.passive_forces.dofs)
-        # Whichever joint limits hold: all inertias are felt then.
+        # Any joint limit may be active: all inertias are needed then.
         needs_inertia = nodes_in_inertia(nodes, supports) | (limits is not None)
         self._inverse_inertia = nan_filled((rows - constrained, rows - constrained))
         self._rows = stack = nan_filled((ROWS, rows))

@@ -22,7 +22,7 @@ class ActiveLimit(NamedTuple):
     joint: str
     """Name of the degree of freedom."""
     limit: str
-    """'position', 'velocity', 'acceleration', 'effort', or 'load' for all that it can carry."""
+    """'position', 'velocity', 'acceleration', 'effort' or 'gravity torque'."""
     side: int
     """1 at the upper limit, or the one of positive motion or effort; -1 at the other."""
 
@@ -127,7 +127,7 @@ class ControllerState:
             for k, kind in np.argwhere(limits['active']):
                 side = int(limits['active'][k, kind])
                 why = (REASONS[limits['reason'][k, int(side > 0)]] if kind in (MOTION, BRAKING)
-                       else 'effort' if kind == EFFORT else 'load')
+                       else 'effort' if kind == EFFORT else 'gravity torque')
                 active.append(ActiveLimit(names[k], why, side))
         return tuple(active)
 

@@ -45,11 +45,11 @@ from opspace_control.dynamics.passive_forces import passive_forces
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.posture import demand_posture, feed_efforts
 
-# While directions near singularities are led, a posture pulls with this part of what joints can do.
-# Where two motions of the joints take turns in moving a direction its pull swings from one to the
-# other, and the rest is for what damps that. Robots that also drift need all of it to come back.
+# During singular-direction control the posture's position term uses this part of the joints'
+# acceleration limits; the rest damps oscillations between two joint motions of one direction.
+# Robots that drift need all of it to return.
 _POSTURE_SHARE = 0.15
-# It does so gradually, within s.
+# Time of the change, s.
 _TIME = 0.03
 
 
@@ -70,9 +70,9 @@ def move_outward(nodes, states, needs_inertia, responds, gravity, q, v, a):
 @called
 def induce_passive(nodes, states, responds, passive_torque, a):
     """
-    Let passive joints do what the motion of the others induces: inwards, then outwards.
+    Write the accelerations that the other joints induce in passive joints: inwards, then outwards.
 
-    Afterwards ``z`` is zero, ready for wrenches that come later.
+    Afterwards ``z`` is zero, for the wrenches of `respond_to_wrenches`.
     """
     for i in range(nodes.size - 1, -1, -1):
         if responds[i]:
@@ -87,10 +87,10 @@ def induce_passive(nodes, states, responds, passive_torque, a):
 @called
 def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
     """
-    Let passive joints give way to the wrenches that came later, too.
+    Add the passive-joint response to the wrenches of the stack.
 
-    A force asked of a passive joint itself is one that the others have to bring about: they act as
-    if its reaction acted on it, [JR94] (6.9).
+    The active joints induce the force of a passive joint itself, as if its reaction acted on the
+    joint, [JR94] (6.9).
     """
     for i in range(nodes.size - 1, -1, -1):
         if responds[i]:
@@ -105,7 +105,7 @@ def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
 
 @inlined
 def evaluate_points(cycle, robot, demand, grasping, scratch, K, q, v):
-    """See where everything is and how q̈_null moves it, what is asked for, and what moves it."""
+    """Evaluate the motion of all points under q̈_null, the rows of the stack, and Λ⁻¹."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     nodes, states, a_null, squares = robot.nodes, robot.states, scratch.a_null, scratch.squares
     if cycle.floating_base:
@@ -141,7 +141,7 @@ def move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau):
 
 @inlined
 def finish(cycle, robot, demand, grasping, efforts, scratch, tau):
-    """Minimise efforts by internal forces, feed the posture's efforts forward, cut at limits."""
+    """Minimise effort by internal forces, add the posture's feed-forward, cut at limits."""
     if grasping is not None:
         minimise_effort(cycle, robot, demand.constraints, grasping, efforts, scratch, tau)
     feed_efforts(robot.nodes, demand.dofs, tau)
@@ -151,13 +151,13 @@ def finish(cycle, robot, demand, grasping, efforts, scratch, tau):
 @kernel
 def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, tau):
     """
-    Write the joint forces of all that is asked for: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
+    Write the joint forces of a cycle: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
 
     ``τ = hybrid(q̈_null) + J_Gᵀ f``, ``f = Λ (a* − a_null)``, without A or A⁻¹, in O(n + m³); of m,
     the k points that are seen from another link, groups of joints and centres of mass take O(n k²)
-    more. The motion q̈_null alone is what the outward pass goes through, passive joints doing what
-    it induces them to do; so a_null is what the points are seen to do, and f is added to the links
-    before the inward pass: no Jacobian is formed either. With all joints active and no constraint
+    more. The outward pass has the motion q̈_null alone, with the response of passive joints, so it
+    gives a_null of the points; f is added to the links before the inward pass: no Jacobian is
+    formed either. With all joints active and no constraint
     this is ``τ = A q̈_null + b + g + Jᵀ f``.
 
     ``grasping`` is None where there are no grasps: their law is not even compiled then.

@@ -50,25 +50,25 @@ class PlannedRobot:
         self._nodes['status'][self._nodes['status'] == ACTIVE] = PASSIVE
         self.state = RobotState(
             self.model, state.q, np.where(controller.locked, 0.0, state.v))
-        self._held = [held for held in controller.constraints.values() if held.closed]
-        self._places = [self._relative_pose(held) for held in self._held]
-        if self._held:
+        self._constraints = [one for one in controller.constraints.values() if one.closed]
+        self._places = [self._relative_pose(constraint) for constraint in self._constraints]
+        if self._constraints:
             self._close()
 
     def drive(self, h):
         """Return the drives' efforts (nv,), friction overcome, and how many the limits cut."""
         effort = self._controller.compute_torque(self.state, dt=h)
         limited = self._controller.limited_joints
-        asked = effort - np.where(self._active, self._natural(self.state), 0.0)
-        effort = np.clip(asked, -self._limits, self._limits)
-        return effort, max(limited, int((effort != asked).sum()))
+        requested = effort - np.where(self._active, self._natural(self.state), 0.0)
+        effort = np.clip(requested, -self._limits, self._limits)
+        return effort, max(limited, int((effort != requested).sum()))
 
     def acceleration(self, effort, state=None):
         """Return what all joints do, (nv,): zero where a brake holds."""
         state = self.state if state is None else state
         free = hybrid_motion(self.model, self._nodes, state, np.zeros(self.model.nv),
                              effort + self._natural(state), gravity=self.gravity).acceleration
-        return self._chain(state).accelerated(free) if self._held else free
+        return self._chain(state).accelerated(free) if self._constraints else free
 
     def outside(self):
         """Return how many joints are beyond their position limits."""
@@ -78,8 +78,8 @@ class PlannedRobot:
                     | (q > self.model.upper_position_limits[scalar])).sum())
 
     def slipping(self):
-        """Return how many contacts and grasps do not hold by pressure and friction alone."""
-        return (sum(held.slip > 1.0 for held in self._held if isinstance(held, Contact))
+        """Return how many contacts and grasps need more than pressure and friction."""
+        return (sum(one.slip > 1.0 for one in self._constraints if isinstance(one, Contact))
                 + sum(grasp.slips for grasp in self._controller.grasps.values() if grasp.engaged))
 
     def step(self, effort, acceleration, h):
@@ -89,7 +89,7 @@ class PlannedRobot:
         middle = RobotState(model, model.integrate(q, v, 0.5 * h), v + 0.5 * h * acceleration)
         after = v + h * self.acceleration(effort, middle)
         state.update(model.integrate(q, 0.5 * (v + after), h), after)
-        if self._held:
+        if self._constraints:
             self._close()
 
     def _close(self):
@@ -101,31 +101,32 @@ class PlannedRobot:
 
     def _chain(self, state):
         """Return the ChainResponse of the closed constraints, rows along base axes."""
-        poses = self.model.forward_kinematics(state, [held.frame for held in self._held])
+        poses = self.model.forward_kinematics(state, [one.frame for one in self._constraints])
         return ChainResponse(self.model, state, self._nodes, [
-            Closure(held.frame, held.other, rotation=poses[held.frame][:3, :3].T,
-                    axes=' '.join(held.axes)) for held in self._held])
+            Closure(constraint.frame, constraint.other, rotation=poses[constraint.frame][:3, :3].T,
+                    axes=' '.join(constraint.axes)) for constraint in self._constraints])
 
     def _opening(self):
         """Return by how much the chains are open, (6c,), m and rad, base axes."""
-        opening = np.zeros((len(self._held), 6))
-        for e, (held, place) in enumerate(zip(self._held, self._places, strict=True)):
-            pose, other = self._poses(held)
+        opening = np.zeros((len(self._constraints), 6))
+        for e, (constraint, place) in enumerate(zip(self._constraints, self._places, strict=True)):
+            pose, other = self._poses(constraint)
             wanted = other @ place
             opening[e, :3] = pose[:3, 3] - wanted[:3, 3]
             opening[e, 3:] = vector_from_matrix(pose[:3, :3] @ wanted[:3, :3].T)
         return opening.ravel()
 
-    def _relative_pose(self, held):
+    def _relative_pose(self, constraint):
         """Return the pose of a constraint's frame in that which holds it, (4, 4)."""
-        pose, other = self._poses(held)
+        pose, other = self._poses(constraint)
         return np.linalg.inv(other) @ pose
 
-    def _poses(self, held):
+    def _poses(self, constraint):
         """Return the poses of a constraint's frame and of what holds it, (4, 4) each."""
-        names = [held.frame] if held.other is None else [held.frame, held.other]
+        frame, other = constraint.frame, constraint.other
+        names = [frame] if other is None else [frame, other]
         poses = self.model.forward_kinematics(self.state, names)
-        return poses[held.frame], np.eye(4) if held.other is None else poses[held.other]
+        return poses[frame], np.eye(4) if other is None else poses[other]
 
     def _natural(self, state):
         """Return the forces that come by themselves, (nv,): friction, springs, given ones."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where the joint forces of a cycle come from: for people who want to understand a motion."""
+"""The joint forces of a cycle by source."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def split_efforts(controller, state, commanded):
     Returns
     -------
     dict of str to (nv,) array
-        N·m or N. ``task``: of all tasks' forces. ``posture``: of the motion the posture advises,
+        N·m or N. ``task``: of all tasks' forces. ``posture``: of the reference acceleration,
         Coriolis and centrifugal forces and its feed-forward among them. ``gravity``: the gravity
         torques, payloads included, zero where the hardware compensates them. ``grasp``: of what is
         exerted at constraints, internal forces among them.

@@ -113,7 +113,7 @@ def solve_semidefinite(F, gram, order, rank, scale, count, x, spare):
     """
     Replace x by ``S (S L S)⁺ S x``, L being the matrix that `decompose_semidefinite` decomposed.
 
-    Where rows are redundant that is the smallest solution in the scaled rows: the load is shared.
+    Where rows are redundant that is the smallest solution in the scaled rows: the force is shared.
     """
     for r in range(count):
         x[r] *= scale[r]

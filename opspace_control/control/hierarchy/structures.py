@@ -24,7 +24,7 @@ ROWS = SPARE + 5
 SQUARES = 8
 L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
 class Robot(NamedTuple):
-    """The robot, and the points where something is asked of it."""
+    """The robot, and the points of constraints and tasks."""
 
     nodes: np.ndarray  # (n,) NODE
     states: np.ndarray  # (n,) NODE_STATE; scratch of each cycle
@@ -38,7 +38,7 @@ class Robot(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What is asked for; the records also receive what became of it."""
+    """Constraints, tasks and posture; the records also receive results."""
 
     constraints: np.ndarray  # (c,) CONSTRAINT
     tasks: np.ndarray  # (t,) TASK
@@ -61,7 +61,7 @@ class Bounds(NamedTuple):
     """The limits of the joints."""
 
     efforts: np.ndarray  # (nv,) N m and N
-    joints: np.ndarray  # (nv,) LIMIT, of motion and load; None for the bare law
+    joints: np.ndarray  # (nv,) LIMIT, of motion and gravity torque; None for the bare law
 
 
 class Scratch(NamedTuple):
@@ -142,7 +142,7 @@ class LimitData(NamedTuple):
     a_ref: np.ndarray  # (nv,) reference acceleration
     tau_posture: np.ndarray  # (nv,) joint forces of the posture's acceleration
     tau_null: np.ndarray  # (nv,) likewise, with what moves singular directions
-    tau_ref: np.ndarray  # (nv,) likewise, with what grips bear of it
+    tau_ref: np.ndarray  # (nv,) likewise, with the grip forces
     carried: np.ndarray  # (n + 1, 4): masses and first moments of subtrees; a vector of scratch
     gravity_rates: np.ndarray  # (nv + 1, max(n, nv)): rates of gravity torques; scratch
     singular: np.ndarray  # (SINGULAR_ROWS, side): of singular-direction control

@@ -26,10 +26,9 @@ def scale_rows(L, activation, single_joint, least_mobility, least_turning, scale
     turned base frame changes nothing. A point that hardly anything can move, such as one on the
     axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
     errors would count as freedoms. A point that is seen from another link, and so is moved by both,
-    counts as its own link alone moves it, ``-alone``: else a light wrist of the other, far away,
-    would make all that the own link can do look like nothing. Rows that cannot move, or are not
-    asked for, get zero; for those that cannot turn, ``least_turning`` is the measure. A row that
-    stands ``alone``, for a joint, is measured by itself.
+    is scaled by the mobility of its own link, ``-single_joint``: a light wrist of the other would
+    hide it. Rows that cannot move or are not active get zero; for those that cannot turn,
+    ``least_turning`` is the measure. The row of a ``single_joint`` is scaled by itself.
     """
     for first in range(0, scale.size, 3):
         mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
@@ -50,7 +49,7 @@ def scale_rows(L, activation, single_joint, least_mobility, least_turning, scale
 @called
 def regularise_rows(L, Q, constrained, activation):
     """
-    Inflate the diagonal of each row that is asked for with less than 1, to ``L_rr / asked²``.
+    Inflate the diagonal of each row that with an activation a below 1, to ``L_rr / a²``.
 
     As if a spring were between its force and its point: 1 is exact, towards 0 the force goes to
     zero. The first rows, those of constraints, are inflated as much in Q: ``L − Q`` stays.

@@ -4,8 +4,8 @@
 Rows of the bounds on joints: what a bound's multiplier does to the joints and to the stack.
 
 A bound on the acceleration of joint k is a row ``e_kᵀ q̈``, one on its gravity torque a row
-``∇g_kᵀ q̈``, and one on its effort a row ``A_k q̈``: what answers to that is the acceleration of
-joint k alone, passive joints doing what it induces. Constraints come before all of them.
+``∇g_kᵀ q̈``, and one on its effort a row ``A_k q̈``, whose multiplier accelerates joint k
+alone, with the response of passive joints. Constraints have priority over all of them.
 """
 
 import math
@@ -83,7 +83,7 @@ def value_of(rates, k, kind, a, tau):
 
 @inlined
 def is_limited(nodes, limit):
-    """Return whether a joint has limits, and a drive."""
+    """Return whether a joint has limits and a drive."""
     return limit.q_index >= 0 and nodes[limit.node].status == ACTIVE
 
 
@@ -176,7 +176,7 @@ def project_row(data, w):
 
 @rare
 def couple_row(data, w):
-    """Write what a row does to the rows before it, to itself and to the stack."""
+    """Write the coupling of a row with the rows before it, with itself and with the stack."""
     rows, K, states = data.scratch.limits.bound_rows, data.scratch.limits.projection, (
         data.robot.states)
     gram, coupling, response = rows.gram[w], rows.coupling[w], rows.response
@@ -197,7 +197,7 @@ def couple_row(data, w):
 @rare
 def leave_row_to_constraints(data, w):
     """
-    Take off what constraints bear of a row: nature comes before any row.
+    Subtract the constraint reactions from a row: constraints have priority over all rows.
 
     As in `eliminate_constraints`, these rows having no part in Q: ``M − C_c L_cc⁺ C_cᵀ``,
     ``C_t − C_c L_cc⁺ L_ct``, and ``−C_c (λ0 − z)`` on top of its value.

@@ -15,8 +15,8 @@ def limit_efforts(nodes, effort_limits, tau):
     """
     Cut ``tau`` at the effort limits, zero it where it is not ours; return how many were cut.
 
-    What is beyond its limit by rounding alone, being held there, does not count. NaN is left as it
-    is: it must stay visible to whoever sends the command.
+    An effort beyond its limit by rounding alone does not count. NaN stays, so that the sender of
+    the command sees it.
     """
     cut = 0
     for i in range(nodes.size):

@@ -1,12 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What joints carry: the effort that holds the weight beyond a joint, limited as a position is.
+Limits of gravity torques g_k(q), kept as limits of positions are.
 
-A joint that has to spend all its effort on what it carries has none to brake with, and the limit of
-its effort is no wall before which anything could stop: beyond it the joint gives way. So its load
-g_k(q) has an end of its own, a little before that limit, to which it may grow at most so fast that
-it can stop there; a row ``∇g_k · q̈`` of the uppermost level holds it, as one holds a joint.
+A joint whose gravity torque takes all its effort cannot brake. So g_k has a limit of its own, a
+little below the effort limit, and approaches it at most so fast that it can stop there, by a row
+``∇g_k · q̈`` of the uppermost level.
 """
 
 import math
@@ -17,14 +16,13 @@ from opspace_control.dynamics.weights import branch_end, gather_weights, gravity
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
 from opspace_control.spatial.eigen import smooth_step
 
-# Of what a joint may carry; with less nothing has to be looked at, and with twice as much all of it
-# counts.
+# Part of the limit below which a gravity torque has no row; from twice as much on its row is exact.
 _LIGHT = 0.3
-# What moves a load no faster than this moves it by rounding alone, 1/s².
+# Rates of a gravity torque below this part of its limit are rounding, 1/s².
 _NOTHING = 1e-6
-# At its end it is when so much is left, in parts of the end.
+# A gravity torque is near its limit within this part of it.
 _NEAR = 0.02
-# Of what one joint alone could do to a load it is braked with so much: others move it, too.
+# Part of what one joint can do to a gravity torque that brakes it: other joints move it, too.
 _SHARE = 0.5
 
 
@@ -36,7 +34,7 @@ def length(x):
 
 @inlined
 def across(x, axis):
-    """Return how far a vector (3,) leads away from an axis, (3,) of length 1."""
+    """Return the component of a vector (3,) across an axis, (3,) of length 1."""
     along = x[0] * axis[0] + x[1] * axis[1] + x[2] * axis[2]
     return math.sqrt(max(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - along * along, 0.0))
 
@@ -52,12 +50,12 @@ def stroke(node, limits):
 
 
 @called
-def heaviest_load(nodes, limits, node, mass, gravity, reach):
+def greatest_gravity_torque(nodes, limits, node, mass, gravity, reach):
     """
-    Return a bound of what a node has to hold, N·m or N, in any posture.
+    Return a bound of the gravity torque of a node, N·m or N, over all postures.
 
-    All that it carries, a ``mass``, stretched out across its axis: ``|g| Σ m_i r_i``. ``reach``
-    (n,) is scratch.
+    ``|g| Σ m_i r_i``: the branch, of this ``mass``, stretched out across the axis. ``reach`` (n,)
+    is scratch.
     """
     weight, axis = length(gravity), nodes[node].axis
     if nodes[node].kind == PRISMATIC:
@@ -74,9 +72,9 @@ def heaviest_load(nodes, limits, node, mass, gravity, reach):
 
 
 @called
-def spread_load(nodes, states, node, side, carried, gravity, moment, row):
+def write_gradient(nodes, states, node, side, carried, gravity, moment, row):
     """
-    Write how fast the size of a load changes as each joint moves, (nv,), side being its sign.
+    Write the gradient (nv,) of the absolute gravity torque of a node; ``side`` is its sign.
 
     ``∂g_k/∂q_j`` is minus the axis of the nearer of the two joints times the moment that the other
     one lifts (g is the gradient of a potential), zero on another branch.
@@ -98,7 +96,7 @@ def spread_load(nodes, states, node, side, carried, gravity, moment, row):
 
 @inlined
 def is_open_branch(nodes, supports, constraints, node):
-    """Return whether a joint holds all that is beyond it: joints with drives, and no constraint."""
+    """Return whether the branch beyond a joint has no passive joint and no closed constraint."""
     for e in range(constraints.size):
         if supports[node, e] and constraints[e].activation > 0.0:
             return False
@@ -112,11 +110,10 @@ def is_open_branch(nodes, supports, constraints, node):
 @called
 def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v, memory):
     """
-    Write what is left to the loads of joints: ``∇g_k · q̈ ≤ growth``, these rows in `LOADS`.
+    Write the bounds of gravity torques, ``∇g_k · q̈ ≤ gravity_bound``.
 
-    The law of `bound_acceleration`, what it brakes with being half of what the joint that moves the
-    load most could do. Curvature, ``q̇ᵀ ∇²g_k q̇``, is left out here: it is small beside the return
-    rate.
+    The law of `bound_acceleration`; half of what the strongest joint can do is for braking. The
+    term ``q̇ᵀ ∇²g_k q̇`` is neglected: it is small against the return rate.
     """
     carried, gravity = memory.carried, cycle.gravity
     moment, gathered = carried[nodes.size], False
@@ -130,14 +127,14 @@ def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v
             gather_weights(nodes, states, carried)
             gathered = True
         node, row = limit.node, memory.gravity_rates[k]
-        load = gravity_torque_of(node, states, carried, gravity)
-        if (abs(load) < _LIGHT * limit.gravity_torque
-                or heaviest_load(nodes, limits, node, carried[node, 0], gravity, reach)
+        torque = gravity_torque_of(node, states, carried, gravity)
+        if (abs(torque) < _LIGHT * limit.gravity_torque
+                or greatest_gravity_torque(nodes, limits, node, carried[node, 0], gravity, reach)
                 < limit.gravity_torque or not is_open_branch(nodes, supports, constraints, node)):
             deactivate(limit, GRAVITY_TORQUE)
             continue
-        side = math.copysign(1.0, load)
-        spread_load(nodes, states, node, side, carried, gravity, moment, row[:v.size])
+        side = math.copysign(1.0, torque)
+        write_gradient(nodes, states, node, side, carried, gravity, moment, row[:v.size])
         rate = strongest = 0.0
         for j in range(limits.size):
             if row[j] != 0.0:
@@ -147,11 +144,11 @@ def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v
             deactivate(limit, GRAVITY_TORQUE)
             continue
         limit.gravity_braking = _SHARE * strongest
-        left, braking = limit.gravity_torque - side * load, limit.gravity_braking
+        left, braking = limit.gravity_torque - side * torque, limit.gravity_braking
         limit.gravity_near = left <= _NEAR * limit.gravity_torque
         up, slope = braking_speed(left, braking, cycle.approach_rate)
-        if up < 0.0:  # beyond it nothing has to get less: the robot may have begun there
+        if up < 0.0:  # beyond its limit it need not decrease: the robot may have started there
             up = slope = 0.0
-        watched = cycle.kept * smooth_step((side * load / limit.gravity_torque - _LIGHT) / _LIGHT)
+        share = cycle.kept * smooth_step((side * torque / limit.gravity_torque - _LIGHT) / _LIGHT)
         limit.gravity_bound = cycle.return_rate * (up - rate) - slope * rate
-        limit.gravity_bound += (1.0 / max(watched * watched, _NOTHING) - 1.0) * braking
+        limit.gravity_bound += (1.0 / max(share * share, _NOTHING) - 1.0) * braking

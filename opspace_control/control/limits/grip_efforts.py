@@ -1,11 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Efforts of joints that bear objects with others, as far as the motion decides about them.
+Efforts of joints in grasps, as far as the motion determines them.
 
-What constraints of a grasp bear is exerted as well, so that grips do what has been planned: their
-shares h of the load of an object, which follow from how it moves. So efforts are
-``A q̈ + b + g + J_cᵀ h(q̈)``, and that of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``.
+The joints exert the constraint reactions of a grasp, so that grips have their planned shares h of
+the object's wrench, which depend on its motion: efforts are ``A q̈ + b + g + J_cᵀ h(q̈)``, and that
+of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``.
 """
 
 from opspace_control.compiled import inlined, rare
@@ -25,13 +25,13 @@ from opspace_control.control.limits.limit_law import EFFORT
 from opspace_control.control.singular.transfer import add_correction
 from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
 
-# Of a limit: by less an effort is not cut, either.
+# Of a limit: an excess below is rounding.
 _EXACTLY = 1e-10
 
 
 @inlined
 def count_closed(constraints):
-    """Return how many constraints hold anything."""
+    """Return how many constraints are closed."""
     closed = 0
     for c in range(constraints.size):
         if constraints[c].activation > 0.0:
@@ -42,10 +42,10 @@ def count_closed(constraints):
 @inlined
 def exerts_reactions(closed, constraints, grasping):
     """
-    Return whether constraints, so many that are closed, are all those of grasps fully held.
+    Return whether all ``closed`` constraints belong to grasps of activation 1.
 
-    What they bear is exerted then, too, and nothing of it is left to nature. Not so with
-    minimum-effort internal forces, which follow from the efforts.
+    The joints exert all their reactions then. Grasps with minimum-effort internal forces do not
+    count: these forces follow from the efforts.
     """
     grasps, grips = grasping
     for g in range(grasps.size):
@@ -59,7 +59,7 @@ def exerts_reactions(closed, constraints, grasping):
 
 @rare
 def add_grip_efforts(data, grasping, tau):
-    """Add to τ (nv,) what joints exert at grips if tasks get nothing beyond the motion advised."""
+    """Add to τ (nv,) the efforts of grip forces under the reference acceleration."""
     robot, rows, constraints = data.robot, data.scratch.rows, data.demand.constraints.size
     force, constrained = data.scratch.joint_force, 6 * constraints
     exerted, residual, wanted = rows[SPARE + 2], rows[RESIDUAL], rows[WANTED]
@@ -79,7 +79,7 @@ def add_grip_efforts(data, grasping, tau):
 
 @inlined
 def exert_all(constrained, grasping, rows, exerted):
-    """Write the stack's forces, (k,), with what constraints of grasps bear and are to bear."""
+    """Write the stack's forces (k,) with reactions and grip forces of the constraints of grasps."""
     for r in range(exerted.size):
         exerted[r] = rows[FORCE, r]
         if grasping is not None and r < constrained:
@@ -88,19 +88,15 @@ def exert_all(constrained, grasping, rows, exerted):
 
 @rare
 def add_shares(data, grasping, w, node):
-    """
-    Add to the row of the effort of a node's joint what joints feel of objects that it bears.
-
-    Its joint forces are ``A_k`` before.
-    """
+    """Add ``(∂h/∂q̈)ᵀ J_c e_k`` of grasps to the effort row ``A_k`` of a node's joint."""
     nodes, states, points, supports = (
         data.robot.nodes, data.robot.states, data.robot.points, data.robot.supports)
     rows, stack, small = data.scratch.limits.bound_rows, data.scratch.rows, data.scratch.small
     joint_force, constrained = data.scratch.joint_force, 6 * data.demand.constraints.size
     grasps, grips = grasping
-    column, push, wrench = stack[SPARE], stack[SPARE + 1], stack[SPARE + 2]
-    for r in range(push.size):
-        column[r] = push[r] = 0.0
+    column, applied, wrench = stack[SPARE], stack[SPARE + 1], stack[SPARE + 2]
+    for r in range(applied.size):
+        column[r] = applied[r] = 0.0
     fill_row(node, states, points, supports, constrained, column)
     for g in range(grasps.size):
         grasp = grasps[g]
@@ -113,9 +109,9 @@ def add_shares(data, grasping, w, node):
             if task.row_activation[r] > 0.0:
                 part = r - r % 3
                 for d in range(3):
-                    push[6 * e + r] += task.activation * (
+                    applied[6 * e + r] += task.activation * (
                         point.axes[r // 3, d, r - part] * wrench[part + d])
-    apply_wrenches(nodes, states, points, supports, push, joint_force, wrench)
+    apply_wrenches(nodes, states, points, supports, applied, joint_force, wrench)
     project_forces(nodes, states, joint_force, rows.torque[w])
     project_torques(nodes, states, rows.torque[w], rows.projection[w])
 
@@ -123,13 +119,13 @@ def add_shares(data, grasping, w, node):
 @rare
 def correct_efforts(data, count, tau, tau_ref):
     """
-    Add what the efforts of bounds are off their rows to those of the reference; return whether.
+    Add the errors of the effort rows to the reference efforts; return whether there are any.
 
-    A grasp force that friction requires is not affine in the motion. It matters where an
-    effort is at its limit, or beyond.
+    Grasp forces for friction depend on the motion, but not linearly. Only efforts at their limits
+    or beyond count.
     """
-    rows, y, efforts, off = (data.scratch.limits.bound_rows, data.scratch.limits.problem.f_y[1],
-                             data.bounds.efforts, False)
+    rows, efforts, corrected = data.scratch.limits.bound_rows, data.bounds.efforts, False
+    y = data.scratch.limits.problem.f_y[1]
     for w in range(count):
         k = rows.dof[w]
         if rows.kind[w] != EFFORT:
@@ -138,5 +134,5 @@ def correct_efforts(data, count, tau, tau_ref):
         if abs(error) > _EXACTLY * efforts[k] and (
                 max(abs(tau[k]), abs(y[w])) > (1.0 - _EXACTLY) * efforts[k]):
             tau_ref[k] += error
-            off = True
-    return off
+            corrected = True
+    return corrected

@@ -14,15 +14,15 @@ from opspace_control.model.mobility import carried_by_joints
 
 # A joint takes at least so long to stop from its greatest velocity, s.
 SHORTEST_STOP = 0.1
-# One that is too weak for its load is taken to need so long.
+# One that its gravity torque leaves no effort counts as needing so long.
 LONGEST_STOP = 1.0
 # Of the effort that gravity leaves a joint, this part is for braking; the rest is for what other
 # joints do to it.
 BRAKING_SHARE = 0.4
 # Postures in which that is found out.
 _POSTURES = 64
-# A joint carries at most so much of its effort limit.
-_LOAD_SHARE = 0.95
+# Limit of the gravity torque, in parts of the effort limit.
+_GRAVITY_SHARE = 0.95
 # As good as no limit, rad/s² or m/s²: what limits are compared with has to be a number.
 _HARDEST = 1e6
 # For a joint without a limit of velocity, rad/s or m/s.
@@ -36,30 +36,29 @@ class JointLimits:
     """
     Limits of positions, velocities and accelerations of joints.
 
-    The accelerations are what makes the others hold: a joint never goes faster than it can stop.
-    If not given they are what each joint can brake with, of the least of 64 postures: two fifths of
-    what its effort limit leaves beyond gravity, by the inertia of all that it carries, but no more
-    than stops it from full speed in 0.1 s. ``weak`` tells where that is not much.
+    A joint never moves faster than its acceleration can stop it. The default acceleration is the
+    least over 64 postures of two fifths of the effort limit less the gravity torque, divided by the
+    inertia beyond the joint, but no more than stops it from full speed in 0.1 s.
 
     Parameters
     ----------
     model : RobotModel
         Its URDF gives the limits.
     position_margin : float
-        By how much the ends are drawn in, rad or m.
+        Distance of the kept limits of positions from those of the URDF, rad or m.
     velocity_kept : float
         Part of the velocity limits that is used, from 0 to 1.
     soft_limits : bool
-        Whether a joint's ends are the soft limits of its <safety_controller>, if it has one.
+        Whether the soft limits of a <safety_controller> replace the limits of positions.
     acceleration : float, (nv,) array or dict of str to float, optional
         rad/s² or m/s², inf for none; joints that a dict leaves out keep theirs.
     effort_limits : float or (nv,) array, optional
         What joints may brake with, N·m or N; the URDF's limits if not given.
     return_rate : float
-        At which a joint that is too fast returns to what is allowed, 1/s. Well below the rate of
-        the cycles.
+        At which a joint that is too fast returns to the allowed velocity, 1/s; well below the rate
+        of the cycles.
     approach_rate : float
-        At which a joint comes to its end in the last bit of the way, 1/s; well below the other.
+        At which a joint approaches its limit at last, 1/s; well below ``return_rate``.
     kept : bool
         False for the bare law, as if there were none, until others are set.
 
@@ -69,11 +68,11 @@ class JointLimits:
         rad or m.
     velocity, acceleration : (nv,) arrays
         rad/s and rad/s², or m/s and m/s².
-    load : (nv,) array
-        The most weight that joints carry, N·m or N: 95 % of their effort limits, inf for any.
+    gravity_torque : (nv,) array
+        Limits of gravity torques, N·m or N: 95 % of the effort limits, inf for none.
     weak : tuple of str
-        Joints too weak to hold themselves against gravity in every posture, with some to spare for
-        braking: limits of their motion may not hold.
+        Joints whose effort limits leave too little for braking in some posture: they may pass
+        limits of their motion.
 
     Raises
     ------
@@ -88,7 +87,7 @@ class JointLimits:
         self.model = model
         effort_limits = read_effort_limits(model, effort_limits)
         self._strength = _braking_strength(model, effort_limits)
-        self.load = np.where(effort_limits > 0.0, _LOAD_SHARE * effort_limits, np.inf)
+        self.gravity_torque = np.where(effort_limits > 0.0, _GRAVITY_SHARE * effort_limits, np.inf)
         self._given = acceleration
         self._set(position_margin, velocity_kept, soft_limits, return_rate, approach_rate, kept)
 
@@ -133,7 +132,7 @@ class JointLimits:
         limits['node'][nodes['v_index'][nodes['v_index'] >= 0]] = np.flatnonzero(
             nodes['v_index'] >= 0)
         limits['q_index'] = self.model.q_index
-        limits['gravity_torque'] = self.load
+        limits['gravity_torque'] = self.gravity_torque
         for name in ('lower', 'upper', 'velocity'):
             limits[name] = getattr(self, name)
         limits['acceleration'] = np.minimum(self.acceleration, _HARDEST)

@@ -3,8 +3,8 @@
 """
 Limits of joints in a cycle: the prioritised problem, where the forces without bounds pass them.
 
-Rows of bounds are generated as they are needed: first those that were active in the last cycle,
-then all that a solution passes. A row that is there stays, so this comes to an end.
+Rows of bounds are generated as needed: first those that were active in the last cycle, then all
+that a solution violates. Rows are only added, so the iteration ends.
 """
 
 from opspace_control.compiled import inlined, rare
@@ -48,45 +48,45 @@ from opspace_control.dynamics.responses import (
 )
 
 # So often rows of efforts are corrected: the grasp force does not follow the motion linearly,
-# and what constraints bear of passive joints' own forces is not in the rows.
+# and the rows leave out constraint reactions to passive joints' own forces.
 _CORRECTIONS = 8
-# Part of what a direction at the truncation threshold asks for that the problem misses.
-_MISSED = 4e-3
+# Residual of a direction at the truncation threshold, in parts of its acceleration.
+_RESIDUAL = 4e-3
 
 
 @inlined
-def moving_forces(rows, constrained, push):
+def moving_forces(rows, constrained, applied):
     """
-    Write the forces of the stack that move the robot: those that nothing outside balances.
+    Write the forces of the stack that move the robot: those that the environment does not balance.
 
-    At constraints these are their reactions, and what is exerted for the sake of passive joints.
+    At constraints these are the reactions, and the forces exerted for passive joints.
     """
-    for r in range(push.size):
-        push[r] = rows[FORCE, r] - (rows[APPLIED, r] - rows[MOVING, r])
+    for r in range(applied.size):
+        applied[r] = rows[FORCE, r] - (rows[APPLIED, r] - rows[MOVING, r])
         if r < constrained:
-            push[r] += rows[REACTION, r]
+            applied[r] += rows[REACTION, r]
 
 
 @rare
-def write_residual(data, count, push):
-    """Write what forces of the stack, (k,), and of so many bounds leave of what tasks want."""
+def write_residual(data, count, applied):
+    """Write the residual of the tasks under forces of the stack, (k,), and of so many bounds."""
     constrained, mobility = 6 * data.demand.constraints.size, data.scratch.Lambda_inverse
     stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
     residual = stack[RESIDUAL]
-    for t in range(push.size):
+    for t in range(applied.size):
         residual[t] = 0.0
         if t < constrained:
             continue
         residual[t] = stack[WANTED, t]
-        for r in range(constrained, push.size):
+        for r in range(constrained, applied.size):
             i, j = max(t, r) - constrained, min(t, r) - constrained
-            residual[t] -= mobility[i, j] * push[r]
+            residual[t] -= mobility[i, j] * applied[r]
         for w in range(count):
             residual[t] -= rows.coupling[w, t] * rows.force[w]
 
 
 @rare
-def react(data, count, push):
+def react(data, count, applied):
     """Write reactions of constraints, and the forces (k,) of the stack that move the robot."""
     cycle, stack, rows = data.cycle, data.scratch.rows, data.scratch.limits.bound_rows
     constrained = 6 * data.demand.constraints.size
@@ -95,12 +95,12 @@ def react(data, count, push):
     if constrained > 0 or cycle.has_passive:
         predict_reactions(data.scratch.squares, stack, data.scratch.orders, constrained,
                           cycle.has_passive, cycle.ranks)
-    moving_forces(stack, constrained, push)
+    moving_forces(stack, constrained, applied)
     for c in range(constrained):
         for w in range(count):
             t = rows.reaction[w, c] * rows.force[w]
             stack[REACTION, c] -= t
-            push[c] -= t
+            applied[c] -= t
 
 
 @rare
@@ -121,45 +121,42 @@ def find_efforts(data, grasping, count, tau_null, tau):
 
 
 @rare
-def misses(data, t):
-    """Return whether tasks miss more than a direction at the truncation threshold would, scaled."""
+def exceeds_residual(data, t):
+    """Return whether the residual exceeds that of a direction at the truncation threshold."""
     problem, stack = data.scratch.limits.problem, data.scratch.rows
     residual = wanted = 0.0
     for i in range(t):
         r = problem.task_rows[i]
         residual += (stack[SCALE, r] * stack[RESIDUAL, r]) ** 2
         wanted += (stack[SCALE, r] * stack[WANTED, r]) ** 2
-    return residual > _MISSED * _MISSED * wanted
+    return residual > _RESIDUAL * _RESIDUAL * wanted
 
 
 @rare
 def record_active(data, count, plain):
-    """Note which limits are active, or which joints press against theirs in the plain problem."""
+    """Record ``active`` limits, or ``pressed`` ones, of the ``plain`` problem."""
     limits, rows = data.bounds.joints, data.scratch.limits.bound_rows
     for k in range(limits.size):
+        sides = limits[k].pressed if plain else limits[k].active
         for kind in range(KINDS):
-            if plain:
-                limits[k].pressed[kind] = 0
-            else:
-                limits[k].active[kind] = 0
+            sides[kind] = 0
     for w in range(count):
         limit, kind = limits[rows.dof[w]], rows.kind[w]
         side = side_of(data.scratch.limits.problem, w)
         if plain:
             limit.pressed[kind] = side
-        else:
-            if w < data.cycle.resting:
-                side = limit.pressed[kind] if side != limit.side[kind] else side
-            limit.active[kind] = side
+            continue
+        if w < data.cycle.resting and side != limit.side[kind]:
+            side = limit.pressed[kind]
+        limit.active[kind] = side
 
 
 @rare
 def find_pressed(data, count, t, tau_null, contradictory):
     """
-    Find which joints the tasks press against their limits, singular directions being left alone.
+    Find the limits that tasks press joints against without singular-direction control.
 
-    That is what decides which joints rest there: with singular-direction control the problem has
-    hardly any reason left why a joint should stay at its limit.
+    They decide which joints rest: with that control the multipliers of these limits vanish.
     """
     if data.cycle.singular_active or data.cycle.resting > 0:
         prepare_tasks(data, t, 0)
@@ -180,7 +177,7 @@ def solve_within_limits(data, grasping, tau):
     """
     cycle, robot, memory = data.cycle, data.robot, data.scratch.limits
     nodes, states, stack = robot.nodes, robot.states, data.scratch.rows
-    a, force, push = data.scratch.a_task, data.scratch.joint_force, stack[SPARE + 3]
+    a, force, applied = data.scratch.a_task, data.scratch.joint_force, stack[SPARE + 3]
     a_ref, tau_null, tau_ref = memory.a_ref, memory.tau_null, memory.tau_ref
     motion_torques(nodes, states, data.scratch.a_null, force, memory.tau_posture)
     resting, count = begin_rows(data, grasping)
@@ -191,7 +188,7 @@ def solve_within_limits(data, grasping, tau):
     for k in range(tau.size):
         tau_ref[k] = tau_null[k]
     nonlinear = grasping is not None and cycle.efforts
-    off = nonlinear or (cycle.has_passive and data.demand.constraints.size > 0)
+    corrected = nonlinear or (cycle.has_passive and data.demand.constraints.size > 0)
     if nonlinear:
         add_grip_efforts(data, grasping, tau_ref)
     t, corrections, contradictory = select_rows(data), 0, False
@@ -203,14 +200,15 @@ def solve_within_limits(data, grasping, tau):
         contradictory = solve_problem(data, count, t, True, contradictory)
         read_forces(data, count, t)
         cycle.problems += 1
-        react(data, count, push)
-        apply_wrenches(nodes, states, robot.points, robot.supports, push, force, stack[SPARE + 1])
+        react(data, count, applied)
+        apply_wrenches(
+            nodes, states, robot.points, robot.supports, applied, force, stack[SPARE + 1])
         add_bound_forces(count, memory.bound_rows, force)
         forward_response(nodes, states, force, a_ref, a)
-        write_residual(data, count, push)
+        write_residual(data, count, applied)
         add_correction(data, stack[RESIDUAL])
         find_efforts(data, grasping, count, tau_null, tau)
-        if off and corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
+        if corrected and corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
             corrections += 1
             continue
         before = count
@@ -218,7 +216,7 @@ def solve_within_limits(data, grasping, tau):
         if count == before:
             break
     cycle.bound_rows = count
-    if cycle.singular_active or misses(data, t):
+    if cycle.singular_active or exceeds_residual(data, t):
         cycle.least_eigenvalue = 0.0
     record_active(data, count, False)
     find_pressed(data, count, t, memory.tau_posture, contradictory)
@@ -226,16 +224,16 @@ def solve_within_limits(data, grasping, tau):
 
 @inlined
 def keep_limits(data, grasping, any_resting, tau):
-    """Solve the problem with bounds where the stack's forces would take joints beyond theirs."""
+    """Solve the problem with bounds where the stack's forces violate limits."""
     robot, stack = data.robot, data.scratch.rows
-    constrained, push = 6 * data.demand.constraints.size, stack[SPARE]
-    moving_forces(stack, constrained, push)
-    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, push,
+    constrained, applied = 6 * data.demand.constraints.size, stack[SPARE]
+    moving_forces(stack, constrained, applied)
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, applied,
                    data.scratch.joint_force, stack[SPARE + 1])
     forward_response(robot.nodes, robot.states, data.scratch.joint_force, data.scratch.a_null,
                      data.scratch.a_task)
     if grasping is not None:
-        write_residual(data, 0, push)
+        write_residual(data, 0, applied)
     if any_resting or not within_limits(
             robot.nodes, data.bounds.joints, data.scratch.limits.gravity_rates,
             data.scratch.a_task):
@@ -247,7 +245,7 @@ def keep_limits(data, grasping, any_resting, tau):
 
 @rare
 def exert_reactions(data):
-    """Exert what constraints would take of the bounds' multipliers."""
+    """Exert the constraint reactions to the multipliers of the bounds."""
     stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
     for c in range(6 * data.demand.constraints.size):
         for w in range(data.cycle.bound_rows):

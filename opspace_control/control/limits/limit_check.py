@@ -16,8 +16,8 @@ def begin_limits(nodes, supports, constraints, limits, efforts):
     """
     Deactivate limits that do not count any more.
 
-    The motion alone determines an effort if it does so with all ``efforts``, or if the joint alone
-    carries what is beyond it.
+    The motion determines an effort if it does so with all ``efforts``, or beyond whose joint is an
+    open branch.
     """
     for k in range(limits.size):
         limit = limits[k]
@@ -57,7 +57,7 @@ def deactivate_all(limits):
 
 @called
 def activate_cut_efforts(nodes, limits, effort_limits, tau):
-    """Let efforts that are about to be cut be bounds from the next cycle on."""
+    """Activate the limits of efforts that this cycle cuts, for the next one."""
     for k in range(limits.size):
         if is_limited(nodes, limits[k]) and limits[k].determined and (
                 abs(tau[k]) > effort_limits[k] > 0.0):

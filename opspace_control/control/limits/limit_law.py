@@ -32,7 +32,7 @@ LIMIT = np.dtype([
     ('velocity', np.float64),       # rad/s or m/s, inf for none
     ('acceleration', np.float64),   # that it can always brake with, rad/s² or m/s²
     ('slow', np.float64),           # speed up to which, and
-    ('clear', np.float64),          # distance from its ends from which nothing but ±acceleration
+    ('clear', np.float64),          # distance from its limits from which nothing but ±acceleration
                                     # bounds it: a quick test; rad/s, rad or m/s, m
     ('least', np.float64),          # acceleration that the limits allow at this cycle
     ('greatest', np.float64),
@@ -50,26 +50,26 @@ LIMIT = np.dtype([
                                         # rest at its limit
 ], align=True)
 
-# Beyond an end a joint comes back at this part of its greatest velocity, or slower.
+# Beyond a limit of position a joint returns at this part of its greatest velocity, or slower.
 _RETURN = 0.1
 
 
 @inlined
 def deactivate(limit, kind):
-    """Forget that a limit of a kind was active, and that the joint rested there."""
+    """Deactivate a limit of a kind; the joint does not rest there any more."""
     limit.active[kind] = limit.pressed[kind] = 0
     limit.resting[kind] = 0.0
 
 
 @inlined
 def faded(share, on, dt, time):
-    """Return a share, from 0 to 1, dt s further on its way to 1, or to 0, which takes some time."""
+    """Return a share after dt s of its linear change to 1 (on) or 0, which takes ``time`` s."""
     return min(max(share + (dt if on else -dt) / time, 0.0), 1.0)
 
 
 @inlined
 def braking_speed(distance, a, k):
-    """Return how fast one may be at some distance, and the slope of that: s of `speed_towards`."""
+    """Return the speed s of `speed_towards` at a distance, and its slope."""
     if distance * k * k <= a:
         return k * distance, k
     s = math.sqrt(a * (2.0 * distance - a / (k * k)))
@@ -117,7 +117,7 @@ def bound_acceleration(limit, rate, approach, q, v):
     least = -rate * (down + v) - slope * v
     if least < -a:
         least, reason[0] = -a, ACCELERATION
-    if least > greatest:  # it takes more than a to brake, or the ends are closer than that
+    if least > greatest:  # it takes more than a to brake, or the limits are closer than that
         if abs(least) > abs(greatest):
             greatest = least
         else:
@@ -135,11 +135,11 @@ def runs_free(limit, q, v):
 @called
 def bound_posture(nodes, dofs, limits, share, kept, rate, approach, q, v, a):
     """
-    Work out what the limits allow, and make the accelerations that the posture asks for that.
+    Write the bounds of all joints, and clip the posture's accelerations a (nv,) to them.
 
-    Bounds are wider by ``a (1/kept² − 1)`` while ``kept`` is on its way between 0 and 1. A posture
-    that cannot be had pulls for good, and what is cut to a bound damps nothing: so it is the pull
-    alone that is cut first, to a ``share`` of what the joint can do, and the damping comes on top.
+    Bounds are wider by ``a (1/kept² − 1)`` while ``kept`` is between 0 and 1. The position term is
+    clipped first, to a ``share`` of the acceleration limit, and the damping added afterwards: a
+    clipped sum would not damp a posture that cannot be reached.
     """
     wider = 1.0 / (kept * kept) - 1.0
     for k in range(limits.size):

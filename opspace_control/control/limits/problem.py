@@ -5,7 +5,6 @@ The prioritised problem of a cycle: bounds on joints above the tasks, these in t
 
     minimise ½ |q̈ − q̈_ref|²_A  subject to  l ≤ R q̈ ≤ u,  then J_1 q̈ = a_1,  then J_2 q̈ = a_2, …
 
-    minimise ½ |q̈ − q̈_ref|²_A subject to l ≤ R q̈ ≤ u, then J_1 q̈ = a_1, then J_2 q̈ = a_2, …
 forces of bounds, and the forces of tasks. ``G = R A⁻¹ Rᵀ`` of all rows, of which constraints have
 been taken off, is what they do to each other.
 """
@@ -24,14 +23,14 @@ from opspace_control.spatial.eigen import truncation_threshold
 # and are solved in so many proximal steps. A direction at four times the threshold is met within
 # 3e-6 then, one at the threshold within 4e-3, and a force along one that bounds take away is at
 # most eight times what it is at the threshold. With 16 times, the largest step of an effort of a
-# UR5 is 82 % instead of 33 %; with four, a direction at four times the threshold misses 2e-3.
+# UR5 is 82 % instead of 33 %; with four, a direction at four times the threshold keeps 2e-3.
 _LEAST_SOFTNESS = 5e-4
 STEPS = 8
 
 
 @called
 def select_rows(data):
-    """Find the rows of the stack that tasks ask for, level by level; return how many there are."""
+    """Find the active rows of tasks in the stack, level by level; return their number."""
     problem, stack, levels = data.scratch.limits.problem, data.scratch.rows, data.demand.levels
     t = 0
     for level in range(problem.turned.size):
@@ -47,7 +46,7 @@ def select_rows(data):
 
 @inlined
 def gather_tasks(data, t, resting):
-    """Write what rows of tasks do to each other, and what joints at rest leave of it."""
+    """Write the coupling of the rows of tasks, and what joints at rest leave of it."""
     problem, mobility = data.scratch.limits.problem, data.scratch.Lambda_inverse
     response, coupling = data.scratch.limits.resting_rows.response, (
         data.scratch.limits.bound_rows.coupling)
@@ -183,9 +182,9 @@ def write_bounds(data, count, a, tau, plain):
 @rare
 def write_demands(data, count, t, wanted):
     """
-    Write what tasks want, (k,) of the stack's rows, less what forces on top of them accelerate.
+    Write the accelerations of tasks, (k,) of the stack's rows, less those by applied forces.
 
-    All rows below the level of such a force make up for it, and those of its own as far as they
+    All rows below the level of such a force compensate for it, and those of its own as far as they
     are not compliant themselves.
     """
     problem, stack, levels = data.scratch.limits.problem, data.scratch.rows, data.demand.levels
@@ -198,12 +197,12 @@ def write_demands(data, count, t, wanted):
             for c in range(constrained, stack.shape[1]):
                 if stack[APPLIED, c] == 0.0:
                     continue
-                push = stack[MOVING, c]
+                applied = stack[MOVING, c]
                 if c >= levels[level + 1]:
-                    push = stack[APPLIED, c]
+                    applied = stack[APPLIED, c]
                 elif c >= levels[level]:
-                    push *= 1.0 - stack[COMPLIANT, r]
-                demand[i] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * push
+                    applied *= 1.0 - stack[COMPLIANT, r]
+                demand[i] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * applied
     turn_rows(problem, demand, problem.scratch[0])
     for i in range(t):
         upper = demand[i]

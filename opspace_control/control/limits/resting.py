@@ -3,10 +3,9 @@
 """
 Joints at rest at their limits, and the singularities that they make.
 
-A joint at rest at a limit of its position, or of its gravity torque, moves nothing: an arm that is
-stretched out is singular even if the torso, were it not bent all the way, could carry it further.
-So directions near singularities are those of what these joints leave of Λ⁻¹, and the motion w that
-moves them leaves these joints at rest.
+A joint at rest at a limit of its position, or of its gravity torque, moves nothing: a stretched arm
+is singular even if the torso could move it further but for its limit. So singular directions are
+those of Λ⁻¹ without these joints, and their joint motion w leaves these joints at rest.
 """
 
 import math
@@ -22,9 +21,9 @@ from opspace_control.control.stack.rows import resolve_tasks
 
 # A joint that goes slower than this part of its greatest velocity is at rest.
 _STILL = 0.01
-# Singular directions change with what they do without: it takes so long, s.
+# Time of the change when a joint begins or ceases to rest, s.
 _TIME = 0.1
-# A joint that rests by less than this, from 0 to 1, is as good as free.
+# A joint with a smaller share of rest, from 0 to 1, counts as free.
 _LEAST = 1e-3
 # Scaled eigenvalue below which rows cannot all be met.
 _THRESHOLD = 1e-5
@@ -36,8 +35,8 @@ def find_resting(limits, singular, dt, v):
     """
     Find the joints at rest at a limit that they are pressed against; return whether any is.
 
-    They begin and end to rest gradually, or singular directions would be others from one cycle to
-    the next. Where no direction can be singular, none does.
+    Their share of rest changes gradually, so that singular directions are continuous. Without
+    singular-direction control no joint rests.
     """
     found = False
     for k in range(limits.size):
@@ -70,9 +69,9 @@ def decomposed_rows(count, rows):
 @rare
 def regularise_resting(data, count):
     """
-    Decompose what joints at rest do to each other, softly those that hardly rest yet, or any more.
+    Decompose the Gram matrix of joints at rest, regularised where the share of rest is below 1.
 
-    Return whether they all can be kept at rest. ``WISH`` receives what it takes.
+    Return whether it is regular. ``WISH`` receives the accelerations that keep them at rest.
     """
     bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
     limits, gram, first = data.bounds.joints, rows.response, int(0.0)
@@ -95,7 +94,7 @@ def regularise_resting(data, count):
 
 @rare
 def resolve_at_limits(data, count):
-    """Resolve the stack without what joints at rest, so many, take off its mobility."""
+    """Resolve the stack with the mobility that ``count`` joints at rest leave."""
     bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
     left, mobility, stack = data.scratch.squares[L], data.scratch.Lambda_inverse, data.scratch.rows
     constrained, exactly = 6 * data.demand.constraints.size, regularise_resting(data, count)
@@ -119,10 +118,10 @@ def resolve_at_limits(data, count):
 @rare
 def write_reference(data, count, a_ref):
     """
-    Write the reference acceleration (nv,), what moves singular directions being a part of it.
+    Write the reference acceleration (nv,), with that of singular directions.
 
-    So many joints are at rest at their limits. They stay there whichever way forces press them:
-    the directions would be others without them. If none is singular, they are as all others.
+    ``count`` joints are at rest at their limits and stay there, whatever the sign of their
+    multipliers; if no direction is singular, their bounds are as all others.
     """
     cycle, size, stack = data.cycle, data.scratch.rows.shape[1], data.scratch.rows
     cycle.resting = count

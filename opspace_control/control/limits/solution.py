@@ -3,8 +3,7 @@
 """
 The solution of a cycle's prioritised problem: multipliers of bounds, and forces of tasks.
 
-Bounds are hard. Where they contradict each other, a problem of bounds alone finds first by how much
-each has to be wider.
+Bounds are hard. Where they contradict each other, a problem of bounds alone widens them first.
 """
 
 from opspace_control.compiled import inlined, rare
@@ -85,7 +84,7 @@ def relax_bounds(data, count):
     """
     Widen bounds that cannot all be kept to what a problem of bounds alone attains.
 
-    Its rows are soft, those of efforts excepted, so the least squares of what is missed decide.
+    Its rows are soft, those of efforts excepted, so the least squares of the residual decide.
     """
     problem, rows = data.scratch.limits.problem, data.scratch.limits.bound_rows
     softness, lower, upper = problem.all_softness[LASTING], problem.bounds[0], problem.bounds[1]

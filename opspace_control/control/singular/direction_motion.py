@@ -255,9 +255,9 @@ def along(singular, which, u, scale, first):
 
 
 @rare
-def weigh(lead, u, first):
+def weigh(values, u, first):
     """Return the mean of some rows, weighted with the squares of a direction u."""
     total = 0.0
     for r in range(u.size):
-        total += u[r] * u[r] * lead[first + r]
+        total += u[r] * u[r] * values[first + r]
     return total

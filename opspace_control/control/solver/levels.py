@@ -4,11 +4,11 @@
 Levels of rows in strict order of priority: lexicographic least squares with bounds.
 
 Each level is solved with the rows of all levels above: what these attain, they keep. What a level
-cannot have it misses in the least-squares sense, ``min Σ s_r² / ε_r``.
+cannot attain is its residual, minimal in the least-squares sense, ``min Σ s_r² / ε_r``.
 
 A level is solved by proximal steps (Rockafellar, SIAM J. Control Optim. 14, 1976; without bounds
 iterated Tikhonov regularisation): its softness ε counts from the multipliers of the step before. So
-after K steps a direction of which λ is left is missed by ``(ε / (λ + ε))^K`` of what was missing.
+after K steps a direction with the eigenvalue λ has ``(ε / (λ + ε))^K`` of its first residual.
 """
 
 from typing import NamedTuple
@@ -21,11 +21,11 @@ from opspace_control.control.solver.program import AT_LOWER, AT_UPPER, EQUALITY,
 
 # The least softness of a level's rows while the level itself is solved, in parts of their diagonal
 # entries. It decides what counts as attainable: a direction of which the levels above leave less is
-# missed. Multipliers of what is missed grow as its reciprocal, and with them rounding: over 1,000
-# random problems, a fifth of them with dependent rows, lower levels change what upper ones miss by
-# at most 2e-3 of it with 1e-6, 5e-2 with 1e-7 and 0.23 with 1e-8 (at the median 3e-9, 2e-8, 2e-8).
+# given up. Multipliers of residuals grow as its reciprocal, and with them rounding: over 1,000
+# random problems, a fifth of them with dependent rows, lower levels change upper residuals by at
+# most 2e-3 of them with 1e-6, 5e-2 with 1e-7 and 0.23 with 1e-8 (at the median 3e-9, 2e-8, 2e-8).
 ATTAINABLE = 1e-6
-# A level whose rows are missed by less than this part of their terms needs no further step.
+# A level whose residuals are below this part of the terms of its rows needs no further step.
 _MET = 1e-11
 
 # Rows of scratch that `solve_levels` takes: two bounds, the softness, the multipliers of a step,

@@ -5,7 +5,7 @@ Nearly singular directions of a level as soft rows.
 
 What the levels above leave of a level is its Schur complement in G. Where that is nearly singular
 the level's rows are turned to its eigenvectors, and row i becomes as soft as its eigenvalue λ asks
-for: ``δ = λ (1/φ(λ) − 1)``, so that its multiplier is ``φ / λ`` times what is asked, bounded and
+for: ``δ = λ (1/φ(λ) − 1)``, so that its multiplier is ``φ / λ`` times the acceleration, bounded and
 continuous, and nothing where λ is 0. Levels below see ``(G + diag δ)⁻¹`` of those above, so they
 get as much of the direction as this one gives up.
 """
@@ -103,7 +103,7 @@ def truncate_level(
         are equality rows; rows before them, such as bounds, do not decide what is truncated.
     scale : (m,) array
         Of the level's m rows, such that a row that is free to move has ``scale² G_rr`` of about 1.
-        Rows of scale 0 are not asked for.
+        Rows of scale 0 are not active.
     threshold : float
         Of the scaled eigenvalues, below which a direction is truncated.
     softness : (n,) array

@@ -49,7 +49,7 @@ def subtract_applied(mobility, first, last, moving, compliant, x):
 @called
 def pass_on(squares, first, last, exactly, level, x, column):
     """
-    Write to the rows below what this level leaves them, of motion and of mobility.
+    Write the motion and the mobility that this level leaves to the rows below.
 
     Above the diagonal L keeps ``Y = X L_ℓ,rest``, by which the forces below disturb this level.
     """
@@ -73,7 +73,7 @@ def pass_on(squares, first, last, exactly, level, x, column):
 @called
 def resolve_forces(rows, squares, levels, threshold, data):
     """
-    Replace the accelerations that the tasks ask for by the forces that give them, ``x = Λ b``.
+    Replace the accelerations of the tasks by their forces, ``x = Λ b``.
 
     [CK00] (13), bounded and continuous through singularities. No level disturbs one above; it uses
     all that they leave it. Exact wherever no eigenvalue of a level's scaled Schur complement is

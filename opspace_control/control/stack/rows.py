@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The stack: what constraints and tasks ask of their points, and the forces that give it to them.
+The rows of the stack: accelerations of constraints and tasks, and their forces.
 
 Six rows of each constraint, then six of each task in order of priority.
 """
@@ -39,7 +39,7 @@ from opspace_control.tasks.pose_law import demand_pose
 from opspace_control.tasks.sensor_law import measure_wrench
 from opspace_control.tasks.specification_law import row_activation
 
-# Of the mobility that tasks have without constraints: with less, they may be in conflict with them.
+# Part of the mobility without constraints below which a task may be in conflict with these.
 _LEFT = 1e-2
 
 @rare
@@ -61,7 +61,7 @@ def stack_constraint(constraint, points, e, cycle, states, responds, rows):
 
 @called
 def stack_task(task, points, e, cycle, states, sensors, rows):
-    """Place a task's point, and write what its rows ask for beyond the motion advised."""
+    """Place a task's point; write its rows, accelerations less those of the reference motion."""
     point = points[e]
     demand_pose(task, point, cycle.origin, states, sensors, cycle.dt, cycle.limited, cycle.R)
     axes, a = point.axes, point.a
@@ -82,7 +82,7 @@ def stack_task(task, points, e, cycle, states, sensors, rows):
 
 @called
 def stack_joints(task, e, q, v, a_null, rows):
-    """Write what the rows of a group of joints ask for beyond the motion advised."""
+    """Write the rows of a group of joints, accelerations less the reference acceleration."""
     demand_joints(task, q, v)
     weight = row_activation(task.activation)
     for r in range(6):
@@ -156,7 +156,7 @@ def apply_force(point, force, first, wrench, responds, states):
 
 @inlined
 def exert(node, p, wrench, responds, states):
-    """Add a wrench to a link's forces, and to those that passive joints have to give way to."""
+    """Add a wrench to the forces of a link, and to those of the passive-joint response."""
     if node >= 0:
         add_wrench(p, wrench, states[node].f)
         if responds[node]:
@@ -166,27 +166,27 @@ def exert(node, p, wrench, responds, states):
 @inlined
 def rescale_rows(rest, mobility, constrained, single_joint, scale):
     """
-    Measure the tasks' rows by the mobility that constraints leave them, within reason.
+    Scale the tasks' rows by the mobility that constraints leave them.
 
-    A light thing in heavy arms: its own link could accelerate it much more than the closed chain
-    can, which is no loss of a direction. What is left with less than `_LEFT` of its ``mobility``,
-    the diagonal of L, may be in conflict with the constraints: there are but rounding errors.
+    A light object in heavy arms has much more mobility of its own than the closed chain, which is
+    no loss of a direction. Below `_LEFT` of its ``mobility``, the diagonal of L, a row may be in
+    conflict with the constraints.
     """
     for first in range(constrained, scale.size, 3):
         size = 1 if single_joint[first] > 0.0 else 3
         for part in range(first, first + 3, size):
-            left, all_of_it = 0.0, 0.0
+            left, whole = 0.0, 0.0
             for r in range(part, part + size):
                 left += rest[r, r]
-                all_of_it += mobility[r]
+                whole += mobility[r]
             for r in range(part, part + size):
-                if left < all_of_it:
-                    scale[r] /= math.sqrt(max(left / all_of_it, _LEFT))
+                if left < whole:
+                    scale[r] /= math.sqrt(max(left / whole, _LEFT))
 
 
 @inlined
 def eliminate_constraint_rows(cycle, constrained, scratch):
-    """Take what constraints and passive joints leave of the tasks' mobility."""
+    """Eliminate constraints and passive joints from the tasks' mobility."""
     if constrained > 0 or cycle.has_passive:
         eliminate_constraints(scratch.squares, scratch.rows, scratch.orders, constrained,
                               cycle.has_passive, cycle.ranks)
@@ -194,7 +194,7 @@ def eliminate_constraint_rows(cycle, constrained, scratch):
 
 @inlined
 def resolve_tasks(cycle, demand, scratch, data):
-    """Turn accelerations into forces, level by level, and see what constraints make of them."""
+    """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
         scratch.rows, scratch.squares, demand.levels, cycle.singularity_threshold, data)
     constrained = 6 * demand.constraints.size
@@ -246,7 +246,7 @@ def apply_forces(robot, demand, joint_force, rows):
     """
     Report the forces of the stack to constraints and tasks, and add them to the links.
 
-    Those of groups of joints are added to the joints, (nv,), which they are the only ones to use.
+    Those of groups of joints are added to ``joint_force`` (nv,).
     """
     points, states, responds = robot.points, robot.states, robot.responds
     constraints, tasks, joint_tasks = demand.constraints, demand.tasks, demand.joint_tasks
