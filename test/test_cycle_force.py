@@ -27,7 +27,7 @@ pin = pytest.importorskip('pinocchio')
 from printed_law import ALL_AXES, DenseRobot  # noqa: E402
 
 XARM, HANDS = robot_file('xarm7.urdf'), ('gripper_left_base_link', 'gripper_right_base_link')
-ALWAYS = {'approach_velocity': 0.0, 'approach_rate': 0.0}  # (5.6) as printed
+ALWAYS = {'approach': (0.0, 0.0)}  # (5.6) as printed
 
 
 class Dense:

@@ -22,7 +22,7 @@ def pressing(sensor=True, axes='z', wanted=WANTED, **force):
 
 def law_with(measured, **force):
     """Return a task without transitions, and a bench in which it feels this force."""
-    task = pressing(axes='x y z rx ry rz', approach_velocity=0.0, approach_rate=0.0, **force)
+    task = pressing(axes='x y z rx ry rz', approach=(0.0, 0.0), **force)
     bench = LawBench(task)
     bench.sensors['gravity'], bench.sensors['trust'] = 0.0, 1.0
     task.force.sensor.cutoff = np.inf
@@ -55,7 +55,7 @@ class TestLaw:
             assert (record['row_activation'] == 1.0).all()
 
     def test_open_loop_is_what_is_wanted(self):
-        task = pressing(sensor=False, approach_velocity=0.0, approach_rate=0.0)
+        task = pressing(sensor=False, approach=(0.0, 0.0))
         record = LawBench(task).cycle()
         np.testing.assert_array_equal(record['press'], [0, 0, WANTED, 0, 0, 0])
         assert task.force.measured is None and not task.force.closed_loop
@@ -109,7 +109,7 @@ class TestLaw:
         assert (record['press'] == 0.0).all() and task.force.contact == 'none'
 
     def test_an_axis_between_motion_and_force_blends_both(self):
-        task = pressing(sensor=False, approach_velocity=0.0, approach_rate=0.0, damping=7.0)
+        task = pressing(sensor=False, approach=(0.0, 0.0), damping=7.0)
         bench = LawBench(task)
         bench.tasks['motion'][0, 2], bench.tasks['force']['axes'][0, 2] = 0.25, 0.75
         bench.points['v'][0, 2] = 0.1
@@ -156,7 +156,7 @@ class TestContact:
 
     def test_a_rebound_is_short_and_happens_once(self):
         """[K87] IX: 4 in/s without bounce; on a wall of almost no damping there is one, of 1 mm."""
-        task = pressing(approach_velocity=0.1)
+        task = pressing(approach=(0.1, 0.2))
         plant = PointAtWall(task, stiffness=1e5, damping=0.1 * np.sqrt(1e5 * 1.5))
         heights = []
         forces, _ = plant.run(1.0, lambda t: heights.append(plant.x[2]))
@@ -280,7 +280,7 @@ class TestFeedback:
     def test_no_elastic_wall_rings_up_to_the_kp_that_is_promised(self, stiffness):
         """kp = damping / (2π cutoff), no damping in the wall, no delay."""
         kp = 60.0 / (2.0 * np.pi * 100.0)
-        task = pressing(kp=kp, damping=60.0, ki=1.0, approach_velocity=0.0, approach_rate=0.0)
+        task = pressing(kp=kp, damping=60.0, ki=1.0, approach=(0.0, 0.0))
         plant = PointAtWall(task, stiffness=stiffness, damping=0.0, gap=0.0, delay=0)
         plant.x[2] = 1.2 * WANTED / stiffness
         forces, _ = plant.run(3.0, substeps=50)

@@ -145,7 +145,7 @@ def test_neither_hand_leads_where_both_are_free():
 def test_forces_act_on_both_hands():
     """Open loop: what the one hand presses with, the other one bears."""
     task = RelativeTask('l_hand', 'r_hand', axes='', force_axes='y', force=ForceControl(
-        approach_velocity=0.0, approach_rate=0.0))
+        approach=(0.0, 0.0)))
     state = random_state(MODEL, 5, 0.0)
     controller = OperationalSpaceController(MODEL, [task], PostureTask(kp=0.0, kd=0.0),
                                             effort_limits=np.inf)

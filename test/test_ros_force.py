@@ -58,7 +58,8 @@ def controller_like_the_nodes(**left):
     sensor = ForceSensor('l_palm', name='wrist', cutoff=1e6, **TOOL)
     options = {'axes_frame': 'l_hand', 'force_axes': 'x z ry', **left}
     controller = OperationalSpaceController(
-        MODEL, [PoseTask('l_hand', name='left', force=ForceControl(sensor, **AT_ONCE), **options),
+        MODEL, [PoseTask('l_hand', name='left', force=ForceControl(
+            sensor, approach=(0.0, 0.0)), **options),
                 PoseTask('r_hand', name='right')], PostureTask())
     torque(controller, START)
     return controller, sensor

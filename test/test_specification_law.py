@@ -131,7 +131,7 @@ def test_base_axes_are_turned_in_the_first_cycle():
 
 def test_from_motion_to_force_and_free_and_back_nothing_jumps():
     """Demand, pressing force and how much is asked for, in small steps all the way."""
-    force = ForceControl(approach_velocity=0.0, approach_rate=0.0)
+    force = ForceControl(approach=(0.0, 0.0))
     task = PoseTask('tip', force=force)
     bench = LawBench(task)
     ramps = Ramps(gradual_fields(bench.tasks), 0.2)

@@ -170,8 +170,9 @@ class TestForceControl:
     @pytest.mark.parametrize('arguments', [
         {'kp': -1.0}, {'ki': np.nan}, {'damping': [1.0] * 5}, {'damping': 0.0},
         {'damping': [1, 1, 1, 1, 1, 0]}, {'max_force': 0.0}, {'max_moment': -1.0},
-        {'approach_velocity': np.inf}, {'approach_rate': 'x'}, {'contact_force': 0.0},
-        {'contact_moment': np.nan}, {'impact_time': 0.0}, {'impact_time': np.inf},
+        {'approach': (np.inf, 0.2)}, {'approach': (0.05, 'x')}, {'approach': 0.0},
+        {'contact_threshold': (0.0, 0.2)}, {'contact_threshold': (2.0, np.nan)},
+        {'impact_time': 0.0}, {'impact_time': np.inf},
         {'sensor': 'wrist'}], ids=str)
     def test_values_that_cannot_be_used_are_refused(self, arguments):
         with pytest.raises(TaskError, match='force control: '):
@@ -211,7 +212,7 @@ class TestForceControl:
 
     def test_what_is_pressed_with_fades_when_told_to_hold(self):
         task = PoseTask('tip', force_axes='z', force=ForceControl(
-            approach_velocity=0.0, approach_rate=0.0))
+            approach=(0.0, 0.0)))
         task.force.set_target([0, 0, 5, 0, 0, 0])
         bench = LawBench(task)
         assert bench.cycle()['press'][2] == 5.0

@@ -34,11 +34,12 @@ class ForceControl(TaskPart):
         three linear axes, three angular ones.
     max_force, max_moment : float
         Bound of F_a of each axis, N and N·m.
-    approach_velocity, approach_rate : float
-        Velocity of the approach to contact, m/s and rad/s. With both zero force acts at once, in
-        free space, too.
-    contact_force, contact_moment : float
-        Threshold of contact, N and N·m; half of the target if that is less.
+    approach : (float, float)
+        Velocity of the approach to contact, m/s and rad/s; attributes ``approach_velocity`` and
+        ``approach_rate``. With both zero force acts at once, in free space, too.
+    contact_threshold : (float, float)
+        Threshold of contact, N and N·m; attributes ``contact_force`` and ``contact_moment``. Half
+        of the target if that is less.
     impact_time : float
         Time of pure damping after the first touch, s.
 
@@ -58,8 +59,8 @@ class ForceControl(TaskPart):
     damping = recorded('damping', 'k_vf of a_s*, (6,), 1/s.')
 
     def __init__(self, sensor=None, *, kp=0.1, ki=10.0, damping=60.0, max_force=100.0,
-                 max_moment=10.0, approach_velocity=0.05, approach_rate=0.2, contact_force=2.0,
-                 contact_moment=0.2, impact_time=0.03):
+                 max_moment=10.0, approach=(0.05, 0.2), contact_threshold=(2.0, 0.2),
+                 impact_time=0.03):
         super().__init__('force control', FORCE)
         if not (sensor is None or isinstance(sensor, ForceSensor)):
             raise TaskError(f'{self._owner}: {sensor!r} is not a sensor.',
@@ -68,8 +69,12 @@ class ForceControl(TaskPart):
         self.set_gains(kp, ki, damping)
         self._record['sensor'] = -1
         self.max_force, self.max_moment = max_force, max_moment
-        self.approach_velocity, self.approach_rate = approach_velocity, approach_rate
-        self.contact_force, self.contact_moment = contact_force, contact_moment
+        for name, pair in (('approach', approach), ('contact_threshold', contact_threshold)):
+            if np.shape(pair) != (2,):
+                raise TaskError(f'{self._owner}: {name} = {pair!r} does not fit.', parameter=name,
+                                cure='Give two numbers, linear and angular.', value=pair)
+        self.approach_velocity, self.approach_rate = approach
+        self.contact_force, self.contact_moment = contact_threshold
         self.impact_time = impact_time
 
     def set_target(self, wrench=None):

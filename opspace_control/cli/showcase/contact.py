@@ -26,9 +26,9 @@ _WANTED = 20.0  # N
 _FALL = 0.1     # m
 
 
-def impact(label, velocity, **control):
+def impact(label, velocity, approach_rate=0.2, **control):
     """Return the Trial of a finger that comes down on a stiff plate, to press with 20 N."""
-    scene = ContactScene(_task('z', approach_velocity=velocity, **control),
+    scene = ContactScene(_task('z', approach=(velocity, approach_rate), **control),
                          lambda start: plate(start, _FALL))
     scene.press(_WANTED)
     return scene.run(label, 0.5 + 2.0 * _FALL / max(velocity, 0.2))
@@ -122,7 +122,7 @@ _BELOW = 0.02  # m, the rim below the peg at the start
 
 def _inserting(label, compliant):
     scene = ContactScene(
-        _task('x y z' if compliant else 'z', approach_velocity=0.02),
+        _task('x y z' if compliant else 'z', approach=(0.02, 0.2)),
         lambda start: hole(*(start[:2] - _OFFSET), start[2] - _BELOW, _WIDTH, _DEPTH), peg=True,
         friction=0.1, softness=0.01)
     scene.press(_PRESSED)

@@ -61,7 +61,9 @@ def make_task(name, parameters, sensors=None):
         raise RosInterfaceError(f"{name}.sensor: there is no sensor '{sensor}'.", sensor=sensor,
                                 cure=nearest(sensor, sensors) if sensors else 'Name it in sensors.')
     force = tasks.ForceControl(sensors[sensor] if sensor else None, **{
-        key: value(f'force.{key}') for key in (*_GAINS, *_CONTACT)})
+        key: value(f'force.{key}') for key in _GAINS})
+    for key in _CONTACT:
+        setattr(force, key, value(f'force.{key}'))
     options = {'name': name, 'force': force, 'priority': value('priority'),
                **_axes_of(kind, *map(value, _AXES))}
     if kind is tasks.ForceTask:
