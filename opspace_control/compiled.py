@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How functions are compiled, and where their machine code is kept."""
+"""Decorators of compiled functions, and the cache of their machine code."""
 
 import contextlib
 import functools
@@ -82,7 +82,7 @@ def kernel(function):
 
 @contextlib.contextmanager
 def _turn(name):
-    """Wait for the other processes that have this file locked, as long as there is hope."""
+    """Wait until no other process has this file locked, at most for the timeout."""
     directory = Path(cache_directory())
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # nothing can be kept there, or locked

@@ -10,7 +10,7 @@ ZERO, ONE = INDEX(0), INDEX(1)
 
 
 class FoldingBuilder(llvm.IRBuilder):
-    """Writes nothing to take out of an aggregate what has just been put into it."""
+    """Builder that folds products, sums and extractions from known aggregates."""
 
     def extract_value(self, agg, idx, name=''):
         """Return a part of an aggregate."""
@@ -31,7 +31,7 @@ class FoldingBuilder(llvm.IRBuilder):
         return super().extract_value(agg, path, name) if path else agg
 
     def product(self, a, b):
-        """Return a b, of which either may be known."""
+        """Return the product of values or constants."""
         if isinstance(a, llvm.Constant) and isinstance(b, llvm.Constant):
             return INDEX(a.constant * b.constant)
         if b == ONE or a == ZERO:
@@ -39,7 +39,7 @@ class FoldingBuilder(llvm.IRBuilder):
         return b if a == ONE else self.mul(a, b)
 
     def total(self, a, b):
-        """Return a + b, of which either may be known."""
+        """Return the sum of values or constants."""
         if isinstance(a, llvm.Constant) and isinstance(b, llvm.Constant):
             return INDEX(a.constant + b.constant)
         if b == ZERO:
@@ -55,14 +55,14 @@ class FoldingBuilder(llvm.IRBuilder):
 
 
 def _known(kind, parts):
-    """Return a constant of what is constant among some parts."""
+    """Return the aggregate of the constants among the parts, others undefined."""
     if isinstance(parts, list):
         return kind([_known(kind.elements[k], part) for k, part in enumerate(parts)])
     return parts if isinstance(parts, llvm.Constant) else kind(llvm.Undefined)
 
 
 def _unknown(parts, place=()):
-    """Yield the others, and where they are."""
+    """Yield the other parts, each with its indices."""
     for k, part in enumerate(parts):
         if isinstance(part, list):
             yield from _unknown(part, (*place, k))
@@ -70,8 +70,8 @@ def _unknown(parts, place=()):
             yield (*place, k), part
 
 
-def drop_needless(function):
-    """Remove aggregates from a function that are not used as a whole."""
+def remove_unused_aggregates(function):
+    """Remove insertions into aggregates that no other instruction uses."""
     instructions = [each for block in function.blocks for each in block.instructions]
     needed, pending = set(), []
     for each in instructions:

@@ -1,22 +1,18 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Linking of the parts of a kernel, each once."""
+"""Libraries of kernels and their parts; each part is linked once."""
 
 from numba.core.codegen import JITCodeLibrary
 
 
 class KernelLibrary(JITCodeLibrary):
-    """Code of a kernel, into which that of all its parts is linked, each once."""
+    """Code of a kernel, linked with all its parts."""
 
     def finalize(self):
         """
-        Link, optimise, make machine code.
+        Link, optimise and generate machine code.
 
-        Raises
-        ------
-        RuntimeError
-            A part is called that has not been linked: the call would lead nowhere.
-
+        A RuntimeError refuses calls of a part that has not been linked.
         """
         libraries, defined = _all_used(self._linking_libraries), set()
         for library in libraries:
@@ -29,7 +25,7 @@ class KernelLibrary(JITCodeLibrary):
         super().finalize()
 
     def _finalize_final_module(self):
-        """Make machine code; a call of a missing function would not be detected later."""
+        """Generate machine code; LLVM does not report calls of missing functions."""
         missing = [each.name for each in self._final_module.functions
                    if each.is_declaration and each.name in self._defined]
         if missing:
@@ -39,9 +35,9 @@ class KernelLibrary(JITCodeLibrary):
 
 def _all_used(libraries):
     """
-    Return libraries, and what parts among them use, each once, and after all that use it.
+    Return libraries and those that parts use, each once and after its users.
 
-    LLVM links of a part only what earlier code uses.
+    LLVM links only functions that earlier code uses.
     """
     order, seen = [], set()
 
@@ -57,14 +53,14 @@ def _all_used(libraries):
 
 
 class PartLibrary(JITCodeLibrary):
-    """Code to be linked into other code; there is nothing to be run."""
+    """LLVM code without machine code, to be linked into other code."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.uses = []
 
     def add_linking_library(self, library):
-        """Note what has to be linked wherever this is."""
+        """Add a library that this one uses."""
         library._ensure_finalized()
         self.uses.append(library)
 
@@ -93,8 +89,8 @@ class PartLibrary(JITCodeLibrary):
 
     @property
     def codegen(self):
-        """What made this library, as far as it needs to know."""
+        """The library itself, which creates no other."""
         return self
 
     def set_env(self, name, env):
-        """Put no environment anywhere: it is for messages of exceptions, and parts raise none."""
+        """Do nothing: environments are for exceptions, which parts do not raise."""

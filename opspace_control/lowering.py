@@ -1,12 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Lowering of functions to short LLVM code.
+Lowering of functions to short LLVM code, for short compilation.
 
-For ``s.S[3]`` Numba writes down an array, with its shape and strides, in memory, and reads most of
-it again; for ``for r in range(6)`` a division. LLVM finds out that none of it is needed, but what
-is written has to be made, printed, read and thought about: it was most of the time of compilation.
-Here are the few expressions that kernels consist of; all others are Numba's.
+For ``s.S[3]`` Numba generates an array structure in memory, for ``for r in range(6)`` a division,
+which LLVM then removes. The expressions that kernels consist of are lowered directly here, all
+others by Numba.
 """
 
 import operator
@@ -17,7 +16,7 @@ from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs
 from numba.core.lowering import Lower
 from numba.np.arrayobj import load_item, store_item
 
-from opspace_control.folding import INDEX, ONE, ZERO, FoldingBuilder, drop_needless
+from opspace_control.folding import INDEX, ONE, ZERO, FoldingBuilder, remove_unused_aggregates
 
 # Fields of Numba's arrays and slices, of what iterates over a range, and of a range.
 _ITEM_SIZE, _DATA, _SHAPE, _STRIDES = 3, 4, 5, 6
@@ -26,7 +25,7 @@ _NEXT, _COUNT = 0, 3
 
 
 class LeanLower(Lower):
-    """What makes the code of a function without Numba's memory management."""
+    """Lowering of a function without Numba's memory management."""
 
     _disable_sroa_like_opt = False
 
@@ -38,9 +37,9 @@ class LeanLower(Lower):
         self._nonnegative = {}  # values by their ids, which stay unique while they are kept
 
     def post_lower(self):
-        """End a function: remove aggregates that are not used as a whole."""
+        """End a function: remove unused aggregates."""
         super().post_lower()
-        drop_needless(self.function)
+        remove_unused_aggregates(self.function)
 
     # Variables: memory only where there is more than one assignment.
 
@@ -54,7 +53,7 @@ class LeanLower(Lower):
             for name in names:
                 used.setdefault(name, []).append(label)
         dominators = compute_cfg_from_blocks(blocks).dominators()
-        if self.func_ir.is_generator:  # its variables have to be kept where it is left
+        if self.func_ir.is_generator:  # its variables live across yields
             dominators = {}
         self._singly_assigned_vars = {
             name for name, (label, *more) in assigned.items()
@@ -71,18 +70,18 @@ class LeanLower(Lower):
             self.builder.store(value, self.getvar(name))
 
     def delvar(self, name):
-        """Forget a variable: there is nothing to be freed."""
+        """Do nothing: there is no memory to be freed."""
 
     # Statements and expressions.
 
     def lower_inst(self, inst):
-        """Write a statement."""
+        """Generate a statement."""
         if isinstance(inst, (ir.SetItem, ir.StaticSetItem)) and self._set_element(inst):
             return None
         return super().lower_inst(inst)
 
     def lower_expr(self, resty, expr):
-        """Write an expression and return its value."""
+        """Generate an expression and return its value."""
         lean = getattr(self, f'_lean_{expr.op}', None)
         value = lean(resty, expr) if lean else None
         return super().lower_expr(resty, expr) if value is None else value
@@ -148,7 +147,7 @@ class LeanLower(Lower):
         return self.context.cast(self.builder, element, ty.dtype, resty)
 
     def _set_element(self, inst):
-        """Write an assignment to one element of an array; return whether it is one."""
+        """Generate the assignment of one array element; return False for any other."""
         ty, given = self.typeof(inst.target.name), self.typeof(inst.value.name)
         if not isinstance(given, (types.Number, types.Boolean)):
             return False
@@ -163,7 +162,7 @@ class LeanLower(Lower):
         return True
 
     def _indices(self, ty, index):
-        """Return the types and values of indices, or None if they, or the array, are unusual."""
+        """Return types and values of indices, or None if these or the array are left to Numba."""
         if (not isinstance(ty, types.Array) or ty.layout != 'C' or index is None
                 or self.context.enable_boundscheck):
             return None
@@ -179,7 +178,7 @@ class LeanLower(Lower):
         return [(each, self.builder.extract_value(value, k)) for k, each in enumerate(kinds)]
 
     def _locate(self, ty, array, indices):
-        """Return where indices lead to, and shape and strides of what is there."""
+        """Return the address of an element or view, its shape and its strides."""
         builder, offset, shape, strides = self.builder, ZERO, [], []
         for axis in range(ty.ndim):
             size = builder.extract_value(array, [_SHAPE, axis])
@@ -204,14 +203,14 @@ class LeanLower(Lower):
         return builder.gep(builder.extract_value(array, _DATA), [offset]), shape, strides
 
     def _from_end(self, index, size):
-        """Return an index from the beginning, for one that is negative if it is from the end."""
+        """Return the non-negative index for one that may be negative."""
         if self._is_nonnegative(index):
             return index
         negative = self.builder.icmp_signed('<', index, ZERO)
         return self.builder.select(negative, self.builder.add(index, size), index)
 
     def _within(self, end, size):
-        """Return an end of a slice, from the beginning and within the array."""
+        """Return a bound of a slice, clipped to the array."""
         builder, end = self.builder, self._from_end(end, size)
         if end == ZERO:
             return end
@@ -219,7 +218,7 @@ class LeanLower(Lower):
             end = builder.select(builder.icmp_signed('<', end, ZERO), ZERO, end)
         return builder.select(builder.icmp_signed('<', end, size), end, size)
 
-    # Loops over a range, as Numba has them, but for the divisions.
+    # Loops over a range, as in Numba but without divisions.
 
     def _lean_call(self, resty, expr):
         function = getattr(self.typeof(expr.func.name), 'typing_key', None)
@@ -241,22 +240,22 @@ class LeanLower(Lower):
             return None
         following, count = (cgutils.alloca_once(builder, INDEX) for _ in range(2))
         builder.store(start, following)
-        builder.store(self._rounds(start, stop, step.constant), count)
+        builder.store(self._iterations(start, stop, step.constant), count)
         if self._is_nonnegative(start) if step.constant > 0 else self._is_nonnegative(
                 builder.total(stop, ONE)):
             self._nonnegative[id(following)] = following
         return builder.aggregate(
             self.context.get_value_type(resty), [following, stop, step, count])
 
-    def _rounds(self, start, stop, step):
-        """Return how many rounds a loop has, or a number below one if it has none."""
+    def _iterations(self, start, stop, step):
+        """Return the number of iterations of a loop, below one for none."""
         builder = self.builder
         if isinstance(start, llvm.Constant) and isinstance(stop, llvm.Constant):
             return INDEX(len(range(start.constant, stop.constant, step)))
-        way = builder.sub(stop, start) if step > 0 else builder.sub(start, stop)
+        span = builder.sub(stop, start) if step > 0 else builder.sub(start, stop)
         if abs(step) == 1:
-            return way
-        return builder.sdiv(builder.add(way, INDEX(abs(step) - 1)), INDEX(abs(step)))
+            return span
+        return builder.sdiv(builder.add(span, INDEX(abs(step) - 1)), INDEX(abs(step)))
 
     def _lean_iternext(self, resty, expr):
         if self.typeof(expr.value.name) != types.range_iter64_type:
