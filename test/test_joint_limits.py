@@ -130,7 +130,7 @@ def hold_one(bench, state, goal, k, part):
     return tau, free, *bench.run(state, goal)
 
 
-def test_held_joints_satisfy_the_conditions_of_the_optimum(bench):
+def test_active_limits_satisfy_the_conditions_of_the_optimum(bench):
     """Of all accelerations that meet task and limits this is the one nearest to the posture's."""
     model, cases = bench.model, 0
     for seed in range(6):

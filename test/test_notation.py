@@ -80,7 +80,7 @@ def test_every_paper_cited_is_in_the_references():
 # The numbers may fall, never rise; a word at zero stays here.
 OLD_WORDS = {
     'advised': 0, 'alone': 0, 'asked': 0, 'bear': 0, 'bears': 0, 'believe': 0, 'believed': 0,
-    'borne': 0, 'coast': 0, 'eased': 0, 'ends': 1, 'exchange': 0, 'feel': 0, 'feelings': 0,
+    'borne': 0, 'coast': 0, 'eased': 0, 'ends': 0, 'exchange': 0, 'feel': 0, 'feelings': 0,
     'feels': 0, 'felt': 0, 'firmness': 0, 'fold': 0, 'growth': 0, 'handed': 0, 'heir': 0,
     'heirs': 0, 'held': 0, 'insist': 0, 'insistence': 0, 'intake': 0, 'journey': 0, 'keeper': 0,
     'keepers': 0, 'laden': 0, 'leader': 0, 'leading': 0, 'leads': 0, 'led': 0, 'miss': 0,

@@ -139,12 +139,12 @@ def _check_start(controller, trajectory, dofs, state, tolerances, refuse):
            'is {value:.4g} rad or m away from where it begins',
            'Bring the robot to the beginning of the plan, or plan from where it is.')
     if trajectory.velocities is not None:
-        begins, ends = trajectory.velocities[:1], trajectory.velocities[-1:]
-        moving = begins - state.v[dofs]
+        initial, final = trajectory.velocities[:1], trajectory.velocities[-1:]
+        moving = initial - state.v[dofs]
         refuse(abs(moving) > tolerance * bandwidth, first, moving,
                'begins {value:.4g} rad/s or m/s faster than it moves now',
                'Begin the plan at rest, and send it to a robot at rest.')
-        refuse((abs(ends) > tolerance * bandwidth) & ~controller.passive[dofs], last, ends,
+        refuse((abs(final) > tolerance * bandwidth) & ~controller.passive[dofs], last, final,
                'still moves at {value:.4g} rad/s or m/s', 'End the plan at rest.')
 
 
