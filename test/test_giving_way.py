@@ -235,7 +235,7 @@ def test_free_directions_are_as_good_as_elsewhere():
     (HINGED, ['hinge'], 'hand', 'x y', (-0.2, 0.05, 0.04, -0.03)),
     (demo_robot('free_flyer').path(), THRUSTERS, 'l_hand', 'x y rz',
      (0.0, 0.0, 0.0, 1.1, -0.06, 0.4, -1.1, 1.8, -0.4))])
-def test_what_leads_takes_nothing_of_passive_joints(path, passive, frame, axes, q):
+def test_joint_forces_of_a_direction_are_zero_at_passive_joints(path, passive, frame, axes, q):
     """``A w = [h / s; 0]``, of kinetic energy ½."""
     model = RobotModel.from_urdf_file(path, passive_joints=passive)
     task = PoseTask(frame, axes=axes)
@@ -246,8 +246,8 @@ def test_what_leads_takes_nothing_of_passive_joints(path, passive, frame, axes, 
     goal[0] += 0.02
     task.set_target(goal)
     controller.compute_torque(state)
-    leads = controller._kept.memory.leads
-    h, w = leads[EXERTED, :model.nv], leads[MOVED, :model.nv]
+    singular = controller._kept.memory.singular
+    h, w = singular[EXERTED, :model.nv], singular[MOVED, :model.nv]
     force = model.mass_matrix(state) @ w
     assert not h[model.passive].any()
     assert w @ force == pytest.approx(1.0, abs=1e-12)

@@ -59,7 +59,7 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
             goal[:3, 3] += rng.uniform(-0.5, 0.5, 3)
             task.set_target(goal)
         controller.compute_torque(state)
-        if controller._cycle['led'][0]:
+        if controller._cycle['singular_active'][0]:
             continue
         a = controller._arguments.scratch.a_task
         assert abs(a).max() <= bound * (1.0 + 1e-6)

@@ -58,7 +58,7 @@ class JointStatus:
             names[self.locked] if locked_joints is None else locked_joints)
         nodes = self.nodes.copy()
         write_status(nodes, passive, locked)
-        # Only a joint that is let go may find nothing that opposes it.
+        # Only the release of a brake can leave a joint without inertia.
         stuck = (immovable_nodes(nodes, generic_coordinates(model.nq))
                  if (self.locked & ~locked).any() else ())
         if len(stuck):

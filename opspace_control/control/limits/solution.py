@@ -23,7 +23,7 @@ from opspace_control.control.solver.program import (
 )
 
 # Softness of bounds that cannot all be kept, in parts of a row's own mobility. Efforts stay hard.
-# Positions, velocities and gravity torques give way to them, first those of joints whose own effort
+# Positions, velocities and gravity torques are softer, first those of joints whose own effort
 # is at its limit; and the acceleration with which a joint can always brake gives way to these.
 _MOTION_SOFTNESS, _WEAK_SOFTNESS, _BRAKING_SOFTNESS = 1e-6, 1e-4, 1e-3
 # Bounds that other rows leave less of than this, in parts of their own, contradict them or follow
