@@ -112,7 +112,7 @@ def replaced(owner, name, value):
         setattr(owner, name, usual)
 
 
-def remember_call_types(resolve):
+def memoise_call_types(resolve):
     """Return a memoised `BaseFunction.get_call_type`, which tries all overloads of an operator."""
     known = {}
 
@@ -159,7 +159,7 @@ class KernelCompiler(CompilerBase):
         # events.
         with (few_collections(),
               replaced(BaseFunction, 'get_call_type',
-                       remember_call_types(BaseFunction.get_call_type)),
+                       memoise_call_types(BaseFunction.get_call_type)),
               replaced(PostProcessor, 'run', omit_lifetimes(PostProcessor.run)),
               replaced(config, 'LOOP_VECTORIZE', 0),
               replaced(event, 'broadcast', lambda _event: None)):
