@@ -128,7 +128,7 @@ class Problem(NamedTuple):
     bounds: np.ndarray  # (2, N)
     free: np.ndarray  # (N,)
     state: np.ndarray  # (l, N) int
-    relaxed: np.ndarray  # (N,) int: likewise, of the problem of bounds alone
+    relaxed: np.ndarray  # (1, N) int: likewise, of the problem of bounds alone
     factor: np.ndarray  # (N, N)
     order: np.ndarray  # (N,) int
     scratch: np.ndarray  # (LEVEL_SCRATCH, N)

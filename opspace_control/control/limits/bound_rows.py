@@ -232,7 +232,7 @@ def add_row(data, grasping, count, k, kind, side):
     if data.demand.constraints.size > 0:
         leave_row_to_constraints(data, count)
     data.scratch.limits.problem.state[:, count] = side
-    data.scratch.limits.problem.relaxed[count] = side
+    data.scratch.limits.problem.relaxed[0, count] = side
     return count + 1
 
 

@@ -11,7 +11,7 @@ been taken off, is what they do to each other.
 
 import math
 
-from opspace_control.compiled import called, inlined, rare
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.hierarchy.semidefinite import RANK_TOLERANCE
 from opspace_control.control.hierarchy.structures import APPLIED, COMPLIANT, FORCE, MOVING, SCALE
 from opspace_control.control.limits.bound_rows import bounds_of, unit_of, value_of
@@ -28,7 +28,7 @@ _LEAST_SOFTNESS = 5e-4
 STEPS = 8
 
 
-@called
+@rare
 def select_rows(data):
     """Find the active rows of tasks in the stack, level by level; return their number."""
     problem, stack, levels = data.scratch.limits.problem, data.scratch.rows, data.demand.levels
@@ -62,7 +62,7 @@ def gather_tasks(data, t, resting):
             problem.left[i, j] = problem.left[j, i] = x
 
 
-@called
+@rare
 def prepare_level(problem, level, t, scale, singularity_threshold):
     """Truncate a level of the rows of tasks, so many, and write its softness."""
     first, last = problem.levels[level], problem.levels[level + 1]
@@ -88,7 +88,7 @@ def prepare_level(problem, level, t, scale, singularity_threshold):
             problem.softness[LASTING, first + i] = math.inf
 
 
-@called
+@rare
 def prepare_tasks(data, t, resting):
     """
     Write the rows of tasks, turned to the eigenvectors of levels that are nearly singular.
@@ -114,7 +114,7 @@ def prepare_tasks(data, t, resting):
         turn_rows(problem, problem.gram[:, i], turned)
 
 
-@called
+@rare
 def turn_start(start, vectors, scale, first, last, turned):
     """Replace forces of a level's rows by those along its directions, ``V S⁻¹ f``."""
     for i in range(first, last):
@@ -136,7 +136,7 @@ def turn_level(vectors, first, last, x, turned):
         x[i] = turned[i]
 
 
-@called
+@rare
 def turn_rows(problem, x, turned):
     """Turn numbers of all rows of tasks as far as their levels are turned."""
     for level in range(problem.turned.size):

@@ -87,7 +87,10 @@ def relax_bounds(data, count):
     Its rows are soft, those of efforts excepted, so the least squares of the residual decide.
     """
     problem, rows = data.scratch.limits.problem, data.scratch.limits.bound_rows
-    softness, lower, upper = problem.all_softness[LASTING], problem.bounds[0], problem.bounds[1]
+    # Parts of two-dimensional arrays as in `solve_levels`: the solver is compiled once.
+    softness, state = problem.all_softness[:, :count][LASTING], problem.relaxed[:, :count][0]
+    bounds, scratch = problem.bounds[:, :count], problem.scratch[:, :count]
+    lower, upper = bounds[0], bounds[1]
     for w in range(count):
         kind, effort = rows.kind[w], rows.index[rows.dof[w], EFFORT]
         if kind == EFFORT:
@@ -98,10 +101,10 @@ def relax_bounds(data, count):
             softness[w] = _WEAK_SOFTNESS
         softness[w] *= rows.mobility[w]
     solve_bounded(
-        Program(problem.G[:count, :count], softness[:count], lower[:count], upper[:count],
-                problem.free[:count], _DEPENDENT),
-        ActiveSet(problem.relaxed[:count], problem.factor[:count, :count],
-                  problem.order[:count], problem.scratch[0, :count], problem.scratch[1, :count]),
+        Program(problem.G[:count, :count], softness, lower, upper, problem.free[:count],
+                _DEPENDENT),
+        ActiveSet(state, problem.factor[:count, :count], problem.order[:count], scratch[0],
+                  scratch[1]),
         problem.f_y[:, :count])
     for w in range(count):
         y = problem.f_y[1, w] - softness[w] * problem.f_y[0, w]

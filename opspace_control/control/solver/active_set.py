@@ -14,7 +14,7 @@ With ``G = R A⁻¹ Rᵀ`` the rows become ``y = R q̈_ref + (G + diag δ) f``, 
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.cholesky import append_row, solve_lower, solve_upper
 from opspace_control.control.solver.program import (
     AT_LOWER,
@@ -35,7 +35,7 @@ from opspace_control.control.solver.program import (
 VIOLATED = 1e-12
 
 
-@called
+@rare
 def start_active(program, rows, active):
     """Factorise the equality rows, then the bounds that were active before; return their number."""
     state, count = active.state, 0
@@ -60,7 +60,7 @@ def start_active(program, rows, active):
     return count
 
 
-@called
+@rare
 def solve_active(program, active, count):
     """Write the multipliers that put all active rows at their bounds."""
     for k in range(count):
@@ -83,7 +83,7 @@ def most_wrong(active, count):
     return found, wrong
 
 
-@called
+@rare
 def restore_signs(program, rows, active, count):
     """
     Deactivate bounds to begin with until all multipliers have their signs.
@@ -108,7 +108,7 @@ def restore_signs(program, rows, active, count):
         count = start_active(program, rows, active)
 
 
-@called
+@rare
 def keep_signs(program, active, count):
     """Deactivate bounds, the most wrong first, whose multipliers rounding gives the wrong sign."""
     while True:
@@ -121,7 +121,7 @@ def keep_signs(program, active, count):
         count -= 1
 
 
-@called
+@rare
 def most_violated(program, rows, active, count, y):
     """Write the values y of all rows and return the most violated inactive one, or -1."""
     G, softness, lower, upper, free, _ = program
@@ -161,7 +161,7 @@ def first_to_leave(active, count, sign):
     return step, found
 
 
-@called
+@rare
 def activate(program, y, active, count, p):
     """
     Bring row p to the bound that it violates, and make it active.
@@ -199,7 +199,7 @@ def activate(program, y, active, count, p):
         changes += 1
 
 
-@called
+@rare
 def improve_active(program, rows, active, count, f_y):
     """
     Solve the program of the first ``rows`` rows from ``count`` active ones on; see `solve_bounded`.
@@ -232,7 +232,7 @@ def improve_active(program, rows, active, count, f_y):
     return count, -changes - 1 if p >= 0 else changes
 
 
-@called
+@rare
 def solve_bounded(program, active, f_y):
     """
     Solve ``y = y_free + (G + diag δ) f``, ``l ≤ y ≤ u``; f is 0 where y is at no bound.

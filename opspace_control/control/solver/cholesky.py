@@ -4,7 +4,7 @@
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined, rare
 
 
 @inlined
@@ -49,7 +49,7 @@ def append_row(factor, count, column, pivot):
     factor[count, count] = math.sqrt(pivot)
 
 
-@called
+@rare
 def delete_row(factor, count, row):
     """
     Delete a row of the factor of ``count`` rows.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.active_set import improve_active, start_active
 from opspace_control.control.solver.program import AT_LOWER, AT_UPPER, EQUALITY, ActiveSet, Program
 
@@ -60,7 +60,7 @@ class Levels(NamedTuple):
     dependent: float  # as in `Program`
 
 
-@called
+@rare
 def solve_levels(problem, active, factor, order, scratch, f_y):
     """
     Solve all levels, the highest first.

@@ -12,7 +12,7 @@ get as much of the direction as this one gives up.
 
 import math
 
-from opspace_control.compiled import called
+from opspace_control.compiled import rare
 from opspace_control.control.solver.cholesky import append_row, solve_lower
 from opspace_control.control.solver.program import (
     DEPENDENT,
@@ -23,7 +23,7 @@ from opspace_control.control.solver.program import (
 from opspace_control.spatial.eigen import diagonalise, reflect, smooth_step, tridiagonalise
 
 
-@called
+@rare
 def factorise_above(program, factor, order, level):
     """Factorise ``G_uu + Δ_u`` of the equality rows above a level; return its rank."""
     count = 0
@@ -39,7 +39,7 @@ def factorise_above(program, factor, order, level):
     return count
 
 
-@called
+@rare
 def schur_complement(G, first, scale, factor, order, count, M):
     """
     Write the lower triangle of ``M = S (G_ll − G_lu (G_uu + Δ_u)⁻¹ G_ul) S`` of a level.
@@ -58,7 +58,7 @@ def schur_complement(G, first, scale, factor, order, count, M):
             M[i, j] = scale[i] * t * scale[j]
 
 
-@called
+@rare
 def turn(vectors, scale, x, turned):
     """Replace x by its parts along the scaled vectors, ``V S x``."""
     for i in range(scale.size):
@@ -69,7 +69,7 @@ def turn(vectors, scale, x, turned):
         x[i] = turned[i]
 
 
-@called
+@rare
 def turn_rows(M, vectors, scale, first, G, bounds, free, turned):
     """Turn the rows of a level to the eigenvectors of M, in G, in its bounds and in its values."""
     n = scale.size
@@ -87,7 +87,7 @@ def turn_rows(M, vectors, scale, first, G, bounds, free, turned):
         bounds[1, r] = bounds[0, r]
 
 
-@called
+@rare
 def truncate_level(
         G, level, scale, threshold, softness, bounds, free, factor, order, scratch):
     """
