@@ -227,30 +227,12 @@ class OperationalSpaceController(ControllerState):
 
     def damping_torque(self, state, out=None, *, rate=DAMPING_RATE):
         """
-        Return pure damping, ``τ = −rate A v``, [K87] (7.6): what to do when nothing else is safe.
+        Return pure damping, ``τ = −rate A v``, [K87] (7.6), to be used when nothing else is safe.
 
         Neither gravity nor any goal takes part. It takes energy out of any motion: where an effort
-        limit is passed all forces shrink alike, and joints that are not ours take no part.
-
-        Parameters
-        ----------
-        state : RobotState
-            Of this controller's model.
-        out : (nv,) float array, optional
-            Receives the result; without it a new array is made.
-        rate : float
-            At which velocities decay, 1/s.
-
-        Returns
-        -------
-        (nv,) array
-            N·m or N, within the effort limits; exactly 0.0 at passive and locked joints.
-
-        Raises
-        ------
-        ControlError
-            As in `compute_torque`.
-
+        limit is passed all forces shrink alike, and passive and locked joints take no part.
+        ``state`` and ``out``, the shape of the result and errors are those of `compute_torque`;
+        velocities decay at the ``rate``, 1/s.
         """
         out = result_for(self.model, state, out)
         usable = ~self.locked & ~self.passive & (self._effort_limits > 0.0)
@@ -267,10 +249,8 @@ class OperationalSpaceController(ControllerState):
 
         Parameters
         ----------
-        passive_joints : sequence of str, optional
-            All joints, or dofs, without a drive; ``()`` for none. Not given: those as before.
-        locked_joints : sequence of str, optional
-            The same for those held by a brake.
+        passive_joints, locked_joints : sequences of str, optional
+            All joints, or dofs, without a drive, and those held by a brake; None: as before.
 
         Raises
         ------
