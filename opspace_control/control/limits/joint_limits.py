@@ -36,9 +36,10 @@ class JointLimits:
     """
     Limits of positions, velocities and accelerations of joints.
 
-    A joint never moves faster than its acceleration can stop it. The default acceleration is the
-    least over 64 postures of two fifths of the effort limit less the gravity torque, divided by the
-    inertia beyond the joint, but no more than stops it from full speed in 0.1 s.
+    A joint never moves faster than its acceleration can stop it. The default acceleration is two
+    fifths of what the effort limit leaves beyond the greatest gravity torque of 64 postures, divided
+    by the greatest inertia of these; at most what stops the joint from full speed in 0.1 s, at least
+    what stops it in 1 s, which a ``weak`` joint does not have.
 
     Parameters
     ----------

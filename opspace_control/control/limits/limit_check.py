@@ -14,10 +14,10 @@ from opspace_control.model.nodes import ACTIVE
 @called
 def begin_limits(nodes, supports, constraints, limits, efforts):
     """
-    Deactivate limits that do not count any more.
+    Write which efforts the motion alone determines, and deactivate limits that do not count.
 
-    The motion determines an effort if it does so with all ``efforts``, or beyond whose joint is an
-    open branch.
+    It determines those of all joints if ``efforts`` is true, else those of joints with an open
+    branch beyond them. Bounds of gravity torques are withdrawn until they are written anew.
     """
     for k in range(limits.size):
         limit = limits[k]

@@ -5,8 +5,9 @@ The prioritised problem of a cycle: bounds on joints above the tasks, these in t
 
     minimise ½ |q̈ − q̈_ref|²_A  subject to  l ≤ R q̈ ≤ u,  then J_1 q̈ = a_1,  then J_2 q̈ = a_2, …
 
-forces of bounds, and the forces of tasks. ``G = R A⁻¹ Rᵀ`` of all rows, of which constraints have
-been taken off, is what they do to each other.
+Its multipliers are the forces of bounds and the forces of tasks. ``G = R A⁻¹ Rᵀ``, R being the rows
+of both, less what constraints bear, is what a unit multiplier of one row does to the value of
+another.
 """
 
 import math

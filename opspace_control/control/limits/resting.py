@@ -33,10 +33,10 @@ GAINS, SCALING, WORK, WISH = range(4)
 @called
 def find_resting(limits, singular, dt, v):
     """
-    Find the joints at rest at a limit that they are pressed against; return whether any is.
+    Find the joints at rest at a limit that they are pressed against.
 
-    Their share of rest changes gradually, so that singular directions are continuous. Without
-    singular-direction control no joint rests.
+    Their share of rest changes gradually, so that singular directions are continuous. Returns
+    whether any is above 0, fading ones included. Where nothing may be ``singular``, none rests.
     """
     found = False
     for k in range(limits.size):

@@ -23,8 +23,9 @@ from opspace_control.control.solver.program import (
 )
 
 # Softness of bounds that cannot all be kept, in parts of a row's own mobility. Efforts stay hard.
-# Positions, velocities and gravity torques are softer, first those of joints whose own effort
-# is at its limit; and the acceleration with which a joint can always brake gives way to these.
+# Positions, velocities and gravity torques are softer; positions and velocities of joints whose own
+# effort is at its limit give way to these, and the acceleration with which a joint can always brake
+# gives way to all of them.
 _MOTION_SOFTNESS, _WEAK_SOFTNESS, _BRAKING_SOFTNESS = 1e-6, 1e-4, 1e-3
 # Bounds that other rows leave less of than this, in parts of their own, contradict them or follow
 # from them: `relax_bounds` knows what can be attained to some 1e-10 of it.
