@@ -76,3 +76,29 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
             fixed = np.linalg.qr(np.vstack([fixed, rows]).T)[0].T
             values = fixed @ a
     assert misses > 20
+
+
+def test_a_single_joint_with_all_six_axes():
+    """Its rows of tasks outnumber those of bounds by far: scratch must hold them, too."""
+    model = RobotModel.from_urdf("""<robot name="hinge"><link name="ground"/><link name="rod">
+        <inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+        <inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="hinge" type="revolute"><parent link="ground"/><child link="rod"/>
+        <axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="2" effort="20"/></joint>
+        </robot>""")
+    task = PoseTask('rod')
+    controller = OperationalSpaceController(model, task, limits=JointLimits(model))
+    state = RobotState(model, [0.995], [0.3])
+    controller.compute_torque(state)
+    goal = task.pose
+    goal[:3] += 0.0, 0.0, -2.0
+    task.set_target(goal)
+    problem = controller._kept.memory.problem
+    assert len(problem.G) >= 2 * len(problem.task_rows) + 1  # scratch of `truncate_level`
+    for _ in range(3):
+        torque = controller.compute_torque(state)
+    assert [limit.joint for limit in controller.active_limits] == ['hinge']
+    greatest = controller._kept.records['greatest'][0]
+    inertia = model.mass_matrix(state)[0, 0]
+    free = model.inverse_dynamics(state, np.zeros(1))[0]
+    assert (torque[0] - free) / inertia == pytest.approx(greatest, abs=1e-9)

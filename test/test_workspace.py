@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Scratch memory: nan_filled when made, and never read before it is written."""
+"""Scratch memory: filled with NaN when made, and never read before it is written."""
 
 from operator import attrgetter
 

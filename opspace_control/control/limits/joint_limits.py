@@ -37,8 +37,8 @@ class JointLimits:
     Limits of positions, velocities and accelerations of joints.
 
     A joint never moves faster than its acceleration can stop it. The default acceleration is two
-    fifths of what the effort limit leaves beyond the greatest gravity torque of 64 postures, divided
-    by the greatest inertia of these; at most what stops the joint from full speed in 0.1 s, at least
+    fifths of what the effort limit leaves beyond the greatest gravity torque of 64 postures, by the
+    greatest inertia of these; at most what stops the joint from full speed in 0.1 s, and at least
     what stops it in 1 s, which a ``weak`` joint does not have.
 
     Parameters

@@ -198,7 +198,7 @@ def solve_within_limits(data, grasping, tau):
         write_bounds(data, count, a_ref, tau_ref, False)
         write_demands(data, count, t, stack[WANTED])
         contradictory = solve_problem(data, count, t, True, contradictory)
-        read_forces(data, count, t)
+        read_forces(data, count)
         cycle.problems += 1
         react(data, count, applied)
         apply_wrenches(

@@ -76,7 +76,8 @@ class KeptLimits:
 def _memory(nodes, dofs, rows, levels):
     """Return the `LimitData` of a controller with so many dofs, rows of the stack and levels."""
     n, m, levels = nodes.size, KINDS * dofs, max(levels, 1)
-    side, size = max(n + 1, m, rows, SINGULAR_ROWS), m + rows
+    side = max(n + 1, m, rows, SINGULAR_ROWS)
+    size = max(m + rows, 2 * rows + 1)  # of all rows; what `truncate_level` takes of G as scratch
     bound_rows = BoundRows(
         np.full((dofs, KINDS), -1), np.zeros(m, int), np.zeros(m, int), nan_filled((m, n)),
         nan_filled((m, dofs)), nan_filled((m, rows)), nan_filled((m, rows)), nan_filled((m, m)),

@@ -127,7 +127,7 @@ def side_of(problem, w):
 
 
 @rare
-def read_forces(data, count, t):
+def read_forces(data, count):
     """Write the multipliers of the solved problem: of bounds, and the stack's forces of tasks."""
     problem, rows, stack = data.scratch.limits.problem, data.scratch.limits.bound_rows, (
         data.scratch.rows)
