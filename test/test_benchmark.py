@@ -6,6 +6,7 @@ import importlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +19,15 @@ BENCH = [sys.executable, '-m', 'opspace_control.cli.main', 'bench']
 
 @pytest.fixture
 def module(monkeypatch):
-    """Return a function that imports a module of the benchmark."""
-    monkeypatch.syspath_prepend(str(share_directory() / 'benchmark'))
-    return importlib.import_module
+    """Return a function that imports a module of the benchmark, not one of the tests' own name."""
+    folder = share_directory() / 'benchmark'
+    monkeypatch.syspath_prepend(str(folder))
+
+    def imported(name):
+        if name in sys.modules and Path(sys.modules[name].__file__).parent != folder:
+            monkeypatch.delitem(sys.modules, name)
+        return importlib.import_module(name)
+    return imported
 
 
 @pytest.fixture
