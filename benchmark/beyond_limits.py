@@ -113,6 +113,6 @@ def measure():
                 f"{words}: cycle at random states beyond limits, {what}, beside Pinocchio's `aba`",
                 Spread.of([ours.median / aba.median]), None, 'µs', ours, aba))
         figures.append(Figure(f'beyond_limits.{name}.resolutions',
-                              f'{words}: resolutions of the stack in such a cycle, worst',
+                              f'{words}: problems with bounds in such a cycle, worst',
                               Spread.of([float(solutions.max())])))
     return figures

@@ -233,7 +233,7 @@ def table(rows, goals):
     return '\n'.join([
         f'{goals} goals for each robot, {SECONDS:g} s each, seed 0:', '',
         '| Robot | beyond a position limit | velocity, of its limit | effort, of its limit '
-        '| largest step of an effort | resolutions a cycle, worst goal '
+        '| largest step of an effort | problems a cycle, worst goal '
         '| velocity without limits |', '|---' * 7 + '|',
         *(f'| {robot.name} | {worst.beyond:.3f}° | {100.0 * worst.velocity:.1f} % '
           f'| {100.0 * worst.effort:.1f} % | {100.0 * worst.step:.0f} % '
