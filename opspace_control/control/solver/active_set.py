@@ -71,54 +71,40 @@ def solve_active(program, active, count):
 
 
 @inlined
-def most_wrong(active, count):
-    """Return where the multiplier of a bound has most of the wrong sign, or -1, and how many do."""
-    worst, found, wrong = 0.0, -1, 0
-    for k in range(count):
-        state = active.state[active.order[k]]
-        if is_bound(state) and state * active.forces[k] > 0.0:
-            wrong += 1
-            if state * active.forces[k] > worst:
-                worst, found = state * active.forces[k], k
-    return found, wrong
+def wrong_part(active, k):
+    """Return the multiplier of the k-th active row towards the wrong sign, 0 for an equality."""
+    state = active.state[active.order[k]]
+    return state * active.forces[k] if is_bound(state) else 0.0
 
 
 @rare
-def restore_signs(program, rows, active, count):
+def restore_signs(program, rows, active, count, several):
     """
-    Deactivate bounds to begin with until all multipliers have their signs.
+    Deactivate bounds until all multipliers have their signs.
 
-    Returns the number of rows that stay active, and writes their multipliers. One leaves the
-    factor; without several the factor is made anew.
+    Returns the number of rows that stay active, and writes their multipliers. Each pass deactivates
+    the most wrong one; if ``several`` may be wrong, all of them, and the factor is made anew.
     """
     while True:
         solve_active(program, active, count)
-        found, wrong = most_wrong(active, count)
-        if wrong == 0:
+        worst, found, wrong = 0.0, -1, 0
+        for k in range(count):
+            part = wrong_part(active, k)
+            if part > 0.0:
+                wrong += 1
+            if part > worst:
+                worst, found = part, k
+        if found < 0:
             return count
-        if wrong == 1:
+        if wrong > 1 and several:
+            for k in range(count):
+                if wrong_part(active, k) > 0.0:
+                    active.state[active.order[k]] = INACTIVE
+            count = start_active(program, rows, active)
+        else:
             active.state[active.order[found]] = INACTIVE
             drop(active, count, found)
             count -= 1
-            continue
-        for k in range(count):
-            r = active.order[k]
-            if is_bound(active.state[r]) and active.state[r] * active.forces[k] > 0.0:
-                active.state[r] = INACTIVE
-        count = start_active(program, rows, active)
-
-
-@rare
-def keep_signs(program, active, count):
-    """Deactivate bounds, the most wrong first, whose multipliers rounding gives the wrong sign."""
-    while True:
-        solve_active(program, active, count)
-        found, _ = most_wrong(active, count)
-        if found < 0:
-            return count
-        active.state[active.order[found]] = INACTIVE
-        drop(active, count, found)
-        count -= 1
 
 
 @rare
@@ -208,11 +194,12 @@ def improve_active(program, rows, active, count, f_y):
     rows, and by how many they changed.
     """
     f, y = f_y[0], f_y[1]
-    most, changes = 10 * rows + 10, 0
-    before = count
-    count = restore_signs(program, rows, active, count)
+    most, changes, several = 10 * rows + 10, 0, True
     while True:
+        before = count
+        count = restore_signs(program, rows, active, count, several)
         changes += before - count
+        several = False  # from here on only rounding makes a sign wrong
         p = most_violated(program, rows, active, count, y)
         if p < 0 or changes >= most:
             break
@@ -221,8 +208,6 @@ def improve_active(program, rows, active, count, f_y):
         if count < 0:
             count = -count - 1
             active.state[p] = REFUSED
-        before = count
-        count = keep_signs(program, active, count)
     for r in range(f.size):
         f[r] = 0.0
     for k in range(count):  # the others may be infinitely soft
