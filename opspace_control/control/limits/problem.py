@@ -17,7 +17,7 @@ from opspace_control.control.hierarchy.semidefinite import RANK_TOLERANCE
 from opspace_control.control.hierarchy.structures import APPLIED, COMPLIANT, FORCE, MOVING, SCALE
 from opspace_control.control.limits.bound_rows import bounds_of, unit_of, value_of
 from opspace_control.control.solver.levels import LASTING, OWN
-from opspace_control.control.solver.truncation import truncate_level
+from opspace_control.control.solver.truncation import truncate_level, turn
 from opspace_control.spatial.eigen import truncation_threshold
 
 # Tasks are as soft as the threshold below which directions are truncated, or this if it is smaller,
@@ -81,7 +81,7 @@ def prepare_level(problem, level, t, scale, singularity_threshold):
         own = max(threshold, _LEAST_SOFTNESS)
         if problem.turned[level]:
             for j in range(n):
-                problem.vectors[first + i, first + j] = work[n + i, j] * scale[first + j]
+                problem.vectors[first + i, first + j] = work[n + i, j]
         else:
             own /= scale[first + i] ** 2
         problem.softness[OWN, first + i] = own
@@ -110,9 +110,9 @@ def prepare_tasks(data, t, resting):
             turn_start(problem.start, problem.vectors, scale, problem.levels[level],
                        problem.levels[level + 1], turned)
     for i in range(t):
-        turn_rows(problem, problem.gram[i], turned)
+        turn_levels(problem, problem.gram[i], turned)
     for i in range(t):
-        turn_rows(problem, problem.gram[:, i], turned)
+        turn_levels(problem, problem.gram[:, i], turned)
 
 
 @rare
@@ -126,23 +126,13 @@ def turn_start(start, vectors, scale, first, last, turned):
         start[i] = turned[i]
 
 
-@inlined
-def turn_level(vectors, first, last, x, turned):
-    """Replace x of a level's rows by its parts along its directions, ``V S x``."""
-    for i in range(first, last):
-        turned[i] = 0.0
-        for j in range(first, last):
-            turned[i] += vectors[i, j] * x[j]
-    for i in range(first, last):
-        x[i] = turned[i]
-
-
 @rare
-def turn_rows(problem, x, turned):
+def turn_levels(problem, x, turned):
     """Turn numbers of all rows of tasks as far as their levels are turned."""
     for level in range(problem.turned.size):
         if problem.turned[level]:
-            turn_level(problem.vectors, problem.levels[level], problem.levels[level + 1], x, turned)
+            first, last = problem.levels[level], problem.levels[level + 1]
+            turn(problem.vectors[first:last, first:last], x[first:last], turned)
 
 
 @rare
@@ -204,7 +194,7 @@ def write_demands(data, count, t, wanted):
                 elif c >= levels[level]:
                     applied *= 1.0 - stack[COMPLIANT, r]
                 demand[i] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * applied
-    turn_rows(problem, demand, problem.scratch[0])
+    turn_levels(problem, demand, problem.scratch[0])
     for i in range(t):
         upper = demand[i]
         if math.isinf(problem.softness[LASTING, i]):
@@ -224,7 +214,7 @@ def write_matrix(data, count, t):
         column = G[w, count:]
         for i in range(t):
             column[i] = rows.coupling[w, problem.task_rows[i]]
-        turn_rows(problem, column, problem.scratch[0])
+        turn_levels(problem, column, problem.scratch[0])
         for i in range(t):
             G[count + i, w] = column[i]
     for i in range(t):

@@ -59,30 +59,37 @@ def schur_complement(G, first, scale, factor, order, count, M):
 
 
 @rare
-def turn(vectors, scale, x, turned):
-    """Replace x by its parts along the scaled vectors, ``V S x``."""
-    for i in range(scale.size):
+def turn(vectors, x, turned):
+    """Replace x by its parts along scaled eigenvectors, ``V S x``, ``vectors`` being ``V S``."""
+    for i in range(x.size):
         turned[i] = 0.0
-        for r in range(scale.size):
-            turned[i] += vectors[i, r] * scale[r] * x[r]
-    for i in range(scale.size):
+        for r in range(x.size):
+            turned[i] += vectors[i, r] * x[r]
+    for i in range(x.size):
         x[i] = turned[i]
 
 
 @rare
 def turn_rows(M, vectors, scale, first, G, bounds, free, turned):
-    """Turn the rows of a level to the eigenvectors of M, in G, in its bounds and in its values."""
+    """
+    Turn the rows of a level to the eigenvectors of M, in G, in its bounds and in its values.
+
+    ``vectors``, in the basis of the tridiagonal matrix, become ``V S``.
+    """
     n = scale.size
     last = first + n
     for k in range(n - 3, -1, -1):
         for i in range(n):
             reflect(M, k, vectors[i, :n])
+    for i in range(n):
+        for r in range(n):
+            vectors[i, r] *= scale[r]
     for j in range(G.shape[0]):
-        turn(vectors, scale, G[first:last, j], turned)
+        turn(vectors, G[first:last, j], turned)
     for j in range(G.shape[0]):
-        turn(vectors, scale, G[j, first:last], turned)
-    turn(vectors, scale, free[first:last], turned)
-    turn(vectors, scale, bounds[0, first:last], turned)
+        turn(vectors, G[j, first:last], turned)
+    turn(vectors, free[first:last], turned)
+    turn(vectors, bounds[0, first:last], turned)
     for r in range(first, last):
         bounds[1, r] = bounds[0, r]
 
@@ -112,7 +119,8 @@ def truncate_level(
         As in `solve_levels`; the level's entries are turned with its rows. Where nothing is kept
         of a row it has no bounds.
     factor, order, scratch : (n, n), (n,) of int, (2 m + 1, m) arrays
-        Scratch.
+        Scratch. If the rows are turned, the second m rows of the last one become ``V S``, scaled
+        eigenvectors in rows.
 
     Returns
     -------
