@@ -9,7 +9,6 @@ that a solution violates. Rows are only added, so the iteration ends.
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.grasping.load_sharing import plan_loads
-from opspace_control.control.hierarchy.elimination import predict_reactions
 from opspace_control.control.hierarchy.structures import (
     APPLIED,
     DEMANDED,
@@ -40,6 +39,7 @@ from opspace_control.control.singular.transfer import (
     add_singular_torque,
     move_to_stack,
 )
+from opspace_control.control.stack.rows import predict_constraints
 from opspace_control.dynamics.responses import (
     apply_wrenches,
     forward_response,
@@ -88,13 +88,11 @@ def write_residual(data, count, applied):
 @rare
 def react(data, count, applied):
     """Write reactions of constraints, and the forces (k,) of the stack that move the robot."""
-    cycle, stack, rows = data.cycle, data.scratch.rows, data.scratch.limits.bound_rows
+    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
     constrained = 6 * data.demand.constraints.size
     for c in range(constrained):
         stack[FORCE, c] = stack[WANTED, c]
-    if constrained > 0 or cycle.has_passive:
-        predict_reactions(data.scratch.squares, stack, data.scratch.orders, constrained,
-                          cycle.has_passive, cycle.ranks)
+    predict_constraints(data.cycle, constrained, data.scratch)
     moving_forces(stack, constrained, applied)
     for c in range(constrained):
         for w in range(count):

@@ -193,14 +193,19 @@ def eliminate_constraint_rows(cycle, constrained, scratch):
 
 
 @inlined
+def predict_constraints(cycle, constrained, scratch):
+    """Predict the reactions of so many constraint rows, and the wrenches exerted there."""
+    if constrained > 0 or cycle.has_passive:
+        predict_reactions(scratch.squares, scratch.rows, scratch.orders, constrained,
+                          cycle.has_passive, cycle.ranks)
+
+
+@inlined
 def resolve_tasks(cycle, demand, scratch, data):
     """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
         scratch.rows, scratch.squares, demand.levels, cycle.singularity_threshold, data)
-    constrained = 6 * demand.constraints.size
-    if constrained > 0 or cycle.has_passive:
-        predict_reactions(scratch.squares, scratch.rows, scratch.orders, constrained,
-                          cycle.has_passive, cycle.ranks)
+    predict_constraints(cycle, 6 * demand.constraints.size, scratch)
 
 
 @inlined
