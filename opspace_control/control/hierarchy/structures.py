@@ -23,6 +23,8 @@ ROWS = SPARE + 5
 # passive ones, then factors of a level and of the constraints.
 SQUARES = 8
 L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
+
+
 class Robot(NamedTuple):
     """The robot, and the points of constraints and tasks."""
 
@@ -106,7 +108,7 @@ class RestingRows(NamedTuple):
     response: np.ndarray  # (k, m): ``M⁻¹ C``, forces at limits for a unit of the stack's force
     factor: np.ndarray  # (m, m)
     vectors: np.ndarray  # (m, m)
-    numbers: np.ndarray  # (5, m): gains, scale, scratch, the wanted accelerations, forces
+    numbers: np.ndarray  # (4, m): gains, scale, scratch, wanted accelerations
     gravity_node: np.ndarray  # (m,) int: whose gravity torque is at its limit, or -1
 
 
@@ -117,7 +119,7 @@ class Problem(NamedTuple):
     levels: np.ndarray  # (l + 1,) int: first of them of each level, and the end of the last
     gram: np.ndarray  # (t, t): of these rows, turned where truncated
     left: np.ndarray  # (t, t): what joints at rest at their limits leave of it
-    vectors: np.ndarray  # (t, t): by which they are turned, block by block
+    vectors: np.ndarray  # (t, t): scaled eigenvectors ``V S`` of each turned level, block by block
     turned: np.ndarray  # (l,) bool: levels that are turned
     softness: np.ndarray  # (2, t): δ and ε of these rows
     start: np.ndarray  # (t,): multipliers to begin with
@@ -127,8 +129,8 @@ class Problem(NamedTuple):
     all_softness: np.ndarray  # (2, N)
     bounds: np.ndarray  # (2, N)
     free: np.ndarray  # (N,)
-    state: np.ndarray  # (l, N) int
-    relaxed: np.ndarray  # (1, N) int: likewise, of the problem of bounds alone
+    state: np.ndarray  # (l, N) int: INACTIVE, AT_UPPER, ... of each row at each level
+    relaxed: np.ndarray  # (1, N) int: likewise, in the problem of bounds alone, `relax_bounds`
     factor: np.ndarray  # (N, N)
     order: np.ndarray  # (N,) int
     scratch: np.ndarray  # (LEVEL_SCRATCH, N)

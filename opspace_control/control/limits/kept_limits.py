@@ -82,7 +82,7 @@ def _memory(nodes, dofs, rows, levels):
         np.full((dofs, KINDS), -1), np.zeros(m, int), np.zeros(m, int), nan_filled((m, n)),
         nan_filled((m, dofs)), nan_filled((m, rows)), nan_filled((m, rows)), nan_filled((m, m)),
         *nan_filled((3, m)), nan_filled(n))
-    resting_rows = RestingRows(nan_filled((rows, m)), *nan_filled((2, m, m)), nan_filled((5, m)),
+    resting_rows = RestingRows(nan_filled((rows, m)), *nan_filled((2, m, m)), nan_filled((4, m)),
                                np.zeros(m, int))
     problem = Problem(
         np.zeros(rows, int), np.zeros(levels + 1, int), *nan_filled((3, rows, rows)),

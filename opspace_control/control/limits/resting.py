@@ -74,11 +74,11 @@ def regularise_resting(data, count):
     Return whether it is regular. ``WISH`` receives the accelerations that keep them at rest.
     """
     bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
-    limits, gram, first = data.bounds.joints, rows.response, int(0.0)
+    limits, gram = data.bounds.joints, bound_rows.gram
+    first = int(0.0)  # a literal 0 would be a type of its own: one more compilation
     for w in range(count):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]
         softer = 1.0 + (1.0 / max(limits[k].resting[kind], _LEAST) - 1.0) ** 3
-        gram = bound_rows.gram
         bound_rows.force[w] = gram[w, w]
         gram[w, w] += (softer - 1.0) * bound_rows.mobility[w]
         rows.numbers[SCALING, w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
@@ -86,9 +86,9 @@ def regularise_resting(data, count):
             data.scratch.limits.gravity_rates, k, kind, data.scratch.a_null, data.scratch.a_null)
         rows.gravity_node[w] = limits[k].node if kind == GRAVITY_TORQUE else -1
     exactly = decompose_level(
-        bound_rows.gram, first, _THRESHOLD, _THRESHOLD, decomposed_rows(count, rows)) > 0.0
+        gram, first, _THRESHOLD, _THRESHOLD, decomposed_rows(count, rows)) > 0.0
     for w in range(count):
-        bound_rows.gram[w, w] = bound_rows.force[w]
+        gram[w, w] = bound_rows.force[w]
     return exactly
 
 
