@@ -14,7 +14,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.control.hierarchy.structures import SCALE
+from opspace_control.control.data import SCALE
 from opspace_control.share import share_directory
 
 

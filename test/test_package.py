@@ -39,11 +39,11 @@ MAY_USE = {
 EVERYBODYS = {'errors', 'compiled', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
 INNER = {
-    'control': {'solver': set(), 'constraints': set(), 'hierarchy': set(),
-                'singular': {'hierarchy'},
-                'stack': {'constraints', 'hierarchy', 'singular'},
-                'grasping': {'constraints', 'hierarchy', 'stack'},
-                'limits': {'hierarchy', 'singular', 'stack', 'grasping', 'solver'}},
+    'control': {'solver': set(), 'constraints': {'data', 'solver'},
+                'singular': {'data', 'solver', 'constraints'},
+                'stack': {'data', 'solver', 'constraints', 'singular'},
+                'grasping': {'data', 'solver', 'constraints', 'stack'},
+                'limits': {'data', 'solver', 'constraints', 'singular', 'stack', 'grasping'}},
     'ros': {'middleware': set(), 'parameters': {'middleware'},
             **{room: {'middleware', 'parameters'}
                for room in ('cycle', 'commands', 'topics', 'simulated', 'clients')}},

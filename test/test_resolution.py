@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
     COMPLIANT,
@@ -19,8 +19,8 @@ from opspace_control.control.hierarchy.structures import (
     SQUARES,
     L,
 )
-from opspace_control.control.hierarchy.truncation import regularise_rows, scale_rows
 from opspace_control.control.stack.resolution import resolve_forces
+from opspace_control.control.stack.scaling import regularise_rows, scale_rows
 
 THRESHOLD = 2.5e-2
 LEAST_MOBILITY = 1e-2  # 1/kg

@@ -22,9 +22,7 @@ from opspace_control.control.constraints.contact import bind_contacts
 from opspace_control.control.controller_state import ControllerState
 from opspace_control.control.cycle import control_cycle, limited_cycle
 from opspace_control.control.cycle_record import make_cycle
-from opspace_control.control.gradual import gradual_numbers
-from opspace_control.control.grasping.grasp_binding import bind_grasps
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.data import (
     RESIDUAL,
     ROWS,
     SCALE,
@@ -36,6 +34,8 @@ from opspace_control.control.hierarchy.structures import (
     Robot,
     Scratch,
 )
+from opspace_control.control.gradual import gradual_numbers
+from opspace_control.control.grasping.grasp_binding import bind_grasps
 from opspace_control.control.joint_status import JointStatus
 from opspace_control.control.limits.effort_limits import read_effort_limits
 from opspace_control.control.limits.kept_limits import KeptLimits

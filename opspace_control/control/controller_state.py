@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
-from opspace_control.control.hierarchy.structures import ACTIVATION, COMPLIANT, RESIDUAL
+from opspace_control.control.data import ACTIVATION, COMPLIANT, RESIDUAL
 from opspace_control.control.limits.limit_law import BRAKING, EFFORT, MOTION, REASONS
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks.joint import JointTask

@@ -7,10 +7,10 @@ One control cycle, compiled: the straight line of this package.
 """
 
 from opspace_control.compiled import called, inlined, kernel
+from opspace_control.control.data import RESIDUAL, Data, L, Q
 from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
-from opspace_control.control.hierarchy.structures import RESIDUAL, Data, L, Q
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques

@@ -10,8 +10,8 @@ constrained to a place on the object, which moves as the object's task demands.
 import math
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.control.data import ACTIVATION, FORCE
 from opspace_control.control.grasping.grasp_law import object_point, read_acceleration
-from opspace_control.control.hierarchy.structures import ACTIVATION, FORCE
 from opspace_control.control.stack.rows import stack_task
 from opspace_control.spatial.vectors import add_cross, rotate
 

@@ -3,17 +3,7 @@
 """Load sharing of the effectors of one object, and its internal forces."""
 
 from opspace_control.compiled import rare
-from opspace_control.control.grasping.grasp_law import (
-    balance_about_line,
-    balance_object,
-    exert_grips,
-    object_point,
-    place_grips,
-    plan_grips,
-    read_acceleration,
-)
-from opspace_control.control.grasping.passive_rows import fill_passive_rows, make_admissible
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
     FACTOR_Q,
@@ -25,6 +15,16 @@ from opspace_control.control.hierarchy.structures import (
     RESIDUAL,
     SPARE,
 )
+from opspace_control.control.grasping.grasp_law import (
+    balance_about_line,
+    balance_object,
+    exert_grips,
+    object_point,
+    place_grips,
+    plan_grips,
+    read_acceleration,
+)
+from opspace_control.control.grasping.passive_rows import fill_passive_rows, make_admissible
 
 
 @rare

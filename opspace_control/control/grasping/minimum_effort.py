@@ -11,14 +11,7 @@ pass over the joints and a Cholesky decomposition.
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.grasping.friction_cone import least_grasp_force, longest_step
-from opspace_control.control.grasping.grasp_law import fill_row
-from opspace_control.control.grasping.passive_rows import (
-    add_internal_forces,
-    admissible_force,
-    turn_all_rows,
-)
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.data import (
     ACTIVATION,
     FACTOR,
     FACTOR_Q,
@@ -26,6 +19,13 @@ from opspace_control.control.hierarchy.structures import (
     SPARE,
     VECTORS,
     L,
+)
+from opspace_control.control.grasping.friction_cone import least_grasp_force, longest_step
+from opspace_control.control.grasping.grasp_law import fill_row
+from opspace_control.control.grasping.passive_rows import (
+    add_internal_forces,
+    admissible_force,
+    turn_all_rows,
 )
 from opspace_control.model.nodes import ACTIVE
 from opspace_control.tasks.specification_law import row_activation

@@ -19,7 +19,7 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.grasping.friction_cone import least_grasp_force
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, planned_wrench
-from opspace_control.control.hierarchy.semidefinite import RANK_TOLERANCE
+from opspace_control.control.solver.semidefinite import RANK_TOLERANCE
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.spatial.vectors import add_cross, rotate
 from opspace_control.tasks.specification_law import row_activation

@@ -11,9 +11,8 @@ alone, with the response of passive joints. Constraints have priority over all o
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.elimination import solve_constraints
-from opspace_control.control.hierarchy.semidefinite import solve_semidefinite
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.constraints.elimination import solve_constraints
+from opspace_control.control.data import (
     CONSTRAINT_FORCE,
     FACTOR_L,
     GRAM_L,
@@ -32,6 +31,7 @@ from opspace_control.control.limits.limit_law import (
     MOTION,
 )
 from opspace_control.control.singular.direction_motion import FORCES, PASSIVE_MOTION
+from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.dynamics.responses import (
     apply_wrenches,
     passive_response,

@@ -9,9 +9,7 @@ of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``.
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
-from opspace_control.control.grasping.load_sharing import plan_loads
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.data import (
     ACTIVATION,
     FORCE,
     GRIP_FORCE,
@@ -21,6 +19,8 @@ from opspace_control.control.hierarchy.structures import (
     WANTED,
     L,
 )
+from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
+from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.limit_law import EFFORT
 from opspace_control.control.singular.transfer import add_correction
 from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques

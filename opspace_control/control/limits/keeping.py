@@ -8,8 +8,7 @@ that a solution violates. Rows are only added, so the iteration ends.
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.grasping.load_sharing import plan_loads
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.data import (
     APPLIED,
     DEMANDED,
     FORCE,
@@ -20,6 +19,7 @@ from opspace_control.control.hierarchy.structures import (
     SPARE,
     WANTED,
 )
+from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.bound_rows import add_bound_forces, add_violated, begin_rows
 from opspace_control.control.limits.grip_efforts import add_grip_efforts, correct_efforts, exert_all
 from opspace_control.control.limits.limit_check import within_limits

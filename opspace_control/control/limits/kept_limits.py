@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.control.hierarchy.structures import BoundRows, LimitData, Problem, RestingRows
+from opspace_control.control.data import BoundRows, LimitData, Problem, RestingRows
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.limit_law import KINDS
 from opspace_control.control.singular.direction_motion import SINGULAR_ROWS

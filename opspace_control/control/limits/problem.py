@@ -13,10 +13,10 @@ another.
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.hierarchy.semidefinite import RANK_TOLERANCE
-from opspace_control.control.hierarchy.structures import APPLIED, COMPLIANT, FORCE, MOVING, SCALE
+from opspace_control.control.data import APPLIED, COMPLIANT, FORCE, MOVING, SCALE
 from opspace_control.control.limits.bound_rows import bounds_of, unit_of, value_of
 from opspace_control.control.solver.levels import LASTING, OWN
+from opspace_control.control.solver.semidefinite import RANK_TOLERANCE
 from opspace_control.control.solver.truncation import truncate_level, turn
 from opspace_control.spatial.eigen import truncation_threshold
 

@@ -11,12 +11,16 @@ those of Λ⁻¹ without these joints, and their joint motion w leaves these joi
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.structures import DEMANDED, FORCE, WANTED, Decomposition, L
-from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
+from opspace_control.control.data import DEMANDED, FORCE, WANTED, L
 from opspace_control.control.limits.bound_rows import value_of
 from opspace_control.control.limits.limit_law import GRAVITY_TORQUE, MOTION, POSITION, faded
 from opspace_control.control.singular.direction_motion import clear_singular_forces
 from opspace_control.control.singular.transfer import move_to_reference
+from opspace_control.control.solver.level_inverse import (
+    Decomposition,
+    decompose_level,
+    solve_level,
+)
 from opspace_control.control.stack.rows import resolve_tasks
 
 # A joint that goes slower than this part of its greatest velocity is at rest.

@@ -7,7 +7,7 @@ Bounds are hard. Where they contradict each other, a problem of bounds alone wid
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.hierarchy.structures import APPLIED, FORCE
+from opspace_control.control.data import APPLIED, FORCE
 from opspace_control.control.limits.bound_rows import ROUNDING, unit_of
 from opspace_control.control.limits.limit_law import BRAKING, EFFORT, MOTION
 from opspace_control.control.limits.problem import STEPS

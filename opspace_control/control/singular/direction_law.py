@@ -16,7 +16,6 @@ goal x = e has two solutions, one for each posture, or none; then the nearest x 
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.truncation import assemble_modes, project_modes
 from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     DAMPING,
@@ -35,6 +34,7 @@ from opspace_control.control.singular.direction_motion import (
     mobility_rate,
     weigh,
 )
+from opspace_control.control.solver.level_inverse import assemble_modes, project_modes
 from opspace_control.model.nodes import ACTIVE, PRISMATIC, REVOLUTE
 from opspace_control.spatial.eigen import reflect, smooth_step
 

@@ -12,8 +12,8 @@ passive joints, and w has their response; constraint reactions are included.
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.elimination import constraint_reactions
-from opspace_control.control.hierarchy.structures import L, Q
+from opspace_control.control.constraints.elimination import constraint_reactions
+from opspace_control.control.data import L, Q
 from opspace_control.dynamics.center_of_mass import move_center
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import (

@@ -3,8 +3,8 @@
 """Singular-direction control moved between the stack's forces and the reference acceleration."""
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.hierarchy.elimination import constraint_reactions
-from opspace_control.control.hierarchy.structures import FORCE, REACTION, WANTED, Q
+from opspace_control.control.constraints.elimination import constraint_reactions
+from opspace_control.control.data import FORCE, REACTION, WANTED, Q
 from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     FORCES,

@@ -1,9 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The solver of prioritised problems: matrices only, no robot.
+Linear algebra of levels in strict priority: matrices only, no robot.
 
-The rows of all levels say what a motion must or shall do; `levels` goes through them in order of
-priority, `active_set` finds which bounds are active, `truncation` makes nearly singular
-directions soft.
+Without bounds, `level_inverse` is the inverse of one level, and `semidefinite` the pseudo-inverse
+of redundant constraints. With bounds, `levels` solves the levels of a prioritised problem from the
+highest to the lowest, `active_set` finds which bounds are active, and `truncation` makes nearly
+singular directions soft. `cholesky` has the triangular factors.
 """

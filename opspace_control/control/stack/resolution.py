@@ -10,7 +10,7 @@ The block LDLᵀ of Λ⁻¹ is the hierarchy: what a level leaves to the next is
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
     COMPLIANT,
@@ -20,11 +20,14 @@ from opspace_control.control.hierarchy.structures import (
     SCALE,
     SPARE,
     VECTORS,
-    Decomposition,
     L,
 )
-from opspace_control.control.hierarchy.truncation import decompose_level, solve_level
 from opspace_control.control.singular.direction_law import control_level, level_neighbourhood
+from opspace_control.control.solver.level_inverse import (
+    Decomposition,
+    decompose_level,
+    solve_level,
+)
 from opspace_control.spatial.eigen import truncation_threshold
 
 

@@ -6,12 +6,10 @@ The rows of the stack: accelerations of constraints and tasks, and their forces.
 Six rows of each constraint, then six of each task in order of priority.
 """
 
-import math
-
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.constraint_law import demand_constraint
-from opspace_control.control.hierarchy.elimination import eliminate_constraints, predict_reactions
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.constraints.elimination import eliminate_constraints, predict_reactions
+from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
     COMPLIANT,
@@ -26,8 +24,8 @@ from opspace_control.control.hierarchy.structures import (
     L,
     Q,
 )
-from opspace_control.control.hierarchy.truncation import regularise_rows, scale_rows
 from opspace_control.control.stack.resolution import resolve_forces
+from opspace_control.control.stack.scaling import regularise_rows, rescale_rows, scale_rows
 from opspace_control.dynamics.center_of_mass import move_center, spread_force
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
@@ -39,8 +37,6 @@ from opspace_control.tasks.pose_law import demand_pose
 from opspace_control.tasks.sensor_law import measure_wrench
 from opspace_control.tasks.specification_law import row_activation
 
-# Part of the mobility without constraints below which a task may be in conflict with these.
-_LEFT = 1e-2
 
 @rare
 def stack_constraint(constraint, points, e, cycle, states, responds, rows):
@@ -161,27 +157,6 @@ def exert(node, p, wrench, responds, states):
         add_wrench(p, wrench, states[node].f)
         if responds[node]:
             add_wrench(p, wrench, states[node].z)
-
-
-@inlined
-def rescale_rows(rest, mobility, constrained, single_joint, scale):
-    """
-    Scale the tasks' rows by the mobility that constraints leave them.
-
-    A light object in heavy arms has much more mobility of its own than the closed chain, which is
-    no loss of a direction. Below `_LEFT` of its ``mobility``, the diagonal of L, a row may be in
-    conflict with the constraints.
-    """
-    for first in range(constrained, scale.size, 3):
-        size = 1 if single_joint[first] > 0.0 else 3
-        for part in range(first, first + 3, size):
-            left, whole = 0.0, 0.0
-            for r in range(part, part + size):
-                left += rest[r, r]
-                whole += mobility[r]
-            for r in range(part, part + size):
-                if left < whole:
-                    scale[r] /= math.sqrt(max(left / whole, _LEFT))
 
 
 @inlined

@@ -9,57 +9,22 @@ level, of which each uses the upper left corner.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 
-# A relative turn that two links cannot make still leaves the square of rounding errors.
-_ROUNDING = 1e-12
 
+class Decomposition(NamedTuple):
+    """A level's scaled Λ⁻¹, decomposed: its factor, or eigenvectors where it is near singular."""
 
-@called
-def scale_rows(L, activation, single_joint, least_mobility, least_turning, scale):
-    """
-    Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
-
-    It is ``1 / sqrt`` of the mean diagonal of the point's linear block, or of its angular one, so a
-    turned base frame changes nothing. A point that hardly anything can move, such as one on the
-    axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
-    errors would count as freedoms. A point that is seen from another link, and so is moved by both,
-    is scaled by the mobility of its own link, ``-single_joint``: a light wrist of the other would
-    hide it. Rows that cannot move or are not active get zero; for those that cannot turn,
-    ``least_turning`` is the measure. The row of a ``single_joint`` is scaled by itself.
-    """
-    for first in range(0, scale.size, 3):
-        mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
-        if single_joint[first] < 0.0:
-            mobility = min(mobility, -single_joint[first])
-        s = 0.0
-        if first % 6 == 0:
-            if mobility > 0.0:
-                s = 1.0 / math.sqrt(max(mobility, least_mobility))
-        elif mobility > _ROUNDING * least_turning:
-            s = 1.0 / math.sqrt(mobility)
-        for r in range(first, first + 3):
-            if single_joint[r] > 0.0:
-                s = 1.0 / math.sqrt(L[r, r]) if L[r, r] > 0.0 else 0.0
-            scale[r] = s * activation[r]
-
-
-@called
-def regularise_rows(L, Q, constrained, activation):
-    """
-    Inflate the diagonal of each row that with an activation a below 1, to ``L_rr / a²``.
-
-    As if a spring were between its force and its point: 1 is exact, towards 0 the force goes to
-    zero. The first rows, those of constraints, are inflated as much in Q: ``L − Q`` stays.
-    """
-    for r in range(activation.size):
-        if 0.0 < activation[r] < 1.0:
-            more = L[r, r] * (1.0 / (activation[r] * activation[r]) - 1.0)
-            L[r, r] += more
-            if r < constrained:
-                Q[r, r] += more
+    matrix: np.ndarray  # (m, m)
+    vectors: np.ndarray  # (m, m)
+    gains: np.ndarray  # (m,)
+    scale: np.ndarray  # (m,)
+    spare: np.ndarray  # (m,)
 
 
 @inlined

@@ -10,11 +10,7 @@ the rank is decided, not assumed.
 """
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.hierarchy.semidefinite import (
-    decompose_semidefinite,
-    solve_semidefinite,
-)
-from opspace_control.control.hierarchy.structures import (
+from opspace_control.control.data import (
     APPLIED,
     CONSTRAINT_FORCE,
     FACTOR_L,
@@ -29,6 +25,10 @@ from opspace_control.control.hierarchy.structures import (
     SPARE,
     L,
     Q,
+)
+from opspace_control.control.solver.semidefinite import (
+    decompose_semidefinite,
+    solve_semidefinite,
 )
 
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What a cycle works on: named tuples of arrays, and the names of the rows of their blocks.
+The data of a control cycle: named tuples of arrays, and the names of the rows of their blocks.
 
-The controller makes them once; kernels take them apart by name. n is the number of nodes, nv that
-of degrees of freedom, k that of rows of the stack, six for each point.
+The controller makes them once; kernels access their members by name. n is the number of nodes, nv
+that of degrees of freedom, k that of rows of the stack, six for each point.
 """
 
 from typing import NamedTuple
@@ -173,13 +173,3 @@ class Data(NamedTuple):
     bounds: Bounds
     scratch: Scratch
     v: np.ndarray  # (nv,)
-
-
-class Decomposition(NamedTuple):
-    """A level's scaled Λ⁻¹, decomposed: its factor, or eigenvectors where it is near singular."""
-
-    matrix: np.ndarray  # (m, m)
-    vectors: np.ndarray  # (m, m)
-    gains: np.ndarray  # (m,)
-    scale: np.ndarray  # (m,)
-    spare: np.ndarray  # (m,)

@@ -1,0 +1,83 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Scaling and activation of the rows of the stack.
+
+The scale of a row takes masses and units out of Λ⁻¹, so that singular directions can be told by an
+eigenvalue. Partial activation enlarges the diagonal.
+"""
+
+import math
+
+from opspace_control.compiled import called, inlined
+
+# A relative turn that two links cannot make still leaves the square of rounding errors.
+_ROUNDING = 1e-12
+# Part of the mobility without constraints below which a task may be in conflict with these.
+_LEFT = 1e-2
+
+
+@called
+def scale_rows(L, activation, single_joint, least_mobility, least_turning, scale):
+    """
+    Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
+
+    It is ``1 / sqrt`` of the mean diagonal of the point's linear block, or of its angular one, so a
+    turned base frame changes nothing. A point that hardly anything can move, such as one on the
+    axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
+    errors would count as freedoms. A point that is seen from another link, and so is moved by both,
+    is scaled by the mobility of its own link, ``-single_joint``: a light wrist of the other would
+    hide it. Rows that cannot move or are not active get zero; for those that cannot turn,
+    ``least_turning`` is the measure. The row of a ``single_joint`` is scaled by itself.
+    """
+    for first in range(0, scale.size, 3):
+        mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
+        if single_joint[first] < 0.0:
+            mobility = min(mobility, -single_joint[first])
+        s = 0.0
+        if first % 6 == 0:
+            if mobility > 0.0:
+                s = 1.0 / math.sqrt(max(mobility, least_mobility))
+        elif mobility > _ROUNDING * least_turning:
+            s = 1.0 / math.sqrt(mobility)
+        for r in range(first, first + 3):
+            if single_joint[r] > 0.0:
+                s = 1.0 / math.sqrt(L[r, r]) if L[r, r] > 0.0 else 0.0
+            scale[r] = s * activation[r]
+
+
+@inlined
+def rescale_rows(rest, mobility, constrained, single_joint, scale):
+    """
+    Scale the tasks' rows by the mobility that constraints leave them.
+
+    A light object in heavy arms has much more mobility of its own than the closed chain, which is
+    no loss of a direction. Below `_LEFT` of its ``mobility``, the diagonal of L, a row may be in
+    conflict with the constraints.
+    """
+    for first in range(constrained, scale.size, 3):
+        size = 1 if single_joint[first] > 0.0 else 3
+        for part in range(first, first + 3, size):
+            left, whole = 0.0, 0.0
+            for r in range(part, part + size):
+                left += rest[r, r]
+                whole += mobility[r]
+            for r in range(part, part + size):
+                if left < whole:
+                    scale[r] /= math.sqrt(max(left / whole, _LEFT))
+
+
+@called
+def regularise_rows(L, Q, constrained, activation):
+    """
+    Inflate the diagonal of each row that with an activation a below 1, to ``L_rr / a²``.
+
+    As if a spring were between its force and its point: 1 is exact, towards 0 the force goes to
+    zero. The first rows, those of constraints, are inflated as much in Q: ``L − Q`` stays.
+    """
+    for r in range(activation.size):
+        if 0.0 < activation[r] < 1.0:
+            more = L[r, r] * (1.0 / (activation[r] * activation[r]) - 1.0)
+            L[r, r] += more
+            if r < constrained:
+                Q[r, r] += more
