@@ -119,9 +119,17 @@ def urdf_text(path, arguments=None):
 
 def read_urdf(text, path=None):
     """Read URDF text, str or bytes, or the xacro text of the file ``path``: a `Description`."""
+    return describe(robot_element(text, path))
+
+
+def robot_element(text, path=None):
+    """Return the <robot> element of such text, expanded if it is xacro."""
     robot = parse_xml(text)
-    if uses_xacro(robot, path):
-        robot = parse_xml(expand(text, path))
+    return parse_xml(expand(text, path)) if uses_xacro(robot, path) else robot
+
+
+def describe(robot):
+    """Return the `Description` of a <robot> element."""
     return Description(
         name=robot.get('name', ''),
         links={name: _link(parser.Link.from_xml(node, core.Path('link')))

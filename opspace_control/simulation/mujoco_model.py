@@ -30,18 +30,20 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
     Return (mujoco.MjModel, joints, welds); arguments are those of `SimulatedRobot`.
 
     ``joints`` are the moving ones by name, depth first, mimics resolved to independent joints;
-    ``welds`` has the `Weld` of each locked joint and of its mimics. A SimulationError names the
-    wrong element of the URDF.
+    ``welds`` has the `Weld` of each locked joint and of its mimics. A ModelError or a
+    SimulationError names the wrong element of the URDF.
     """
     description = read_urdf(urdf_text, collision_shapes=contacts or floor)
     try:
         spec = mujoco.MjSpec.from_string(description.text)
-        joints = _resolve(spec, description.joints)
+        by_part = {joint.parts[0]: joint for joint in description.joints.values()}
+        joints = {by_part[part.name].name: by_part[part.name] for part in spec.joints
+                  if part.name in by_part}
         if floating_base:
             spec.worldbody.first_body().add_freejoint()
         _set_options(spec, timestep, gravity)
-        _set_placeholders(spec.bodies[1:], description.inertials)
-        inertials = {**description.inertials, **{box.name: box.inertial for box in objects}}
+        inertials = {**description.links, **{box.name: box.inertial for box in objects}}
+        _set_placeholders(spec.bodies[1:], inertials)
         welds = {joint.name: weld(spec, joint) for joint in _locked(joints, tuple(locked_joints))}
         _set_mimics(spec, joints, timestep, welds)
         driven = [joint for joint in joints.values() if not joint.mimic and joint.name not in welds]
@@ -62,31 +64,6 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
             model.dof_armature[model.joint(joint.parts[0]).dofadr[0]] = joint.armature
     _set_inertias(model, inertials)
     return model, joints, welds
-
-
-def _resolve(spec, joints):
-    """Return the joints in the order of the tree, mimics resolved to independent joints."""
-    by_part = {joint.parts[0]: joint for joint in joints.values()}
-    ordered = [by_part[part.name] for part in spec.joints if part.name in by_part]
-    return {joint.name: joint._replace(mimic=_mimicked(joint, joints)) for joint in ordered}
-
-
-def _mimicked(joint, joints):
-    """Return (independent joint, multiplier, offset) of a mimic joint, or None."""
-    if joint.mimic is None:
-        return None
-    multiplier, offset, walked, mimicked = 1.0, 0.0, {joint.name}, joint
-    while mimicked.mimic is not None:
-        name, factor, shift = mimicked.mimic
-        multiplier, offset = multiplier * factor, offset + multiplier * shift
-        if name not in joints or name in walked or len(joints[name].parts) != 1:
-            raise SimulationError(
-                f"The joint '{joint.name}' mimics '{name}', which it cannot follow.",
-                cure='A mimicked joint is revolute, continuous or prismatic, and not its own.',
-                element=joint.name)
-        walked.add(name)
-        mimicked = joints[name]
-    return mimicked.name, multiplier, offset
 
 
 def _locked(joints, names):
@@ -126,11 +103,9 @@ def _set_placeholders(bodies, inertials):
         body.explicitinertial = True
         body.mass = _PLACEHOLDER
         body.inertia = np.full(3, _PLACEHOLDER)
-        body.ipos = np.zeros(3)
-        inertial = inertials.get(link_name(body.name))
-        if inertial is not None:
-            body.ipos = inertial.center_of_mass
-            body.iquat = _principal(inertial)[1]
+        inertial = inertials[link_name(body.name)]
+        body.ipos = inertial.center_of_mass
+        body.iquat = _principal(inertial)[1]
 
 
 def _principal(inertial):
@@ -147,9 +122,6 @@ def _set_inertias(model, inertials):
     model.body_mass[:] = 0.0
     model.body_inertia[:] = 0.0
     for link, inertial in inertials.items():
-        if inertial.mass < 0.0:
-            raise SimulationError(f"The mass of link '{link}' is negative.",
-                                  cure='Correct its <inertial>.', element=link)
         body = model.body(body_name(link)).id
         model.body_mass[body] = inertial.mass
         model.body_inertia[body] = _principal(inertial)[0]

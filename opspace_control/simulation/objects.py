@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 
 from opspace_control.errors import SimulationError
+from opspace_control.model import Payload
 from opspace_control.simulation.arguments import IDENTITY_POSE, base_state
-from opspace_control.simulation.urdf_reader import Inertial
 
 # Collision bits: the robot's shapes touch the floor's, and each other's only with ``contacts``.
 ROBOT, FLOOR, OBJECT = 1, 2, 4
@@ -50,10 +50,8 @@ class Box:
 
     @property
     def inertial(self):
-        """Mass, centre of mass and the inertia of uniform density about it."""
-        x, y, z = np.square(self.size)
-        inertia = self.mass / 12.0 * np.diag([y + z, x + z, x + y])
-        return Inertial(float(self.mass), np.array(self.center_of_mass, float), inertia)
+        """Mass, centre of mass and the inertia of uniform density about it, a `Payload`."""
+        return Payload.of_box(self.mass, self.size, self.center_of_mass)
 
     def distance(self, point):
         """Return how far a point (3,) in the box's frame is from it, m; 0 inside."""

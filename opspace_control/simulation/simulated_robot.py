@@ -28,7 +28,8 @@ class SimulatedRobot(ObservableRobot):
     Parameters
     ----------
     urdf_text : str
-        The robot; meshes are never opened. A SimulationError names an element that cannot be used.
+        The robot; meshes are never opened. A ModelError names an element that cannot be used, a
+        SimulationError one that cannot be simulated.
     floating_base : bool
         Whether the root link is free to move; otherwise it is fixed.
     timestep : float
