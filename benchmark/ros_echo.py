@@ -9,8 +9,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from opspace_control.ros.middleware.endpoints import NEWEST, RELIABLE
 from opspace_control.ros.middleware.executor import run
-from opspace_control.ros.middleware.qos import NEWEST, RELIABLE
 
 
 class Echo(Node):

@@ -20,8 +20,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from opspace_control.ros.middleware.endpoints import LATCHED, NEWEST
 from opspace_control.ros.middleware.executor import run
-from opspace_control.ros.middleware.qos import LATCHED, NEWEST
 
 _HALF_PERIOD = 0.0005  # s: each controller has its turn at 1 kHz
 _GIVE_UP = 100         # turns: an answer that has not come by then never will

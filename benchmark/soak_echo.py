@@ -9,8 +9,8 @@ from ros_echo import Echo
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
+from opspace_control.ros.middleware.endpoints import RELIABLE
 from opspace_control.ros.middleware.executor import run
-from opspace_control.ros.middleware.qos import RELIABLE
 
 
 class AskedEcho(Echo):

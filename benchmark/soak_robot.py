@@ -22,8 +22,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from opspace_control.ros.middleware.endpoints import LATCHED, NEWEST
 from opspace_control.ros.middleware.executor import run
-from opspace_control.ros.middleware.qos import LATCHED, NEWEST
 from opspace_control.simulation import SimulatedRobot
 
 _STEP = 0.001           # s

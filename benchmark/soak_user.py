@@ -18,8 +18,8 @@ from std_srvs.srv import SetBool, Trigger
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
 from opspace_control.ros.middleware.conversions import fill_message
+from opspace_control.ros.middleware.endpoints import RELIABLE
 from opspace_control.ros.middleware.executor import make_executor
-from opspace_control.ros.middleware.qos import RELIABLE
 from opspace_control.spatial.rotation_vectors import matrix_from_vector
 from opspace_control.spatial.rotations import quaternion_from_matrix
 

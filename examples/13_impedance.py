@@ -4,13 +4,7 @@
 
 import numpy as np
 
-from opspace_control import (
-    Impedance,
-    OperationalSpaceController,
-    PoseTask,
-    RobotModel,
-    RobotState,
-)
+from opspace_control import Impedance, OperationalSpaceController, PoseTask, RobotModel, RobotState
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
 

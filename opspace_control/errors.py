@@ -51,7 +51,7 @@ class SafetyError(OpspaceError):
     """
     The safety envelope was left: the robot must not be controlled with the last state.
 
-    ``trip``, a `safety.trips.Trip`, is the kind of reason; the message has the details.
+    ``trip``, a `safety.supervisor.Trip`, is the kind of reason; the message has the details.
     """
 
     def __init__(self, trip, message, **data):

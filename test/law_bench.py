@@ -10,7 +10,7 @@ from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.pose import bind_tasks
 from opspace_control.tasks.pose_law import demand_pose
-from opspace_control.tasks.sensor_law import measure_wrench
+from opspace_control.tasks.sensor import measure_wrench
 
 
 @njit

@@ -11,12 +11,7 @@ import quadprog
 from numba import njit
 
 from opspace_control.control.solver.active_set import solve_bounded
-from opspace_control.control.solver.levels import (
-    ATTAINABLE,
-    LEVEL_SCRATCH,
-    Levels,
-    solve_levels,
-)
+from opspace_control.control.solver.levels import ATTAINABLE, LEVEL_SCRATCH, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT, ActiveSet, Program
 
 

@@ -6,11 +6,7 @@ import importlib
 
 import yaml
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
-from rclpy.parameter import (
-    Parameter,
-    parameter_dict_from_yaml_file,
-    parameter_value_to_python,
-)
+from rclpy.parameter import Parameter, parameter_dict_from_yaml_file, parameter_value_to_python
 
 
 def say(network, words):

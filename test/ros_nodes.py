@@ -20,8 +20,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control.cli.processes import Process, own_domain, private_environment
+from opspace_control.ros.middleware.endpoints import LATCHED, NEWEST, RELIABLE
 from opspace_control.ros.middleware.executor import make_executor
-from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
 
 PATIENCE = 120.0  # s, for anything that has to cross DDS; a busy machine takes its time
 _QUESTIONS = 6     # until there is an answer

@@ -9,7 +9,7 @@ from pinocchio import Quaternion, exp3
 
 from opspace_control import RobotModel, RobotState, SafetyError
 from opspace_control.safety.envelope import Envelope
-from opspace_control.safety.trips import POSITION_JUMP
+from opspace_control.safety.supervisor import POSITION_JUMP
 
 MODEL = RobotModel.from_urdf(robots.chain('revolute'), floating_base=True)
 DT = 0.001

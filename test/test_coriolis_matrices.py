@@ -8,13 +8,7 @@ from oracles import pinocchio_oracle
 from robots import robot_file
 from samples import by_sample, difference, random_state, sample
 
-from opspace_control import (
-    ModelError,
-    RobotModel,
-    RobotState,
-    StateError,
-    coriolis_matrices,
-)
+from opspace_control import ModelError, RobotModel, RobotState, StateError, coriolis_matrices
 
 pin = pytest.importorskip('pinocchio')
 

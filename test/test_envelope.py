@@ -8,7 +8,7 @@ import pytest
 from opspace_control import RobotModel, RobotState, SafetyError
 from opspace_control.model import KinematicTree
 from opspace_control.safety.envelope import LONGEST_STEP, Envelope
-from opspace_control.safety.trips import EFFORT_NOT_FINITE, POSITION_JUMP, VELOCITY_LIMIT
+from opspace_control.safety.supervisor import EFFORT_NOT_FINITE, POSITION_JUMP, VELOCITY_LIMIT
 from opspace_control.share import share_directory
 
 MODEL = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')

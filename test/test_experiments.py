@@ -10,12 +10,7 @@ from lockstep import LockStep
 
 from opspace_control import PoseTask, PostureTask, RobotModel
 from opspace_control.cli.showcase.contact import CONTACTS, impact, speed_at_impact
-from opspace_control.cli.showcase.experiments import (
-    CARRIED,
-    EXPERIMENTS,
-    UNDERACTUATED,
-    experiment,
-)
+from opspace_control.cli.showcase.experiments import CARRIED, EXPERIMENTS, UNDERACTUATED, experiment
 from opspace_control.cli.showcase.picture import draw_cases
 from opspace_control.cli.showcase.record import Course
 from opspace_control.cli.showcase.schedule import SETTLING

@@ -7,7 +7,7 @@ import pytest
 from law_bench import LawBench, PointAtWall
 
 from opspace_control import ForceControl, ForceSensor, ForceTask, PoseTask
-from opspace_control.tasks.sensor_law import TRUST_TIME
+from opspace_control.tasks.sensor import TRUST_TIME
 
 WANTED = 20.0  # N
 

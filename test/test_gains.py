@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opspace_control.errors import TaskError
-from opspace_control.tasks.gains import read_gains
+from opspace_control.tasks.arguments import read_gains
 
 NOT_GAINS = [np.nan, np.inf, 'stiff', [1.0, 2.0], [[1.0] * 6], [1.0] * 5 + [np.nan], {}, 1j]
 

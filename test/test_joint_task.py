@@ -7,13 +7,7 @@ import pytest
 from robots import TALOS
 from test_cycle import TALOS_HANDS, random_state, robot
 
-from opspace_control import (
-    JointTask,
-    OperationalSpaceController,
-    PoseTask,
-    PostureTask,
-    TaskError,
-)
+from opspace_control import JointTask, OperationalSpaceController, PoseTask, PostureTask, TaskError
 from opspace_control.control.split import split_efforts
 
 GROUP = ['l_elbow', 'torso_yaw', 'r_shoulder_pitch', 'l_wrist_roll', 'r_elbow', 'l_shoulder_yaw',

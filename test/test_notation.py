@@ -25,7 +25,7 @@ from opspace_control.tasks.impedance_law import SPRING
 from opspace_control.tasks.joint import JOINT_TASK
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.posture import POSTURE_DOF
-from opspace_control.tasks.sensor_law import SENSOR
+from opspace_control.tasks.sensor import SENSOR
 
 ROOT = Path(__file__).parents[1]
 NOTATION = (ROOT / 'doc' / 'notation.md').read_text()

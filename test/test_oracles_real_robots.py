@@ -4,12 +4,7 @@
 
 import numpy as np
 import pytest
-from oracles import (
-    assert_agrees,
-    mujoco_oracle,
-    pinocchio_forward_dynamics,
-    pinocchio_oracle,
-)
+from oracles import assert_agrees, mujoco_oracle, pinocchio_forward_dynamics, pinocchio_oracle
 from robots import REAL_ROBOTS, robot_file
 from samples import by_base, by_real_robot, difference, random_state
 

@@ -36,7 +36,7 @@ MAY_USE = {
     'view': {*LAYERS, 'ros'},
     'cli': {*LAYERS, 'simulation', 'runs', 'ros', 'view'},
 }
-EVERYBODYS = {'errors', 'compiled', 'share'}
+EVERYBODYS = {'arguments', 'errors', 'compiled', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
 INNER = {
     'control': {'solver': set(), 'constraints': {'data', 'solver'},

@@ -30,7 +30,7 @@ from viewer import Viewer
 
 from opspace_control.ros.clients.player import PlayerNode
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
-from opspace_control.ros.middleware.qos import LATCHED
+from opspace_control.ros.middleware.endpoints import LATCHED
 from opspace_control.runs.run import Run
 
 GOAL = '/robot/goal of hand'

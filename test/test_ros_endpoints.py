@@ -15,9 +15,8 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from opspace_control.cli.processes import own_domain
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.endpoints import RELIABLE, Endpoints
 from opspace_control.ros.middleware.executor import make_executor
-from opspace_control.ros.middleware.qos import RELIABLE
 
 
 class Part:

@@ -8,16 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import ros_nodes
-from controller_bench import (
-    MODEL,
-    PARAMETERS,
-    START,
-    GoalBench,
-    close,
-    moved,
-    robot_state,
-    torque,
-)
+from controller_bench import MODEL, PARAMETERS, START, GoalBench, close, moved, robot_state, torque
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from ros_nodes import CONTROLLER

@@ -32,7 +32,7 @@ from ros_nodes import CONTROLLER, joint_state
 
 from opspace_control import OpspaceError, RobotModel, RobotState
 from opspace_control.ros.middleware.conversions import matrix_from_pose
-from opspace_control.ros.middleware.qos import TF, TF_STATIC
+from opspace_control.ros.middleware.endpoints import TF, TF_STATIC
 from opspace_control.ros.topics.frames import Frames
 from opspace_control.spatial.rotations import quaternion_from_matrix
 

@@ -17,7 +17,7 @@ from rclpy.serialization import serialize_message
 from opspace_control import RobotModel, SafetyError
 from opspace_control.ros.cycle.state_input import BaseOdometry
 from opspace_control.ros.middleware.conversions import fill_message
-from opspace_control.safety.trips import ODOM_INVALID, ODOM_TIMEOUT
+from opspace_control.safety.supervisor import ODOM_INVALID, ODOM_TIMEOUT
 
 ROBOT = ros_nodes.robot_text('humanoid')
 MODEL = RobotModel.from_urdf(ROBOT, floating_base=True)

@@ -14,7 +14,7 @@ from ros_nodes import joint_state
 from opspace_control import SafetyError
 from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.safety.envelope import Envelope
-from opspace_control.safety.trips import POSITION_JUMP, STATE_INVALID, VELOCITY_LIMIT
+from opspace_control.safety.supervisor import POSITION_JUMP, STATE_INVALID, VELOCITY_LIMIT
 
 ELBOW = MODEL.dof_index('l_elbow')
 STEP = 1_000_000  # ns

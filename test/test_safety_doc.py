@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from opspace_control.ros.parameters.controller_parameters import NODE
-from opspace_control.safety import trips
-from opspace_control.safety.trips import Recovery, Trip
+from opspace_control.safety import supervisor as trips
+from opspace_control.safety.supervisor import Recovery, Trip
 
 HERE = Path(__file__).parent
 PAGE = (HERE.parent / 'doc' / 'safety.md').read_text()

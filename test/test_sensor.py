@@ -8,7 +8,7 @@ from law_bench import LawBench
 
 from opspace_control import ForceControl, ForceSensor, PoseTask, TaskError
 from opspace_control.dynamics import GRAVITY
-from opspace_control.tasks.sensor_law import TRUST_TIME
+from opspace_control.tasks.sensor import TRUST_TIME
 
 MASS, CENTER = 0.8, np.array([0.01, -0.02, 0.07])
 BIAS = np.array([1.0, -2.0, 3.0, 0.1, -0.2, 0.3])

@@ -6,7 +6,7 @@ import pytest
 
 from opspace_control import SafetyError
 from opspace_control.safety.state_clock import LONGEST_LEAP, StateClock
-from opspace_control.safety.trips import TIME_BACKWARDS
+from opspace_control.safety.supervisor import TIME_BACKWARDS
 
 SECOND = 1_000_000_000
 

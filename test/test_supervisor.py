@@ -4,16 +4,17 @@
 
 import pytest
 
-from opspace_control.safety import trips
-from opspace_control.safety.supervisor import GOOD_STATES, Supervisor
-from opspace_control.safety.trips import (
+from opspace_control.safety import supervisor as trips
+from opspace_control.safety.supervisor import (
     EFFORT_NOT_FINITE,
+    GOOD_STATES,
     POSITION_JUMP,
     STATE_INVALID,
     STATE_TIMEOUT,
     TIME_BACKWARDS,
     VELOCITY_LIMIT,
     Recovery,
+    Supervisor,
     Trip,
 )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opspace_control.errors import TaskError
-from opspace_control.tasks.targets import read_pose, read_six
+from opspace_control.tasks.arguments import read_pose, read_six
 
 pin = pytest.importorskip('pinocchio')
 

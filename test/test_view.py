@@ -25,7 +25,7 @@ from viser.transforms import SO3
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.robots import demo_robot
 from opspace_control.ros.clients.remote import controllers, look_for_offer
-from opspace_control.ros.middleware.qos import NEWEST
+from opspace_control.ros.middleware.endpoints import NEWEST
 
 ROBOT = demo_robot('dual_arm')
 TEXT = ROBOT.path().read_text()

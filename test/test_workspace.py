@@ -18,13 +18,7 @@ from opspace_control import (
     RobotState,
     operational_space,
 )
-from opspace_control.dynamics.data import (
-    NODE_STATE,
-    POINT,
-    make_points,
-    moment_nodes,
-    nan_filled,
-)
+from opspace_control.dynamics.data import NODE_STATE, POINT, make_points, moment_nodes, nan_filled
 from opspace_control.model.nodes import WORLD
 
 # What a cycle writes before it reads it: whole arguments, and fields of the others.

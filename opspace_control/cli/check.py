@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections import Counter
 
-from opspace_control.cli.arguments import make_parser, names, positions
+from opspace_control.arguments import make_parser, names, positions
 from opspace_control.cli.preflight.report import examine
 from opspace_control.cli.preflight.tree import draw
 from opspace_control.cli.preflight.verdict import (

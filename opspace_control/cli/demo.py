@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from opspace_control.cli.arguments import make_parser
+from opspace_control.arguments import make_parser
 from opspace_control.cli.parameters import controller_values, simulator_values, task_names
 from opspace_control.cli.processes import own_domain, process_age
 from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot

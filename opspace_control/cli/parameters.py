@@ -5,7 +5,7 @@
 import re
 import textwrap
 
-from opspace_control.cli.arguments import make_parser
+from opspace_control.arguments import make_parser
 from opspace_control.cli.robots import ROBOTS, demo_robot
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters import controller_parameters as controller

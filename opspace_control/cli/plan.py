@@ -8,13 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from opspace_control.cli.arguments import (
-    add_controller,
-    make_parser,
-    names,
-    numbers,
-    positions,
-)
+from opspace_control.arguments import add_controller, make_parser, names, numbers, positions
 from opspace_control.control import OperationalSpaceController, Plan, plan_motion
 from opspace_control.control.preflight import named_posture
 from opspace_control.dynamics import PassiveForces, RobotModel

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from opspace_control.cli.arguments import add_controller, make_parser, names
+from opspace_control.arguments import add_controller, make_parser, names
 from opspace_control.cli.processes import Process, own_domain, private_environment
 from opspace_control.errors import OpspaceError
 

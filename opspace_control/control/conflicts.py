@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.spatial.eigen import smooth_step, truncation_threshold
-from opspace_control.tasks.targets import AXES
+from opspace_control.tasks.arguments import AXES
 
 # Smaller components of a direction are not reported.
 _SMALL = 0.05

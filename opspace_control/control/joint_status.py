@@ -9,7 +9,7 @@ from opspace_control.dynamics.hybrid_dynamics import responding_nodes
 from opspace_control.errors import ModelError
 from opspace_control.model.mobility import generic_coordinates, immovable_nodes
 from opspace_control.model.nodes import LOCKED, PASSIVE
-from opspace_control.model.status import read_status, write_status
+from opspace_control.model.tree import read_status, write_status
 
 
 class JointStatus:

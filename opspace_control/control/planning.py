@@ -10,7 +10,7 @@ from opspace_control.control.plan import Plan
 from opspace_control.control.planned_robot import PlannedRobot
 from opspace_control.dynamics.preparation import check_state
 from opspace_control.errors import ControlError, StateError
-from opspace_control.tasks.targets import AXES
+from opspace_control.tasks.arguments import AXES
 from opspace_control.tasks.task import OperationalTask
 
 

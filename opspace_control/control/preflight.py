@@ -15,7 +15,7 @@ from opspace_control.dynamics.operational_space import RANK_TOLERANCE, free_resp
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import REVOLUTE
 from opspace_control.spatial.eigen import truncation_threshold
-from opspace_control.tasks.targets import AXES
+from opspace_control.tasks.arguments import AXES
 from opspace_control.tasks.task import OperationalTask
 
 # Times the eigenvalue below which it is truncated, a direction is nearly lost.

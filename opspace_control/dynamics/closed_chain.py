@@ -15,10 +15,7 @@ import numpy as np
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.generalized_jacobian import unit_inputs
-from opspace_control.dynamics.operational_space import (
-    OperationalSpace,
-    invert_inverse_inertia,
-)
+from opspace_control.dynamics.operational_space import OperationalSpace, invert_inverse_inertia
 from opspace_control.dynamics.operational_space_inertia import point_responses
 from opspace_control.dynamics.preparation import point_names, prepared
 from opspace_control.errors import ModelError

@@ -11,10 +11,7 @@ method, which also takes constraints between links, is `closed_chain`.
 import numpy as np
 
 from opspace_control.dynamics.closed_chain import ConstraintRows
-from opspace_control.dynamics.operational_space import (
-    OperationalSpace,
-    invert_inverse_inertia,
-)
+from opspace_control.dynamics.operational_space import OperationalSpace, invert_inverse_inertia
 from opspace_control.dynamics.operational_space_inertia import point_responses
 from opspace_control.dynamics.preparation import moved, point_names
 from opspace_control.errors import ModelError

@@ -15,11 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import inlined, kernel
-from opspace_control.dynamics.articulated_body import (
-    body_inertia,
-    joint_inertia,
-    propagate_inertia,
-)
+from opspace_control.dynamics.articulated_body import body_inertia, joint_inertia, propagate_inertia
 from opspace_control.dynamics.data import NODE_STATE, make_points, nan_filled
 from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node

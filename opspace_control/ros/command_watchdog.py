@@ -25,10 +25,16 @@ from opspace_control.ros.commands.manager_client import command_order, connect, 
 from opspace_control.ros.cycle.command_output import CommandOutput
 from opspace_control.ros.cycle.state_input import BaseOdometry, StateInput
 from opspace_control.ros.middleware.conversions import simulated_time
-from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription, take
+from opspace_control.ros.middleware.endpoints import (
+    LATCHED,
+    NEWEST,
+    RELIABLE,
+    Endpoints,
+    RobotDescription,
+    take,
+)
 from opspace_control.ros.middleware.executor import run
 from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand, EffortReader
-from opspace_control.ros.middleware.qos import LATCHED, NEWEST, RELIABLE
 from opspace_control.ros.parameters.controller_parameters import WATCHDOG
 from opspace_control.ros.parameters.joints import status_of
 from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments

@@ -17,8 +17,7 @@ from opspace_control.ros.commands.manager_client import command_order, connect, 
 from opspace_control.ros.commands.rivals import Rivals
 from opspace_control.ros.configuration import Configuration
 from opspace_control.ros.middleware import executor
-from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription, take
-from opspace_control.ros.middleware.qos import NEWEST
+from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, RobotDescription, take
 from opspace_control.ros.parameters.controller_parameters import NODE, table_of
 from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
 from opspace_control.ros.parameters.task_blocks import check_task, make_grasp, read_payload

@@ -7,7 +7,6 @@ Dragged markers are sent as goals to the controller's topics. A second after the
 moves to the controller's goal, so a refused goal is visible.
 """
 
-import argparse
 import math
 import time
 
@@ -19,11 +18,11 @@ from rclpy.node import Node
 from visualization_msgs import msg
 from visualization_msgs.srv import GetInteractiveMarkers
 
+from opspace_control.arguments import add_controller, make_parser
 from opspace_control.ros.clients.remote import Remote, look_for_offer
 from opspace_control.ros.middleware.conversions import fill_message, numbers_of
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.endpoints import TF, Endpoints
 from opspace_control.ros.middleware.executor import parse, run
-from opspace_control.ros.middleware.qos import TF
 
 _HALF = math.sqrt(0.5)
 # Quaternions that turn a control's own axis, x, onto each axis of the marker.
@@ -176,9 +175,7 @@ class GoalMarkersNode(Node):
 
 def main(arguments):
     """Run the node until SIGINT or SIGTERM; return the exit code."""
-    parser = argparse.ArgumentParser(prog='opspace goal_markers', description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
-                        help='the controller node, if it is not called opspace_controller')
+    parser = make_parser('goal_markers', __doc__)
+    add_controller(parser)
     options = parse(parser, arguments)
     return run(lambda stop: GoalMarkersNode(options.controller), arguments, SingleThreadedExecutor)

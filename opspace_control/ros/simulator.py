@@ -16,11 +16,16 @@ from std_srvs.srv import SetBool, Trigger
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model import KinematicTree
 from opspace_control.model.assembly import BASE
-from opspace_control.ros.middleware.endpoints import Endpoints, Feedback, RobotDescription
+from opspace_control.ros.middleware.endpoints import (
+    LATCHED,
+    NEWEST,
+    Endpoints,
+    Feedback,
+    RobotDescription,
+)
 from opspace_control.ros.middleware.executor import run
 from opspace_control.ros.middleware.graph import in_words, publishers
 from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, joint_state
-from opspace_control.ros.middleware.qos import LATCHED, NEWEST
 from opspace_control.ros.parameters.joints import command_joints, status_of
 from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
 from opspace_control.ros.parameters.simulator_parameters import INITIAL_POSITION, NODE

@@ -9,7 +9,7 @@ import numpy as np
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
 from opspace_control.runs.run import JOINT_STATE, RunError
-from opspace_control.tasks.targets import AXES
+from opspace_control.tasks.arguments import AXES
 
 
 @dataclass(frozen=True)

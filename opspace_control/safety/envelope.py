@@ -8,7 +8,7 @@ import numpy as np
 
 from opspace_control.compiled import entry_point, kernel
 from opspace_control.errors import SafetyError
-from opspace_control.safety.trips import (
+from opspace_control.safety.supervisor import (
     EFFORT_NOT_FINITE,
     PASSIVE_VELOCITY,
     POSITION_JUMP,

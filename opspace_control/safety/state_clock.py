@@ -3,7 +3,7 @@
 """The time between two states, and the age of the newest one."""
 
 from opspace_control.errors import SafetyError
-from opspace_control.safety.trips import TIME_BACKWARDS
+from opspace_control.safety.supervisor import TIME_BACKWARDS
 
 # Largest step of stamps beyond steady time, s: a simulation faster than real time has such steps.
 # A larger one means that the clock was set.

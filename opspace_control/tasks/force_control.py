@@ -5,10 +5,15 @@
 import numpy as np
 
 from opspace_control.errors import TaskError
+from opspace_control.tasks.arguments import (
+    RecordedNumber,
+    TaskPart,
+    axis_numbers,
+    read_six,
+    recorded,
+)
 from opspace_control.tasks.force_law import FORCE
-from opspace_control.tasks.gains import RecordedNumber, TaskPart, axis_numbers, recorded
 from opspace_control.tasks.sensor import ForceSensor
-from opspace_control.tasks.targets import read_six
 
 _BOUND = {'positive': True, 'finite': False}
 

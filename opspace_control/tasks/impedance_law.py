@@ -16,7 +16,7 @@ from opspace_control.errors import TaskError
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 from opspace_control.spatial.rotations import rotation_vector, turn_about
 from opspace_control.spatial.vectors import multiply_transpose
-from opspace_control.tasks.gains import TaskPart, axis_numbers, one_number, recorded
+from opspace_control.tasks.arguments import TaskPart, axis_numbers, one_number, recorded
 from opspace_control.tasks.specification_law import take_components
 
 # The spring of one task, along its axes.

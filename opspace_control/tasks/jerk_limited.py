@@ -16,7 +16,7 @@ from opspace_control.spatial.rotation_vectors import (
     vector_from_matrix,
     vector_rate,
 )
-from opspace_control.tasks.gains import one_number
+from opspace_control.tasks.arguments import one_number
 
 # Shorter displacements than this, m and rad, and slower motions, have no direction.
 _NOTHING = 1e-9

@@ -12,7 +12,7 @@ from opspace_control.compiled import inlined
 from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
 from opspace_control.spatial import read_numbers
-from opspace_control.tasks.gains import read_gains
+from opspace_control.tasks.arguments import read_gains
 from opspace_control.tasks.ranked import RankedTask
 
 # Up to six joints of a joint task; entries without one are not selected.

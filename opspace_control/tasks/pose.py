@@ -6,12 +6,18 @@ import numpy as np
 
 from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.errors import TaskError
-from opspace_control.tasks.gains import RecordedNumber, read_gains, recorded
+from opspace_control.tasks.arguments import (
+    ANGULAR,
+    LINEAR,
+    RecordedNumber,
+    read_axes_rotation,
+    read_gains,
+    recorded,
+)
 from opspace_control.tasks.goal import GoalTask
 from opspace_control.tasks.impedance_law import Impedance
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.sensor import bind_sensors
-from opspace_control.tasks.targets import ANGULAR, LINEAR, read_axes_rotation
 
 MODES = ('decoupled', 'impedance')
 

@@ -12,7 +12,7 @@ from opspace_control.model import RobotState
 from opspace_control.model.nodes import ACTIVE, LOCKED, QUATERNION, QUATERNION_AXIS
 from opspace_control.spatial import read_numbers
 from opspace_control.spatial.rotations import turn_between
-from opspace_control.tasks.gains import read_gains
+from opspace_control.tasks.arguments import read_gains
 
 # The posture law's data of one degree of freedom.
 POSTURE_DOF = np.dtype([

@@ -15,8 +15,8 @@ from opspace_control.spatial.rotation_vectors import (
     vector_rate,
     vector_second_rate,
 )
+from opspace_control.tasks.arguments import read_pose, read_six
 from opspace_control.tasks.joint_trajectory import increasing_times, segment_coefficients
-from opspace_control.tasks.targets import read_pose, read_six
 
 # A pose (3,), (3, 3) at a time, with a twist and an acceleration (6,) or None for each.
 _Point = namedtuple('_Point', 'time position R twist acceleration')

@@ -8,13 +8,13 @@ the posture can be set. It attaches over topics, services and parameters to the 
 ROS_DOMAIN_ID, and takes no part in control.
 """
 
-import argparse
 import contextlib
 import io
 import socket
 
 from rclpy.executors import SingleThreadedExecutor
 
+from opspace_control.arguments import add_controller, make_parser
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.executor import parse, run
 
@@ -50,10 +50,8 @@ def open_page(host, port):
 
 
 def _parse(arguments):
-    parser = argparse.ArgumentParser(prog='opspace view', description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
-                        help='the controller node, if it is not called opspace_controller')
+    parser = make_parser('view', __doc__)
+    add_controller(parser)
     parser.add_argument('--host', default='127.0.0.1',
                         help='address to listen at; 0.0.0.0 lets the whole network see and '
                              'move the robot (default: this computer alone)')

@@ -18,7 +18,7 @@ from std_msgs.msg import String
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.clients.remote import Outlook, Remote, controllers, look_for_offer
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
-from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
+from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE
 from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.panel import Panel
 from opspace_control.view.robot import RobotScene

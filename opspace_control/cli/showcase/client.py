@@ -27,7 +27,7 @@ from opspace_control.ros.middleware.conversions import (
     pose_from_message,
     six_from_message,
 )
-from opspace_control.ros.middleware.qos import RELIABLE
+from opspace_control.ros.middleware.endpoints import RELIABLE
 
 _CONTROLLER, _SIMULATOR = 'opspace_controller', 'opspace_simulator'
 # Odometry and joint states of one moment are told one after the other.

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opspace_control.cli.robots import DemoRobot
-from opspace_control.spatial.quaternions import turn, turned
+from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import matrix_from_quaternion, turned
 
 # Goals of a hand from its start: m ahead, outwards and up, and rad about z; every other hand has
 # them in the opposite order.
@@ -185,7 +186,8 @@ class Reach:
 
     def errors(self, goals, poses):
         """Return goal minus pose (hands, 6), m and rad, zero in axes that do not count."""
-        return np.array([[*(goal[:3] - pose[:3]), *turn(goal[3:], pose[3:])]
+        return np.array([[*(goal[:3] - pose[:3]), *vector_from_matrix(
+            matrix_from_quaternion(goal[3:]) @ matrix_from_quaternion(pose[3:]).T)]
                          for goal, pose in zip(goals, poses, strict=True)]) * self._axes
 
     def difference(self, goals, poses):

@@ -9,7 +9,7 @@ import numpy as np
 
 from opspace_control.control.constraints.constraint_law import CONSTRAINT
 from opspace_control.errors import ControlError
-from opspace_control.tasks.targets import AXES, read_axes
+from opspace_control.tasks.arguments import AXES, read_axes
 
 
 class Constraint:

@@ -22,7 +22,7 @@ from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 from opspace_control.errors import ControlError
 from opspace_control.model import Payload
 from opspace_control.tasks import PoseTask
-from opspace_control.tasks.targets import read_pose
+from opspace_control.tasks.arguments import read_pose
 
 
 class Grasp:

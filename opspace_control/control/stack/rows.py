@@ -34,7 +34,7 @@ from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.joint import demand_joints
 from opspace_control.tasks.pose_law import demand_pose
-from opspace_control.tasks.sensor_law import measure_wrench
+from opspace_control.tasks.sensor import measure_wrench
 from opspace_control.tasks.specification_law import row_activation
 
 

@@ -11,8 +11,8 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE
 from opspace_control.ros.middleware.joint_messages import write_joint_trajectory
-from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 
 OVER = ('succeeded', 'outside_tolerance', 'refused', 'interrupted')
 _MATCHING = 0.5  # s, for the controller to discover this node

@@ -17,9 +17,8 @@ from std_msgs.msg import String
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
-from opspace_control.ros.middleware.endpoints import Endpoints
+from opspace_control.ros.middleware.endpoints import LATCHED, Endpoints
 from opspace_control.ros.middleware.graph import endpoints_of, message_type
-from opspace_control.ros.middleware.qos import LATCHED
 from opspace_control.runs.writer import PARAMETERS, ROBOT, definition
 
 _LOOK = 0.2  # s, between two looks at the graph

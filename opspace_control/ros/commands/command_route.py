@@ -8,8 +8,7 @@ import time
 from rclpy.duration import Duration
 from std_msgs.msg import Bool
 
-from opspace_control.ros.middleware.endpoints import Endpoints, companion, take
-from opspace_control.ros.middleware.qos import LATCHED, NEWEST
+from opspace_control.ros.middleware.endpoints import LATCHED, NEWEST, Endpoints, companion, take
 
 
 def command_topic(parameters):

@@ -13,8 +13,7 @@ from rclpy.executors import SingleThreadedExecutor
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.commands.switching import PreviousControllers, Switch, without_controller
 from opspace_control.ros.middleware.conversions import listed
-from opspace_control.ros.middleware.endpoints import Endpoints, companion, take
-from opspace_control.ros.middleware.qos import LATCHED
+from opspace_control.ros.middleware.endpoints import LATCHED, Endpoints, companion, take
 
 try:  # only in ROS 2 distributions, on no package index
     from controller_manager_msgs.srv import ListControllers, SwitchController

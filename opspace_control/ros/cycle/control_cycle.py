@@ -14,8 +14,13 @@ from opspace_control.ros.cycle.statistics import CycleStatistics
 from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.safety.envelope import LONGEST_STEP, Envelope
 from opspace_control.safety.ramps import Ramps
-from opspace_control.safety.supervisor import Supervisor
-from opspace_control.safety.trips import STATE_TIMEOUT, TIME_BACKWARDS, TIME_STOPPED, Recovery
+from opspace_control.safety.supervisor import (
+    STATE_TIMEOUT,
+    TIME_BACKWARDS,
+    TIME_STOPPED,
+    Recovery,
+    Supervisor,
+)
 
 # Quantities of `controller.gradual` that ramp up from zero; damping acts at once.
 _STARTED_FROM_ZERO = ('activation', 'joints.activation', 'posture.kp')

@@ -12,12 +12,11 @@ from opspace_control.errors import OpspaceError, RosInterfaceError, SafetyError
 from opspace_control.model import RobotState
 from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import finite_six, matrix_from_pose, unit_pose
-from opspace_control.ros.middleware.endpoints import Endpoints, take
+from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, take
 from opspace_control.ros.middleware.joint_messages import JointStateReader
-from opspace_control.ros.middleware.qos import NEWEST
 from opspace_control.ros.middleware.serialized import MessageReader
 from opspace_control.safety.state_clock import StateClock
-from opspace_control.safety.trips import ODOM_INVALID, ODOM_TIMEOUT, STATE_INVALID
+from opspace_control.safety.supervisor import ODOM_INVALID, ODOM_TIMEOUT, STATE_INVALID
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
 # For the first odometry, whose discovery may take longer than that of joint states.

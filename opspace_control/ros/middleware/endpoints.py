@@ -1,18 +1,35 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Timers, topics and services of a part of a node, with its lifetime."""
+"""Timers, topics and services of a part of a node, with its lifetime; qualities of service."""
 
 import contextlib
 import functools
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.middleware.conversions import fill_message
-from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
+
+# Received joint states and commands: only the newest one matters.
+# Compatible with every publisher.
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+# Goals, commands sent, feedback: compatible with every subscriber.
+RELIABLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+
+# The robot description, and joint states as the real broadcaster sends them: a late subscriber
+# gets the last one.
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+# As tf2 listens and broadcasts.
+TF = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+TF_STATIC = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
+                       durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Endpoints:

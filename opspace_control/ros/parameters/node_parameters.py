@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parameters of a node: declared from its table, given by files and on the command line."""
 
-import argparse
 import array
 import contextlib
 import math
@@ -13,6 +12,7 @@ from rcl_interfaces import msg
 from rclpy import exceptions
 from rclpy.parameter import Parameter as RosParameter
 
+from opspace_control.arguments import make_parser
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.middleware.executor import parse
@@ -215,10 +215,8 @@ def node_arguments(verb, description, arguments):
     be read, or has the wrong content, is an OpspaceError; other errors are those of
     `middleware.executor.parse`.
     """
-    parser = argparse.ArgumentParser(
-        prog=f'opspace {verb}', description=description, epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=f'opspace {verb} [-h] [URDF [PARAMS]] [--ros-args ...]')
+    parser = make_parser(verb, description, epilog=_EPILOG,
+                         usage=f'opspace {verb} [-h] [URDF [PARAMS]] [--ros-args ...]')
     parser.add_argument('urdf', metavar='URDF', nargs='?',
                         help='the robot, a URDF or xacro file (default: the parameter '
                              'robot_description, or else the topic robot_description)')

@@ -12,7 +12,7 @@ from opspace_control.control import Contact, Grasp, GraspForce
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import Payload
 from opspace_control.model.topology import nearest
-from opspace_control.tasks.targets import AXES
+from opspace_control.tasks.arguments import AXES
 
 TASK_TYPES = {
     'pose': tasks.PoseTask, 'position': tasks.PositionTask, 'orientation': tasks.OrientationTask,

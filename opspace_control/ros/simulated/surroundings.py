@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import TFMessage, fill_message
-from opspace_control.ros.middleware.qos import LATCHED, TF
+from opspace_control.ros.middleware.endpoints import LATCHED, TF
 from opspace_control.ros.parameters.simulator_parameters import OBJECT, simulator_table
 from opspace_control.simulation import Box
 from opspace_control.spatial.rotations import matrix_from_quaternion

@@ -12,8 +12,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control.control.split import SOURCES, split_efforts
 from opspace_control.ros.middleware.conversions import TFMessage, fill_message
+from opspace_control.ros.middleware.endpoints import TF
 from opspace_control.ros.middleware.joint_messages import joint_state
-from opspace_control.ros.middleware.qos import TF
 from opspace_control.tasks import CenterOfMassTask, JointTask, PoseTask
 
 _AXIS = 0.1            # m, of a goal's axes

@@ -11,7 +11,7 @@ from rclpy.serialization import deserialize_message
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import TFMessage, matrix_from_pose, numbers_of
-from opspace_control.ros.middleware.qos import TF, TF_STATIC
+from opspace_control.ros.middleware.endpoints import TF, TF_STATIC
 
 _CAPACITY = 2000  # messages of /tf that are kept: seconds of them at any usual rate
 _LONGEST_CHAIN = 100  # a longer chain of transforms is circular

@@ -13,8 +13,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.middleware import conversions
-from opspace_control.ros.middleware.endpoints import Part
-from opspace_control.ros.middleware.qos import RELIABLE
+from opspace_control.ros.middleware.endpoints import RELIABLE, Part
 from opspace_control.ros.topics.moving_goals import MovingGoals, check_speed, read_trajectory
 from opspace_control.safety.goal_limits import GoalLimits, GoalPace
 from opspace_control.tasks import JointTask, PoseTask

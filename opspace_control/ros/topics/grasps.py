@@ -9,8 +9,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.middleware.endpoints import Part
-from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
+from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE, Part
 from opspace_control.ros.parameters.task_blocks import contacts_of
 
 _COMPLAIN_EVERY = 1.0  # s

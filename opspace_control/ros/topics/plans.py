@@ -9,9 +9,8 @@ from trajectory_msgs.msg import JointTrajectory as Message
 
 from opspace_control.control.playback import TOLERANCES, Playback
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.middleware.endpoints import Part
+from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE, Part
 from opspace_control.ros.middleware.joint_messages import read_joint_trajectory
-from opspace_control.ros.middleware.qos import LATCHED, RELIABLE
 from opspace_control.ros.middleware.serialized import open_message
 
 TOPIC, STATUS = '~/joint_trajectory', '~/joint_trajectory/status'

@@ -10,8 +10,7 @@ from std_srvs.srv import Trigger
 
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.middleware.conversions import finite_six
-from opspace_control.ros.middleware.endpoints import Part
-from opspace_control.ros.middleware.qos import NEWEST
+from opspace_control.ros.middleware.endpoints import NEWEST, Part
 from opspace_control.ros.middleware.serialized import MessageReader
 from opspace_control.tasks.task import OperationalTask
 
