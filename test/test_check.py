@@ -12,6 +12,7 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,9 +21,15 @@ import pinocchio
 import pytest
 import robots
 
-from opspace_control import ModelError, OperationalSpaceController, RobotModel
+from opspace_control import (
+    ModelError,
+    OperationalSpaceController,
+    PoseTask,
+    RobotModel,
+    RobotState,
+)
 from opspace_control.cli.check import main, write
-from opspace_control.cli.preflight.report import examine
+from opspace_control.cli.preflight.report import cycle_time, examine
 from opspace_control.cli.preflight.tree import draw, moving_bodies, tool_frames
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.model.urdf import read_urdf
@@ -592,3 +599,13 @@ class TestColour:
         assert '\x1b[1;31mFAIL' in coloured
         assert re.sub(r'\x1b\[[\d;]*m', '', coloured) == plain
         assert self.on_a_terminal(NO_COLOR='', TERM='dumb') == plain
+
+
+def test_cycle_time_is_that_of_the_clock():
+    model = RobotModel.from_urdf_file(PLANAR)
+    controller = OperationalSpaceController(model, [PoseTask('hand')])
+    state = RobotState(model, model.neutral(), np.zeros(model.nv))
+    cycle_time(controller, state, calls=100)
+    start = time.perf_counter()
+    median = cycle_time(controller, state, calls=1000)
+    assert 0.0 < median < (time.perf_counter() - start) / 500  # half of the calls take longer

@@ -6,12 +6,8 @@ import numpy as np
 
 from opspace_control.cli.preflight.verdict import failure, ok, warning
 from opspace_control.control import JointLimits
-from opspace_control.control.preflight import (
-    independent_axes,
-    nearly_lost,
-    random_postures,
-    task_freedom,
-)
+from opspace_control.control.freedom import independent_axes, nearly_lost, task_freedom
+from opspace_control.control.postures import random_postures
 from opspace_control.dynamics import GRAVITY, PassiveForces
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState

@@ -1,8 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a robot before anything moves, against dense matrices and closed forms."""
-
-import time
+"""Which directions of tasks active joints accelerate, against dense matrices and closed forms."""
 
 import numpy as np
 import pytest
@@ -11,13 +9,13 @@ import robots
 
 from opspace_control import (
     ModelError,
-    OperationalSpaceController,
     PoseTask,
     RobotModel,
     RobotState,
     operational_space,
 )
-from opspace_control.control import preflight
+from opspace_control.control.freedom import task_freedom
+from opspace_control.control.postures import random_postures
 
 
 @pytest.fixture(scope='module')
@@ -50,20 +48,20 @@ class TestTaskFreedom:
 
     def test_eigenvalues_are_those_of_the_scaled_matrix(self):
         model = random_model()
-        state = at_rest(model, next(preflight.random_postures(model, model.neutral(), 1)))
+        state = at_rest(model, next(random_postures(model, model.neutral(), 1)))
         frames = model.frame_names[-3:]
-        freedom = preflight.task_freedom(model, state, [
+        freedom = task_freedom(model, state, [
             PoseTask(frames[0]), PoseTask(frames[1], axes='x z ry'), PoseTask(frames[2], axes='y')])
         L = operational_space(model, state, frames).inverse_inertia
         scale = [1.0 / np.sqrt(np.trace(L[i:i + 3, i:i + 3]) / 3.0) for i in range(0, 18, 3)]
         scaled = np.diag(np.repeat(scale, 3)) @ L @ np.diag(np.repeat(scale, 3))
-        asked = [0, 1, 2, 3, 4, 5, 6, 8, 10, 13]
-        expected = np.linalg.eigvalsh(scaled[np.ix_(asked, asked)])
+        controlled = [0, 1, 2, 3, 4, 5, 6, 8, 10, 13]
+        expected = np.linalg.eigvalsh(scaled[np.ix_(controlled, controlled)])
         np.testing.assert_allclose(freedom.eigenvalues, expected.clip(0.0), atol=1e-12)
         assert freedom.rank == (expected > 1e-10).sum()
 
     def test_what_a_plane_arm_cannot_do(self, planar):
-        freedom = preflight.task_freedom(planar, at_rest(planar, [0.3, 0.8, 0.5]),
+        freedom = task_freedom(planar, at_rest(planar, [0.3, 0.8, 0.5]),
                                          [PoseTask('hand', name='grip')])
         assert freedom.rank == 3
         assert freedom.immovable == (('grip', 'z'), ('grip', 'rx'), ('grip', 'ry'))
@@ -72,7 +70,7 @@ class TestTaskFreedom:
 
     @pytest.mark.parametrize('angle', [0.0, 0.4, -2.0])
     def test_a_straight_arm_loses_the_direction_along_it(self, planar, angle):
-        freedom = preflight.task_freedom(planar, at_rest(planar, [angle, 0.0, 0.0]),
+        freedom = task_freedom(planar, at_rest(planar, [angle, 0.0, 0.0]),
                                          [PoseTask('hand', axes='x y rz')])
         assert freedom.rank == 2
         lost = freedom.weak[0].wrench if freedom.weak else {freedom.immovable[0]: 1.0}
@@ -84,33 +82,33 @@ class TestTaskFreedom:
         """Of the axes along and across a straight arm only the one across can be had."""
         across = [0.0, 0.0, np.sin(0.2), np.cos(0.2)]
         state = at_rest(planar, [0.4, 0.0, 0.0])
-        ranks = [preflight.task_freedom(planar, state, [
+        ranks = [task_freedom(planar, state, [
             PoseTask('hand', axes=axis, axes_rotation=across)]).rank for axis in 'xy']
         assert ranks == [0, 1]
 
     def test_the_nearer_to_straight_the_weaker(self, planar):
-        least = [preflight.task_freedom(planar, at_rest(planar, [0.0, bend, -bend]),
+        least = [task_freedom(planar, at_rest(planar, [0.0, bend, -bend]),
                                         [PoseTask('hand', axes='x y rz')]).least_eigenvalue
                  for bend in (1.0, 0.1, 0.01)]
         assert least[0] > 10 * least[1] > 500 * least[2] > 0.0
 
     def test_a_wrench_along_a_weak_direction_hardly_accelerates(self, planar):
         state = at_rest(planar, [0.2, 0.05, 0.0])
-        weak, = preflight.task_freedom(planar, state, [PoseTask('hand', axes='x y rz')]).weak
+        weak, = task_freedom(planar, state, [PoseTask('hand', axes='x y rz')]).weak
         assert max(abs(value) for value in weak.wrench.values()) == pytest.approx(1.0)
         assert 0.0 < weak.eigenvalue < 1e-2
 
     def test_locked_joints_take_no_part(self):
         model = random_model(locked_joints=[f'joint_{i}' for i in range(12)])
-        freedom = preflight.task_freedom(model, at_rest(model, model.neutral()),
+        freedom = task_freedom(model, at_rest(model, model.neutral()),
                                          [PoseTask(model.frame_names[-1])])
         assert freedom.rank == 0
         assert freedom.condition == np.inf
         assert len(freedom.immovable) == 6
 
     def test_lost_directions_read_easily(self, planar):
-        # Two points of one rigid link: of eight axes asked, three can be had.
-        freedom = preflight.task_freedom(
+        # Two points of one rigid link: of eight axes, three can be had.
+        freedom = task_freedom(
             planar, at_rest(planar, [0.3, 0.8, 0.5]),
             [PoseTask('hand', axes='x y rz'), PoseTask('l3', axes='x y rz')])
         assert freedom.rank == 3
@@ -121,7 +119,7 @@ class TestTaskFreedom:
 
     def test_unknown_frame(self, planar):
         with pytest.raises(ModelError, match="'hand'"):
-            preflight.task_freedom(planar, at_rest(planar, planar.neutral()), [PoseTask('han')])
+            task_freedom(planar, at_rest(planar, planar.neutral()), [PoseTask('han')])
 
 
 def test_what_active_joints_cannot_reach_is_measured_by_what_free_ones_can():
@@ -129,72 +127,8 @@ def test_what_active_joints_cannot_reach_is_measured_by_what_free_ones_can():
     model = planar_arm(passive_joints=['j3'])
     state = at_rest(model, [0.4, 0.9, -0.7])
     task = [PoseTask('hand', axes='x y rz')]
-    freedom = preflight.task_freedom(model, state, task)
+    freedom = task_freedom(model, state, task)
     assert freedom.rank == 2
     assert abs(freedom.eigenvalues[0]) < 1e-13
     held = planar_arm(locked_joints=['j3'])
-    assert preflight.task_freedom(held, at_rest(held, state.q), task).rank == 2
-
-
-class TestPostures:
-
-    def test_random_ones_stay_within_limits_and_can_be_had_again(self):
-        model = random_model(locked_joints=['joint_3'])
-        home = preflight.middle_posture(model)
-        first = list(preflight.random_postures(model, home, 50))
-        for q, again in zip(first, preflight.random_postures(model, home, 50), strict=True):
-            np.testing.assert_array_equal(q, again)
-            assert (preflight.limit_margins(model, q) >= 0.0).all()
-        moved = np.ptp(first, axis=0) > 0.0
-        assert (moved == ~model.locked).all()
-
-    def test_a_floating_base_and_unbounded_slides_stay(self):
-        model = RobotModel.from_urdf(robots.chain('continuous', 'floating'), floating_base=True)
-        home = model.neutral()
-        home[:3] = 1.0, 2.0, 3.0
-        for q in preflight.random_postures(model, home, 5):
-            assert abs(q[7]) <= np.pi
-            q[7] = 0.0
-            np.testing.assert_array_equal(q, home)
-
-    def test_middle(self):
-        inner = '<limit lower="-1" upper="3" effort="1" velocity="1"/>'
-        model = RobotModel.from_urdf(robots.chain('revolute', 'continuous', inner=inner))
-        np.testing.assert_array_equal(preflight.middle_posture(model), [1.0, 0.0])
-
-    def test_named_and_the_rest_at_the_limit_nearest_to_zero(self):
-        inner = '<limit lower="0.5" upper="3" effort="1" velocity="1"/>'
-        model = RobotModel.from_urdf(robots.chain('revolute', 'revolute', inner=inner))
-        np.testing.assert_array_equal(preflight.named_posture(model, {'j2': 9.0}), [0.5, 9.0])
-        with pytest.raises(ModelError, match="'j2'"):
-            preflight.named_posture(model, {'j': 0.0})
-
-    def test_margins(self):
-        inner = '<limit lower="-1" upper="3" effort="1" velocity="1"/>'
-        model = RobotModel.from_urdf(
-            robots.chain('revolute', 'continuous', 'revolute', inner=inner))
-        np.testing.assert_allclose(preflight.limit_margins(model, [0.5, 100.0, 3.5]),
-                                   [1.5, np.inf, -0.5])
-
-
-def test_largest_gravity_is_the_largest_of_all_postures(planar):
-    upright = RobotModel.from_urdf(robots.robot(
-        robots.link('l0'), robots.link('l1', mass=2.0, inner='<origin xyz="0.5 0 0"/>'),
-        robots.joint('j', 'l0', 'l1', 'continuous', '<axis xyz="0 1 0"/>')))
-    home = upright.neutral()
-    assert preflight.gravity_forces(upright, home) == pytest.approx([-2.0 * 9.81 * 0.5])
-    postures = [[angle] for angle in (0.3, 1.0, -0.2)]
-    assert preflight.largest_gravity_forces(upright, postures) == pytest.approx(
-        [9.81 * np.cos(0.2)])
-    lying = preflight.largest_gravity_forces(
-        planar, preflight.random_postures(planar, planar.neutral(), 10))
-    np.testing.assert_allclose(lying, 0.0, atol=1e-12)
-
-
-def test_cycle_time_is_that_of_the_clock(planar):
-    controller = OperationalSpaceController(planar, [PoseTask('hand')])
-    state = at_rest(planar, [0.3, 0.8, 0.5])
-    preflight.cycle_time(controller, state, calls=100)
-    start = time.perf_counter()
-    median = preflight.cycle_time(controller, state, calls=1000)
-    assert 0.0 < median < (time.perf_counter() - start) / 500  # half of the calls take longer
+    assert task_freedom(held, at_rest(held, state.q), task).rank == 2
