@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Through a singularity: where a direction is lost, it is released, and nothing jumps."""
+"""Through a singularity: where a direction is lost, it is truncated, and nothing jumps."""
 
 import numpy as np
 

@@ -53,7 +53,7 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
         bound = rng.uniform(2.0, 30.0)
         records['acceleration'] = bound
         records['active'] = records['pressed'] = 0
-        records['resting'] = 0.0
+        records['resting_share'] = 0.0
         for task in tasks:
             goal = model.forward_kinematics(state, task.frame)[task.frame]
             goal[:3, 3] += rng.uniform(-0.5, 0.5, 3)

@@ -193,7 +193,7 @@ def test_what_drives_cannot_do_is_said():
     model = RobotModel.from_urdf(sample('planar_3r').urdf, passive_joints=['elbow', 'wrist'])
     stuck = OperationalSpaceController(model, [PoseTask('palm', axes='x z')])
     plan = plan_motion(stuck, RobotState(model, state.q, state.v), {}, 0.1)
-    assert plan.released.all()
+    assert plan.truncated.all()
     assert not plan.feasible
 
 

@@ -176,5 +176,5 @@ def test_what_fingertips_hold_is_refused():
     posture = {f'j{k}_{j}': x for k in range(3) for j, x in ((1, 0.3), (2, 0.8), (4, 0.5))}
     state = at(model, **posture)
     grasp.engage(state)
-    with pytest.raises(ControlError, match=r"'ball'.*fingertips alone"):
+    with pytest.raises(ControlError, match=r"'ball'.*only fingertips"):
         plan_motion(controller, state, {}, 0.1)

@@ -330,5 +330,5 @@ def test_a_floating_plan_is_no_trajectory_of_joints():
                                  passive_joints=['base'])
     controller = OperationalSpaceController(model, gravity_compensation=False)
     plan = plan_motion(controller, RobotState(model, model.neutral(), np.zeros(model.nv)), {}, 0.01)
-    with pytest.raises(ControlError, match='a base that floats'):
+    with pytest.raises(ControlError, match='a floating base'):
         plan.joint_trajectory()

@@ -10,7 +10,7 @@ import numpy as np
 
 from opspace_control.arguments import add_controller, make_parser, names, numbers, positions
 from opspace_control.control import OperationalSpaceController, Plan, plan_motion
-from opspace_control.control.preflight import named_posture
+from opspace_control.control.postures import named_posture
 from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
@@ -35,7 +35,7 @@ robot holds. The exit code is 0 if the robot gets to the end of the plan."""
 _EPILOG = """\
 the table: a comment line with facts in JSON, a line with the names of the columns (time,
 position:NAME, velocity:NAME, acceleration:NAME, effort:NAME, pose:LINK:x..qw, error:LINK:x..rz,
-limited, outside, slipping, released), then a line for each sample; rad, m, s, N m, N.
+limited, outside, slipping, truncated), then a line for each sample; rad, m, s, N m, N.
 
 a planar arm whose wrist hangs freely (without --passive, a drive would hold it):
   opspace plan planar_3r.urdf --passive wrist --home shoulder=0.9,elbow=-1.2,wrist=-0.6 \\
@@ -163,7 +163,7 @@ def _report(plan, model, output):
     for what, samples in (('Effort limits cut in', plan.limited > 0),
                           ('Joints are beyond their position limits', plan.outside > 0),
                           ('A grasp or contact slips', plan.slipping > 0),
-                          ('Not all directions of the goals could be moved', plan.released)):
+                          ('Not all directions of the goals could be moved', plan.truncated)):
         if samples.any():
             print(f'  {what}, first at {plan.time[samples.argmax()]:.3f} s, '
                   f'{samples.mean():.0%} of the time.')

@@ -19,7 +19,7 @@ from opspace_control.tasks.joint import JointTask, joint_dofs
 from opspace_control.tasks.ranked import RankedTask
 
 # The usual scaled eigenvalue of Λ⁻¹, times the number of controlled axes, at which directions begin
-# to be released, without unit.
+# to be truncated, without unit.
 SINGULARITY_THRESHOLD = 2.5e-2
 
 

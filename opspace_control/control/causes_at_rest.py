@@ -110,7 +110,7 @@ _CURES = {
 
 
 def _lost_directions(controller, task):
-    """Yield a sentence for each direction of the task that is not met as asked."""
+    """Yield a sentence for each direction of the task that does not get its acceleration."""
     directions = [direction for direction in directions_given_up(controller)
                   if any(name == task.name for name, _ in direction.wrench)]
     for direction in directions:

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which directions of which tasks were given up, and to whom: singular ones, and conflicts."""
+"""Directions that tasks give up: singular ones, and conflicts with tasks above."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _MET = 0.999
 @dataclass(frozen=True)
 class GivenUp:
     """
-    A direction in which the tasks of one level are not met as asked.
+    A direction in which the tasks of one level do not get their acceleration.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class GivenUp:
     met : float
         How much of it is met, from 0 to 1.
     conflict : bool
-        Whether tasks above take it: it is there as long as they are not. Otherwise the robot cannot
-        move so, or tasks of the level contradict each other.
+        Whether tasks above determine it: without them the robot could move so. Otherwise the robot
+        cannot, or tasks of the level contradict each other.
     wrench : dict
         From (task name, axis) to components, largest 1: of the force and moment that accelerates
         nothing, and so is not applied. A task of joints has one 'joints' for all.
@@ -81,7 +81,7 @@ def directions_given_up(controller):
 
 
 def _controlled_rows(rows, level, scale):
-    """Return the rows of a level that are asked for, and (task name, axis) of each."""
+    """Return the controlled rows of a level, and (task name, axis) of each."""
     names = [(task.name, axis) for task in level
              for axis in (AXES if hasattr(task, 'controlled_axes') else ('joints',) * 6)]
     kept = scale[rows] > 0.0

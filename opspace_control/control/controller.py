@@ -93,7 +93,7 @@ class OperationalSpaceController(ControllerState):
         False for hardware that compensates gravity itself.
     singularity_threshold : float
         Scaled eigenvalue of Λ⁻¹, times the number of controlled axes, below which a direction is
-        released, without unit: it is met exactly at it, by half at half of it, at zero not at all.
+        truncated, without unit: it is met exactly at it, by half at half of it, at zero not at all.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class OperationalSpaceController(ControllerState):
         Parameters
         ----------
         passive_joints, locked_joints : sequences of str, optional
-            All joints, or dofs, without a drive, and those held by a brake; None: as before.
+            All joints, or dofs, without a drive, and those under a brake; None: as before.
 
         Raises
         ------

@@ -54,7 +54,7 @@ class ControllerState:
     @property
     def row_scales(self):
         """
-        Scaling of Λ⁻¹'s rows at the last cycle, (6m,), by all free joints; 0: not asked for.
+        Scaling of Λ⁻¹'s rows at the last cycle, (6m,), by all free joints; 0: not controlled.
 
         Under constraints by what these leave of it, down to a hundredth.
         """
@@ -110,7 +110,7 @@ class ControllerState:
 
     @property
     def given_up(self):
-        """Directions of tasks that were not met as asked at the last cycle, tuple of GivenUp."""
+        """Directions that tasks gave up at the last cycle, tuple of GivenUp."""
         return directions_given_up(self)
 
     @property

@@ -180,7 +180,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     rows, memory, keeps = scratch.rows, scratch.limits, cycle.kept > 0.0
     closed = count_closed(constraints)
     drifts = cycle.has_passive and closed == 0
-    cycle.efforts = closed == 0 or (
+    cycle.efforts_determined = closed == 0 or (
         grasping is not None and not cycle.has_passive
         and exerts_reactions(closed, constraints, grasping))
     demand_posture(nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
@@ -190,13 +190,13 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
         share = 1.0 if drifts else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
         bound_posture(nodes, demand.dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
-    begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts)
+    begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts_determined)
     evaluate_points(cycle, robot, demand, grasping, scratch, memory.projection, q, v)
     if keeps and not drifts:
         bound_gravity_torques(
             cycle, nodes, robot.states, robot.supports, constraints, limits, v, memory)
     any_resting = find_resting(limits, keeps and not drifts, dt, v)
-    cycle.singular_control, cycle.resting = keeps and not any_resting, 0
+    cycle.singular_control, cycle.resting_count = keeps and not any_resting, 0
     cycle.singular_active = cycle.stuck = False
     if keeps:
         write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
@@ -204,7 +204,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
         clear_singular_forces(memory.singular, rows.shape[1])
     data = Data(cycle, robot, demand, bounds, scratch, v)
     resolve_stack(cycle, robot, demand, scratch, data)
-    cycle.bound_rows = cycle.problems = 0
+    cycle.bound_count = cycle.problems = 0
     if keeps:
         keep_limits(data, grasping, any_resting, tau)
     else:
@@ -214,7 +214,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
         cycle.singular_share, cycle.singular_active, dt, _TIME) if keeps else 0.0
     move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
     if cycle.problems > 0:
-        add_bound_forces(cycle.bound_rows, memory.bound_rows, tau)
+        add_bound_forces(cycle.bound_count, memory.bound_rows, tau)
         add_limit_reactions(memory.singular, tau)
     elif keeps:
         activate_cut_efforts(nodes, limits, bounds.efforts, tau)

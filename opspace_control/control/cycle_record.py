@@ -23,11 +23,11 @@ CYCLE = np.dtype([
     ('approach_rate', np.float64),       # at which they approach their limits at last, 1/s
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
-    ('efforts', np.bool_),               # whether limits of efforts say what joints can do
-    ('bound_rows', np.int64),            # of bounds on joints that the last problem had
+    ('efforts_determined', np.bool_),    # whether the motion determines the efforts of all joints
+    ('bound_count', np.int64),           # rows of bounds on joints in the last problem
     ('problems', np.int64),              # that were solved to keep limits of joints
     ('singular_control', np.bool_),      # whether singular directions have a law of their own
-    ('resting', np.int64),               # rows of joints at rest at limits, which do not move these
+    ('resting_count', np.int64),         # the first of them, of joints at rest at their limits
     ('singular_active', np.bool_),       # whether any direction was singular in this cycle
     ('singular_share', np.float64),      # whether any was lately: gradually, from 0 to 1
     ('stuck', np.bool_),                 # whether one was all but lost at the last cycle

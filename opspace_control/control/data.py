@@ -85,7 +85,7 @@ class BoundRows(NamedTuple):
     """
     Rows of the bounds on joints that a cycle needs: m of them at most.
 
-    The first ones are those of joints at rest at their limits, ``CYCLE.resting`` in number.
+    The first ones are those of joints at rest at their limits, ``CYCLE.resting_count`` in number.
     """
 
     index: np.ndarray  # (nv, KINDS) int: the row of a bound in this cycle, -1 without one
@@ -115,7 +115,7 @@ class RestingRows(NamedTuple):
 class Problem(NamedTuple):
     """The prioritised problem of a cycle: N rows, bounds first, then the t rows of tasks."""
 
-    task_rows: np.ndarray  # (t,) int: rows of the stack that tasks ask for
+    task_rows: np.ndarray  # (t,) int: active rows of tasks in the stack
     levels: np.ndarray  # (l + 1,) int: first of them of each level, and the end of the last
     gram: np.ndarray  # (t, t): of these rows, turned where truncated
     left: np.ndarray  # (t, t): what joints at rest at their limits leave of it

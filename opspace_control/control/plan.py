@@ -21,7 +21,7 @@ class Plan:
     """
     The time profile of a motion, k samples, [JR94] FIG. 6.
 
-    The efforts of a sample are held until the next one. Joint vectors are in the order of
+    The efforts of a sample apply until the next one. Joint vectors are in the order of
     ``dof_names``, positions in that of ``coordinate_names``.
     """
 
@@ -34,7 +34,7 @@ class Plan:
     passive: tuple
     """Degrees of freedom without a drive."""
     locked: tuple
-    """Degrees of freedom that a brake holds."""
+    """Degrees of freedom under a brake."""
     tasks: tuple
     """Names of the m tasks."""
     frames: tuple
@@ -61,9 +61,9 @@ class Plan:
     outside: np.ndarray
     """(k,) how many joints are beyond their position limits: a plan knows no end stops."""
     slipping: np.ndarray
-    """(k,) how many contacts and grasps need more than pressure and friction to hold."""
-    released: np.ndarray
-    """(k,) bool: some directions of the tasks could not be met as asked."""
+    """(k,) how many contacts and grasps would need more than pressure and friction."""
+    truncated: np.ndarray
+    """(k,) bool: directions of the tasks were truncated, or lost by limits of joints."""
 
     @property
     def timestep(self):
@@ -72,9 +72,9 @@ class Plan:
 
     @property
     def feasible(self):
-        """Whether the tasks could always be met as asked, within all limits, and all held."""
+        """Whether all tasks are met at every sample, within all limits, and nothing slips."""
         return not (self.limited.any() or self.outside.any() or self.slipping.any()
-                    or self.released.any())
+                    or self.truncated.any())
 
     def joint_trajectory(self, tolerance=1e-5):
         """
@@ -88,8 +88,8 @@ class Plan:
         Returns
         -------
         JointTrajectory
-            Of the joints of one coordinate that no brake holds, with velocities, accelerations and
-            efforts.
+            Of the joints of one coordinate that are under no brake, with velocities, accelerations
+            and efforts.
 
         Raises
         ------
@@ -98,8 +98,8 @@ class Plan:
 
         """
         if any(name.startswith('base/') for name in self.dof_names):
-            raise ControlError(f"The plan of '{self.robot}' has a base that floats, which no "
-                               'trajectory of joints tells of.',
+            raise ControlError(f"The plan of '{self.robot}' has a floating base, which no "
+                               'trajectory of joints contains.',
                                cure='Move its tasks along trajectories of their own.')
         joints = [name for name in self.dof_names
                   if name in self.coordinate_names and name not in self.locked]
@@ -116,13 +116,13 @@ class Plan:
 
     def save(self, path):
         """
-        Write the plan as a table, CSV, that holds every digit.
+        Write the plan as a table, CSV, with every digit.
 
         The first line is ``#`` and a JSON object: ``format``, ``robot``, ``passive``, ``locked``,
         ``frames`` (by task), ``gravity``. The second line names the columns: ``time``;
         ``position:NAME`` for each coordinate; ``velocity:NAME``, ``acceleration:NAME`` and
         ``effort:NAME`` for each degree of freedom; ``pose:TASK:x`` ... ``qw`` and ``error:TASK:x``
-        ... ``rz`` for each task; ``limited``; ``outside``; ``slipping``; ``released``. Every
+        ... ``rz`` for each task; ``limited``; ``outside``; ``slipping``; ``truncated``. Every
         further line is a sample; units are those of the fields.
 
         Parameters
@@ -190,7 +190,7 @@ class Plan:
             limited=part('limited').astype(int),
             outside=part('outside').astype(int),
             slipping=part('slipping').astype(int),
-            released=part('released').astype(bool))
+            truncated=part('truncated').astype(bool))
         if columns != plan._columns():
             raise ValueError('the columns are not those of a plan')
         return plan
@@ -200,7 +200,7 @@ class Plan:
         return {'position': self.q, 'velocity': self.v, 'acceleration': self.acceleration,
                 'effort': self.effort, 'pose': self.poses, 'error': self.errors,
                 'limited': self.limited, 'outside': self.outside, 'slipping': self.slipping,
-                'released': self.released}
+                'truncated': self.truncated}
 
     def _columns(self):
         """Return the names of the table's columns."""
@@ -209,4 +209,4 @@ class Plan:
         of_tasks = [f'{kind}:{task}:{axis}' for kind, axes in (('pose', _POSE), ('error', _ERROR))
                     for task in self.tasks for axis in axes]
         return ['time', *(f'position:{name}' for name in self.coordinate_names), *of_dofs,
-                *of_tasks, 'limited', 'outside', 'slipping', 'released']
+                *of_tasks, 'limited', 'outside', 'slipping', 'truncated']

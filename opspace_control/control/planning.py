@@ -19,20 +19,20 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
     """
     Return the motion in which the tasks of a controller follow trajectories, [JR94] 6.2.2, FIG. 8a.
 
-    At every step the controller's law says what the active joints do; hybrid dynamics says what
-    that takes and what the passive ones are induced to do; both are integrated. The drives' efforts
-    are held over a step; within it the motion is integrated by the midpoint rule. Closed chains
-    move by `closed_chain_dynamics`, [RKR95] 3.2.
+    At every step the controller's law gives the accelerations of the active joints, hybrid dynamics
+    the efforts of these and the induced accelerations of the passive ones; both are integrated. The
+    drives' efforts are constant over a step; within it the motion is integrated by the midpoint
+    rule. Closed chains move by `closed_chain_dynamics`, [RKR95] 3.2.
 
     Parameters
     ----------
     controller : OperationalSpaceController
         Its tasks, gains, posture, limits, payloads and status of joints are those of the plan; its
         goals are changed by it. Constraints that are closed, those of grasps and contacts among
-        them, hold all along.
+        them, stay closed.
     state : RobotState
-        Where the motion begins; locked joints rest, whatever it says, and so does what closed
-        constraints hold.
+        Where the motion begins; locked joints rest, whatever it says, and so does the motion
+        along closed constraints.
     goals : dict of str to PoseTrajectory
         Trajectories of tasks, by name; the others keep their goals.
     duration : float
@@ -72,7 +72,7 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
         record.q[k], record.v[k] = moving.q, moving.v
         record.effort[k] = effort
         record.acceleration[k] = world.acceleration(effort)
-        record.limited[k], record.released[k] = limited, controller.least_eigenvalue == 0.0
+        record.limited[k], record.truncated[k] = limited, controller.least_eigenvalue == 0.0
         record.outside[k], record.slipping[k] = world.outside(), world.slipping()
         for e, task in enumerate(tasks):
             record.poses[k, e] = task.pose
@@ -101,7 +101,7 @@ class _Record:
         self.poses, self.errors = np.empty((k, tasks, 7)), np.empty((k, tasks, 6))
         self.limited, self.outside = np.empty(k, int), np.empty(k, int)
         self.slipping = np.empty(k, int)
-        self.released = np.empty(k, bool)
+        self.truncated = np.empty(k, bool)
 
 
 def _check(controller, state, goals, duration, timestep):
@@ -109,8 +109,8 @@ def _check(controller, state, goals, duration, timestep):
     for grasp in controller.grasps.values():
         if grasp.engaged and grasp.task.unattached:
             raise ControlError(
-                f"A plan cannot carry what '{grasp.name}' holds: no link carries it, fingertips "
-                'alone do.', name=grasp.name, cure='Disengage the grasp.')
+                f"The object of '{grasp.name}' cannot be planned: no link carries it, only "
+                'fingertips do.', name=grasp.name, cure='Disengage the grasp.')
     for name in goals:
         if name not in controller.tasks:
             raise ControlError(f"There is no task '{name}' to plan.", name=name,

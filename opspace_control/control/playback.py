@@ -21,9 +21,9 @@ class Playback:
     Goals of a controller that move as joints are planned to.
 
     The goal of the posture and of every task that is on is where the planned joints take it, with
-    its velocity and acceleration as feed-forward, so that the law asks for the planned
-    accelerations plus feedback at every point and joint: nothing else is asked for. What it takes
-    is found anew, for the robot as it is; friction that the planned velocities meet at the drives
+    its velocity and acceleration as feed-forward, so that the law commands the planned
+    accelerations plus feedback at every point and joint, and nothing else. The efforts are computed
+    anew, for the robot as it is; friction that the planned velocities meet at the drives
     is added. Joints that the plan leaves out rest.
 
     Parameters

@@ -16,7 +16,7 @@ def split_efforts(controller, state, commanded):
     Return the joint forces of the last cycle by source; their sum is ``commanded``.
 
     ``τ = J_Gᵀ f' + (A q̈_null + b) + g + J_Gcᵀ w + limits``, [CK00] (11)-(13), [JR94] (6.8). The
-    cycle never forms these terms, so they are computed anew from what it asked for: the wrenches
+    cycle never forms these terms, so they are computed anew from what it wrote: the wrenches
     f' and w, the motion q̈_null.
 
     Parameters

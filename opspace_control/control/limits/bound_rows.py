@@ -226,7 +226,7 @@ def add_row(data, grasping, count, k, kind, side):
     rows.index[k, kind] = count
     rows.dof[count], rows.kind[count] = k, kind
     project_row(data, count)
-    if grasping is not None and data.cycle.efforts and kind == EFFORT:
+    if grasping is not None and data.cycle.efforts_determined and kind == EFFORT:
         add_shares(data, grasping, count, limit.node)
     couple_row(data, count)
     if data.demand.constraints.size > 0:
@@ -248,7 +248,7 @@ def begin_rows(data, grasping):
     index[:] = -1
     for k in range(limits.size):
         for kind in (MOTION, GRAVITY_TORQUE):
-            if limits[k].resting[kind] > 0.0:
+            if limits[k].resting_share[kind] > 0.0:
                 count = add_row(data, grasping, count, k, kind, limits[k].active[kind])
     resting = count
     for k in range(limits.size):

@@ -106,9 +106,9 @@ def find_efforts(data, grasping, count, tau_null, tau):
     """Write the efforts, (nv,), of the reference motion and of all forces of the problem."""
     robot, stack, force = data.robot, data.scratch.rows, data.scratch.joint_force
     exerted, constraints = stack[SPARE + 2], data.demand.constraints.size
-    if grasping is not None and data.cycle.efforts:
+    if grasping is not None and data.cycle.efforts_determined:
         plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack)
-    exert_all(6 * constraints if data.cycle.efforts else 0, grasping, stack, exerted)
+    exert_all(6 * constraints if data.cycle.efforts_determined else 0, grasping, stack, exerted)
     for k in range(tau.size):
         tau[k] = tau_null[k]
     add_response(data, exerted, tau)
@@ -144,7 +144,7 @@ def record_active(data, count, plain):
         if plain:
             limit.pressed[kind] = side
             continue
-        if w < data.cycle.resting and side != limit.side[kind]:
+        if w < data.cycle.resting_count and side != limit.side[kind]:
             side = limit.pressed[kind]
         limit.active[kind] = side
 
@@ -156,7 +156,7 @@ def find_pressed(data, count, t, tau_null, contradictory):
 
     They decide which joints rest: with that control the multipliers of these limits vanish.
     """
-    if data.cycle.singular_active or data.cycle.resting > 0:
+    if data.cycle.singular_active or data.cycle.resting_count > 0:
         prepare_tasks(data, t, 0)
         write_matrix(data, count, t)
         write_bounds(data, count, data.scratch.a_null, tau_null, True)
@@ -185,12 +185,12 @@ def solve_within_limits(data, grasping, tau):
     add_singular_torque(data, tau_null)
     for k in range(tau.size):
         tau_ref[k] = tau_null[k]
-    nonlinear = grasping is not None and cycle.efforts
+    nonlinear = grasping is not None and cycle.efforts_determined
     corrected = nonlinear or (cycle.has_passive and data.demand.constraints.size > 0)
     if nonlinear:
         add_grip_efforts(data, grasping, tau_ref)
     t, corrections, contradictory = select_rows(data), 0, False
-    prepare_tasks(data, t, cycle.resting)
+    prepare_tasks(data, t, cycle.resting_count)
     while True:
         write_matrix(data, count, t)
         write_bounds(data, count, a_ref, tau_ref, False)
@@ -213,7 +213,7 @@ def solve_within_limits(data, grasping, tau):
         count = add_violated(data, grasping, count, a, tau)
         if count == before:
             break
-    cycle.bound_rows = count
+    cycle.bound_count = count
     if cycle.singular_active or exceeds_residual(data, t):
         cycle.least_eigenvalue = 0.0
     record_active(data, count, False)
@@ -246,7 +246,7 @@ def exert_reactions(data):
     """Exert the constraint reactions to the multipliers of the bounds."""
     stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
     for c in range(6 * data.demand.constraints.size):
-        for w in range(data.cycle.bound_rows):
+        for w in range(data.cycle.bound_count):
             t = rows.reaction[w, c] * rows.force[w]
             stack[FORCE, c] -= t
             stack[REACTION, c] += t

@@ -46,8 +46,8 @@ LIMIT = np.dtype([
     ('active', np.int64, (KINDS,)),   # 1, -1: at the upper bound, at the lower one; 0: at none
     ('pressed', np.int64, (KINDS,)),  # likewise, in the problem without singular-direction control
     ('side', np.int64, (KINDS,)),     # at which it was pressed last
-    ('resting', np.float64, (KINDS,)),  # from 0 to 1: singular directions do without a joint at
-                                        # rest at its limit
+    # From 0 to 1: singular directions do without a joint at rest at its limit.
+    ('resting_share', np.float64, (KINDS,)),
 ], align=True)
 
 # Beyond a limit of position a joint returns at this part of its greatest velocity, or slower.
@@ -58,7 +58,7 @@ _RETURN = 0.1
 def deactivate(limit, kind):
     """Deactivate a limit of a kind; the joint does not rest there any more."""
     limit.active[kind] = limit.pressed[kind] = 0
-    limit.resting[kind] = 0.0
+    limit.resting_share[kind] = 0.0
 
 
 @inlined

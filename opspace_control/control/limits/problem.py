@@ -152,8 +152,8 @@ def write_bounds(data, count, a, tau, plain):
         k, kind = rows.dof[w], rows.kind[w]
         limit = limits[k]
         lower, upper = bounds_of(limit, kind, efforts[k])
-        if not plain and w < data.cycle.resting:
-            leave = (1.0 / limit.resting[kind] - 1.0) * unit_of(limit, kind, efforts[k])
+        if not plain and w < data.cycle.resting_count:
+            leave = (1.0 / limit.resting_share[kind] - 1.0) * unit_of(limit, kind, efforts[k])
             if limit.side[kind] > 0 and math.isfinite(upper):
                 lower = max(lower, upper - leave)
             elif limit.side[kind] < 0 and math.isfinite(lower):

@@ -47,7 +47,7 @@ def find_resting(limits, singular, dt, v):
         limit = limits[k]
         for kind in (MOTION, GRAVITY_TORQUE):
             if not singular or (kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
-                limit.resting[kind] = 0.0
+                limit.resting_share[kind] = 0.0
                 continue
             side = limit.pressed[kind]
             rests = side != 0 and (limit.gravity_near if kind == GRAVITY_TORQUE else (
@@ -57,8 +57,8 @@ def find_resting(limits, singular, dt, v):
                 limit.side[kind] = side
             else:
                 limit.pressed[kind] = 0
-            limit.resting[kind] = faded(limit.resting[kind], rests, dt, _TIME)
-            found = found or limit.resting[kind] > 0.0
+            limit.resting_share[kind] = faded(limit.resting_share[kind], rests, dt, _TIME)
+            found = found or limit.resting_share[kind] > 0.0
     return found
 
 
@@ -82,7 +82,7 @@ def regularise_resting(data, count):
     first = int(0.0)  # a literal 0 would be a type of its own: one more compilation
     for w in range(count):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]
-        softer = 1.0 + (1.0 / max(limits[k].resting[kind], _LEAST) - 1.0) ** 3
+        softer = 1.0 + (1.0 / max(limits[k].resting_share[kind], _LEAST) - 1.0) ** 3
         bound_rows.force[w] = gram[w, w]
         gram[w, w] += (softer - 1.0) * bound_rows.mobility[w]
         rows.numbers[SCALING, w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
@@ -128,13 +128,13 @@ def write_reference(data, count, a_ref):
     multipliers; if no direction is singular, their bounds are as all others.
     """
     cycle, size, stack = data.cycle, data.scratch.rows.shape[1], data.scratch.rows
-    cycle.resting = count
+    cycle.resting_count = count
     if count > 0:
         cycle.singular_control, cycle.singular_active = True, False
         clear_singular_forces(data.scratch.limits.singular, size)
         resolve_at_limits(data, count)
         if not cycle.singular_active:
-            cycle.resting = 0
+            cycle.resting_count = 0
     for r in range(size):
         stack[DEMANDED, r] = stack[WANTED, r]
     move_to_reference(data, a_ref)

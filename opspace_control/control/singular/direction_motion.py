@@ -104,7 +104,7 @@ def write_limit_reactions(data, applied):
     reaction = memory.singular[LIMIT_REACTION]
     for k in range(data.v.size):
         reaction[k] = 0.0
-    for w in range(data.cycle.resting):
+    for w in range(data.cycle.resting_count):
         t = reaction_at_limit(memory.resting_rows, w, applied)
         for k in range(data.v.size):
             reaction[k] += t * memory.bound_rows.torque[w, k]
@@ -140,7 +140,7 @@ def apply_unit_force(data, level, which, exerted):
             for j in range(levels[upper + 1], end):
                 applied[r] -= squares[L, r, j] * applied[j]
     constraint_reactions(squares[which], levels[0], applied)
-    for w in range(0 if exerted else data.cycle.resting):
+    for w in range(0 if exerted else data.cycle.resting_count):
         t = reaction_at_limit(memory.resting_rows, w, applied)
         for c in range(levels[0]):
             applied[c] -= t * memory.bound_rows.reaction[w, c]
@@ -223,7 +223,7 @@ def curvature_along(data, level, v):
     for e in range(data.demand.levels[level + 1] // 6):
         if not is_group(points[e]):
             total += point_curvature(data, e)
-    for w in range(cycle.resting):
+    for w in range(cycle.resting_count):
         node = memory.resting_rows.gravity_node[w]
         if node >= 0:
             total += reaction_at_limit(

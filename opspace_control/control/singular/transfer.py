@@ -67,7 +67,7 @@ def move_to_reference(data, a_ref):
         wanted[r] -= singular[CORRECTION, r]
         for c in range(constrained, wanted.size):
             wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * applied[c]
-    for w in range(cycle.resting):
+    for w in range(cycle.resting_count):
         t = reaction_at_limit(memory.resting_rows, w, applied)
         for r in range(constrained, wanted.size):
             wanted[r] -= t * memory.bound_rows.coupling[w, r]

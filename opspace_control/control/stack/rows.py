@@ -40,7 +40,7 @@ from opspace_control.tasks.specification_law import row_activation
 
 @rare
 def stack_constraint(constraint, points, e, cycle, states, responds, rows):
-    """Place a constraint's point, and write what its rows ask for."""
+    """Place a constraint's point, and write its rows, accelerations."""
     first = 6 * e
     demand, passive_response = rows[FORCE, first:first + 6], rows[PASSIVE_RESPONSE, first:first + 6]
     weight = row_activation(constraint.activation)
@@ -91,7 +91,7 @@ def stack_joints(task, e, q, v, a_null, rows):
 
 @called
 def stack_points(cycle, robot, demand, q, v, a_null, rows):
-    """Place all points, and write what their rows ask for."""
+    """Place all points, and write their rows, accelerations."""
     nodes, states, points = robot.nodes, robot.states, robot.points
     constraints, tasks, sensors = demand.constraints, demand.tasks, demand.sensors
     for i in range(sensors.size):
