@@ -27,7 +27,7 @@ from opspace_control import (
 from opspace_control.cli.robots import real_robot
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import vector_from_matrix
 
 KP, KD, POSTURE_KP, POSTURE_KD = 100.0, 20.0, 25.0, 10.0
 SPEED, TURNING = 0.5, 1.5  # m/s, rad/s

@@ -20,8 +20,7 @@ from opspace_control.model import RobotState
 from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.ros.middleware.endpoints import RELIABLE
 from opspace_control.ros.middleware.executor import make_executor
-from opspace_control.spatial.rotation_vectors import matrix_from_vector
-from opspace_control.spatial.rotations import quaternion_from_matrix
+from opspace_control.spatial.rotations import matrix_from_vector, quaternion_from_matrix
 
 _NODES = ('/controller/opspace_controller', '/echo/echo')  # the echo is to be as busy as we are
 _PERIOD = 0.2     # s between two actions; each node has its turn

@@ -11,59 +11,25 @@ import importlib
 
 __version__ = '0.1.0'
 
-_HOME = {
-    'RobotState': 'model',
-    'Payload': 'model',
-    'RobotModel': 'dynamics',
-    'operational_space': 'dynamics',
-    'Closure': 'dynamics',
-    'closed_chain': 'dynamics',
-    'closed_chain_dynamics': 'dynamics',
-    'contact_space': 'dynamics',
-    'coriolis_matrices': 'dynamics',
-    'VirtualLinkage': 'dynamics',
-    'hybrid_dynamics': 'dynamics',
-    'hybrid_inertia': 'dynamics',
-    'generalized_jacobian': 'dynamics',
-    'disturbance_jacobian': 'dynamics',
-    'momentum': 'dynamics',
-    'center_of_mass': 'dynamics',
-    'PassiveForces': 'dynamics',
-    'PoseTask': 'tasks',
-    'PositionTask': 'tasks',
-    'OrientationTask': 'tasks',
-    'RelativeTask': 'tasks',
-    'CenterOfMassTask': 'tasks',
-    'ForceTask': 'tasks',
-    'JointTask': 'tasks',
-    'JointTrajectory': 'tasks',
-    'ForceControl': 'tasks',
-    'ForceSensor': 'tasks',
-    'Impedance': 'tasks',
-    'JerkLimits': 'tasks',
-    'PostureTask': 'tasks',
-    'OperationalSpaceController': 'control',
-    'Grasp': 'control',
-    'GraspForce': 'control',
-    'JointLimits': 'control',
-    'Constraint': 'control',
-    'Contact': 'control',
-    'Plan': 'control',
-    'plan_motion': 'control',
-    'Playback': 'control',
-    'GoalLimits': 'safety.goal_limits',
-    'EulerAngles': 'spatial.orientation_representations',
-    'EulerParameters': 'spatial.orientation_representations',
-    'DirectionCosines': 'spatial.orientation_representations',
-    'OpspaceError': 'errors',
-    'ModelError': 'errors',
-    'StateError': 'errors',
-    'TaskError': 'errors',
-    'ControlError': 'errors',
-    'SafetyError': 'errors',
-    'SimulationError': 'errors',
-    'RosInterfaceError': 'errors',
+_NAMES = {
+    'model': 'RobotState Payload',
+    'dynamics': (
+        'RobotModel operational_space Closure closed_chain closed_chain_dynamics contact_space '
+        'coriolis_matrices VirtualLinkage hybrid_dynamics hybrid_inertia generalized_jacobian '
+        'disturbance_jacobian momentum center_of_mass PassiveForces'),
+    'tasks': (
+        'PoseTask PositionTask OrientationTask RelativeTask CenterOfMassTask ForceTask JointTask '
+        'JointTrajectory ForceControl ForceSensor Impedance JerkLimits PostureTask'),
+    'control': (
+        'OperationalSpaceController Grasp GraspForce JointLimits Constraint Contact Plan '
+        'plan_motion Playback'),
+    'safety.goal_limits': 'GoalLimits',
+    'spatial.orientation_representations': 'EulerAngles EulerParameters DirectionCosines',
+    'errors': (
+        'OpspaceError ModelError StateError TaskError ControlError SafetyError SimulationError '
+        'RosInterfaceError'),
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = list(_HOME)
 

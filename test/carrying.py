@@ -21,8 +21,12 @@ from opspace_control.dynamics import VirtualLinkage
 from opspace_control.dynamics.virtual_linkage import members
 from opspace_control.safety.ramps import Ramps
 from opspace_control.simulation import SimulatedRobot
-from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
-from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
+from opspace_control.spatial.rotations import (
+    matrix_from_quaternion,
+    matrix_from_vector,
+    quaternion_from_matrix,
+    vector_from_matrix,
+)
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 # The real tensions are looked at once in so many cycles: it takes longer than they do.

@@ -7,7 +7,7 @@ import pytest
 from law_bench import LawBench
 
 from opspace_control import Impedance, PoseTask
-from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
+from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 
 DT = 1e-3
 

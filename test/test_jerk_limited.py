@@ -11,7 +11,7 @@ from lockstep import LockStep
 
 from opspace_control import JerkLimits, OrientationTask, PoseTask, PositionTask, TaskError
 from opspace_control.share import share_directory
-from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
+from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 
 pytest.importorskip('ruckig', reason='ruckig is not installed')
 

@@ -8,7 +8,7 @@ from robots import joint, link, robot
 from samples import by_sample, difference, random_state, sample
 
 from opspace_control import RobotModel, RobotState, operational_space
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import vector_from_matrix
 
 STEP = 1e-6  # s; a central difference is then right to 1e-9 or so
 

@@ -18,7 +18,7 @@ from opspace_control import (
     RobotState,
     TaskError,
 )
-from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
+from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 
 SEQUENCES = [''.join(axes) for axes in product('xyz', repeat=3)
              if axes[0] != axes[1] != axes[2]]

@@ -25,7 +25,7 @@ from opspace_control import (
     plan_motion,
 )
 from opspace_control.control.planned_robot import PlannedRobot
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import vector_from_matrix
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 BENT = {'l_elbow': -1.5, 'r_elbow': -1.5}

@@ -23,11 +23,9 @@ from opspace_control import (
     plan_motion,
 )
 from opspace_control.control.playback import Playback
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
-from opspace_control.spatial.rotations import matrix_from_quaternion
-from opspace_control.tasks.joint_trajectory import JointTrajectory
+from opspace_control.spatial.rotations import matrix_from_quaternion, vector_from_matrix
 from opspace_control.tasks.pose import RelativeTask
-from opspace_control.tasks.trajectory import PoseTrajectory
+from opspace_control.tasks.trajectory import JointTrajectory, PoseTrajectory
 
 simulation = pytest.importorskip('opspace_control.simulation')
 

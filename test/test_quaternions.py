@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
-from opspace_control.spatial.rotations import matrix_from_quaternion, product, turned
+from opspace_control.spatial.quaternions import product, turned
+from opspace_control.spatial.rotations import matrix_from_quaternion, vector_from_matrix
 
 
 def random_quaternion(rng):

@@ -19,8 +19,8 @@ from opspace_control import (
     TaskError,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
-from opspace_control.spatial.rotations import matrix_from_quaternion, turned
+from opspace_control.spatial.quaternions import turned
+from opspace_control.spatial.rotations import matrix_from_quaternion, vector_from_matrix
 
 PATH = URDF / 'dual_arm.urdf'
 TEXT = PATH.read_text()

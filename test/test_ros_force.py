@@ -24,7 +24,7 @@ from opspace_control import (
     PostureTask,
 )
 from opspace_control.ros.middleware.conversions import fill_message, six_from_message
-from opspace_control.spatial.rotation_vectors import matrix_from_vector
+from opspace_control.spatial.rotations import matrix_from_vector
 
 WRENCH = np.array([3.0, -2.0, 1.0, 0.3, 0.2, -0.1])
 TOOL = {'tool_mass': 0.5, 'tool_center': [0.0, 0.0, -0.09]}

@@ -31,7 +31,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 
 from opspace_control import JerkLimits
 from opspace_control.ros.middleware.conversions import fill_message
-from opspace_control.spatial.rotation_vectors import matrix_from_vector
+from opspace_control.spatial.rotations import matrix_from_vector
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 GOAL = (0.45, 0.3, 1.1, 0.0, 0.0, 0.0, 1.0)

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from opspace_control.spatial.rotation_vectors import (
+from opspace_control.spatial.rotations import (
     angular_acceleration,
     angular_velocity,
     matrix_from_vector,

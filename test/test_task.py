@@ -21,7 +21,7 @@ from opspace_control import (
     TaskError,
 )
 from opspace_control.share import share_directory
-from opspace_control.spatial.rotation_vectors import matrix_from_vector
+from opspace_control.spatial.rotations import matrix_from_vector
 from opspace_control.tasks.arguments import AXES
 
 TURN = matrix_from_vector(np.array([0.3, -0.2, 0.5]))

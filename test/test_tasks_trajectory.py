@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opspace_control import PoseTask, TaskError
-from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
+from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 TIMES = [0.0, 0.5, 1.5, 2.0]

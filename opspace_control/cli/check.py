@@ -10,15 +10,9 @@ import textwrap
 from collections import Counter
 
 from opspace_control.arguments import make_parser, names, positions
+from opspace_control.cli.preflight import verdict
 from opspace_control.cli.preflight.report import examine
 from opspace_control.cli.preflight.tree import draw
-from opspace_control.cli.preflight.verdict import (
-    LEVELS,
-    axes_of,
-    condition_number,
-    level_of_share,
-    state_of_task,
-)
 
 _DESCRIPTION = """\
 Look at a robot and its parameters before anything moves: its tree, limits and interfaces, what its
@@ -55,7 +49,7 @@ def main(arguments=None):
         print(text, flush=True)
     except BrokenPipeError:  # the reader has closed the pipe, like head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return LEVELS.index(report['verdict'])
+    return verdict.LEVELS.index(report['verdict'])
 
 
 def _parser():
@@ -99,7 +93,8 @@ def write(report, colour=False):
             if body:
                 lines += ['', paint(heading, 'heading'), *body]
     lines += ['', paint('Verdict', 'heading')]
-    for finding in sorted(report['findings'], key=lambda finding: LEVELS.index(finding['level'])):
+    for finding in sorted(report['findings'],
+                          key=lambda finding: verdict.LEVELS.index(finding['level'])):
         level = finding['level']
         head, *rest = _wrapped(finding['what'], 8)
         lines += [f'  {paint(level, level)}{head[2 + len(level):]}', *rest]
@@ -175,7 +170,7 @@ def _tasks(report, paint):
     rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition', '')]
     styles = ['faint']
     for task in tasks:
-        level, words = state_of_task(task, axes_of(report))
+        level, words = verdict.state_of_task(task, verdict.axes_of(report))
         axes = 'all six' if len(task['axes']) == 6 else ' '.join(task['axes'])
         frame = '' if task['frame'] == task['name'] else task['frame']
         rows.append((task['name'], frame, axes, str(task['joints']),
@@ -192,7 +187,7 @@ def _freedom(task):
     least, condition = task['least_eigenvalue'], task['condition']
     return (f'{task["rank"]} of {task["wanted"]}', str(task['best_rank']),
             f'{least:.2g}' if least else _NONE,
-            condition_number(condition))
+            verdict.condition_number(condition))
 
 
 def _joints(report, paint):
@@ -208,7 +203,7 @@ def _joints(report, paint):
             for key in ('lower', 'upper', 'velocity', 'effort')),
             f'{joint["gravity"]:.2f}'.replace('-0.00', '0.00'), *(_percent(joint, key) for key in (
                 'gravity_share', 'largest_gravity_share'))))
-        styles.append(level_of_share(joint))
+        styles.append(verdict.level_of_share(joint))
     lines = _table(rows, styles, '<>>>>>>>>', paint, flexible=(0,)) if shown else []
     if len(shown) < len(joints):
         lines.append(f'  {len(joints) - len(shown)} more need less than {_NOTABLE:.0%} of their '

@@ -12,7 +12,6 @@ from opspace_control.ros.parameters import controller_parameters as controller
 from opspace_control.ros.parameters import simulator_parameters as simulator
 from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, joint_table
 from opspace_control.ros.parameters.parameter_table import Parameter
-from opspace_control.ros.parameters.task_parameters import CONTACT, GRASP, PAYLOAD, SENSOR, TASK
 
 # Given by the launch file or the demo, which know where the robot's file is.
 _GIVEN_ELSEWHERE = {'robot_description': None}
@@ -42,10 +41,8 @@ def main(arguments):
 
 def tables():
     """Return the parameters of all nodes as Markdown."""
-    blocks = [parameter.named(f'<{kind}>.{parameter.name}')
-              for kind, table in (('task', TASK), ('grasp', GRASP), ('contact', CONTACT),
-                                  ('sensor', SENSOR), ('payload', PAYLOAD))
-              for parameter in table]
+    blocks = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
+              for kind, table in controller.BLOCKS.items() for parameter in table]
     joints = [*joint_table(POSTURE, ['<joint>']), *joint_table(PASSIVE, ['<joint>'])]
     simulated = [parameter.named(f'<{kind}>.{parameter.name}')
                  for kind, table in (('object', simulator.OBJECT), ('grasp', simulator.GRASP))

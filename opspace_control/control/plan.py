@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.errors import ControlError
-from opspace_control.tasks.joint_trajectory import JointTrajectory
+from opspace_control.tasks.trajectory import JointTrajectory
 
 _FORMAT = 'opspace plan 1'
 _POSE = ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')

@@ -11,7 +11,7 @@ from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
 from opspace_control.dynamics.passive_forces import passive_torque
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import ACTIVE, PASSIVE
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import vector_from_matrix
 
 
 class PlannedRobot:

@@ -32,26 +32,8 @@ from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 
-__all__ = [
-    'GRAVITY',
-    'ClosedChain',
-    'Closure',
-    'CoriolisMatrices',
-    'HybridInertia',
-    'HybridMotion',
-    'OperationalSpace',
-    'PassiveForces',
-    'RobotModel',
-    'VirtualLinkage',
-    'center_of_mass',
-    'closed_chain',
-    'closed_chain_dynamics',
-    'contact_space',
-    'coriolis_matrices',
-    'disturbance_jacobian',
-    'generalized_jacobian',
-    'hybrid_dynamics',
-    'hybrid_inertia',
-    'momentum',
-    'operational_space',
-]
+__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'CoriolisMatrices', 'HybridInertia', 'HybridMotion',
+           'OperationalSpace', 'PassiveForces', 'RobotModel', 'VirtualLinkage', 'center_of_mass',
+           'closed_chain', 'closed_chain_dynamics', 'contact_space', 'coriolis_matrices',
+           'disturbance_jacobian', 'generalized_jacobian', 'hybrid_dynamics', 'hybrid_inertia',
+           'momentum', 'operational_space']

@@ -4,17 +4,9 @@
 
 import numpy as np
 
-from opspace_control.dynamics import articulated_body, kinematics
+from opspace_control.dynamics import articulated_body, kinematics, preparation
 from opspace_control.dynamics.data import nan_filled
 from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
-from opspace_control.dynamics.preparation import (
-    GRAVITY,
-    check_state,
-    joint_vector,
-    moved,
-    names,
-    prepared,
-)
 from opspace_control.model import KinematicTree, RobotState
 from opspace_control.model.nodes import ACTIVE, LOCKED, PASSIVE
 
@@ -39,8 +31,8 @@ class RobotModel(KinematicTree):
 
         Homogeneous transforms (4, 4), m; of all of ``frame_names`` if ``frames`` is not given.
         """
-        frames = self.frame_names if frames is None else names(frames)
-        points = moved(self, state, frames)[2]
+        frames = self.frame_names if frames is None else preparation.names(frames)
+        points = preparation.moved(self, state, frames)[2]
         poses = np.zeros((len(frames), 4, 4))
         poses[:, :3, :3] = points['R']
         poses[:, :3, 3] = points['p'] + self.origin(state)
@@ -53,7 +45,7 @@ class RobotModel(KinematicTree):
 
         Per frame three linear rows (m/s) and three angular ones (rad/s), world axes.
         """
-        nodes, states, points, supports = moved(self, state, frames)
+        nodes, states, points, supports = preparation.moved(self, state, frames)
         jacobian = nan_filled((6 * len(points), self.nv))
         kinematics.fill_jacobian(nodes, states, points, supports, jacobian)
         return jacobian
@@ -64,7 +56,7 @@ class RobotModel(KinematicTree):
 
         Classical accelerations ``[a; α]``, m/s² and rad/s², world axes.
         """
-        return moved(self, state, frames)[2]['a'].reshape(-1).copy()
+        return preparation.moved(self, state, frames)[2]['a'].reshape(-1).copy()
 
     def mass_matrix(self, state):
         """
@@ -72,7 +64,7 @@ class RobotModel(KinematicTree):
 
         Symmetric, positive definite; kg m², kg m or kg by the kinds of the two joints.
         """
-        nodes, states = prepared(self, state)
+        nodes, states = preparation.prepared(self, state)
         A = nan_filled((self.nv, self.nv))
         articulated_body.mass_matrix(nodes, state.q, states, A)
         return A
@@ -83,9 +75,9 @@ class RobotModel(KinematicTree):
 
     def gravity(self, state):
         """Return g (nv,), the gravity torques of [CK00] (1), N m or N, for 9.81 m/s² along -z."""
-        check_state(self, state)
+        preparation.check_state(self, state)
         still = RobotState(self, state.q, np.zeros(self.nv))
-        return _newton_euler(self, still, np.zeros(self.nv), GRAVITY)
+        return _newton_euler(self, still, np.zeros(self.nv), preparation.GRAVITY)
 
     def inverse_dynamics(self, state, acceleration):
         """
@@ -94,8 +86,8 @@ class RobotModel(KinematicTree):
         ``acceleration`` (nv,) is v̇, rad/s² or m/s²; τ is in N m or N, at locked joints of the
         brake.
         """
-        acceleration = joint_vector(self, acceleration, 'acceleration')
-        return _newton_euler(self, state, acceleration, GRAVITY)
+        acceleration = preparation.joint_vector(self, acceleration, 'acceleration')
+        return _newton_euler(self, state, acceleration, preparation.GRAVITY)
 
     def forward_dynamics(self, state, torque):
         """
@@ -104,18 +96,18 @@ class RobotModel(KinematicTree):
         By articulated bodies. ``torque`` (nv,) is τ, N m or N; that of locked joints is ignored,
         and v̇ is zero there.
         """
-        torque = joint_vector(self, torque, 'torque')
-        nodes, _ = prepared(self, state)
+        torque = preparation.joint_vector(self, torque, 'torque')
+        nodes, _ = preparation.prepared(self, state)
         nodes['status'][nodes['status'] != LOCKED] = PASSIVE
         return hybrid_motion(self, nodes, state, np.zeros(self.nv), torque).acceleration
 
     def origin(self, state):
         """Return the root link's origin in the world, (3,) m: zero for a fixed base."""
-        check_state(self, state)
+        preparation.check_state(self, state)
         return state.q[:3].copy() if self.floating_base else np.zeros(3)
 
 
 def _newton_euler(model, state, a, gravity):
-    nodes, _ = prepared(model, state)
+    nodes, _ = preparation.prepared(model, state)
     nodes['status'] = ACTIVE
     return hybrid_motion(model, nodes, state, a, np.zeros(model.nv), gravity=gravity).torque

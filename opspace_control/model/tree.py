@@ -16,7 +16,7 @@ from opspace_control.model.nodes import ACTIVE, LOCKED, PASSIVE, QUATERNION, REV
 from opspace_control.model.ros2_control import joints_with_command, refused_mimics, unknown_joints
 from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import read_bytes, read_urdf
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 
 
 def write_status(nodes, passive, locked):

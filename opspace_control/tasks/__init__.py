@@ -13,7 +13,6 @@ from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.impedance_law import Impedance
 from opspace_control.tasks.jerk_limited import JerkLimits
 from opspace_control.tasks.joint import JointTask
-from opspace_control.tasks.joint_trajectory import JointTrajectory
 from opspace_control.tasks.pose import (
     CenterOfMassTask,
     OrientationTask,
@@ -24,6 +23,7 @@ from opspace_control.tasks.pose import (
 from opspace_control.tasks.posture import PostureTask
 from opspace_control.tasks.sensor import ForceSensor
 from opspace_control.tasks.task import ForceTask
+from opspace_control.tasks.trajectory import JointTrajectory
 
 __all__ = ['CenterOfMassTask', 'ForceControl', 'ForceSensor', 'ForceTask', 'Impedance',
            'JerkLimits', 'JointTask', 'JointTrajectory', 'OrientationTask', 'PoseTask',

@@ -5,8 +5,11 @@
 import numpy as np
 
 from opspace_control.errors import TaskError
-from opspace_control.spatial.rotation_vectors import matrix_from_vector, vector_from_matrix
-from opspace_control.spatial.rotations import quaternion_from_matrix
+from opspace_control.spatial.rotations import (
+    matrix_from_vector,
+    quaternion_from_matrix,
+    vector_from_matrix,
+)
 from opspace_control.tasks.arguments import ANGULAR, AXES, LINEAR, read_pose, read_six
 from opspace_control.tasks.jerk_limited import Destination, JerkLimits, TrajectoryGenerator
 from opspace_control.tasks.task import OperationalTask

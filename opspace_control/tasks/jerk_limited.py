@@ -9,13 +9,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from opspace_control.errors import TaskError
-from opspace_control.spatial.rotation_vectors import (
-    angular_acceleration,
-    angular_velocity,
-    matrix_from_vector,
-    vector_from_matrix,
-    vector_rate,
-)
+from opspace_control.spatial import rotations
 from opspace_control.tasks.arguments import one_number
 
 # Shorter displacements than this, m and rad, and slower motions, have no direction.
@@ -111,17 +105,18 @@ class TrajectoryGenerator:
             # The destination of the first cycle has moved since then.
             moved = (t - self._first) * self._last
             self.destination = None
-            self._place(record, there.position + moved[0], matrix_from_vector(moved[1]) @ there.R,
-                        there.twist, there.acceleration)
+            self._place(record, there.position + moved[0],
+                        rotations.matrix_from_vector(moved[1]) @ there.R, there.twist,
+                        there.acceleration)
             return False
         x, rate, second = ((self._axes @ np.array(values).reshape(2, 3, 1))[..., 0]
                            for values in self._course.at_time(t))
         x, rate = x + t * self._last, rate + self._last
         phi = x[1]
         self._place(
-            record, self._position + x[0], matrix_from_vector(phi) @ self._R,
-            np.concatenate([rate[0], angular_velocity(phi, rate[1])]),
-            np.concatenate([second[0], angular_acceleration(phi, rate[1], second[1])]))
+            record, self._position + x[0], rotations.matrix_from_vector(phi) @ self._R,
+            np.concatenate([rate[0], rotations.angular_velocity(phi, rate[1])]),
+            np.concatenate([second[0], rotations.angular_acceleration(phi, rate[1], second[1])]))
         return True
 
     def _plan(self, record, dt):
@@ -136,12 +131,12 @@ class TrajectoryGenerator:
             record[key].copy() if on else goal for key, goal, on in zip(
                 ('target_p', 'target_R'), (there.position, there.R), self.parts, strict=True))
         way = np.array([there.position - self._position,
-                        vector_from_matrix(there.R @ self._R.T)])
+                        rotations.vector_from_matrix(there.R @ self._R.T)])
         on = np.array(self.parts)[:, None]
         rate, second = (record[key].reshape(2, 3) * on
                         for key in ('target_twist', 'target_acceleration'))
         last = there.twist.reshape(2, 3) * on
-        last[1] = vector_rate(way[1], last[1])
+        last[1] = rotations.vector_rate(way[1], last[1])
         way, rate = way - dt * last, rate - last
         self._axes = np.array([_path_axes(*vectors) for vectors in zip(way, rate, strict=True)])
         way, rate, second = ((self._axes.transpose(0, 2, 1) @ part[..., None])[..., 0]

@@ -6,15 +6,7 @@ import math
 import time
 from collections import deque
 
-from opspace_control.view import gauges
-from opspace_control.view.controls import (
-    JointSlider,
-    ParameterControl,
-    Switch,
-    changeable,
-    listen,
-    on_click,
-)
+from opspace_control.view import controls, gauges
 
 _REMEMBERED = 8   # messages
 _STALE = 3.0      # s, of diagnostics that come each second
@@ -38,7 +30,7 @@ class Panel:
         self._hold = self._gui.add_button(
             'Hold', hint='Every goal becomes the present pose; acknowledges a trip.',
             disabled=True)
-        on_click(self._hold, self._act, lambda: self._remote.trigger('hold', self._answer))
+        controls.on_click(self._hold, self._act, lambda: self._remote.trigger('hold', self._answer))
         self._facts, self._heard = {}, -math.inf
         self._tabs = self._replay = None
         self._all = []
@@ -77,7 +69,7 @@ class Panel:
                         for joint, limit in robot.limits.items()}
         self._read, self._heard = 0.0, time.monotonic()
         self._facts = {}
-        if changeable(parameters, 'replay.'):
+        if controls.changeable(parameters, 'replay.'):
             self._replay = self._gui.add_folder('replay')
             with self._replay:
                 self._add_parameters('replay')
@@ -89,7 +81,7 @@ class Panel:
         with self._tabs.add_tab('History'):
             self._history = gauges.History(self._gui, offer.tasks, offer.groups)
         with self._tabs.add_tab('All'):
-            for name in changeable(parameters):
+            for name in controls.changeable(parameters):
                 if name not in self._controls:
                     self._add_parameter(name, name)
         self._hold.disabled = False
@@ -168,13 +160,13 @@ class Panel:
                 self._add_parameters(name)
 
     def _add_switch(self, label, hint, service, on=False):
-        switch = Switch(self._gui, label, hint, self._act, lambda wanted, answered:
+        switch = controls.Switch(self._gui, label, hint, self._act, lambda wanted, answered:
                         self._remote.switch(service, wanted, answered), self.say, on)
         self._all.append(switch)
         return switch
 
     def _add_parameters(self, block):
-        for name in changeable(self._parameters, f'{block}.'):
+        for name in controls.changeable(self._parameters, f'{block}.'):
             self._add_parameter(name, name.removeprefix(f'{block}.'))
 
     def _build_force(self, task):
@@ -187,7 +179,7 @@ class Panel:
         def send(_value):
             self._remote.send_force(task, [*fields[0].value, *fields[1].value])
         for field in fields:
-            listen(field, self._act, send)
+            controls.listen(field, self._act, send)
 
     def _build_posture(self, robot):
         self._add_joints(robot, robot.limits)
@@ -200,7 +192,7 @@ class Panel:
         for joint in joints:
             lower, upper, _ = robot.limits.get(joint, (0.0, 0.0, 0.0))
             if lower < upper:
-                self._joints[task][joint] = JointSlider(
+                self._joints[task][joint] = controls.JointSlider(
                     self._gui, joint, lower, upper, self._act, lambda position, joint=joint:
                     self._remote.send_position(task, joint, position))
                 self._all.append(self._joints[task][joint])
@@ -212,7 +204,7 @@ class Panel:
         with self._gui.add_folder('wrenches, in the axes of their frames'):
             self._wrench_table = self._gui.add_html('')
             for sensor in self._offer.sensors:
-                on_click(self._gui.add_button(
+                controls.on_click(self._gui.add_button(
                     f'Zero {sensor}', hint='Subtract the present reading.'), self._act,
                     lambda sensor=sensor: self._remote.trigger(f'{sensor}/zero', self._answer))
         with self._gui.add_folder('diagnostics'):
@@ -222,7 +214,7 @@ class Panel:
                 self._gui.add_html(gauges.words(robot.doubts))
 
     def _add_parameter(self, name, label):
-        self._controls[name] = ParameterControl(
+        self._controls[name] = controls.ParameterControl(
             self._gui, self._parameters, name, label, self._act, self.say)
         self._all.append(self._controls[name])
 

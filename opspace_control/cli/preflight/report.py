@@ -7,32 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from opspace_control.cli.preflight import verdict
-from opspace_control.cli.preflight.facts import (
-    add_tasks,
-    look_at_braking,
-    look_at_passive_joints,
-    look_at_trajectory_controllers,
-)
+from opspace_control.cli.preflight import facts, verdict
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
 from opspace_control.compiled import cache_directory
-from opspace_control.control.postures import (
-    gravity_forces,
-    largest_gravity_forces,
-    limit_margins,
-    middle_posture,
-    named_posture,
-    random_postures,
-)
+from opspace_control.control import postures
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
 from opspace_control.model.assembly import BASE
-from opspace_control.model.cleaning import parse_xml
 from opspace_control.model.nodes import PRISMATIC
-from opspace_control.model.urdf import expand, read_bytes, read_urdf, uses_xacro
+from opspace_control.model.urdf import read_urdf, urdf_text
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.joints import unknown_joints
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
+from opspace_control.ros.parameters.parameter_table import names_in
 from opspace_control.ros.parameters.robot import make_controller, make_model
 from opspace_control.ros.parameters.simulator_parameters import simulator_table
 from opspace_control.ros.parameters.task_blocks import make_contact, make_grasp, make_task
@@ -64,8 +51,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     try:
         values, start = _read_parameters(parameters, frames, findings)
         floating_base = floating_base or values['floating_base']
-        content = read_bytes(urdf)
-        text = expand(content, urdf) if uses_xacro(parse_xml(content), urdf) else content
+        text = urdf_text(urdf)
         description = read_urdf(text)
         model, joints, values = _build_model(text, values, floating_base, findings)
         wrong = list(unknown_joints(model, values))
@@ -82,14 +68,14 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report['tree'] = moving_bodies(description)
     report['tool_frames'] = tool_frames(report['tree'])
     report['joints'] = _joints(model, joints, state.q)
-    report['trajectory_controllers'] = look_at_trajectory_controllers(
+    report['trajectory_controllers'] = facts.look_at_trajectory_controllers(
         parameters, joints, findings)
-    report['braking'] = look_at_braking(model, values, joints, findings)
+    report['braking'] = facts.look_at_braking(model, values, joints, findings)
     usable = {kind: _usable(kind, make, model, values, findings) for kind, make in (
         ('tasks', make_task), ('grasps', make_grasp), ('contacts', make_contact))}
     tasks = [task for task in usable['tasks'].values() if not isinstance(task, JointTask)]
-    add_tasks(report, model, state, tasks)
-    look_at_passive_joints(report, model, values, state, tasks, findings)
+    facts.add_tasks(report, model, state, tasks)
+    facts.look_at_passive_joints(report, model, values, state, tasks, findings)
     report['joint_tasks'] = [{'name': name, 'joints': list(task.joints)}
                              for name, task in usable['tasks'].items() if task not in tasks]
     values = {**values, **{kind: list(found) for kind, found in usable.items()}}
@@ -101,9 +87,7 @@ def _read_parameters(path, frames, findings):
     """Return the controller's parameters, defaults where not given, and the start posture."""
     file = ParameterFile(path) if path else None
     given = file.of_node('opspace_controller') if file else {}
-    tasks = given.get('tasks', [])
-    tasks = [name for name in tasks if isinstance(name, str)] if isinstance(tasks, list) else []
-    tasks = list(dict.fromkeys((*tasks, *frames)))
+    tasks = list(dict.fromkeys((*names_in(given, 'tasks'), *frames)))
     table = table_of({**given, 'tasks': tasks})
     refused = list(refusals(given, table))
     # A wildcard holds for all nodes; only a block of its own is meant for the simulator.
@@ -156,9 +140,9 @@ def _home(model, start, wanted, report):
         except (OpspaceError, TypeError, ValueError) as error:
             report['findings'].append(verdict.failure(error, 'home posture'))
     source = 'given' if wanted else 'initial_positions of the parameter file'
-    q = named_posture(model, known)
+    q = postures.named_posture(model, known)
     if not known:
-        source, q = 'middle of the joint ranges', middle_posture(model)
+        source, q = 'middle of the joint ranges', postures.middle_posture(model)
     report['home'] = {'source': source, 'given': bool(known), 'positions': {
         name: float(q[i]) for name, i in zip(model.dof_names, model.q_index, strict=True)
         if i >= 0}}
@@ -185,10 +169,10 @@ def _robot(model, description, joints, command_given):
 
 def _joints(model, joints, home):
     """Return a dict for each degree of freedom with a coordinate of its own: limits and loads."""
-    at_home = gravity_forces(model, home)
-    largest = np.maximum(abs(at_home), largest_gravity_forces(
-        model, random_postures(model, home, _fewer(_POSTURES, model))))
-    margins = limit_margins(model, home)
+    at_home = postures.gravity_forces(model, home)
+    largest = np.maximum(abs(at_home), postures.largest_gravity_forces(
+        model, postures.random_postures(model, home, _fewer(_POSTURES, model))))
+    margins = postures.limit_margins(model, home)
     status = np.where(model.locked, 'locked', np.where(model.passive, 'passive', 'active'))
     slides = set(model.nodes['v_index'][model.nodes['kind'] == PRISMATIC].tolist())
     return [{

@@ -20,13 +20,7 @@ from std_srvs.srv import SetBool
 
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.clients.remote import Outlook
-from opspace_control.ros.middleware.conversions import (
-    fill_message,
-    matrix_from_pose,
-    nanoseconds,
-    pose_from_message,
-    six_from_message,
-)
+from opspace_control.ros.middleware import conversions
 from opspace_control.ros.middleware.endpoints import RELIABLE
 
 _CONTROLLER, _SIMULATOR = 'opspace_controller', 'opspace_simulator'
@@ -132,20 +126,21 @@ class Client:
         state, base, twist = self._states.look(), None, None
         if self._odometry:
             odometry, state = self._both()
-            base = pose_from_message(odometry.pose.pose)
-            R = matrix_from_pose(base)[:3, :3]
-            twist = (six_from_message(odometry.twist.twist).reshape(2, 3) @ R.T).reshape(6)
+            base = conversions.pose_from_message(odometry.pose.pose)
+            R = conversions.matrix_from_pose(base)[:3, :3]
+            six = conversions.six_from_message(odometry.twist.twist)
+            twist = (six.reshape(2, 3) @ R.T).ravel()
 
         def by_joint(values):
             return dict(zip(state.name, values, strict=True))
-        return Sight(1e-9 * nanoseconds(state.header.stamp), by_joint(state.position),
+        return Sight(1e-9 * conversions.nanoseconds(state.header.stamp), by_joint(state.position),
                      by_joint(state.velocity), by_joint(state.effort), base, twist)
 
     def _both(self):
         """Return odometry and joint state of one moment, or the newest if there are none such."""
         for _ in range(_LOOKS):
             odometry, state = self._odometry.look(), self._states.look()
-            if nanoseconds(odometry.header.stamp) == nanoseconds(state.header.stamp):
+            if odometry.header.stamp == state.header.stamp:
                 break
             time.sleep(_BETWEEN_LOOKS)
         return odometry, state
@@ -153,7 +148,7 @@ class Client:
 
 def _publish(publisher, pose):
     message = PoseStamped()
-    fill_message(message.pose, pose)
+    conversions.fill_message(message.pose, pose)
     publisher.publish(message)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import opspace_control
 from opspace_control.cli.robots import demo_robot
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 
 REACH = 0.1       # m, from the sensor, at the flange, to the tip
 RADIUS = 0.01     # m, of ball and peg

@@ -10,7 +10,7 @@ import numpy as np
 
 from opspace_control.cli.robots import DemoRobot
 from opspace_control.cli.showcase.schedule import SETTLING, Schedule
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 
 MAX_ANGULAR_VELOCITY = 0.5  # rad/s, of a carried box
 _HOLDING = 0.5  # s, from the end of the goals' time to the end of the experiment

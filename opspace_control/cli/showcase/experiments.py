@@ -24,7 +24,7 @@ from opspace_control.cli.showcase.record import (
 from opspace_control.cli.showcase.schedule import SETTLING
 from opspace_control.errors import OpspaceError
 from opspace_control.model.topology import nearest
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 
 _WINDOW = 0.1  # s, over which speeds are measured: long against the jitter of messages
 _THRUSTERS = ('base_x', 'base_y', 'base_yaw')

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opspace_control.cli.robots import DemoRobot
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
-from opspace_control.spatial.rotations import matrix_from_quaternion, turned
+from opspace_control.spatial.quaternions import turned
+from opspace_control.spatial.rotations import matrix_from_quaternion, vector_from_matrix
 
 # Goals of a hand from its start: m ahead, outwards and up, and rad about z; every other hand has
 # them in the opposite order.

@@ -7,7 +7,7 @@ import numpy as np
 from opspace_control.control.constraints.contact import check_still
 from opspace_control.errors import ControlError
 from opspace_control.model import Payload
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
+from opspace_control.spatial.rotations import vector_from_matrix
 
 # Constrained axes of the grips; a carrier's grip is rigid in any case.
 KINDS = {'rigid': ('x', 'y', 'z', 'rx', 'ry', 'rz'), 'point': ('x', 'y', 'z'),

@@ -15,7 +15,7 @@ from std_srvs.srv import SetBool, Trigger
 from opspace_control.ros.middleware.conversions import fill_message, numbers_of
 from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, take
 from opspace_control.ros.middleware.graph import endpoints_of
-from opspace_control.spatial.rotations import turned
+from opspace_control.spatial.quaternions import turned
 
 _STATE = 'controller_state'
 _WRENCH = 'geometry_msgs/msg/WrenchStamped'

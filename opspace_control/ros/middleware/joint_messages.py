@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.conversions import listed, time_message, times_from_start
 from opspace_control.ros.middleware.serialized import MessageReader, MessageWriter
-from opspace_control.tasks.joint_trajectory import JointTrajectory
+from opspace_control.tasks.trajectory import JointTrajectory
 
 
 class OpenedJointState(NamedTuple):

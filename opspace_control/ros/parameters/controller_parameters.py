@@ -46,8 +46,7 @@ EFFORT_RATE = changeable('limits.effort_rate', 'double', 20.0,
     "Fastest change of a joint's effort, in multiples of its limit: at 20 it takes 50 ms from zero "
     'to the limit. Without an effort limit there is no rate limit.', '1/s', 1.0, 1e6)
 FLOATING_BASE = Parameter('floating_base', 'bool', False,
-    'Whether the root link moves freely; odom has its state. Goals without a frame are then in '
-    'odom_frame.')
+    'Whether the root link moves freely; odom has its state.')
 FRAME_PREFIX = Parameter('frame_prefix', 'string', '',
     "Prefix of the robot's links in messages, as robot_state_publisher's parameter of that name.")
 ODOM_FRAME = Parameter('odom_frame', 'string', 'odom',
@@ -82,7 +81,9 @@ NODE = (
     Parameter('payloads', 'string_array', [],
         'Names of payloads of links that are not in the URDF; each has a block of parameters.'),
     *_COMMANDS,
-    FLOATING_BASE, ODOM_FRAME,
+    replace(FLOATING_BASE, description=(
+        FLOATING_BASE.description + ' Goals without a frame are then in odom_frame.')),
+    ODOM_FRAME,
     *_ROBOT,
     changeable('update_rate', 'double', 0.0,
         'Highest rate of the control cycle, which runs on each joint state. 0: on every one.',
@@ -165,8 +166,7 @@ NODE = (
 WATCHDOG = (
     ROBOT_DESCRIPTION,
     *_COMMANDS,
-    replace(FLOATING_BASE, description='Whether the root link moves freely, as odom tells.'),
-    ODOM_FRAME, FRAME_PREFIX,
+    FLOATING_BASE, ODOM_FRAME, FRAME_PREFIX,
     *_ROBOT,
     changeable('deadline', 'double', 0.05,
         'Age of the last command at which the robot is held in position; at least a few periods of '
@@ -184,23 +184,24 @@ WATCHDOG = (
         's', 0.0, 10.0),
 )
 
+# The blocks of names that a parameter lists, and their rows.
+BLOCKS = {'tasks': TASK, 'grasps': GRASP, 'contacts': CONTACT, 'sensors': SENSOR,
+          'payloads': PAYLOAD}
 # Names of parameters or topics of the node itself.
 _TAKEN = ('goals', 'limits', 'passive_forces', 'posture', 'safety')
 
 
-def controller_table(tasks, grasps=(), contacts=(), sensors=(), payloads=()):
-    """Return the parameters of a controller with these `named_blocks`."""
-    taken = list(_TAKEN)
-    table = list(NODE)
-    for kind, names, rows in (('task', tasks, TASK), ('grasp', grasps, GRASP),
-                              ('contact', contacts, CONTACT), ('sensor', sensors, SENSOR),
-                              ('payload', payloads, PAYLOAD)):
-        table += named_blocks(kind, names, rows, taken)
-        taken += names
+def controller_table(tasks, **others):
+    """Return the parameters of a controller with these `named_blocks`, by kind of `BLOCKS`."""
+    taken, table = list(_TAKEN), list(NODE)
+    for kind, rows in BLOCKS.items():
+        own = {'tasks': tasks, **others}.get(kind, ())
+        table += named_blocks(kind[:-1], own, rows, taken)
+        taken += own
     return tuple(table)
 
 
 def table_of(values):
     """Return the `controller_table` for values, of which some may be missing, and their joints."""
-    return (*controller_table(*(names_in(values, kind) for kind in (
-        'tasks', 'grasps', 'contacts', 'sensors', 'payloads'))), *given_joint_table(values))
+    return (*controller_table(**{kind: names_in(values, kind) for kind in BLOCKS}),
+            *given_joint_table(values))

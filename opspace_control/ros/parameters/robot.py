@@ -18,8 +18,11 @@ from opspace_control.ros.parameters.joints import (
     posture_gains,
     unknown_joints,
 )
-from opspace_control.spatial.rotation_vectors import vector_from_matrix
-from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
+from opspace_control.spatial.rotations import (
+    matrix_from_quaternion,
+    quaternion_from_matrix,
+    vector_from_matrix,
+)
 from opspace_control.tasks import PostureTask
 
 # Parameters of limits, which may change at any time, and their keywords in `JointLimits`.

@@ -30,10 +30,7 @@ NODE = (
     changeable('locked_joints', 'string_array', [],
         'Joints with a closed brake. Moving joints that are neither commanded nor passive are '
         'always fixed.'),
-    Parameter('floating_base', 'bool', False,
-        'Whether the root link moves freely; odom has its state.'),
-    Parameter('odom_frame', 'string', 'odom',
-        "Name of the world's frame, header.frame_id of odom. With a floating base."),
+    controller.FLOATING_BASE, controller.ODOM_FRAME,
     Parameter('broadcast_base', 'bool', True,
         'Broadcast the pose of a floating base on TF, at 50 Hz.'),
     Parameter('initial_base_pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
