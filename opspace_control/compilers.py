@@ -41,12 +41,8 @@ _COLLECTION = 100_000, 1000, 1000
 class KernelLowering(NativeLowering):
     """The pass that generates LLVM code."""
 
-    _name = 'kernel_lowering'
-
-    @property
-    def lowering_class(self):
-        """The lowering class."""
-        return LeanLower
+    _name, _lower = 'kernel_lowering', LeanLower
+    lowering_class = property(lambda self: self._lower, doc='The lowering class.')
 
     def run_pass(self, state):
         """Generate the code of one function."""
@@ -82,12 +78,7 @@ class RareLower(LeanLower):
 class RareLowering(PartLowering):
     """`PartLowering` of functions that run rarely."""
 
-    _name = 'rare_lowering'
-
-    @property
-    def lowering_class(self):
-        """The lowering class."""
-        return RareLower
+    _name, _lower = 'rare_lowering', RareLower
 
 
 @contextlib.contextmanager

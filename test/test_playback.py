@@ -149,7 +149,7 @@ def test_all_goals_move_as_the_planned_joints_do():
         playback.move(time)
         seen.append([task.target for task in tasks])
     playback.move(0.41)
-    trunk = tasks[2]._records[0]
+    trunk = tasks[2]._record[0]
     joint, = (row for row in seen[1][2:])
     assert trunk['target_velocity'][0] == pytest.approx(
         ((seen[2][2] - seen[0][2]) / (2 * h))[0], rel=1e-5, abs=1e-7)

@@ -48,7 +48,7 @@ from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
 from opspace_control.tasks.joint import JointTask, bind_joints
-from opspace_control.tasks.pose import bind_tasks, gather_moving_targets
+from opspace_control.tasks.pose import PoseTask, bind_tasks
 from opspace_control.tasks.posture import bind_posture
 from opspace_control.tasks.task import OperationalTask
 
@@ -137,7 +137,7 @@ class OperationalSpaceController(ControllerState):
         dofs, goal = bind_posture(posture, model)
         joint_records = bind_joints(groups, model)
         records, sensors, sensor_records = bind_tasks(operational, model)
-        self._moving_targets = gather_moving_targets(operational)
+        self._pose_tasks = [task for task in operational if isinstance(task, PoseTask)]
         self.model = model
         self.posture = posture
         self.tasks = MappingProxyType({task.name: task for task in tasks})
@@ -213,9 +213,8 @@ class OperationalSpaceController(ControllerState):
         check_time(dt)
         if self._compute is None:
             self.warm_up()
-        if self._moving_targets:
-            for task in tuple(self._moving_targets):
-                task.advance_target(dt)
+        for task in self._pose_tasks:
+            task.advance_target(dt)
         self._compute(*self._arguments, dt, state.q, state.v, out)
         return out
 

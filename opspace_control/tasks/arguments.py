@@ -163,13 +163,15 @@ def one_number(value, name, owner, *, positive=False, finite=True):
     return float(value)
 
 
-def recorded(field, doc):
+def recorded(field, doc, writable=False):
     """Return a property that copies a field of the owner's record."""
     def read(self):
         value = self._record[field]
         return value.copy() if value.ndim else value.item()
 
-    return property(read, doc=doc)
+    def write(self, value):
+        self._record[field] = value
+    return property(read, write if writable else None, doc=doc)
 
 
 class RecordedNumber:
@@ -193,13 +195,13 @@ class RecordedNumber:
 
 
 class TaskPart:
-    """An object of a task, such as its force law, with a record of its own until it is in use."""
+    """A force law, spring or sensor of a task, with a record of its own until it is in use."""
 
     def __init__(self, owner, kind):
         self._owner, self._record, self._in_use = owner, np.zeros(1, kind)[0], False
 
-    in_use = property(lambda self: self._in_use, doc='Whether it belongs to a task.')
+    in_use = property(lambda self: self._in_use, doc='Whether it belongs to a task or controller.')
 
     def _belong_to(self, owner, record):
-        """Become part of a task: set the owner that errors name, and the record."""
+        """Become a part of it: set the owner that errors name, and the record."""
         self._owner, self._record, self._in_use = owner, record, True

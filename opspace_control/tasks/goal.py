@@ -26,7 +26,7 @@ class GoalTask(OperationalTask):
     goal_limits = None
 
     def __init__(self, frame, *, trajectory=None, **specification):
-        self._generator, self._moving_targets = None, set()
+        self._generator = None
         super().__init__(frame, **specification)
         self.trajectory = trajectory
 
@@ -67,17 +67,12 @@ class GoalTask(OperationalTask):
         """Make the pose of the next cycle the goal, and let the target force fade."""
         super().clear_target()
         if self._generator:
-            self._generator.clear()
+            self._generator.set_destination(None)
 
     def advance_target(self, dt):
         """Move the target on by dt, s; a controller does so before each of its cycles."""
-        if not (self._generator and self._generator.advance(self._record, dt)):
-            self._moving_targets.discard(self)
-
-    def share_moving_targets(self, moving_targets):
-        """Use this set, a controller's; the task is in it while its target moves."""
-        moving_targets |= self._moving_targets
-        self._moving_targets = moving_targets
+        if self._generator:
+            self._generator.advance(self._record, dt)
 
     def set_feed_forward(self, twist=None, acceleration=None):
         """Change twist and acceleration of the goal, (6,) as of `set_target`, not its pose."""
@@ -146,7 +141,7 @@ class GoalTask(OperationalTask):
                             cure='Give JerkLimits, or None.', parameter='trajectory', value=limits)
         if self._generator:
             self._generator.limits = limits
-            self._generator.replan()
+            self._generator.set_destination(before)
         else:
             self._generator = TrajectoryGenerator(limits, self._controlled_parts())
 
@@ -189,7 +184,6 @@ class GoalTask(OperationalTask):
 
     def _send(self, *goal):
         self._generator.set_destination(Destination(*goal))
-        self._moving_targets.add(self)
 
     @property
     def _destination(self):

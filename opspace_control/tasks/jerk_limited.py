@@ -76,27 +76,17 @@ class TrajectoryGenerator:
         self._time = None  # s since the plan was made, None without a plan
 
     def set_destination(self, destination):
-        """Set the `Destination`; the trajectory starts at the next `advance`."""
+        """Set the `Destination`, or None; the trajectory is planned at the next `advance`."""
         self.destination, self._time = destination, None
-
-    def replan(self):
-        """Plan again at the next `advance`, such as within other limits."""
-        self._time = None
-
-    def clear(self):
-        """Remove the destination."""
-        self.destination = None
 
     def advance(self, record, dt):
         """
-        Move the target of a POSE_TASK record on by dt, s; return whether the motion continues.
+        Move the target of a POSE_TASK record on by dt, s, if there is a destination.
 
         Without a known pose the target waits.
         """
-        if self.destination is None:
-            return False
-        if math.isnan(record['target_p'][0]):
-            return True
+        if self.destination is None or math.isnan(record['target_p'][0]):
+            return
         if self._time is None:
             self._plan(record, dt)
         self._time += dt
@@ -108,7 +98,7 @@ class TrajectoryGenerator:
             self._place(record, there.position + moved[0],
                         rotations.matrix_from_vector(moved[1]) @ there.R, there.twist,
                         there.acceleration)
-            return False
+            return
         x, rate, second = ((self._axes @ np.array(values).reshape(2, 3, 1))[..., 0]
                            for values in self._course.at_time(t))
         x, rate = x + t * self._last, rate + self._last
@@ -117,7 +107,6 @@ class TrajectoryGenerator:
             record, self._position + x[0], rotations.matrix_from_vector(phi) @ self._R,
             np.concatenate([rate[0], rotations.angular_velocity(phi, rate[1])]),
             np.concatenate([second[0], rotations.angular_acceleration(phi, rate[1], second[1])]))
-        return True
 
     def _plan(self, record, dt):
         """

@@ -106,10 +106,10 @@ class JointTask(RankedTask):
             raise TaskError(f'{self._owner}: joints {joints!r} cannot be used.', value=joints,
                             cure='Name one or more joints, each once.')
         # In the order of the joints; `bind_joints` rearranges them by branch.
-        self._records = np.zeros(-(-len(self.joints) // 6), JOINT_TASK)
+        self._record = np.zeros(-(-len(self.joints) // 6), JOINT_TASK)
         self._places = np.arange(len(self.joints))
         self._write('selected', 1.0)
-        self._records['max_velocity'] = np.inf
+        self._record['max_velocity'] = np.inf
         self.activation = 1.0
         self.set_gains(kp, kd)
         self.max_velocity = max_velocity
@@ -155,8 +155,8 @@ class JointTask(RankedTask):
 
     def clear_target(self):
         """Make the positions of the next cycle the goal."""
-        self._records['target'] = np.nan
-        self._records['target_velocity'] = self._records['target_acceleration'] = 0.0
+        self._record['target'] = np.nan
+        self._record['target_velocity'] = self._record['target_acceleration'] = 0.0
 
     def joint_force(self, model, state):
         """Return the task's joint forces of the last cycle among those of all joints, (nv,)."""
@@ -167,7 +167,7 @@ class JointTask(RankedTask):
     @property
     def max_velocity(self):
         """Velocity of the approach to a far goal, rad/s or m/s."""
-        return float(self._records['max_velocity'][0])
+        return float(self._record['max_velocity'][0])
 
     @max_velocity.setter
     def max_velocity(self, value):
@@ -177,16 +177,12 @@ class JointTask(RankedTask):
                             parameter='max_velocity', value=value)
         if np.isfinite(value):
             self._check_limitable(self.kp, self.kd)
-        self._records['max_velocity'] = value
+        self._record['max_velocity'] = value
 
     @property
     def points(self):
         """Number of points of a task in use: one for up to six joints of one branch."""
-        return self._records.size
-
-    @property
-    def _data(self):
-        return self._records
+        return self._record.size
 
     def _check_limitable(self, kp, kd):
         if ((kp > 0.0) & (kd == 0.0)).any():
@@ -206,8 +202,8 @@ class JointTask(RankedTask):
         values = {field: self._read(field) for field in JOINT_TASK.names
                   if JOINT_TASK[field].shape}
         for field in ('activation', 'max_velocity'):
-            records[field] = self._records[field][0]
-        self._records = records
+            records[field] = self._record[field][0]
+        self._record = records
         self._places = np.empty(len(self.joints), int)
         for i, group in enumerate(groups):
             self._places[group] = 6 * i + np.arange(len(group))
@@ -215,12 +211,12 @@ class JointTask(RankedTask):
             self._write(field, value)
 
     def _read(self, field):
-        return self._records[field].reshape(-1)[self._places]
+        return self._record[field].reshape(-1)[self._places]
 
     def _write(self, field, values):
-        columns = self._records[field].reshape(-1).copy()
+        columns = self._record[field].reshape(-1).copy()
         columns[self._places] = values
-        self._records[field] = columns.reshape(-1, 6)
+        self._record[field] = columns.reshape(-1, 6)
 
 
 def bind_joints(tasks, model):

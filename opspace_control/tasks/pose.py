@@ -246,15 +246,6 @@ def bind_tasks(tasks, model):
     return records, sensors, sensor_records
 
 
-def gather_moving_targets(tasks):
-    """Return the set of a controller's tasks whose targets move; the tasks keep it up to date."""
-    moving_targets = set()
-    for task in tasks:
-        if isinstance(task, PoseTask):
-            task.share_moving_targets(moving_targets)
-    return moving_targets
-
-
 def gradual_fields(records):
     """Return by name the numbers of bound tasks that change gradually, for `Ramps`."""
     force, spring = records['force'], records['spring']

@@ -15,7 +15,8 @@ class RankedTask:
     those of smaller ones.
     """
 
-    _model = None  # of the controller, if in use
+    _model = None   # of the controller, if in use
+    _record = None  # for compiled code, one or several, with an ``activation``
 
     priority = property(lambda self: self._priority, doc='Level of the task, 0 the highest.')
 
@@ -36,14 +37,14 @@ class RankedTask:
         the diagonal of Λ⁻¹ is larger by ``((1 − a) / a)²``, so forces change continuously between
         the two, near singularities, too.
         """
-        return float(self._data['activation'].flat[0])
+        return float(self._record['activation'].flat[0])
 
     @activation.setter
     def activation(self, value):
         if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
             raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
                             cure='Give a number from 0 to 1.', parameter='activation', value=value)
-        self._data['activation'] = value
+        self._record['activation'] = value
 
     @property
     def enabled(self):
@@ -58,11 +59,6 @@ class RankedTask:
     def in_use(self):
         """Whether the task belongs to a controller."""
         return self._model is not None
-
-    @property
-    def _data(self):
-        """The task's record or records for compiled code, each with an ``activation``."""
-        raise NotImplementedError
 
     @property
     def _owner(self):

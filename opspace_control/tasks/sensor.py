@@ -12,7 +12,7 @@ from opspace_control.dynamics.kinematics import place_point
 from opspace_control.errors import TaskError
 from opspace_control.model.nodes import FRAME
 from opspace_control.spatial import read_numbers
-from opspace_control.tasks.arguments import RecordedNumber, one_number, read_six, recorded
+from opspace_control.tasks.arguments import RecordedNumber, TaskPart, one_number, read_six, recorded
 
 # One sensor. Wrenches are those of the tool and of the environment on the robot.
 SENSOR = np.dtype([
@@ -71,7 +71,7 @@ def measure_wrench(sensors, i, nodes, states, dt):
     sensor.age += dt
 
 
-class ForceSensor:
+class ForceSensor(TaskPart):
     """
     A force-torque sensor on a link, in a wrist or under a foot.
 
@@ -110,15 +110,13 @@ class ForceSensor:
     wrench = recorded('filtered', "Last cycle's wrench without bias and weight, filtered, (6,), in "
                       "the sensor's axes.")
     age = recorded('age', 'Age of the last reading at the last cycle, s; inf before the first.')
-    in_use = property(lambda self: self._in_use, doc='Whether it belongs to a controller.')
 
     def __init__(self, frame, *, name=None, bias=None, tool_mass=0.0, tool_center=(0.0, 0.0, 0.0),
                  cutoff=100.0, timeout=0.1):
         self.frame = frame
         self.name = frame if name is None else name
-        self._record = np.zeros(1, SENSOR)[0]
+        super().__init__(f"sensor '{self.name}'", SENSOR)
         self._record['age'] = np.inf
-        self._in_use = False
         self.set_bias(bias)
         self.set_tool(tool_mass, tool_center)
         self.cutoff = cutoff
@@ -163,11 +161,6 @@ class ForceSensor:
         """Whether the age of the last reading is within ``timeout``."""
         return self.age <= self.timeout
 
-    @property
-    def _owner(self):
-        """Owner of a refused value, for the error."""
-        return f"sensor '{self.name}'"
-
 
 def bind_sensors(tasks, model):
     """
@@ -188,9 +181,8 @@ def bind_sensors(tasks, model):
     records = np.zeros(len(sensors), SENSOR)
     for i, sensor in enumerate(sensors):
         records[i] = sensor._record
-        sensor._record = records[i]
+        sensor._belong_to(sensor._owner, records[i])
         sensor._record['frame'], sensor._record['gravity'] = frames[i], GRAVITY
-        sensor._in_use = True
     for task in tasks:
         if task.force.sensor:
             task._record['force']['sensor'] = sensors.index(task.force.sensor)

@@ -46,6 +46,7 @@ class OperationalTask(RankedTask):
     possible_axes = AXES
     points = 1  # of the stack
     reference = None  # link in whose frame the task is, None for the base
+    target = error = None  # goal and distance to it, of a task with a goal
 
     force_axes = property(lambda self: self._force_axes, doc='Names of the axes of force control.')
     axes_frame = property(
@@ -54,6 +55,8 @@ class OperationalTask(RankedTask):
         lambda self: self._axes_rotation.copy(),
         doc="Rotations from the axes of these frames to the task's, by column, (2, 3, 3).")
     wrench = recorded('wrench', 'Wrench commanded at the last cycle, (6,), N and N·m, base axes.')
+    unattached = recorded(
+        'unattached', 'Whether its frame is on no link: an object in fingertips.', writable=True)
     rotation_in_base = recorded('R', 'Axes of the frame at the last cycle, by column, (3, 3).')
     axes_in_base = recorded(
         'axes', 'The axes at the last cycle, by column, in the base: (2, 3, 3), linear ones first.')
@@ -104,14 +107,6 @@ class OperationalTask(RankedTask):
         self.force.release()
 
     @property
-    def target(self):
-        """Goal; None for a task without a goal."""
-
-    @property
-    def error(self):
-        """Distance to the goal; None for a task without a goal."""
-
-    @property
     def pose(self):
         """Pose of the frame at the last cycle, (7,), or None before the first."""
         return self._pose('p', 'R')
@@ -125,15 +120,6 @@ class OperationalTask(RankedTask):
         return model.jacobian(state, [self.frame])
 
     @property
-    def unattached(self):
-        """Whether the task's frame is on no link: the object in a grasp by fingertips."""
-        return bool(self._record['unattached'])
-
-    @unattached.setter
-    def unattached(self, value):
-        self._record['unattached'] = value
-
-    @property
     def axes(self):
         """Names of the axes along which motion is controlled."""
         return tuple(axis for axis in self._axes if axis not in self._force_axes)
@@ -142,10 +128,6 @@ class OperationalTask(RankedTask):
     def controlled_axes(self):
         """Names of the axes of motion and of force control."""
         return tuple(axis for axis in AXES if axis in (*self.axes, *self._force_axes))
-
-    @property
-    def _data(self):
-        return self._record
 
     def _reset_goal(self, axes):
         """Set the goal to the present pose along these axes; here there is no goal."""

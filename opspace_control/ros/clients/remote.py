@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from rclpy.callback_groups import CallbackGroup
+from rclpy.callback_groups import ReentrantCallbackGroup
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -74,17 +74,11 @@ def controllers(node):
                   if topic.endswith(f'/{_STATE}') and 'sensor_msgs/msg/JointState' in kinds)
 
 
-class _NeverCalled(CallbackGroup):
+class _NeverCalled(ReentrantCallbackGroup):
     """A group whose members no executor waits for."""
 
     def can_execute(self, entity):
         return False
-
-    def beginning_execution(self, entity):
-        return False
-
-    def ending_execution(self, entity):
-        pass
 
 
 class Outlook:
