@@ -49,7 +49,7 @@ INNER = {
                for room in ('cycle', 'commands', 'topics', 'simulated', 'clients')}},
 }
 # What a package may import besides the standard library, by room.
-MATHEMATICS = {'numpy', 'numba', 'urdf_parser_py', 'xacro'}
+MATHEMATICS = {'numpy', 'numba', 'xacro'}
 ROS = {'rclpy', 'ament_index_python', 'builtin_interfaces', 'lifecycle_msgs', 'nav_msgs',
        'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs',
        'trajectory_msgs', 'tf2_msgs', 'visualization_msgs', 'diagnostic_msgs',
@@ -59,7 +59,7 @@ THIRD_PARTIES = {
     'tasks': MATHEMATICS | {'ruckig'},
     'simulation': {'numpy', 'mujoco'},
     'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},
-    'ros': {'numpy', 'yaml'} | ROS,  # yaml comes with urdf_parser_py
+    'ros': {'numpy', 'yaml'} | ROS,
     'view': {'numpy', 'yaml', 'trimesh', 'viser'} | ROS,
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
 }
@@ -175,7 +175,7 @@ class TestDescriptions:
             configuration['options.extras_require']['ros'],
             configuration['options.extras_require']['sim']]).split()}
         # The same thing has another name for rosdep.
-        as_keys = {'urdf-parser-py': 'urdfdom_py', 'mujoco': 'python3-mujoco-pip'}
+        as_keys = {'pyyaml': 'python3-yaml', 'mujoco': 'python3-mujoco-pip'}
         wheels = 'ros-jazzy-'
         wanted = {name.removeprefix(wheels).replace('-', '_') if name.startswith(wheels) else
                   as_keys.get(name, f'python3-{name}') for name in names}
@@ -186,10 +186,10 @@ class TestDescriptions:
         used = {name.split('.')[0] for path in MODULES for name in imports_of(path)} & ROS
         assert used <= keys
 
-    def test_mathematics_needs_three_packages(self, configuration):
+    def test_without_extras_it_needs_three_packages(self, configuration):
         names = {re.split('>', line)[0]
                  for line in configuration['options']['install_requires'].split()}
-        assert names == {'numpy', 'numba', 'urdf-parser-py'}
+        assert names == {'numpy', 'numba', 'pyyaml'}
 
 
     def test_oldest_versions_are_tested(self, configuration):

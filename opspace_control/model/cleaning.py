@@ -1,11 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The reader of XML text: the elements of a URDF that matter here, complete, with valid numbers.
-
-``urdf_parser_py`` refuses elements that a controller does not use (meshes, materials, sensors) and
-does not name them; it can read every element that this module returns.
-"""
+"""The reader of XML text: the elements of a URDF that matter here, complete, with valid numbers."""
 
 import math
 import xml.etree.ElementTree as ET
@@ -27,7 +22,6 @@ class _Element:
     optional: dict = field(default_factory=dict)
     needed: tuple = ()                            # children that must be there
     possible: tuple = ()                          # children that may be
-    assumed: dict = field(default_factory=dict)   # the parser insists on, many files leave out
 
 
 _ELEMENTS = {
@@ -43,11 +37,9 @@ _ELEMENTS = {
     'child': _Element({'link': _TEXT}),
     'axis': _Element({'xyz': 3}),
     'limit': _Element(optional={'lower': _LIMIT, 'upper': _LIMIT,
-                                'velocity': _LIMIT, 'effort': _LIMIT},
-                      assumed={'velocity': 'inf', 'effort': 'inf'}),
+                                'velocity': _LIMIT, 'effort': _LIMIT}),
     'safety_controller': _Element(
-        optional={'soft_lower_limit': _LIMIT, 'soft_upper_limit': _LIMIT},
-        assumed={'k_velocity': '0'}),
+        optional={'soft_lower_limit': _LIMIT, 'soft_upper_limit': _LIMIT}),
     'dynamics': _Element(optional={'damping': 1, 'friction': 1, 'armature': 1}),
     'mimic': _Element({'joint': _TEXT}, {'multiplier': 1, 'offset': 1}),
 }
@@ -119,7 +111,7 @@ def named_elements(robot, tag):
 def _cleaned(node, kind, name):
     """Return a copy of ``node``, a part of the link or joint ``name``, with what matters alone."""
     known = _ELEMENTS[node.tag]
-    cleaned = ET.Element(node.tag, known.assumed)
+    cleaned = ET.Element(node.tag)
     for attribute, content in (known.required | known.optional).items():
         value = node.get(attribute, '').strip()
         if value:

@@ -8,8 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from urdf_parser_py import urdf as parser
-from urdf_parser_py.xml_reflection import core
 
 from opspace_control.errors import ModelError
 from opspace_control.model.cleaning import named_elements, parse_xml
@@ -132,107 +130,105 @@ def describe(robot):
     """Return the `Description` of a <robot> element."""
     return Description(
         name=robot.get('name', ''),
-        links={name: _link(parser.Link.from_xml(node, core.Path('link')))
-               for name, node in named_elements(robot, 'link').items()},
-        joints={name: _joint(node)
-                for name, node in named_elements(robot, 'joint').items()},
+        links={name: _link(name, node) for name, node in named_elements(robot, 'link').items()},
+        joints={name: _joint(name, node) for name, node in named_elements(robot, 'joint').items()},
         hardware=read_hardware(robot))
 
 
-def _link(parsed):
-    if parsed.inertial is None:
-        return Link(parsed.name, 0.0, np.zeros(3), np.zeros((3, 3)))
-    mass, inertia = parsed.inertial.mass, np.zeros((3, 3))
+def _numbers(node, attribute, default):
+    """Return the numbers (k,) of an attribute, a default where it or its element is missing."""
+    return np.array((default if node is None else node.get(attribute, default)).split(), float)
+
+
+def _number(node, attribute, default='0'):
+    return float(_numbers(node, attribute, default)[0])
+
+
+def _link(name, node):
+    inertial = node.find('inertial')
+    if inertial is None:
+        return Link(name, 0.0, np.zeros(3), np.zeros((3, 3)))
+    mass = _number(inertial.find('mass'), 'value')
     if mass < 0.0:
-        raise ModelError(f"The link '{parsed.name}' has a negative mass, {mass:g} kg.",
-                         cure='Give its <inertial> a mass ≥ 0.', element=parsed.name, value=mass)
-    if parsed.inertial.inertia is not None:
-        inertia[:] = parsed.inertial.inertia.to_matrix()
-    rotation, center_of_mass = _placement(parsed.inertial.origin)
-    return Link(parsed.name, mass, center_of_mass, rotation @ inertia @ rotation.T)
+        raise ModelError(f"The link '{name}' has a negative mass, {mass:g} kg.",
+                         cure='Give its <inertial> a mass ≥ 0.', element=name, value=mass)
+    xx, xy, xz, yy, yz, zz = (_number(inertial.find('inertia'), key)
+                              for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'))
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    rotation, center_of_mass = _placement(inertial.find('origin'))
+    return Link(name, mass, center_of_mass, rotation @ inertia @ rotation.T)
 
 
-def _joint(node):
-    # The parser refuses attributes that the URDF's specification does not have.
-    dynamics = node.find('dynamics')
-    armature = 0.0 if dynamics is None else float(dynamics.attrib.pop('armature', 0.0))
-    parsed = parser.Joint.from_xml(node, core.Path('joint'))
-    rotation, position = _placement(parsed.origin)
-    return Joint(parsed.name, parsed.type, parsed.parent, parsed.child, rotation, position,
-                 _axis(parsed), _limit(parsed), _soft_limit(parsed), _dynamics(parsed, 'damping'),
-                 _dynamics(parsed, 'friction'), _not_negative(parsed, 'armature', armature),
-                 _mimic(parsed))
+def _joint(name, node):
+    kind, safety = node.get('type'), node.find('safety_controller')
+    rotation, position = _placement(node.find('origin'))
+    soft_limit = None if safety is None else (
+        _number(safety, 'soft_lower_limit'), _number(safety, 'soft_upper_limit'))
+    damping, friction, armature = (_not_negative(name, node.find('dynamics'), key)
+                                   for key in ('damping', 'friction', 'armature'))
+    return Joint(name, kind, node.find('parent').get('link'), node.find('child').get('link'),
+                 rotation, position, _axis(name, kind, node.find('axis')),
+                 _limit(name, kind, node.find('limit')), soft_limit, damping, friction, armature,
+                 _mimic(name, kind, node.find('mimic')))
 
 
 def _placement(origin):
     """Return rotation (3, 3) and position (3,) of an <origin>, identity where there is none."""
     if origin is None:
         return np.eye(3), np.zeros(3)
-    roll, pitch, yaw = origin.rpy
+    roll, pitch, yaw = _numbers(origin, 'rpy', '0 0 0')
     sr, cr, sp, cp = math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch)
     sy, cy = math.sin(yaw), math.cos(yaw)
     rotation = np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
                          [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
                          [-sp, cp * sr, cp * cr]])
-    return rotation, np.array(origin.xyz)
+    return rotation, _numbers(origin, 'xyz', '0 0 0')
 
 
-def _axis(parsed):
+def _axis(name, kind, node):
     """Return the unit axis; the URDF's default is x."""
-    axis = np.array(parsed.axis or [1.0, 0.0, 0.0])
+    axis = _numbers(node, 'xyz', '1 0 0')
     length = math.hypot(*axis)
     if length > 1e-9:
         return axis / length
-    if parsed.type in ('fixed', 'floating'):  # have no axis, even if the file gives one
+    if kind in ('fixed', 'floating'):  # have no axis, even if the file gives one
         return np.array([1.0, 0.0, 0.0])
-    raise ModelError(f"The joint '{parsed.name}' has a zero axis.", element=parsed.name,
+    raise ModelError(f"The joint '{name}' has a zero axis.", element=name,
                      cure='Give its <axis> a direction, such as xyz="0 0 1".')
 
 
-def _limit(parsed):
+def _limit(name, kind, node):
     """Return (lower, upper, velocity, effort) of a joint, or None where it gives none."""
-    limit = parsed.limit
-    if limit is None:
+    if node is None:
         return None
-    for name in ('velocity', 'effort'):
-        if getattr(limit, name) < 0.0:
-            raise ModelError(f"The joint '{parsed.name}' has a negative {name} limit, "
-                             f'{getattr(limit, name):g}.', element=parsed.name,
-                             cure='Velocity and effort limits are magnitudes: make it positive.')
-    if parsed.type in ('revolute', 'prismatic') and limit.lower > limit.upper:
-        raise ModelError(f"The joint '{parsed.name}' has a lower limit {limit.lower:g} above its "
-                         f'upper limit {limit.upper:g}.', cure='Exchange them.',
-                         element=parsed.name)
-    return limit.lower, limit.upper, limit.velocity, limit.effort
+    lower, upper = _number(node, 'lower'), _number(node, 'upper')
+    magnitudes = {key: _number(node, key, 'inf') for key in ('velocity', 'effort')}
+    for key, value in magnitudes.items():
+        if value < 0.0:
+            raise ModelError(
+                f"The joint '{name}' has a negative {key} limit, {value:g}.", element=name,
+                cure='Velocity and effort limits are magnitudes: make it positive.')
+    if kind in ('revolute', 'prismatic') and lower > upper:
+        raise ModelError(f"The joint '{name}' has a lower limit {lower:g} above its upper limit "
+                         f'{upper:g}.', cure='Exchange them.', element=name)
+    return lower, upper, *magnitudes.values()
 
 
-def _soft_limit(parsed):
-    """Return (lower, upper) of a joint's <safety_controller>, or None where it has none."""
-    safety = parsed.safety_controller
-    return None if safety is None else (safety.soft_lower_limit, safety.soft_upper_limit)
-
-
-def _dynamics(parsed, name):
-    """Return the damping or friction, 0 where not given."""
-    return _not_negative(parsed, name, getattr(parsed.dynamics, name, None) or 0.0)
-
-
-def _not_negative(parsed, name, value):
-    """Return the value, or raise a ModelError if it is negative."""
+def _not_negative(name, dynamics, key):
+    """Return a quantity of <dynamics>, 0 where not given, or raise a ModelError."""
+    value = _number(dynamics, key)
     if value < 0.0:
-        raise ModelError(f"The joint '{parsed.name}' has a negative {name}, {value:g}.",
-                         cure=f'Make its {name} ≥ 0.', element=parsed.name, value=value)
+        raise ModelError(f"The joint '{name}' has a negative {key}, {value:g}.",
+                         cure=f'Make its {key} ≥ 0.', element=name, value=value)
     return value
 
 
-def _mimic(parsed):
+def _mimic(name, kind, node):
     """Return (mimicked, multiplier, offset) of a moving joint that follows another, else None."""
-    mimic = parsed.mimic
-    if mimic is None or parsed.type == 'fixed':
+    if node is None or kind == 'fixed':
         return None
-    if parsed.type not in SCALAR_TYPES:
-        raise ModelError(f"The joint '{parsed.name}' is {parsed.type} and has a <mimic>.",
+    if kind not in SCALAR_TYPES:
+        raise ModelError(f"The joint '{name}' is {kind} and has a <mimic>.",
                          cure='Only joints of one degree of freedom can follow another.',
-                         element=parsed.name)
-    return (mimic.joint, 1.0 if mimic.multiplier is None else mimic.multiplier,
-            mimic.offset or 0.0)
+                         element=name)
+    return node.get('joint'), _number(node, 'multiplier', '1'), _number(node, 'offset')

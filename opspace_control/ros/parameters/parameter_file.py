@@ -5,7 +5,7 @@
 import re
 from pathlib import Path
 
-import yaml  # a dependency of urdf_parser_py, too
+import yaml
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.parameters.parameter_table import unknown_parameter
