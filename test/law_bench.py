@@ -8,9 +8,9 @@ from numba import njit
 from opspace_control.dynamics.data import NODE_STATE, POINT
 from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.tasks.impedance_law import impede
-from opspace_control.tasks.pose import bind_tasks
 from opspace_control.tasks.pose_law import demand_pose
 from opspace_control.tasks.sensor import measure_wrench
+from opspace_control.tasks.task import bind_tasks
 
 
 @njit

@@ -21,13 +21,7 @@ import pinocchio
 import pytest
 import robots
 
-from opspace_control import (
-    ModelError,
-    OperationalSpaceController,
-    PoseTask,
-    RobotModel,
-    RobotState,
-)
+from opspace_control import ModelError, OperationalSpaceController, PoseTask, RobotModel, RobotState
 from opspace_control.cli.check import main, write
 from opspace_control.cli.preflight.report import cycle_time, examine
 from opspace_control.cli.preflight.tree import draw, moving_bodies, tool_frames

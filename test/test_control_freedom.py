@@ -7,13 +7,7 @@ import pytest
 import random_robots
 import robots
 
-from opspace_control import (
-    ModelError,
-    PoseTask,
-    RobotModel,
-    RobotState,
-    operational_space,
-)
+from opspace_control import ModelError, PoseTask, RobotModel, RobotState, operational_space
 from opspace_control.control.freedom import task_freedom
 from opspace_control.control.postures import random_postures
 

@@ -11,8 +11,8 @@ from law_bench import LawBench
 from opspace_control import ForceControl, PoseTask
 from opspace_control.safety.ramps import Ramps
 from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
-from opspace_control.tasks.pose import gradual_fields
 from opspace_control.tasks.specification_law import TURNING_TIME
+from opspace_control.tasks.task import gradual_fields
 
 DT = 1e-3
 

@@ -48,9 +48,9 @@ from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
 from opspace_control.tasks.joint import JointTask, bind_joints
-from opspace_control.tasks.pose import PoseTask, bind_tasks
+from opspace_control.tasks.pose import PoseTask
 from opspace_control.tasks.posture import bind_posture
-from opspace_control.tasks.task import OperationalTask
+from opspace_control.tasks.task import OperationalTask, bind_tasks
 
 # Of pure damping: a robot left to it loses two thirds of its speed in a tenth of a second.
 DAMPING_RATE = 10.0  # 1/s

@@ -3,7 +3,7 @@
 """The numbers of a controller that must not jump."""
 
 from opspace_control.control.grasping.grasp_law import MAX_BASIS
-from opspace_control.tasks.pose import gradual_fields
+from opspace_control.tasks.task import gradual_fields
 
 
 def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloads, limits,

@@ -9,7 +9,7 @@ import numpy as np
 
 from opspace_control.errors import ControlError
 from opspace_control.model.nodes import PRISMATIC
-from opspace_control.tasks.pose import CenterOfMassTask
+from opspace_control.tasks.pose_kinds import CenterOfMassTask
 
 # Between two points it is looked at so many times.
 _SAMPLES = 8

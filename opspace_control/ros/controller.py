@@ -188,7 +188,7 @@ class ControllerNode(LifecycleNode):
             return
         self._active = False
         cycle, route = self._configuration.cycle, self._configuration.route
-        self._configuration.interface.drop_plan('the controller is no longer active')
+        self._configuration.interface.end_plan('the controller is no longer active')
         release = cycle.end(self._newest_state)
         watched = (self._handover and not taken_over and cycle.known
                    and route.is_watched(release.settle))

@@ -33,16 +33,16 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
     ``welds`` has the `Weld` of each locked joint and of its mimics. A ModelError or a
     SimulationError names the wrong element of the URDF.
     """
-    description = read_urdf(urdf_text, collision_shapes=contacts or floor)
+    text, links, found = read_urdf(urdf_text, collision_shapes=contacts or floor)
     try:
-        spec = mujoco.MjSpec.from_string(description.text)
-        by_part = {joint.parts[0]: joint for joint in description.joints.values()}
+        spec = mujoco.MjSpec.from_string(text)
+        by_part = {joint.parts[0]: joint for joint in found.values()}
         joints = {by_part[part.name].name: by_part[part.name] for part in spec.joints
                   if part.name in by_part}
         if floating_base:
             spec.worldbody.first_body().add_freejoint()
         _set_options(spec, timestep, gravity)
-        inertials = {**description.links, **{box.name: box.inertial for box in objects}}
+        inertials = {**links, **{box.name: box.inertial for box in objects}}
         _set_placeholders(spec.bodies[1:], inertials)
         welds = {joint.name: weld(spec, joint) for joint in _locked(joints, tuple(locked_joints))}
         _set_mimics(spec, joints, timestep, welds)
@@ -52,7 +52,6 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
         add_grips(spec, timestep)
         if contacts or floor:
             _set_contacts(spec, contacts, floor)
-        links = [link_name(body.name) for body in spec.bodies[1:]]
         _set_placeholders(add_objects(spec, objects, links, contacts), inertials)
         model = spec.compile()
     except ValueError as error:

@@ -49,14 +49,6 @@ class Joint(NamedTuple):
     mimic: tuple      # (independent joint, multiplier, offset), or None
 
 
-class Description(NamedTuple):
-    """A URDF in two parts: the text for MuJoCo's importer, and the facts that go past it."""
-
-    text: str
-    links: dict   # name -> `model.urdf.Link`
-    joints: dict  # name -> Joint, the moving ones
-
-
 def body_name(link):
     """Return the MuJoCo body that is a URDF link."""
     return _RENAMED_WORLD if link == _WORLD else link
@@ -69,7 +61,7 @@ def link_name(body):
 
 def read_urdf(text, *, collision_shapes):
     """
-    Split a URDF into a `Description`.
+    Return the text for MuJoCo's importer, each `model.urdf.Link` and each moving `Joint`, by name.
 
     With ``collision_shapes`` the links' primitive collision shapes stay in the text. Raises as
     `model.urdf.read_urdf`; a SimulationError names a joint of a type that cannot be simulated.
@@ -88,8 +80,8 @@ def read_urdf(text, *, collision_shapes):
     elements = named_elements(robot, 'joint')
     joints = {name: _copy_joint(joint, mimics.get(name), elements[name], kept)
               for name, joint in described.joints.items()}
-    return Description(ET.tostring(kept, encoding='unicode'), described.links,
-                       {name: joint for name, joint in joints.items() if joint.parts})
+    return (ET.tostring(kept, encoding='unicode'), described.links,
+            {name: joint for name, joint in joints.items() if joint.parts})
 
 
 def _copy_joint(given, mimic, element, kept):

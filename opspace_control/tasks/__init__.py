@@ -13,10 +13,10 @@ from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.impedance_law import Impedance
 from opspace_control.tasks.jerk_limited import JerkLimits
 from opspace_control.tasks.joint import JointTask
-from opspace_control.tasks.pose import (
+from opspace_control.tasks.pose import PoseTask
+from opspace_control.tasks.pose_kinds import (
     CenterOfMassTask,
     OrientationTask,
-    PoseTask,
     PositionTask,
     RelativeTask,
 )

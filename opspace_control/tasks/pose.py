@@ -1,23 +1,28 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of a pose: a frame, or the centre of mass, moves to a goal along some axes."""
+"""The task of a pose: a frame moves to a goal, which may be a moving target."""
 
 import numpy as np
 
-from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.errors import TaskError
+from opspace_control.spatial.rotations import (
+    matrix_from_vector,
+    quaternion_from_matrix,
+    vector_from_matrix,
+)
 from opspace_control.tasks.arguments import (
     ANGULAR,
+    AXES,
     LINEAR,
     RecordedNumber,
-    read_axes_rotation,
     read_gains,
+    read_pose,
+    read_six,
     recorded,
 )
-from opspace_control.tasks.goal import GoalTask
 from opspace_control.tasks.impedance_law import Impedance
-from opspace_control.tasks.pose_law import POSE_TASK
-from opspace_control.tasks.sensor import bind_sensors
+from opspace_control.tasks.jerk_limited import Destination, JerkLimits, TrajectoryGenerator
+from opspace_control.tasks.task import OperationalTask
 
 MODES = ('decoupled', 'impedance')
 
@@ -38,7 +43,7 @@ class _VelocityLimit(RecordedNumber):
             raise
 
 
-class PoseTask(GoalTask):
+class PoseTask(OperationalTask):
     """
     Move a frame to a goal pose; along ``force_axes`` control force instead of motion.
 
@@ -71,6 +76,7 @@ class PoseTask(GoalTask):
 
     """
 
+    goal_limits = None  # bounds of goals of `set_target`, as in the controller node; None: any goal
     kp = recorded('kp', 'Stiffness, (6,), 1/s².')
     kd = recorded('kd', 'Damping, (6,), 1/s, critical values resolved.')
 
@@ -80,7 +86,9 @@ class PoseTask(GoalTask):
     def __init__(self, frame, *, kp=100.0, kd=-1.0, max_linear_velocity=np.inf,
                  max_angular_velocity=np.inf, impedance=None, mode=None, trajectory=None,
                  **specification):
-        super().__init__(frame, trajectory=trajectory, **specification)
+        self._generator = None
+        super().__init__(frame, **specification)
+        self.trajectory = trajectory
         self.mode = MODES[impedance is not None] if mode is None else mode
         self.impedance = self._own(
             Impedance() if impedance is None else impedance, Impedance, 'spring')
@@ -109,6 +117,121 @@ class PoseTask(GoalTask):
         self._mode = value
         self._record['impedance'] = float(value == 'impedance')
 
+    def set_target(self, pose, twist=None, acceleration=None):
+        """
+        Set the goal, in the base frame (the world's for a floating base).
+
+        With ``trajectory`` limits the target moves there; without them it is there at once.
+        ``goal_limits`` may refuse a goal with a TaskError.
+
+        Parameters
+        ----------
+        pose : (4, 4) array, or (7,) array, or pair of (3,) and (4,) arrays
+            Homogeneous transform, or position (m) and quaternion ``[x y z w]``.
+        twist, acceleration : (6,) array, optional
+            Feed-forward ``[v; ω]``, m/s and rad/s, and its rate, m/s² and rad/s²; else zero.
+
+        """
+        position, R = read_pose(pose, self._owner, self.possible_axes)
+        twist = self._read_six(twist, 'target twist')
+        acceleration = self._read_six(acceleration, 'target acceleration')
+        if self.goal_limits:
+            self.goal_limits.check_position(self, position)
+        self.move_target(position, R, twist, acceleration)
+        if not self._generator and self._knows('p', 'R'):
+            self._record['error'] = self._error_from(position, R)
+
+    def move_target(self, position, R, twist, acceleration):
+        """Set a goal, (3,), (3, 3), (6,), (6,), without checks, as at every cycle."""
+        if self._generator:
+            self._send(position, R, twist, acceleration)
+            return
+        record = self._record
+        record['target_p'], record['target_R'] = position, R
+        record['target_twist'], record['target_acceleration'] = twist, acceleration
+
+    def clear_target(self):
+        """Make the pose of the next cycle the goal, and let the target force fade."""
+        super().clear_target()
+        if self._generator:
+            self._generator.set_destination(None)
+
+    def advance_target(self, dt):
+        """Move the target on by dt, s; a controller does so before each of its cycles."""
+        if self._generator:
+            self._generator.advance(self._record, dt)
+
+    def set_feed_forward(self, twist=None, acceleration=None):
+        """Change twist and acceleration of the goal, (6,) as of `set_target`, not its pose."""
+        twist = self._read_six(twist, 'target twist')
+        acceleration = self._read_six(acceleration, 'target acceleration')
+        if self._generator and (self._generator.destination or self._knows('target_p', 'target_R')):
+            self._send(*self._destination, twist, acceleration)
+            return
+        self._record['target_twist'], self._record['target_acceleration'] = twist, acceleration
+
+    @property
+    def target(self):
+        """Goal, (7,) ``[x y z qx qy qz qw]``, or None before the first cycle without one."""
+        if self._generator and self._generator.destination:
+            position, R = self._destination
+            return np.concatenate([position, quaternion_from_matrix(R)])
+        return self._pose('target_p', 'target_R')
+
+    @property
+    def moving_target(self):
+        """Present target on the trajectory to `target`, (7,), or None; else equal to `target`."""
+        return self._pose('target_p', 'target_R')
+
+    @property
+    def error(self):
+        """
+        Goal minus the pose of the last cycle, (6,): m, and a rotation vector in rad.
+
+        None while there is no goal, or before the first cycle.
+        """
+        if not (self._knows('p', 'R') and self._knows('target_p', 'target_R')):
+            return None
+        if self._generator and self._generator.destination:
+            return self._error_from(*self._destination)
+        return self._record['error'].copy()
+
+    @property
+    def axis_error(self):
+        """
+        `error` along the task's axes, (6,), m and rad; 0.0 along those that control no motion.
+
+        None while there is no goal, or before the first cycle.
+        """
+        error = self.error
+        if error is None:
+            return None
+        along = np.einsum('kij,ki->kj', self._error_axes, error.reshape(2, 3)).reshape(6)
+        return np.where([axis in self.axes for axis in AXES], along, 0.0)
+
+    @property
+    def trajectory(self):
+        """The JerkLimits of the online trajectory to a goal; None without one."""
+        return self._generator.limits if self._generator else None
+
+    @trajectory.setter
+    def trajectory(self, limits):
+        before = self._generator and self._generator.destination
+        if limits is None:
+            self._generator = None
+            if before:
+                self.set_target((before.position, quaternion_from_matrix(before.R)),
+                                before.twist, before.acceleration)
+            return
+        if not isinstance(limits, JerkLimits):
+            raise TaskError(f'{self._owner}: trajectory = {limits!r} is not allowed.',
+                            cure='Give JerkLimits, or None.', parameter='trajectory', value=limits)
+        if self._generator:
+            self._generator.limits = limits
+            self._generator.set_destination(before)
+        else:
+            self._generator = TrajectoryGenerator(limits, self._controlled_parts())
+
     def _check_limitable(self, kp, kd):
         """Refuse kp without kd on an axis with a limit: (4.5) divides by kd."""
         for first, name in ((0, 'max_linear_velocity'), (3, 'max_angular_velocity')):
@@ -121,136 +244,53 @@ class PoseTask(GoalTask):
         yield from super()._parts()
         yield self.impedance, 'spring'
 
+    def _reset_goal(self, axes):
+        """Set the goal to the present pose along these axes."""
+        if self._generator:
+            self._generator.parts = self._controlled_parts()
+        record = self._record
+        if not (any(axes) and self._knows('p', 'R') and self._knows('target_p', 'target_R')):
+            return
+        there = self._generator and self._generator.destination
+        if there:
+            error = self._without(axes, self._error_from(*self._destination))
+            self._send(*self._goal_at(error), there.twist, there.acceleration)
+        record['error'] = self._without(axes, record['error'])
+        record['target_p'], record['target_R'] = self._goal_at(record['error'])
 
-class PositionTask(PoseTask):
-    """Move a frame's origin to a goal along some of ``x y z``: a `PoseTask` without rotation."""
-
-    possible_axes = LINEAR
-
-    def __init__(self, frame, *, axes=LINEAR, **options):
-        super().__init__(frame, axes=axes, **options)
-
-    def set_target(self, position, velocity=None, acceleration=None):
-        """
-        Set the goal (3,), m, or a pose, and its linear feed-forward, m/s and m/s².
-
-        As `PoseTask.set_target`; of feed-forward (6,) the angular parts are ignored.
-        """
-        super().set_target(position, velocity, acceleration)
-
-
-class OrientationTask(PoseTask):
-    """Rotate a frame to a goal about some of ``rx ry rz``: a `PoseTask` without translation."""
-
-    possible_axes = ANGULAR
-
-    def __init__(self, frame, *, axes=ANGULAR, **options):
-        super().__init__(frame, axes=axes, **options)
-
-    def set_target(self, orientation, velocity=None, acceleration=None):
-        """
-        Set the goal, (4,) or (3, 3), or a pose, and its angular feed-forward, rad/s and rad/s².
-
-        As `PoseTask.set_target`, with a quaternion ``[x y z w]`` or a rotation matrix; of
-        feed-forward (6,) the linear parts are ignored.
-        """
-        super().set_target(orientation, velocity, acceleration)
-
-
-class CenterOfMassTask(PositionTask):
-    """
-    Move the centre of mass to a goal; each body contributes in proportion to its mass.
-
-    A standing robot uses it for balance. Without contact the joints of a floating base cannot move
-    the centre of mass: the task is then singular and its rows are truncated. A controller has one
-    such task at most.
-
-    ``frame`` is the root link of the subtree whose centre of mass it is; the whole robot if not
-    given. Bodies that never move do not count. Other keywords are those of a `PositionTask`.
-    """
-
-    def __init__(self, frame=None, *, name='center_of_mass', **options):
-        super().__init__('' if frame is None else frame, name=name, **options)
-
-    def jacobian(self, model, state):
-        """Return the Jacobian (6, nv) of the centre of mass; its angular rows are zero."""
-        return np.vstack([center_of_mass(model, state, self.frame or None)[1],
-                          np.zeros((3, model.nv))])
-
-
-class RelativeTask(PoseTask):
-    """
-    Move a frame to a goal in the frame of another link, such as one hand relative to the other.
-
-    Goal, feed-forward, error and gains are in the frame of the other link, ``reference``, and its
-    axes are those of the task: of the keywords of a `PoseTask`, ``axes_frame`` and
-    ``axes_rotation`` are refused. The commanded wrench acts on the first link and its reaction on
-    the other, so both move if both are free. With a task of higher priority for the other link, the
-    first link follows it.
-    """
-
-    def __init__(self, frame, reference, **options):
-        if not isinstance(reference, str) or reference in ('', frame):
-            raise TaskError(f"task '{options.get('name', frame)}': '{frame}' cannot be controlled "
-                            f'in the frame of {reference!r}.', value=reference,
-                            cure='Name another link as reference.', parameter='reference')
-        super().__init__(frame, **options)
-        self.reference = reference
-        self._record['relative'] = True
-
-    def __repr__(self):
-        return f'{type(self).__name__}({self.frame!r}, {self.reference!r}, name={self.name!r})'
-
-    def jacobian(self, model, state):
-        """Return the rows of the relative motion, (6, nv), base axes: those of [K87] 3 apart."""
-        poses = model.forward_kinematics(state, [self.frame, self.reference])
-        x, y, z = (poses[self.frame] - poses[self.reference])[:3, 3]
-        other = model.jacobian(state, self.reference)
-        arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        other[:3] -= arm @ other[3:]  # where the frame is: ω × r
-        return model.jacobian(state, self.frame) - other
-
-    @property
-    def rotation_in_base(self):
-        """Axes of the frame at the last cycle, by column, in the base: (3, 3)."""
-        return self.axes_in_base[0] @ super().rotation_in_base
-
-    def _place_axes(self, frame, rotation):
-        turned = (read_axes_rotation(rotation, self._owner) != np.eye(3)).any()
-        for name, value, given in (('axes_frame', frame, frame not in (None, '', (None, None))),
-                                   ('axes_rotation', rotation, turned)):
-            if given:
-                raise TaskError(f'{self._owner}: {name} = {value!r} is not allowed.',
-                                cure='The axes of a relative task are those of its reference.',
-                                parameter=name, value=value)
+    def _without(self, axes, error):
+        """Return an error (6,) without its components along these axes."""
+        return np.concatenate([S @ np.where(off, 0.0, S.T @ part) for S, off, part in zip(
+            self._error_axes, np.array(axes).reshape(2, 3), error.reshape(2, 3), strict=True)])
 
     @property
     def _error_axes(self):
-        return np.array([np.eye(3), np.eye(3)])
+        """The task's axes, by column, in the frame of its error, (2, 3, 3)."""
+        return self._record['axes']
 
+    def _goal_at(self, error):
+        """Return position and rotation of the goal from which the frame has this error (6,)."""
+        record = self._record
+        return record['p'] + error[:3], matrix_from_vector(error[3:]) @ record['R']
 
-def bind_tasks(tasks, model):
-    """
-    Move the data of a controller's m tasks, none of them in use, into one array.
+    def _read_six(self, values, name):
+        return read_six(values, name, self._owner, self.possible_axes)
 
-    Returns the records (m,) of POSE_TASK, input and output of `demand_pose`, which the tasks use
-    from now on, and the result of `bind_sensors`.
-    """
-    for name in [name for task in tasks for name in task.axes_frame if name]:
-        model.frame_index(name)
-    sensors, sensor_records = bind_sensors(tasks, model)
-    records = np.zeros(len(tasks), POSE_TASK)
-    for e, task in enumerate(tasks):
-        records[e] = task._record
-        task._bind(records[e], model)
-    return records, sensors, sensor_records
+    def _error_from(self, position, R):
+        """Return the error (6,) of the frame from a goal."""
+        record = self._record
+        return np.concatenate([position - record['p'], vector_from_matrix(R @ record['R'].T)])
 
+    def _send(self, *goal):
+        self._generator.set_destination(Destination(*goal))
 
-def gradual_fields(records):
-    """Return by name the numbers of bound tasks that change gradually, for `Ramps`."""
-    force, spring = records['force'], records['spring']
-    return {'kp': records['kp'], 'kd': records['kd'], 'activation': records['activation'],
-            'motion': records['motion'], 'impedance': records['impedance'],
-            'stiffness': spring['stiffness'], 'damping_ratio': spring['damping_ratio'],
-            'force.axes': force['axes'], 'force.kp': force['kp'], 'force.ki': force['ki'],
-            'force.damping': force['damping']}
+    @property
+    def _destination(self):
+        """Position and rotation of the destination, or of the present target."""
+        there = self._generator.destination
+        return ((there.position, there.R) if there
+                else (self._record['target_p'].copy(), self._record['target_R'].copy()))
+
+    def _controlled_parts(self):
+        """Return whether motion is controlled of translation, and of rotation."""
+        return tuple(not set(self.axes).isdisjoint(part) for part in (LINEAR, ANGULAR))

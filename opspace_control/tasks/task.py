@@ -11,6 +11,7 @@ from opspace_control.tasks.arguments import AXES, read_axes, read_axes_rotation,
 from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.ranked import RankedTask
+from opspace_control.tasks.sensor import bind_sensors
 
 
 class OperationalTask(RankedTask):
@@ -222,3 +223,30 @@ class ForceTask(OperationalTask):
     def set_target(self, wrench=None):
         """Set the wrench that the robot applies, (6,), N and N·m: `ForceControl.set_target`."""
         self.force.set_target(wrench)
+
+
+def bind_tasks(tasks, model):
+    """
+    Move the data of a controller's m tasks, none of them in use, into one array.
+
+    Returns the records (m,) of POSE_TASK, input and output of `demand_pose`, which the tasks use
+    from now on, and the result of `bind_sensors`.
+    """
+    for name in [name for task in tasks for name in task.axes_frame if name]:
+        model.frame_index(name)
+    sensors, sensor_records = bind_sensors(tasks, model)
+    records = np.zeros(len(tasks), POSE_TASK)
+    for e, task in enumerate(tasks):
+        records[e] = task._record
+        task._bind(records[e], model)
+    return records, sensors, sensor_records
+
+
+def gradual_fields(records):
+    """Return by name the numbers of bound tasks that change gradually, for `Ramps`."""
+    force, spring = records['force'], records['spring']
+    return {'kp': records['kp'], 'kd': records['kd'], 'activation': records['activation'],
+            'motion': records['motion'], 'impedance': records['impedance'],
+            'stiffness': spring['stiffness'], 'damping_ratio': spring['damping_ratio'],
+            'force.axes': force['axes'], 'force.kp': force['kp'], 'force.ki': force['ki'],
+            'force.damping': force['damping']}

@@ -51,7 +51,7 @@ class ControlCycle:
         self.simulated_time = lambda: None  # returns the time of /clock, ns, if the node uses it
         self.move_goals = None      # called with the time of the state, ns, before each cycle
         self.hold_goals = controller.hold  # makes the present pose every goal
-        self.drop_plan = lambda reason: False  # ends a plan; returns whether there was one
+        self.end_plan = lambda reason: False  # ends a plan; returns whether there was one
         self.statistics = CycleStatistics(controller)
         self._work = []
         self._unused = np.zeros(model.nv)
@@ -219,7 +219,7 @@ class ControlCycle:
     def _trip(self, error, now):
         """Stop controlling; report it once."""
         trip = error.trip
-        self._dropped = self.drop_plan(f'{trip.name} trips') or self._dropped
+        self._dropped = self.end_plan(f'{trip.name} trips') or self._dropped
         if trip is TIME_BACKWARDS:
             self.envelope.forget_state()
         if self.supervisor.on_fault(trip, str(error), now):

@@ -170,8 +170,7 @@ class Goals(Part):
         positions = dict(zip(message.name, message.position.tolist(), strict=True))
         self.limits.check_posture(positions)
         task.set_target(positions)
-        if self.moving.played is not None:
-            self.moving.stop()
+        self.moving.end_plan()
 
     def _enable(self, task, on):
         with self._cycle.ramps.smoothly():

@@ -80,8 +80,7 @@ class Grasps(Part):
                 switched.engage(self._cycle.state)
             else:
                 switched.disengage()
-        if self._goals.moving.played is not None:
-            self._goals.moving.stop(reason=f"'{switched.name}' is switched")
+        self._goals.moving.end_plan(f"'{switched.name}' is switched")
         (self._wanted.add if on else self._wanted.discard)(switched)
         self.tell()
         for task in self._controller.tasks.values():

@@ -49,7 +49,7 @@ class Interface(Part):
         self._endpoints.serve(Trigger, '~/hold', self._hold_robot)
         cycle.move_goals = self._goals.moving.advance
         cycle.hold_goals = self._goals.hold
-        cycle.drop_plan = self.drop_plan
+        self.end_plan = cycle.end_plan = self._goals.moving.end_plan
         cycle.feedback = feedback.publish
         self.apply(parameters)
 
@@ -69,13 +69,6 @@ class Interface(Part):
         self._plans.watch(time.perf_counter())
         self._sensors.watch()
         self._grasps.tell()
-
-    def drop_plan(self, reason):
-        """End a plan for this reason; return whether there was one."""
-        followed = self._goals.moving.played is not None
-        if followed:
-            self._goals.moving.stop(reason=reason)
-        return followed
 
     def hold(self):
         """Make the present pose every goal, and close constraints at present poses again."""

@@ -52,6 +52,13 @@ class MovingGoals:
         self.stop(reason='another plan has come')
         self._playing = _Playing(playback, start, ended)
 
+    def end_plan(self, reason='another goal has come'):
+        """Stop all goals if they follow a Playback, for this reason; return whether they did."""
+        followed = self._playing is not None
+        if followed:
+            self.stop(reason=reason)
+        return followed
+
     @property
     def played(self):
         """Time of the Playback, s, below 0 before it begins; None without one."""
