@@ -35,7 +35,7 @@ _PART = {'pipeline_class': _PARTS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper
 _TIMEOUT, _LOOK = 120.0, 0.05  # s
 
 _PACKAGE = Path(__file__).parent
-_COMPILATION = ('compiled.py', 'compilers.py', 'folding.py', 'linking.py', 'lowering.py')
+_COMPILATION = ('compiled.py', 'compilers.py', 'folding.py', 'lowering.py')
 _COMPILED_FOLDERS = ('spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
 
 

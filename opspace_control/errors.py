@@ -7,16 +7,9 @@ class OpspaceError(Exception):
     """
     Base of every error this package raises on purpose.
 
-    Parameters
-    ----------
-    message : str
-        What is wrong and where.
-    cure : str
-        What the user can do about it; appended to the message.
-    **data
-        The facts behind the message (``joint``, ``frame``, ``value``, ...), kept as attributes and
-        in ``data``.
-
+    ``message`` says what is wrong and where; ``cure``, appended to it, what the user can do about
+    it. ``data`` are the facts behind the message (``joint``, ``frame``, ``value``, ...), which are
+    attributes, too.
     """
 
     def __init__(self, message, *, cure='', **data):

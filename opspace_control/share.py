@@ -20,13 +20,8 @@ def share_directory():
 
     A checkout (run in place, or installed editable) is its own share directory, so that an edited
     file is the one in use. Otherwise it is looked up in the ament index, then beside the
-    interpreter, since a plain virtual environment is not on ``AMENT_PREFIX_PATH``.
-
-    Raises
-    ------
-    OpspaceError
-        The package's files are in none of these places.
-
+    interpreter, since a plain virtual environment is not on ``AMENT_PREFIX_PATH``. An OpspaceError
+    tells that the package's files are in none of these places.
     """
     if (_CHECKOUT / 'package.xml').is_file():
         return _CHECKOUT

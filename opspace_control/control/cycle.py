@@ -35,10 +35,10 @@ from opspace_control.dynamics.hybrid_dynamics import (
     eliminate_passive,
     gather_torques,
     induce_node,
+    load_node,
     propagate_passive_force,
     start_passive_inertia,
 )
-from opspace_control.dynamics.inverse_dynamics import load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
 from opspace_control.dynamics.operational_space_inertia import sum_mobility
 from opspace_control.dynamics.passive_forces import passive_forces

@@ -13,7 +13,7 @@ from opspace_control.dynamics.data import (
     nan_filled,
     new_points,
 )
-from opspace_control.dynamics.inverse_dynamics import add_inertial_force
+from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
 from opspace_control.dynamics.preparation import prepared
 

@@ -14,6 +14,7 @@ import numpy as np
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.hybrid_dynamics import (
+    add_inertial_force,
     eliminate_passive,
     gather_torques,
     induce_node,
@@ -21,7 +22,6 @@ from opspace_control.dynamics.hybrid_dynamics import (
     responding_nodes,
     start_passive_inertia,
 )
-from opspace_control.dynamics.inverse_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import move_point, place_node, place_point, weigh_node
 from opspace_control.dynamics.preparation import names, prepared
 from opspace_control.model.nodes import LOCKED, PASSIVE

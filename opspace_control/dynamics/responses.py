@@ -17,8 +17,11 @@ from opspace_control.compiled import called, inlined, rare
 from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.data import COUNTS
 from opspace_control.dynamics.force_propagation import is_group
-from opspace_control.dynamics.hybrid_dynamics import propagate_passive_force
-from opspace_control.dynamics.inverse_dynamics import add_inertial_force, load_node
+from opspace_control.dynamics.hybrid_dynamics import (
+    add_inertial_force,
+    load_node,
+    propagate_passive_force,
+)
 from opspace_control.dynamics.weights import branch_end
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.vectors import add_wrench, dot

@@ -36,24 +36,13 @@ class Drives:
     """
     Ideal drives, one per degree of freedom, that obey efforts or positions, and brakes.
 
-    Parameters
-    ----------
-    model, data : mujoco.MjModel, mujoco.MjData
-        Made with the brakes of `add_brakes`.
-    dofs : sequence of (str, str, str or None)
-        For each degree of freedom its name, its joint's, and its MuJoCo joint; None if welded.
-    limits : (n,) float
-        Effort limits, N·m or N.
-    friction : bool
-        Whether the joints of working drives have the friction of the URDF too.
+    MuJoCo's ``model`` and ``data`` have the brakes of `add_brakes`. ``dofs`` are the name of each
+    degree of freedom, its joint's, and its MuJoCo joint, None if welded; ``limits`` (n,) the effort
+    limits, N·m or N. With ``friction`` the joints of working drives have that of the URDF, too.
 
-    Attributes
-    ----------
-    effort : (n,) float
-        Efforts of the drives that obey efforts, zero for the others, N·m or N.
-    free, in_qpos, in_qvel : (k,) int
-        The degrees of freedom that are not welded; where MuJoCo has their positions and velocities.
-
+    ``effort`` (n,), N·m or N, are the efforts of the drives that obey efforts, zero for the others;
+    ``free`` (k,) the degrees of freedom that are not welded, ``in_qpos`` and ``in_qvel`` (k,) where
+    MuJoCo has their positions and velocities.
     """
 
     def __init__(self, model, data, dofs, limits, friction):

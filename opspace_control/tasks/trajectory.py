@@ -178,17 +178,10 @@ class PoseTrajectory:
     polynomials of time: linear if only poses are given, cubic with twists, quintic with
     accelerations, too. A TaskError names the point that is malformed, not finite or not in order.
 
-    Parameters
-    ----------
-    times : (k,) array
-        s from the start; increasing, none negative.
-    poses : sequence of k poses
-        Each as in `PoseTask.set_target`.
-    twists, accelerations : (k, 6) array, optional
-        ``[v; ω]`` at the points, m/s and rad/s, and m/s² and rad/s²; the latter need twists.
-    start : (7,) array, optional
-        Pose at rest at time zero, if the first point is later.
-
+    ``times`` (k,), s from the start, increase, none negative; the k ``poses`` are as in
+    `PoseTask.set_target`; ``twists`` and ``accelerations`` (k, 6), optional, are ``[v; ω]`` at the
+    points, m/s and rad/s, and m/s² and rad/s², and the latter need the former. ``start`` (7,) is
+    the pose at rest at time zero, if the first point is later.
     """
 
     def __init__(self, times, poses, twists=None, accelerations=None, *, start=None):
