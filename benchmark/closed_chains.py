@@ -15,6 +15,7 @@ import numpy as np
 from figures import tabulate_goals
 
 from opspace_control import (
+    Constraint,
     Contact,
     Grasp,
     JointLimits,
@@ -38,6 +39,7 @@ TIMESTEP = 1e-3         # s
 _SETTLE = 0.3           # s, before a goal is set
 _BOX = 0.2, 0.58, 0.2   # m
 _PLACE = 0.3764, 0.0, 1.1004, 0.0, 0.0, 0.0, 1.0
+_SOLE = (-0.1, -0.06, 0.0), (0.1, 0.06, 0.0)
 _GROUND = Box('ground', (2.0, 2.0, 0.02), pose=(0, 0, -3.0, 0, 0, 0, 1), fixed=True)
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'limits.md'
 
@@ -99,7 +101,8 @@ class Scene:
             self.grasp = Grasp(demo.hands, name='carry', grasp_force=SQUEEZE, axes='x y z rx ry rz',
                                payload=Payload.of_box(robot.mass, _BOX), **options)
         else:
-            contacts = [Contact(link) for link in robot.standing]
+            contacts = [Contact(link, sole=_SOLE) if floating else Constraint(link)
+                        for link in robot.standing]
             if floating:
                 tasks.append(PoseTask(floating))
             tasks.extend(PoseTask(hand, priority=int(floating is not None), **options)
@@ -113,8 +116,10 @@ class Scene:
         self.controller.compute_torque(self.state)
         for link in demo.hands if self.grasp else robot.standing:
             self.simulated.grip(link, held.name)
-        for one in [self.grasp] if self.grasp else contacts:
-            one.engage(self.state)
+        if self.grasp:
+            self.grasp.engage(self.state)
+        for one in contacts:
+            one.close()
 
     def _see(self):
         q, v = self.state.q.copy(), self.state.v.copy()

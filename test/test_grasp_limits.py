@@ -42,7 +42,7 @@ def test_an_effort_at_its_limit_leaves_grips_as_planned(name, seed, count):
     made = bench(name, seed, limits_of=unlimited, minimum=30.0)
     strongest, efforts = weak(made, count=count)
     controller, names = made.controller, made.controller.model.dof_names
-    held = {(held.joint, held.limit) for held in controller.active_limits}
+    held = {(held.name, held.limit) for held in controller.active_limits}
     assert held
     for k, effort in zip(strongest, efforts, strict=True):
         if (names[k], 'effort') in held:  # else it is spared by what holds the other one

@@ -71,7 +71,7 @@ def test_what_is_held_is_held_and_the_rest_is_the_optimum(name, goals, arguments
         case.bounds['acceleration'][k] = 0.5 * abs(free[k])
         case.fixed = {int(k): 0.5 * free[k]}
         a = case.run()
-        assert [held.joint for held in case.controller.active_limits] == [case.model.dof_names[k]]
+        assert [held.name for held in case.controller.active_limits] == [case.model.dof_names[k]]
         assert a[k] == pytest.approx(0.5 * free[k], rel=1e-7)
         case.check(1e-6)
 
@@ -95,7 +95,7 @@ def test_efforts_at_their_limits_leave_the_tasks_to_other_joints(name, goals, ar
         case.efforts = dict(zip(chosen, 0.7 * free[chosen], strict=True))
         case.run()  # is cut, and noted
         case.run()
-        assert {(held.joint, held.limit) for held in case.controller.active_limits} == {
+        assert {(held.name, held.limit) for held in case.controller.active_limits} == {
             (case.model.dof_names[k], 'effort') for k in chosen}
         np.testing.assert_allclose(case.tau[chosen], 0.7 * free[chosen], rtol=1e-9)
         case.check(1e-7)
@@ -113,7 +113,7 @@ def test_an_effort_of_what_no_constraint_holds_is_chosen_beside_constraints():
         limits[k] = 0.7 * abs(free[k])
         for _ in range(2):  # is cut, and noted
             case.run()
-        assert [(held.joint, held.limit) for held in case.controller.active_limits] == [
+        assert [(held.name, held.limit) for held in case.controller.active_limits] == [
             (names[k], 'effort')]
         assert case.tau[k] == pytest.approx(0.7 * free[k], rel=1e-9)
         assert case.controller.limited_joints == 0
@@ -136,7 +136,7 @@ def test_an_open_chain_is_one_whether_or_not_constraints_could_close_it():
     limits[k] = limit
     case.run()
     case.run()
-    assert [(held.joint, held.limit) for held in case.controller.active_limits] == [
+    assert [(held.name, held.limit) for held in case.controller.active_limits] == [
         (case.model.dof_names[k], 'effort')]
     case.check(1e-7)
 

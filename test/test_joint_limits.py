@@ -142,7 +142,7 @@ def test_active_limits_satisfy_the_conditions_of_the_optimum(bench):
             _, free, _, a = hold_one(bench, state, goal, k, 0.5)
             if abs(KD_POSTURE * state.v[k]) > 0.5 * abs(free[k]):
                 continue  # it is the posture that gives way
-            held = [(joint.joint, joint.limit) for joint in bench.controller.active_limits]
+            held = [(joint.name, joint.limit) for joint in bench.controller.active_limits]
             assert held == [(model.dof_names[k], 'acceleration')]
             assert a[k] == pytest.approx(0.5 * free[k], rel=1e-8)
             missed = part_missed(bench, state, np.eye(7)[k])
@@ -176,7 +176,7 @@ def test_an_effort_at_its_limit_leaves_the_task_to_other_joints(bench):
     limits[k] = abs(load[k] + 0.7 * (tau[k] - load[k]))
     bench.run(state, goal)          # is cut, and noted
     held_tau, a = bench.run(state, goal)
-    assert [(joint.joint, joint.limit) for joint in bench.controller.active_limits] == [
+    assert [(joint.name, joint.limit) for joint in bench.controller.active_limits] == [
         (model.dof_names[k], 'effort')]
     assert abs(held_tau[k]) == pytest.approx(limits[k], rel=1e-9)
     posture, wanted = advised(bench, state)
@@ -403,7 +403,7 @@ def test_a_joint_that_takes_turns_between_its_limits_is_held_at_both():
         assert (abs(v[:7]) <= 1.01 * model.velocity_limits[:7]).all()
         robot.set_effort(controller.compute_torque(state)[order])
         assert controller.limit_solutions < 16
-        held = [held.joint for held in controller.active_limits]
+        held = [held.name for held in controller.active_limits]
         both += len(held) > len(set(held))
         robot.step()
     assert both > 0
@@ -453,10 +453,10 @@ def test_joints_without_a_drive_are_not_held(bench):
     goal = goal_near(bench.model, state, rng, 0.3)
     bench.records['acceleration'], bench.records['slow'] = 1.0, -1.0
     bench.run(state, goal)
-    dead = bench.controller.active_limits[-1].joint
+    dead = bench.controller.active_limits[-1].name
     bench.controller.set_status(passive_joints=[dead])
     tau, _ = bench.run(state, goal)
-    still = [held.joint for held in bench.controller.active_limits]
+    still = [held.name for held in bench.controller.active_limits]
     bench.controller.set_status(passive_joints=[])
     assert still
     assert dead not in still
@@ -470,7 +470,7 @@ def test_joints_that_are_braked_are_not_held_even_if_nothing_else_is_at_a_limit(
     for name, value in (('acceleration', 1.0), ('slow', -1.0)):
         bench.records[name] = value
     bench.run(state, goal_near(bench.model, state, rng, 0.3))
-    held = [held.joint for held in bench.controller.active_limits]
+    held = [held.name for held in bench.controller.active_limits]
     for name in ('acceleration', 'slow'):
         bench.records[name] = bench.usual[name]
     bench.controller.set_status(locked_joints=held)

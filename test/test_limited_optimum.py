@@ -97,7 +97,7 @@ def test_a_single_joint_with_all_six_axes():
     assert len(problem.G) >= 2 * len(problem.task_rows) + 1  # scratch of `truncate_level`
     for _ in range(3):
         torque = controller.compute_torque(state)
-    assert [limit.joint for limit in controller.active_limits] == ['hinge']
+    assert [limit.name for limit in controller.active_limits] == ['hinge']
     greatest = controller._kept.records['greatest'][0]
     inertia = model.mass_matrix(state)[0, 0]
     free = model.inverse_dynamics(state, np.zeros(1))[0]

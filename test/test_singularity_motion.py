@@ -125,7 +125,7 @@ def test_what_pulls_for_good_does_not_make_an_arm_swing(moving, way, speed):
 def test_a_torso_bent_all_the_way_is_none_and_takes_part_again():
     """The arm is singular because the torso is at its end; not, if the hand can do with less."""
     scene, goal, course = reach_out(('arm_', 'torso_'), (-0.31, 0.52, -0.1))
-    assert 'torso_2_joint' in {held.joint for held in scene.controller.active_limits}
+    assert 'torso_2_joint' in {held.name for held in scene.controller.active_limits}
     assert abs(course.errors[:, 1, :3]).max() < 2e-3
     goal[:3] -= (-0.31, 0.52, -0.1)
     next(iter(scene.controller.tasks.values())).set_target(goal)

@@ -85,11 +85,14 @@ def _active_bounds(controller, moving, commanded):
     model = controller.model
     active = {}
     for bound in controller.active_limits:
-        k, value = model.dof_index(bound.joint), ''
-        if bound.limit == 'acceleration':
-            value = f' ({controller.limits.acceleration[k]:.3g})'
-        if moving[k]:
-            active.setdefault(bound.limit, []).append(f'{bound.joint}{value}')
+        value, concerned = '', bound.name in controller.constraints
+        if not concerned:
+            k = model.dof_index(bound.name)
+            concerned = moving[k]
+            if bound.limit == 'acceleration':
+                value = f' ({controller.limits.acceleration[k]:.3g})'
+        if concerned:
+            active.setdefault(bound.limit, []).append(f'{bound.name}{value}')
     efforts = controller.effort_limits
     cut = [model.dof_names[k] for k in np.flatnonzero(
         moving & (efforts > 0.0) & (abs(commanded) >= efforts))]
@@ -103,7 +106,11 @@ _BOUNDS = {
     'position': 'At a position limit', 'velocity': 'At a velocity limit',
     'acceleration': 'At the acceleration with which the drive can brake, rad/s² or m/s²',
     'effort': 'At an effort limit',
-    'gravity torque': 'At the greatest gravity torque for the effort limit'}
+    'gravity torque': 'At the greatest gravity torque for the effort limit',
+    'normal force': 'At a bound of the normal force of a contact',
+    'friction': 'At the friction of a contact',
+    'centre of pressure': 'With the centre of pressure of a contact at the edge of its sole',
+    'friction torque': 'At the friction torque of a contact'}
 _CURES = {
     'acceleration': ' Friction, or a load that the model does not have, takes all of it: raise '
                     'limits.effort_scale, or set limits.keep to false.'}

@@ -159,7 +159,7 @@ class OperationalSpaceController(ControllerState):
         bound = bind_constraints(constraints, points['other'][:len(constraints)])
         bind_contacts(constraints, model, operational)
         self._kept = None if limits is None else KeptLimits(
-            limits, model, nodes, self._cycle, 6 * carried.size,
+            limits, model, nodes, self._cycle, len(constraints), 6 * carried.size,
             len({task.priority for task in tasks}))
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
+from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
 from opspace_control.control.data import ACTIVATION, COMPLIANT, RESIDUAL
 from opspace_control.control.limits.limit_law import BRAKING, EFFORT, MOTION, REASONS
 from opspace_control.model.nodes import WORLD
@@ -17,12 +18,13 @@ NOTHING = 1e-6
 
 
 class ActiveLimit(NamedTuple):
-    """A limit of a joint that is active."""
+    """A limit of a joint, or a bound of a contact's force, that is active."""
 
-    joint: str
-    """Name of the degree of freedom."""
+    name: str
+    """Of the degree of freedom, or of the contact."""
     limit: str
-    """'position', 'velocity', 'acceleration', 'effort' or 'gravity torque'."""
+    """Of a joint 'position', 'velocity', 'acceleration', 'effort' or 'gravity torque'; of a contact
+    'normal force', 'friction', 'centre of pressure' or 'friction torque'."""
     side: int
     """1 at the upper limit, or the one of positive motion or effort; -1 at the other."""
 
@@ -129,6 +131,10 @@ class ControllerState:
                 why = (REASONS[limits['reason'][k, int(side > 0)]] if kind in (MOTION, BRAKING)
                        else 'effort' if kind == EFFORT else 'gravity torque')
                 active.append(ActiveLimit(names[k], why, side))
+            contacts, sides = tuple(self.constraints), self._kept.memory.contacts.active
+            active.extend(dict.fromkeys(
+                ActiveLimit(contacts[k // CONTACT_BOUNDS], BOUND_NAMES[k % CONTACT_BOUNDS],
+                            int(sides[k])) for k in np.flatnonzero(sides)))
         return tuple(active)
 
     @property

@@ -12,6 +12,7 @@ from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
 from opspace_control.control.limits.bound_rows import add_bound_forces
+from opspace_control.control.limits.contact_forces import begin_contacts, decides_forces
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
 from opspace_control.control.limits.grip_efforts import count_closed, exerts_reactions
@@ -180,9 +181,10 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     rows, memory, keeps = scratch.rows, scratch.limits, cycle.kept > 0.0
     closed = count_closed(constraints)
     drifts = cycle.has_passive and closed == 0
-    cycle.efforts_determined = closed == 0 or (
-        grasping is not None and not cycle.has_passive
-        and exerts_reactions(closed, constraints, grasping))
+    cycle.forces_decided = keeps and decides_forces(constraints, grasping)
+    cycle.reactions_exerted = grasping is not None and (closed == 0 or (
+        not cycle.has_passive and exerts_reactions(closed, constraints, grasping)))
+    cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
     demand_posture(nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
     if cycle.stuck:
         perturb(nodes, scratch.a_null)
@@ -192,6 +194,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
                       cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
     begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts_determined)
     evaluate_points(cycle, robot, demand, grasping, scratch, memory.projection, q, v)
+    begin_contacts(cycle, robot, constraints, memory.contacts, scratch.small)
     if keeps and not drifts:
         bound_gravity_torques(
             cycle, nodes, robot.states, robot.supports, constraints, limits, v, memory)

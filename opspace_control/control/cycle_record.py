@@ -24,7 +24,9 @@ CYCLE = np.dtype([
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
     ('efforts_determined', np.bool_),    # whether the motion determines the efforts of all joints
-    ('bound_count', np.int64),           # rows of bounds on joints in the last problem
+    ('forces_decided', np.bool_),        # whether the controller decides all constraint forces
+    ('reactions_exerted', np.bool_),     # whether drives exert the constraint reactions of grasps
+    ('bound_count', np.int64),           # rows of bounds in the last problem
     ('problems', np.int64),              # that were solved to keep limits of joints
     ('singular_control', np.bool_),      # whether singular directions have a law of their own
     ('resting_count', np.int64),         # the first of them, of joints at rest at their limits

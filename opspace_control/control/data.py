@@ -89,17 +89,35 @@ class BoundRows(NamedTuple):
     """
 
     index: np.ndarray  # (nv, KINDS) int: the row of a bound in this cycle, -1 without one
-    dof: np.ndarray  # (m,) int
+    dof: np.ndarray  # (m,) int; of a contact force, its bound
     kind: np.ndarray  # (m,) int
     projection: np.ndarray  # (m, n): of its joint forces on the joints
     torque: np.ndarray  # (m, nv): joint forces for a multiplier of 1
     reaction: np.ndarray  # (m, k): ``L_cc⁺ C_cᵀ``, constraint forces that its multiplier takes away
     coupling: np.ndarray  # (m, k): ``C = R A⁻¹ Jᵀ`` of what constraints leave
+    direction: np.ndarray  # (m, k): d, how constraint forces change its value
+    internal: np.ndarray  # (m, k): internal constraint forces for a multiplier of 1
     gram: np.ndarray  # (m, m): ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
     mobility: np.ndarray  # (m,): its diagonal before constraints
     offset: np.ndarray  # (m,): what constraints add to its value under the reference acceleration
     force: np.ndarray  # (m,): multipliers
     response: np.ndarray  # (n,): scratch
+
+
+class ContactForces(NamedTuple):
+    """Forces of c constraints that the controller decides, and their b bounds."""
+
+    direction: np.ndarray  # (b, 6): d of each bound
+    bounds: np.ndarray  # (2, b)
+    active: np.ndarray  # (b,) int: as of `LIMIT`
+    index: np.ndarray  # (b,) int: the row of a bound in this cycle, -1 without one
+    force: np.ndarray  # (6c,): on the links
+    internal: np.ndarray  # (6c,): that drives exert for them
+    reference: np.ndarray  # (2, 6c): without the forces of tasks and bounds; and without those of
+    #                        singular directions either
+    effort: np.ndarray  # (2, nv): joint forces, likewise
+    singular: np.ndarray  # (6c,): reactions to those of singular directions
+    work: np.ndarray  # (2, 6c): scratch
 
 
 class RestingRows(NamedTuple):
@@ -130,6 +148,8 @@ class Problem(NamedTuple):
     bounds: np.ndarray  # (2, N)
     free: np.ndarray  # (N,)
     state: np.ndarray  # (l, N) int: INACTIVE, AT_UPPER, ... of each row at each level
+    relaxed_rows: np.ndarray  # (2,) int: as `first_rows`, of the problem of bounds alone
+    relaxed_steps: np.ndarray  # (1,) int: likewise
     relaxed: np.ndarray  # (1, N) int: likewise, in the problem of bounds alone, `relax_bounds`
     factor: np.ndarray  # (N, N)
     order: np.ndarray  # (N,) int
@@ -149,6 +169,7 @@ class LimitData(NamedTuple):
     gravity_rates: np.ndarray  # (nv + 1, max(n, nv)): rates of gravity torques; scratch
     singular: np.ndarray  # (SINGULAR_ROWS, side): of singular-direction control
     bound_rows: BoundRows
+    contacts: ContactForces
     resting_rows: RestingRows
     problem: Problem
 

@@ -28,6 +28,7 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
             'joints.activation': joint_tasks['activation'],
             'posture.kp': dofs['kp'], 'posture.kd': dofs['kd'],
             'constraint.activation': constraints['activation'],
+            'constraint.friction': constraints['friction'],
             'constraint.kp': constraints['kp'], 'constraint.kd': constraints['kd'],
             'constraint.internal_wrench': constraints['internal_wrench'],
             **{f'grasp.{quantity}': grasps[quantity] for quantity in (

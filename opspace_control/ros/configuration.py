@@ -17,7 +17,7 @@ from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.parameters import joints, robot
-from opspace_control.ros.parameters.task_blocks import check_frames
+from opspace_control.ros.parameters.task_blocks import check_contacts, check_frames
 from opspace_control.ros.topics.interface import Interface
 from opspace_control.tasks import JointTask
 
@@ -90,6 +90,7 @@ class Configuration:
         if any(name.startswith(f'{joints.PASSIVE}.') for name in names):
             model = self._controller.model
             PassiveForces(model, **joints.passive_forces(model, values))
+        check_contacts(values, names)
         check_frames([task for task in (*values['tasks'], *values['grasps'])
                       if f'{task}.axes_frame' in names], self._controller.model, values)
 

@@ -18,6 +18,12 @@ CONSTRAINT = np.dtype([
     ('activation', np.float64),       # from 0 (none) to 1 (rigid)
     ('kp', np.float64),               # 1/s², against drift
     ('kd', np.float64),               # 1/s, against drift
+    # Of a contact, see `write_contact_bounds`:
+    ('bounded', np.bool_),            # whether its force has bounds
+    ('normal', np.float64, (3,)),     # away from the ground, base axes
+    ('friction', np.float64),         # coefficient
+    ('normal_force', np.float64, (2,)),  # least and greatest, N
+    ('sole', np.float64, (5,)),       # centre in the link, half length, half width, m; inf: none
     ('internal_wrench', np.float64, (6,)),  # x, commanded: on the first link, N and N m
     ('error', np.float64, (6,)),      # of position and orientation, m and rad
     ('force', np.float64, (6,)),      # λ, predicted: on the first link, N and N m

@@ -18,8 +18,9 @@ class Contact(Constraint):
     """
     A link in contact with the ground, [WPO15].
 
-    Engaged, it constrains the link to its present pose and disables the link's tasks. The contact
-    is unilateral with friction, which the controller does not enforce: see `load` and `slip`.
+    Engaged, it constrains the link to its present pose and disables the link's tasks. A controller
+    with `JointLimits` keeps its force within bounds, `write_contact_bounds`, and tasks give way to
+    them in order of priority; one without does not: see `load` and `slip`.
 
     Parameters
     ----------
@@ -33,6 +34,11 @@ class Contact(Constraint):
         Direction away from the ground, base axes.
     friction : float
         Coefficient of friction.
+    normal_force : (2,) array_like
+        Least and greatest normal force, N; the least is 0 or more.
+    sole : (2, 3) array_like, optional
+        Two opposite corners of the rectangle, parallel to the link's x and y axes, that rests on
+        the ground, m, in the link's frame, for bounds on moments too; of surface contacts only.
 
     Raises
     ------
@@ -41,22 +47,68 @@ class Contact(Constraint):
 
     """
 
-    def __init__(self, frame, *, name=None, kind='surface', normal=(0.0, 0.0, 1.0), friction=0.7):
+    def __init__(self, frame, *, name=None, kind='surface', normal=(0.0, 0.0, 1.0), friction=0.7,
+                 normal_force=(0.0, np.inf), sole=None):
         if kind not in KINDS:
             raise ControlError(f"Contact '{name or frame}': kind {kind!r} cannot be used.",
                                cure=f'Take one of {", ".join(KINDS)}.')
         super().__init__(frame, name=name, axes=KINDS[kind])
-        normal = np.array(normal, float)
-        if normal.shape != (3,) or not np.linalg.norm(normal) > 0.0:
-            raise ControlError(f"Contact '{self.name}': normal {normal} cannot be used.",
-                               cure='Give three numbers that are not all zero.', value=normal)
-        if not (isinstance(friction, Real) and 0.0 < friction < np.inf):
-            raise ControlError(f"Contact '{self.name}': friction {friction} cannot be used.",
-                               cure='Give a positive number.', value=friction)
-        self.normal = normal / np.linalg.norm(normal)
-        self.friction = float(friction)
+        self._record['bounded'] = True
+        self.normal, self.friction, self.normal_force = normal, friction, normal_force
+        self._record['sole'] = self._read_sole(sole, kind)
         self._home = None
         self._displaced = ()
+
+    @property
+    def normal(self):
+        """Direction away from the ground, base axes, (3,), a unit vector."""
+        return self._record['normal'].copy()
+
+    @normal.setter
+    def normal(self, normal):
+        normal = np.array(normal, float)
+        if normal.shape != (3,) or not 0.0 < np.linalg.norm(normal) < np.inf:
+            raise self._refusal('normal', normal, 'Give three numbers that are not all zero.')
+        self._record['normal'] = normal / np.linalg.norm(normal)
+
+    @property
+    def friction(self):
+        """Coefficient of friction."""
+        return float(self._record['friction'])
+
+    @friction.setter
+    def friction(self, friction):
+        if not (isinstance(friction, Real) and 0.0 < friction < np.inf):
+            raise self._refusal('friction', friction, 'Give a positive number.')
+        self._record['friction'] = friction
+
+    @property
+    def normal_force(self):
+        """Least and greatest normal force, N."""
+        return tuple(self._record['normal_force'].tolist())
+
+    @normal_force.setter
+    def normal_force(self, bounds):
+        bounds = np.array(bounds, float)
+        if bounds.shape != (2,) or not 0.0 <= bounds[0] < bounds[1] or np.isinf(bounds[0]):
+            raise self._refusal('normal_force', bounds,
+                                'Give the least, 0 or more, and the greatest above it, N.')
+        self._record['normal_force'] = bounds
+
+    def _read_sole(self, sole, kind):
+        """Return the centre of the sole in the link, its half length and half width, (5,), m."""
+        if sole is None:
+            return 0.0, 0.0, 0.0, np.inf, np.inf
+        sole = np.array(sole, float)
+        if sole.shape != (2, 3) or not np.isfinite(sole).all() or (
+                abs(np.diff(sole, axis=0)[0, :2]).min() == 0.0) or kind != 'surface':
+            raise self._refusal(
+                'sole', sole, 'Give two opposite corners, (2, 3), of a surface contact.')
+        return *sole.mean(axis=0), *abs(np.diff(sole, axis=0)[0, :2]) / 2.0
+
+    def _refusal(self, name, value, cure):
+        return ControlError(f"Contact '{self.name}': {name} {value} cannot be used.", cure=cure,
+                            value=value)
 
     def engage(self, state=None):
         """

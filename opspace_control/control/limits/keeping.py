@@ -20,10 +20,22 @@ from opspace_control.control.data import (
     WANTED,
 )
 from opspace_control.control.grasping.load_sharing import plan_loads
-from opspace_control.control.limits.bound_rows import add_bound_forces, add_violated, begin_rows
+from opspace_control.control.limits.bound_rows import (
+    ROUNDING,
+    add_bound_forces,
+    add_violated,
+    begin_rows,
+)
+from opspace_control.control.limits.contact_forces import (
+    decide_forces,
+    exert_internal,
+    weight_of,
+    within_contact_bounds,
+    write_singular_reactions,
+)
 from opspace_control.control.limits.grip_efforts import add_grip_efforts, correct_efforts, exert_all
 from opspace_control.control.limits.limit_check import within_limits
-from opspace_control.control.limits.limit_law import KINDS
+from opspace_control.control.limits.limit_law import CONTACT_FORCE, KINDS
 from opspace_control.control.limits.problem import (
     prepare_tasks,
     select_rows,
@@ -106,9 +118,12 @@ def find_efforts(data, grasping, count, tau_null, tau):
     """Write the efforts, (nv,), of the reference motion and of all forces of the problem."""
     robot, stack, force = data.robot, data.scratch.rows, data.scratch.joint_force
     exerted, constraints = stack[SPARE + 2], data.demand.constraints.size
-    if grasping is not None and data.cycle.efforts_determined:
+    if grasping is not None and data.cycle.reactions_exerted:
         plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack)
-    exert_all(6 * constraints if data.cycle.efforts_determined else 0, grasping, stack, exerted)
+    exert_all(6 * constraints if data.cycle.reactions_exerted else 0, grasping, stack, exerted)
+    if data.cycle.forces_decided:
+        for c in range(6 * constraints):
+            exerted[c] += data.scratch.limits.contacts.internal[c]
     for k in range(tau.size):
         tau[k] = tau_null[k]
     add_response(data, exerted, tau)
@@ -116,6 +131,19 @@ def find_efforts(data, grasping, count, tau_null, tau):
                    stack[SPARE + 1])
     add_bound_forces(count, data.scratch.limits.bound_rows, force)
     project_forces(robot.nodes, robot.states, force, tau)
+
+
+@rare
+def refer_efforts(data, reference, tau_null):
+    """Write the contact forces and the efforts without forces of tasks and bounds."""
+    contacts, stack = data.scratch.limits.contacts, data.scratch.rows
+    for r in range(contacts.force.size, stack.shape[1]):
+        stack[FORCE, r] = stack[APPLIED, r]
+    react(data, 0, stack[SPARE + 3])
+    decide_forces(data, 0, reference == 0)
+    for c in range(contacts.force.size):
+        contacts.reference[reference, c] = contacts.force[c]
+    find_efforts(data, None, 0, tau_null, contacts.effort[reference])
 
 
 @rare
@@ -138,9 +166,16 @@ def record_active(data, count, plain):
         sides = limits[k].pressed if plain else limits[k].active
         for kind in range(KINDS):
             sides[kind] = 0
+    active = data.scratch.limits.contacts.active
+    if not plain:
+        active[:] = 0
     for w in range(count):
-        limit, kind = limits[rows.dof[w]], rows.kind[w]
-        side = side_of(data.scratch.limits.problem, w)
+        kind, side = rows.kind[w], side_of(data.scratch.limits.problem, w)
+        if kind == CONTACT_FORCE:
+            if not plain:
+                active[rows.dof[w]] = side
+            continue
+        limit = limits[rows.dof[w]]
         if plain:
             limit.pressed[kind] = side
             continue
@@ -185,12 +220,17 @@ def solve_within_limits(data, grasping, tau):
     add_singular_torque(data, tau_null)
     for k in range(tau.size):
         tau_ref[k] = tau_null[k]
-    nonlinear = grasping is not None and cycle.efforts_determined
-    corrected = nonlinear or (cycle.has_passive and data.demand.constraints.size > 0)
+    nonlinear = grasping is not None and cycle.reactions_exerted
+    corrected = nonlinear or (
+        cycle.has_passive and data.demand.constraints.size > 0 and not cycle.forces_decided)
     if nonlinear:
         add_grip_efforts(data, grasping, tau_ref)
     t, corrections, contradictory = select_rows(data), 0, False
     prepare_tasks(data, t, cycle.resting_count)
+    if cycle.forces_decided:
+        write_singular_reactions(data)
+        refer_efforts(data, 1, memory.tau_posture)
+        refer_efforts(data, 0, tau_null)
     while True:
         write_matrix(data, count, t)
         write_bounds(data, count, a_ref, tau_ref, False)
@@ -205,6 +245,8 @@ def solve_within_limits(data, grasping, tau):
         forward_response(nodes, states, force, a_ref, a)
         write_residual(data, count, applied)
         add_correction(data, stack[RESIDUAL])
+        if cycle.forces_decided:
+            decide_forces(data, count, True)
         find_efforts(data, grasping, count, tau_null, tau)
         if corrected and corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
             corrections += 1
@@ -232,13 +274,19 @@ def keep_limits(data, grasping, any_resting, tau):
                      data.scratch.a_task)
     if grasping is not None:
         write_residual(data, 0, applied)
-    if any_resting or not within_limits(
+    contacts = data.scratch.limits.contacts
+    if data.cycle.forces_decided:
+        decide_forces(data, 0, False)
+    if any_resting or not (within_limits(
             robot.nodes, data.bounds.joints, data.scratch.limits.gravity_rates,
-            data.scratch.a_task):
+            data.scratch.a_task) and within_contact_bounds(
+                contacts, ROUNDING * weight_of(data.cycle))):
         solve_within_limits(data, grasping, tau)
-        if constrained > 0 and not data.cycle.has_passive:
+        if constrained > 0 and not data.cycle.has_passive and not data.cycle.forces_decided:
             exert_reactions(data)
         move_to_stack(data)
+    if data.cycle.forces_decided:
+        exert_internal(contacts, stack[FORCE], stack[REACTION])
 
 
 @rare

@@ -4,7 +4,14 @@
 
 import numpy as np
 
-from opspace_control.control.data import BoundRows, LimitData, Problem, RestingRows
+from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
+from opspace_control.control.data import (
+    BoundRows,
+    ContactForces,
+    LimitData,
+    Problem,
+    RestingRows,
+)
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.limit_law import KINDS
 from opspace_control.control.singular.direction_motion import SINGULAR_ROWS
@@ -29,7 +36,7 @@ class KeptLimits:
         The controller's.
     cycle : (1,) array of CYCLE
         Likewise; receives what is no matter of single joints.
-    rows, levels : int
+    constraints, rows, levels : int
         Of the stack.
 
     Attributes
@@ -49,10 +56,10 @@ class KeptLimits:
 
     """
 
-    def __init__(self, limits, model, nodes, cycle, rows, levels):
+    def __init__(self, limits, model, nodes, cycle, constraints, rows, levels):
         self._model, self._nodes, self._cycle = model, nodes, cycle
         self.records = self._checked(limits).records(nodes)
-        self.memory = _memory(nodes, model.nv, rows, levels)
+        self.memory = _memory(nodes, model.nv, constraints, rows, levels)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
             f'limits.{name}': cycle[name] for name in _OF_ALL}
         self.set(limits)
@@ -73,15 +80,21 @@ class KeptLimits:
         return limits
 
 
-def _memory(nodes, dofs, rows, levels):
-    """Return the `LimitData` of a controller with so many dofs, rows of the stack and levels."""
-    n, m, levels = nodes.size, KINDS * dofs, max(levels, 1)
+def _memory(nodes, dofs, constraints, rows, levels):
+    """Return the `LimitData` of a controller with so many dofs, constraints, rows and levels."""
+    n, m, levels = nodes.size, KINDS * dofs + CONTACT_BOUNDS * constraints, max(levels, 1)
     side = max(n + 1, m, rows, SINGULAR_ROWS)
     size = max(m + rows, 2 * rows + 1)  # of all rows; what `truncate_level` takes of G as scratch
     bound_rows = BoundRows(
         np.full((dofs, KINDS), -1), np.zeros(m, int), np.zeros(m, int), nan_filled((m, n)),
-        nan_filled((m, dofs)), nan_filled((m, rows)), nan_filled((m, rows)), nan_filled((m, m)),
+        nan_filled((m, dofs)), *nan_filled((4, m, rows)), nan_filled((m, m)),
         *nan_filled((3, m)), nan_filled(n))
+    bounds, forces = CONTACT_BOUNDS * constraints, 6 * constraints
+    contacts = ContactForces(
+        nan_filled((bounds, 6)), nan_filled((2, bounds)), np.zeros(bounds, int),
+        np.full(bounds, -1),
+        *nan_filled((2, forces)), nan_filled((2, forces)), nan_filled((2, dofs)),
+        nan_filled(forces), nan_filled((2, forces)))
     resting_rows = RestingRows(nan_filled((rows, m)), *nan_filled((2, m, m)), nan_filled((4, m)),
                                np.zeros(m, int))
     problem = Problem(
@@ -89,10 +102,10 @@ def _memory(nodes, dofs, rows, levels):
         np.zeros(levels, bool), nan_filled((2, rows)), nan_filled(rows),
         np.zeros(levels + 1, int), np.zeros(levels, int), nan_filled((size, size)),
         *nan_filled((2, 2, size)), nan_filled(size), np.zeros((levels, size), int),
-        np.zeros((1, size), int),
+        np.zeros(2, int), np.zeros(1, int), np.zeros((1, size), int),
         nan_filled((size, size)), np.zeros(size, int), nan_filled((LEVEL_SCRATCH, size)),
         nan_filled((2, size)))
     return LimitData(
         np.zeros((n, rows)), *nan_filled((4, dofs)), nan_filled((n + 1, 4)),
         nan_filled((dofs + 1, max(n, dofs))), nan_filled((SINGULAR_ROWS, side)), bound_rows,
-        resting_rows, problem)
+        contacts, resting_rows, problem)

@@ -22,6 +22,8 @@ ACCELERATION, VELOCITY, POSITION = range(3)
 # acceleration with which it can always brake.
 KINDS = 4
 EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(KINDS)
+# And one of contacts.
+CONTACT_FORCE = KINDS
 
 # One degree of freedom, in the order of dof_names.
 LIMIT = np.dtype([

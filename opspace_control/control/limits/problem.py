@@ -15,6 +15,8 @@ import math
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, COMPLIANT, FORCE, MOVING, SCALE
 from opspace_control.control.limits.bound_rows import bounds_of, unit_of, value_of
+from opspace_control.control.limits.contact_forces import contact_value
+from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT
 from opspace_control.control.solver.levels import LASTING, OWN
 from opspace_control.control.solver.semidefinite import RANK_TOLERANCE
 from opspace_control.control.solver.truncation import truncate_level, turn
@@ -144,15 +146,17 @@ def write_bounds(data, count, a, tau, plain):
     limit stays there, and leaves it gradually, unless the problem is the ``plain`` one, which
     decides about that.
     """
-    problem, rows, stack = data.scratch.limits.problem, data.scratch.limits.bound_rows, (
-        data.scratch.rows)
-    limits, efforts, rates = data.bounds.joints, data.bounds.efforts, (
-        data.scratch.limits.gravity_rates)
+    problem, rows, contacts = data.scratch.limits.problem, data.scratch.limits.bound_rows, (
+        data.scratch.limits.contacts)
+    limits, efforts = data.bounds.joints, data.bounds.efforts
     for w in range(count):
         k, kind = rows.dof[w], rows.kind[w]
-        limit = limits[k]
-        lower, upper = bounds_of(limit, kind, efforts[k])
+        if kind == CONTACT_FORCE:
+            lower, upper = contacts.bounds[0, k], contacts.bounds[1, k]
+        else:
+            lower, upper = bounds_of(limits[k], kind, efforts[k])
         if not plain and w < data.cycle.resting_count:
+            limit = limits[k]
             leave = (1.0 / limit.resting_share[kind] - 1.0) * unit_of(limit, kind, efforts[k])
             if limit.side[kind] > 0 and math.isfinite(upper):
                 lower = max(lower, upper - leave)
@@ -163,11 +167,24 @@ def write_bounds(data, count, a, tau, plain):
             lower, upper = -math.inf, math.inf
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
         problem.all_softness[LASTING, w] = problem.all_softness[OWN, w] = 0.0
-        free = value_of(rates, k, kind, a, tau) + rows.offset[w]
-        for r in range(stack.shape[1]):
-            if stack[MOVING, r] != 0.0:
-                free += rows.coupling[w, r] * stack[MOVING, r]
-        problem.free[w] = free
+        problem.free[w] = free_value(data, w, a, tau, int(plain))
+
+
+@rare
+def free_value(data, w, a, tau, reference):
+    """Return the value of a row under a reference acceleration; which, says `ContactForces`."""
+    rows, stack, contacts = data.scratch.limits.bound_rows, data.scratch.rows, (
+        data.scratch.limits.contacts)
+    k, kind = rows.dof[w], rows.kind[w]
+    if kind == CONTACT_FORCE:
+        return contact_value(contacts, contacts.reference[reference], k)
+    if kind == EFFORT and data.cycle.forces_decided:
+        return contacts.effort[reference, k]
+    free = value_of(data.scratch.limits.gravity_rates, k, kind, a, tau) + rows.offset[w]
+    for r in range(stack.shape[1]):
+        if stack[MOVING, r] != 0.0:
+            free += rows.coupling[w, r] * stack[MOVING, r]
+    return free
 
 
 @rare

@@ -9,24 +9,22 @@ Bounds are hard. Where they contradict each other, a problem of bounds alone wid
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, FORCE
 from opspace_control.control.limits.bound_rows import ROUNDING, unit_of
-from opspace_control.control.limits.limit_law import BRAKING, EFFORT, MOTION
+from opspace_control.control.limits.contact_forces import weight_of
+from opspace_control.control.limits.limit_law import BRAKING, CONTACT_FORCE, EFFORT, MOTION
 from opspace_control.control.limits.problem import STEPS
-from opspace_control.control.solver.active_set import solve_bounded
-from opspace_control.control.solver.levels import LASTING, Levels, solve_levels
+from opspace_control.control.solver.levels import OWN, Levels, solve_levels
 from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
     INACTIVE,
     REFUSED,
-    ActiveSet,
-    Program,
 )
 
 # Softness of bounds that cannot all be kept, in parts of a row's own mobility. Efforts stay hard.
 # Positions, velocities and gravity torques are softer; positions and velocities of joints whose own
 # effort is at its limit give way to these, and the acceleration with which a joint can always brake
 # gives way to all of them.
-_MOTION_SOFTNESS, _WEAK_SOFTNESS, _BRAKING_SOFTNESS = 1e-6, 1e-4, 1e-3
+_CONTACT_SOFTNESS, _MOTION_SOFTNESS, _WEAK_SOFTNESS, _BRAKING_SOFTNESS = 1e-8, 1e-6, 1e-4, 1e-3
 # Bounds that other rows leave less of than this, in parts of their own, contradict them or follow
 # from them: `relax_bounds` knows what can be attained to some 1e-10 of it.
 _DEPENDENT = 1e-8
@@ -55,19 +53,19 @@ def solve_problem(data, count, t, begin, contradictory):
         if contradictory:
             relax_bounds(data, count)
         start_forces(problem, count, t, begin)
-        solve_all_levels(problem, n)
+        solve_rows(problem, problem.first_rows, problem.steps, problem.state, n)
         if contradictory or not any_refused(problem, count):
             return contradictory
         contradictory = True
 
 
 @rare
-def solve_all_levels(problem, n):
-    """Solve the levels of the problem of so many rows."""
+def solve_rows(problem, first_rows, steps, state, n):
+    """Solve levels of the first n rows of the problem."""
     solve_levels(
-        Levels(problem.first_rows, problem.steps, problem.G[:n, :n], problem.all_softness[:, :n],
+        Levels(first_rows, steps, problem.G[:n, :n], problem.all_softness[:, :n],
                problem.bounds[:, :n], problem.free[:n], _DEPENDENT),
-        problem.state[:, :n], problem.factor[:n, :n], problem.order[:n], problem.scratch[:, :n],
+        state[:, :n], problem.factor[:n, :n], problem.order[:n], problem.scratch[:, :n],
         problem.f_y[:, :n])
 
 
@@ -85,31 +83,28 @@ def relax_bounds(data, count):
     """
     Widen bounds that cannot all be kept to what a problem of bounds alone attains.
 
-    Its rows are soft, those of efforts excepted, so the least squares of the residual decide.
+    Its rows are soft, those of efforts excepted, so the least squares of the residual decide. As
+    tasks it is solved by proximal steps: bounds that can be kept are not widened.
     """
     problem, rows = data.scratch.limits.problem, data.scratch.limits.bound_rows
-    # Parts of two-dimensional arrays as in `solve_levels`: the solver is compiled once.
-    softness, state = problem.all_softness[:, :count][LASTING], problem.relaxed[:, :count][0]
-    bounds, scratch = problem.bounds[:, :count], problem.scratch[:, :count]
-    lower, upper = bounds[0], bounds[1]
+    softness, lower, upper = problem.all_softness[OWN], problem.bounds[0], problem.bounds[1]
+    problem.relaxed_rows[1], problem.relaxed_steps[0] = count, STEPS
     for w in range(count):
-        kind, effort = rows.kind[w], rows.index[rows.dof[w], EFFORT]
-        if kind == EFFORT:
-            softness[w] = 0.0
+        kind, problem.f_y[0, w] = rows.kind[w], 0.0
+        if kind in (EFFORT, CONTACT_FORCE):
+            softness[w] = 0.0 if kind == EFFORT else _CONTACT_SOFTNESS * rows.mobility[w]
             continue
+        effort = rows.index[rows.dof[w], EFFORT]
         softness[w] = _BRAKING_SOFTNESS if kind == BRAKING else _MOTION_SOFTNESS
         if kind == MOTION and effort >= 0 and problem.state[0, effort] != INACTIVE:
             softness[w] = _WEAK_SOFTNESS
         softness[w] *= rows.mobility[w]
-    solve_bounded(
-        Program(problem.G[:count, :count], softness, lower, upper, problem.free[:count],
-                _DEPENDENT),
-        ActiveSet(state, problem.factor[:count, :count], problem.order[:count], scratch[0],
-                  scratch[1]),
-        problem.f_y[:, :count])
+    solve_rows(problem, problem.relaxed_rows, problem.relaxed_steps, problem.relaxed, count)
     for w in range(count):
-        y = problem.f_y[1, w] - softness[w] * problem.f_y[0, w]
-        slack = ROUNDING * unit_of(data.bounds.joints[rows.dof[w]], rows.kind[w], 0.0)
+        y = problem.f_y[1, w]
+        slack = ROUNDING * (
+            weight_of(data.cycle) if rows.kind[w] == CONTACT_FORCE
+            else unit_of(data.bounds.joints[rows.dof[w]], rows.kind[w], 0.0))
         if y > upper[w]:
             upper[w] = y + slack
         elif y < lower[w]:

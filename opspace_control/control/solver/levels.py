@@ -17,7 +17,15 @@ import numpy as np
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.active_set import improve_active, start_active
-from opspace_control.control.solver.program import AT_LOWER, AT_UPPER, EQUALITY, ActiveSet, Program
+from opspace_control.control.solver.program import (
+    AT_LOWER,
+    AT_UPPER,
+    EQUALITY,
+    ActiveSet,
+    Program,
+    bound_of,
+    is_bound,
+)
 
 # The least softness of a level's rows while the level itself is solved, in parts of their diagonal
 # entries. It decides what counts as attainable: a direction of which the levels above leave less is
@@ -28,9 +36,15 @@ ATTAINABLE = 1e-6
 # A level whose residuals are below this part of the terms of its rows needs no further step.
 _MET = 1e-11
 
-# Rows of scratch that `solve_levels` takes: two bounds, the softness, the multipliers of a step,
-# and two of an `ActiveSet`.
-LEVEL_SCRATCH = 6
+# A bound whose multiplier grows by more than this part of itself in the last step stands against a
+# residual: the levels below must not leave it. Where a level is met it grows by less than 2e-6 if
+# eigenvalues are four times the softness. Without this a level below a contradictory one has a
+# single feasible point, and rounding leaves none.
+_GROWS = 1e-3
+
+# Rows of scratch that `solve_levels` takes: two bounds, the softness, the multipliers of a step
+# and by how much it changed them, and two of an `ActiveSet`.
+LEVEL_SCRATCH = 7
 
 # Rows of ``softness``: what stays when levels below are solved, and what does not.
 LASTING, OWN = 0, 1
@@ -86,7 +100,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     """
     first_rows, steps, G, softness, bounds, free, dependent = problem
     lower, upper, soft, f, y = scratch[0], scratch[1], scratch[2], f_y[0], f_y[1]
-    before, program = scratch[3], Program(G, soft, lower, upper, free, dependent)
+    before, step, program = scratch[3], scratch[6], Program(G, soft, lower, upper, free, dependent)
     total, ended = 0, True
     for r in range(free.size):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
@@ -105,15 +119,19 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
             ended = ended and changes >= 0
             total += changes if changes >= 0 else -changes - 1
             met = True
-            for r in range(first, last):
+            for r in range(last):
+                step[r], before[r] = f[r] - before[r], f[r]
                 own = soft[r] - softness[LASTING, r]
-                met = met and own * abs(f[r] - before[r]) <= _MET * G[r, r] * abs(f[r])
-                before[r] = f[r]
+                met = met and own * abs(step[r]) <= _MET * G[r, r] * abs(f[r])
             if met:
                 break
         for r in range(first, last):
             lower[r], upper[r] = bounds[0, r], bounds[1, r]
             y[r] -= (soft[r] - softness[LASTING, r]) * f[r]
-            settle(lower, upper, active[level], r, y[r])
+            if softness[OWN, r] > 0.0:
+                settle(lower, upper, active[level], r, y[r])
             soft[r] = softness[LASTING, r]
+        for r in range(last if steps[level] > 1 else 0):
+            if is_bound(active[level, r]) and abs(step[r]) > _GROWS * abs(f[r]):
+                lower[r] = upper[r] = bound_of(program, active[level, r], r)
     return total if ended else -total - 1

@@ -98,6 +98,7 @@ def apply_gains(controller, parameters, changed):
         blocks.apply_sensor(sensor, parameters, changed)
     blocks.apply_grasps(controller, parameters, set(changed))
     blocks.put_payloads(controller, parameters, set(changed))
+    blocks.apply_contacts(controller, parameters, set(changed))
     if any(name.startswith('posture.') for name in changed):
         controller.posture.set_gains(*posture_gains(parameters))
     if any(name.startswith('passive_forces.') for name in changed):

@@ -166,6 +166,7 @@ def _axes_of(kind, axes, force_axes, axes_frame, axes_rotation):
 
 _PAYLOAD = ('mass', 'center_of_mass', 'inertia')
 _DRIFT = ('drift_kp', 'drift_kd')
+_BOUNDS = 'friction', 'normal', 'min_normal_force', 'max_normal_force'
 _FORCE = {'squeeze': 'minimum', 'max_squeeze': 'maximum', 'friction': 'friction',
           'friction_margin': 'friction_margin', 'minimal_effort': 'minimum_effort'}
 
@@ -204,8 +205,30 @@ def read_payload(name, parameters):
 
 def make_contact(name, parameters):
     """Return the contact of this name, or raise an OpspaceError, likewise."""
-    return Contact(parameters[f'{name}.frame'] or name, name=name,
-                   **{key: parameters[f'{name}.{key}'] for key in ('kind', 'normal', 'friction')})
+    sole = np.reshape(parameters[f'{name}.sole'], (2, 3))
+    return Contact(parameters[f'{name}.frame'] or name, name=name, kind=parameters[f'{name}.kind'],
+                   sole=sole if sole.any() else None, **_contact_bounds(name, parameters))
+
+
+def _contact_bounds(name, parameters):
+    """Return the arguments of `Contact` that may change at run time."""
+    friction, normal, least, greatest = (parameters[f'{name}.{key}'] for key in _BOUNDS)
+    return {'friction': friction, 'normal': normal, 'normal_force': (least, greatest or np.inf)}
+
+
+def check_contacts(parameters, changed):
+    """Raise a ControlError if contacts cannot have the values of these parameters."""
+    for name in parameters['contacts']:
+        if not {f'{name}.{key}' for key in _BOUNDS}.isdisjoint(changed):
+            make_contact(name, parameters)
+
+
+def apply_contacts(controller, parameters, changed):
+    """Set the bounds of a controller's contacts, as `apply_task` does."""
+    for name, contact in controller.constraints.items():
+        if not changed.isdisjoint(f'{name}.{key}' for key in _BOUNDS):
+            for key, value in _contact_bounds(name, parameters).items():
+                setattr(contact, key, value)
 
 
 def put_payloads(controller, parameters, changed=None):

@@ -183,9 +183,17 @@ CONTACT = (
         'constrained.', choices=('surface', 'point')),
     Parameter('engaged', 'bool', False,
         'Whether it is engaged at activation, from the first cycle on.'),
-    Parameter('friction', 'double', 0.7,
-        'Coefficient of friction; diagnostics warn if it is exceeded.', '', 1e-3, 1e2),
-    Parameter('normal', 'double_array', [0.0, 0.0, 1.0],
+    changeable('friction', 'double', 0.7,
+        'Coefficient of friction: the contact force stays within it.', '', 1e-3, 1e2),
+    changeable('normal', 'double_array', [0.0, 0.0, 1.0],
         'Direction away from the ground, of any length, in the base frame, or in odom_frame with a '
         'floating base.', length=3),
+    changeable('min_normal_force', 'double', 0.0,
+        'Least normal force while the contact is engaged.', 'N', 0.0, 1e5),
+    changeable('max_normal_force', 'double', 0.0,
+        'Greatest normal force. 0: any.', 'N', 0.0, 1e5),
+    Parameter('sole', 'double_array', [0.0] * 6,
+        "Two opposite corners, x y z each, of the sole in the link's frame, its sides along x and "
+        'y: the centre of pressure stays inside it, and the moment about the normal within '
+        'friction. Zeros: no bounds on moments.', 'm', length=6),
 )

@@ -132,7 +132,7 @@ def singular_in_words(controller, facts, values):
 
 def limits_in_words(joints):
     """Return joints and their active limits, as text."""
-    return ', '.join(f'{one.joint} ({"upper" if one.side > 0 else "lower"} {one.limit})'
+    return ', '.join(f'{one.name} ({"upper" if one.side > 0 else "lower"} {one.limit})'
                      for one in joints) or 'none'
 
 

@@ -1,0 +1,211 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Forces of constraints that the controller decides, and rows of bounds on those of contacts.
+
+The motion determines the part ``Q_cc⁺ Q_cc λ`` of the constraint forces λ: that which passive
+joints need, all of it without redundancy. The rest, internal forces, is free: drives exert it
+against the environment without any motion. So bounds on λ, and on efforts of limbs in contact, are
+rows on the motion and on internal forces, ``y = R q̈ + dᵀ λ_int``, and the problem minimises
+``½ |q̈ − q̈_ref|²_A + ½ |S⁻¹ (λ_int − λ_ref)|² / α``. The scales S² of constraint rows are masses:
+with α = 1 an internal force costs what the acceleration does that it would cause, were the contact
+not there. λ_ref are the commanded internal wrenches.
+"""
+
+import math
+
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.constraints.contact_bounds import (
+    CONTACT_BOUNDS,
+    write_contact_bounds,
+)
+from opspace_control.control.constraints.elimination import solve_constraints, symmetric
+from opspace_control.control.data import ACTIVATION, APPLIED, REACTION, SCALE, Q
+from opspace_control.control.grasping.grasp_law import fill_row
+from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT
+from opspace_control.control.singular.direction_motion import SINGULAR_FORCE
+
+# α: tasks and posture give way only where no internal force keeps a bound. Over the states of
+# `test_contact_forces.py` tasks miss at most 1 % of what they want more than the dense optimum with
+# 1e3 and 1e4, up to 200 % with 100 and ten times that with 10; with 1e6 rounding leaves 1e-5 of the
+# weight beyond bounds.
+_INTERNAL = 1e4
+_STANDARD_GRAVITY = 9.81  # m/s²: forces of contacts are measured by the weight of the robot
+
+
+@inlined
+def decides_forces(constraints, grasping):
+    """Return whether some contact's force has bounds, and all constraints are closed entirely."""
+    bounded = False
+    for c in range(constraints.size):
+        activation = constraints[c].activation
+        if 0.0 < activation < 1.0:
+            return False
+        bounded = bounded or (activation == 1.0 and constraints[c].bounded)
+    if grasping is not None:
+        for g in range(grasping.grasps.size):
+            if grasping.grasps[g].activation > 0.0:
+                return False
+    return bounded
+
+
+@inlined
+def weight_of(cycle):
+    """Return the weight of the robot, N."""
+    return _STANDARD_GRAVITY / cycle.least_mobility
+
+
+@rare
+def begin_contacts(cycle, robot, constraints, contacts, small):
+    """Write the bounds of all contacts; open ones have none."""
+    contacts.index[:] = -1
+    for c in range(constraints.size):
+        first, last = c * CONTACT_BOUNDS, (c + 1) * CONTACT_BOUNDS
+        bounds = contacts.bounds[:, first:last]
+        if cycle.forces_decided and constraints[c].bounded and constraints[c].activation > 0.0:
+            write_contact_bounds(constraints[c], robot.points[c].R, small[0], small[1, 0],
+                                 contacts.direction[first:last], bounds)
+        else:
+            bounds[0], bounds[1] = -math.inf, math.inf
+            contacts.active[first:last] = 0
+
+
+@rare
+def leave_internal(data, forces):
+    """Replace constraint forces λ (6c,) by their part ``Q⁺ Q λ`` that the motion determines."""
+    stack, contacts, constrained = data.scratch.rows, data.scratch.limits.contacts, (
+        6 * data.demand.constraints.size)
+    work, passive = contacts.work, data.scratch.squares[Q]
+    if not data.cycle.has_passive or data.cycle.ranks[1] == 0:
+        forces[:] = 0.0
+        return
+    for r in range(constrained):
+        work[0, r] = 0.0
+        for c in range(constrained):
+            work[0, r] += symmetric(passive, r, c) * forces[c]
+    for r in range(constrained):
+        forces[r] = work[0, r]
+    solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1, stack[SCALE],
+                      constrained, forces, work[1])
+
+
+@rare
+def write_singular_reactions(data):
+    """Write the constraint forces that singular-direction control adds, as `move_to_stack`."""
+    contacts, constrained = data.scratch.limits.contacts, 6 * data.demand.constraints.size
+    applied = data.scratch.limits.singular[SINGULAR_FORCE]
+    for c in range(constrained):
+        contacts.singular[c] = 0.0
+        if data.cycle.singular_active:
+            contacts.singular[c] = applied[c]
+            if data.cycle.has_passive:
+                for j in range(constrained, data.scratch.rows.shape[1]):
+                    contacts.singular[c] += data.scratch.squares[Q, c, j] * applied[j]
+
+
+@rare
+def decide_forces(data, count, singular):
+    """
+    Write the forces of constraints on the links, and the internal ones that drives exert for them.
+
+    They follow from ``REACTION``, from what singular-direction control adds, if ``singular``, and
+    from the multipliers of so many bounds.
+    """
+    contacts, rows, stack = data.scratch.limits.contacts, data.scratch.limits.bound_rows, (
+        data.scratch.rows)
+    force, internal = contacts.force, contacts.internal
+    for c in range(force.size):
+        internal[c] = stack[REACTION, c]
+        if singular:
+            internal[c] += contacts.singular[c]
+        force[c] = internal[c]
+    leave_internal(data, force)
+    for c in range(force.size):
+        internal[c] -= force[c]
+        force[c] -= stack[APPLIED, c]
+        for w in range(count):
+            x = rows.internal[w, c] * rows.force[w]
+            force[c] += x
+            internal[c] -= x
+
+
+@inlined
+def exert_internal(contacts, force, reaction):
+    """Add the internal forces to those that drives exert at constraints, and to the reactions."""
+    for c in range(contacts.force.size):
+        force[c] += contacts.internal[c]
+        reaction[c] -= contacts.internal[c]
+
+
+@inlined
+def contact_value(contacts, force, bound):
+    """Return the value of a bound, counted over all contacts, under forces (6c,)."""
+    first, value = 6 * (bound // CONTACT_BOUNDS), 0.0
+    for r in range(6):
+        value += contacts.direction[bound, r] * force[first + r]
+    return value
+
+
+@inlined
+def passed_contact_side(contacts, bound, slack):
+    """Return 1, -1 or 0: whether the forces pass the upper, the lower or no bound by more."""
+    lower, upper = contacts.bounds[0, bound], contacts.bounds[1, bound]
+    if math.isinf(lower) and math.isinf(upper):
+        return 0
+    value = contact_value(contacts, contacts.force, bound)
+    return 1 if value > upper + slack else -1 if value < lower - slack else 0
+
+
+@rare
+def within_contact_bounds(contacts, slack):
+    """Return whether no bound on contact forces is active, and none is passed by more."""
+    for bound in range(contacts.active.size):
+        if contacts.active[bound] != 0 or passed_contact_side(contacts, bound, slack) != 0:
+            return False
+    return True
+
+
+@rare
+def write_direction(data, w):
+    """Write d of a row, (k,): how constraint forces change its value."""
+    rows, contacts = data.scratch.limits.bound_rows, data.scratch.limits.contacts
+    direction, bound = rows.direction[w], rows.dof[w]
+    direction[:] = 0.0
+    if rows.kind[w] == CONTACT_FORCE:
+        first = 6 * (bound // CONTACT_BOUNDS)
+        for r in range(6):
+            direction[first + r] = contacts.direction[bound, r] * (
+                data.scratch.rows[ACTIVATION, first + r])
+    elif rows.kind[w] == EFFORT:
+        fill_row(data.bounds.joints[bound].node, data.robot.states, data.robot.points,
+                 data.robot.supports, contacts.force.size, direction)
+        for r in range(contacts.force.size):
+            direction[r] *= -data.scratch.rows[ACTIVATION, r]
+
+
+@rare
+def add_internal(data, w):
+    """Add to the coupling of a row what internal forces do, ``d_xᵀ α S (1 − Π) S d_w``."""
+    rows, contacts, stack = data.scratch.limits.bound_rows, data.scratch.limits.contacts, (
+        data.scratch.rows)
+    direction, internal = rows.direction[w], rows.internal[w]
+    work, scale, constrained = contacts.work, stack[SCALE], contacts.force.size
+    for r in range(constrained):
+        internal[r] = direction[r]
+    if data.cycle.has_passive and data.cycle.ranks[1] > 0:
+        for r in range(constrained):
+            work[0, r] = direction[r]
+        solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1, scale,
+                          constrained, work[0], work[1])
+        for r in range(constrained):
+            for c in range(constrained):
+                internal[r] -= symmetric(data.scratch.squares[Q], r, c) * work[0, c]
+    for r in range(constrained):
+        internal[r] *= _INTERNAL * scale[r] * scale[r]
+    for x in range(w + 1):
+        t = 0.0
+        for r in range(constrained):
+            t += rows.direction[x, r] * internal[r]
+        rows.gram[w, x] += t
+        if x == w:
+            rows.mobility[w] += t

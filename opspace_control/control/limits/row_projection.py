@@ -1,0 +1,157 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the multiplier of a bound's row does to the joints, to other rows and to the stack.
+
+A bound on the acceleration of joint k is a row ``e_kᵀ q̈``, one on its gravity torque a row
+``∇g_kᵀ q̈``, and one on its effort a row ``A_k q̈``, whose multiplier accelerates joint k alone; that
+of a row on contact forces accelerates passive joints alone. Both with the response of passive
+joints, so that none of them exerts a force. Constraints have priority over all rows.
+"""
+
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.constraints.elimination import solve_constraints
+from opspace_control.control.data import (
+    CONSTRAINT_FORCE,
+    FACTOR_L,
+    GRAM_L,
+    SCALE,
+    SPARE,
+    WANTED,
+    L,
+)
+from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT, GRAVITY_TORQUE
+from opspace_control.control.singular.direction_motion import FORCES, PASSIVE_MOTION
+from opspace_control.control.solver.semidefinite import solve_semidefinite
+from opspace_control.dynamics.responses import (
+    apply_wrenches,
+    passive_response,
+    project_forces,
+    project_passive_response,
+    project_torques,
+    project_unit_acceleration,
+    project_unit_torque,
+)
+
+
+@inlined
+def accelerate_constraint(point, states, x, first):
+    """Write the accelerations ``B`` of a constraint's links along its rows, own less other."""
+    for r in range(6):
+        x[first + r] = 0.0
+    for node, sign in ((point.frame.node, 1.0), (point.other.node, -1.0)):
+        if node < 0:
+            continue
+        B, p = states[node].B, point.p
+        for r in range(3):
+            i, j = (r + 1) % 3, (r + 2) % 3
+            linear = sign * (B[r] + B[3 + i] * p[j] - B[3 + j] * p[i])
+            for d in range(3):
+                x[first + d] += point.axes[0, r, d] * linear
+                x[first + 3 + d] += point.axes[1, r, d] * sign * B[3 + r]
+
+
+@rare
+def add_constraint_forces(data, direction, torque):
+    """
+    Add the constraint forces that let passive joints respond to a row only as constraints allow.
+
+    ``m = Q_cc⁺ (J_cp r − d)``, r being the `passive_response` to the row's joint forces (nv,), and
+    d (k,) how constraint forces change the row's value.
+    """
+    robot, stack, singular = data.robot, data.scratch.rows, data.scratch.limits.singular
+    nodes, states, dofs = robot.nodes, robot.states, torque.size
+    force, wrenches, work = singular[FORCES, :dofs], stack[SPARE + 2], stack[SPARE + 1]
+    for k in range(dofs):
+        force[k] = torque[k]
+    for i in range(nodes.size):
+        for r in range(6):
+            states[i].z[r] = 0.0
+    passive_response(nodes, states, robot.responds, force, singular[PASSIVE_MOTION, :dofs])
+    constrained = 6 * data.demand.constraints.size
+    for r in range(wrenches.size):
+        wrenches[r] = 0.0
+    for c in range(data.demand.constraints.size):
+        accelerate_constraint(robot.points[c], states, wrenches, 6 * c)
+    if data.cycle.forces_decided:
+        for r in range(constrained):
+            wrenches[r] -= direction[r]
+    solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1,
+                      stack[SCALE], constrained, wrenches, work)
+    apply_wrenches(nodes, states, robot.points, robot.supports, wrenches, force, work)
+    project_forces(nodes, states, force, torque)
+
+
+@rare
+def project_row(data, w):
+    """Write the joint forces of a row's unit multiplier, and their projection on the joints."""
+    nodes, states = data.robot.nodes, data.robot.states
+    limits, memory = data.bounds.joints, data.scratch.limits
+    rows, singular, dofs = memory.bound_rows, memory.singular, limits.size
+    k, kind = rows.dof[w], rows.kind[w]
+    torque, projection = rows.torque[w], rows.projection[w]
+    if kind == GRAVITY_TORQUE:
+        for j in range(dofs):
+            torque[j] = memory.gravity_rates[k, j]
+        project_torques(nodes, states, torque, projection)
+    elif kind in (EFFORT, CONTACT_FORCE):
+        if kind == EFFORT:
+            project_unit_acceleration(nodes, limits[k].node, states, projection, torque)
+        else:
+            torque[:] = projection[:] = 0.0
+        if data.cycle.has_passive:
+            if data.cycle.ranks[1] > 0:
+                add_constraint_forces(data, rows.direction[w], torque)
+            project_passive_response(nodes, states, data.robot.responds, singular[FORCES, :dofs],
+                                     singular[PASSIVE_MOTION, :dofs], projection, torque)
+            if data.cycle.ranks[1] > 0:
+                project_torques(nodes, states, torque, projection)
+    else:
+        project_unit_torque(nodes, limits[k].node, states, projection)
+        torque[:] = 0.0
+        torque[k] = 1.0
+
+
+@rare
+def couple_row(data, w):
+    """Write the coupling of a row with the rows before it, with itself and with the stack."""
+    rows, K, states = data.scratch.limits.bound_rows, data.scratch.limits.projection, (
+        data.robot.states)
+    gram, coupling, response = rows.gram[w], rows.coupling[w], rows.response
+    coupling[:] = 0.0
+    for i in range(states.size):
+        response[i] = rows.projection[w, i] / states[i].D if rows.projection[w, i] != 0.0 else 0.0
+        if response[i] != 0.0:
+            for r in range(coupling.size):
+                coupling[r] += response[i] * K[i, r]
+    for x in range(w + 1):
+        t = 0.0
+        for i in range(states.size):
+            t += response[i] * rows.projection[x, i]
+        gram[x] = t
+    rows.mobility[w], rows.offset[w] = gram[w], 0.0
+
+
+@rare
+def leave_row_to_constraints(data, w):
+    """
+    Subtract the constraint reactions from a row: constraints have priority over all rows.
+
+    As in `eliminate_constraints`, these rows having no part in Q: ``M − C_c L_cc⁺ C_cᵀ``,
+    ``C_t − C_c L_cc⁺ L_ct``, and ``−C_c (λ0 − z)`` on top of its value.
+    """
+    stack, squares, rows = data.scratch.rows, data.scratch.squares, data.scratch.limits.bound_rows
+    constrained = 6 * data.demand.constraints.size
+    reaction, coupling = rows.reaction[w], rows.coupling
+    for c in range(constrained):
+        reaction[c] = coupling[w, c]
+        before = stack[CONSTRAINT_FORCE, c] if data.cycle.has_passive else 0.0
+        rows.offset[w] -= coupling[w, c] * (before - stack[WANTED, c])
+    solve_semidefinite(squares[FACTOR_L], squares[GRAM_L], data.scratch.orders[0],
+                       data.cycle.ranks[0], stack[SCALE], constrained, reaction, stack[SPARE])
+    for x in range(w + 1):
+        for c in range(constrained):
+            rows.gram[w, x] -= coupling[x, c] * reaction[c]
+    for t in range(constrained, stack.shape[1]):
+        for c in range(constrained):
+            coupling[w, t] -= reaction[c] * squares[L, t, c]

@@ -1,0 +1,247 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds on contact forces, held against dense dynamics and a dense lexicographic optimum."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import quadprog
+from robots import TALOS, robot_file
+from scipy.optimize import linprog
+
+from opspace_control import (
+    Contact,
+    ControlError,
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
+from opspace_control.control.data import SCALE
+from opspace_control.dynamics.passive_forces import PassiveForces
+
+SOLE = [[-0.1, -0.06, 0.0], [0.1, 0.06, 0.0]]
+FEET = ('left_sole_link', 'right_sole_link')
+PAWS = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
+HANDS = ('gripper_left_base_link', 'gripper_right_base_link')
+
+
+@cache
+def robot(name):
+    """Return a floating robot, its URDF and a posture to stand in."""
+    text = robot_file(name).read_text()
+    model = RobotModel.from_urdf(text, floating_base=True, passive_joints=('base',))
+    bends = ({f'leg_{side}_{number}_joint': angle for side in ('left', 'right')
+              for number, angle in ((3, -0.4), (4, 0.8), (5, -0.4))}
+             | {f'arm_{side}_4_joint': -1.2 for side in ('left', 'right')} if name == TALOS else
+             {f'{leg}_{joint}_joint': angle for leg in ('FL', 'FR', 'RL', 'RR')
+              for joint, angle in (('thigh', 0.8), ('calf', -1.5))})
+    q = model.neutral()
+    for joint, angle in bends.items():
+        q[model.q_index[model.dof_index(joint)]] = angle
+    return model, text, q
+
+
+def standing(name, contacts, frames, **options):
+    """Return a controller whose contacts are closed, with a task for each frame in order."""
+    model, _, home = robot(name)
+    tasks = [PoseTask(frame, name=f'task {k}', axes=axes, priority=k)
+             for k, (frame, axes) in enumerate(frames)]
+    controller = OperationalSpaceController(
+        model, tasks, PostureTask(target=home, kp=10.0, kd=5.0), constraints=contacts,
+        passive_forces=PassiveForces(model), limits=JointLimits(model), **options)
+    controller._kept.records['slow'] = -1.0
+    controller._kept.records['gravity_torque'] = np.inf
+    for contact in contacts:
+        contact.close()
+    return controller
+
+
+class Dense(NamedTuple):
+    """Equation of motion ``A q̈ + h = τ + J_cᵀ λ`` and constraints ``J_c q̈ = −b_c``, base axes."""
+
+    A: np.ndarray
+    h: np.ndarray
+    J_c: np.ndarray
+    b_c: np.ndarray
+
+    @classmethod
+    def of(cls, controller, state):
+        """Return those of a controller's closed contacts, rows of free axes left out."""
+        model, rows, biases = state.model, [], []
+        for contact in controller.constraints.values():
+            axes = len(contact.axes)
+            rows.append(model.jacobian(state, contact.frame)[:axes])
+            biases.append(model.bias_acceleration(state, contact.frame)[:axes])
+        return cls(model.mass_matrix(state), model.inverse_dynamics(state, np.zeros(model.nv)),
+                   np.vstack(rows), np.concatenate(biases))
+
+    def motion(self, tau):
+        """Return how joint forces accelerate the joints, and the constraint forces."""
+        n, m = self.J_c.T.shape
+        K = np.block([[self.A, -self.J_c.T], [self.J_c, np.zeros((m, m))]])
+        x = np.linalg.lstsq(K, np.concatenate([tau - self.h, -self.b_c]), rcond=1e-12)[0]
+        return x[:n], x[n:]
+
+
+def random_posture(controller, name, rng):
+    """Return a state near the standing posture whose feet stand still, all else moves."""
+    model, _, home = robot(name)
+    turn = np.concatenate([rng.uniform(-0.05, 0.05, 6), rng.uniform(-0.2, 0.2, model.nv - 6)])
+    state = RobotState(model, model.integrate(home, turn, 1.0), rng.uniform(-0.05, 0.05, model.nv))
+    J = Dense.of(controller, state).J_c
+    v = state.v - np.linalg.pinv(J) @ (J @ state.v)
+    for contact in controller.constraints.values():
+        contact.move_to_present()
+    records = controller._kept.records
+    records['active'] = records['pressed'] = 0
+    records['resting_share'] = 0.0
+    controller._kept.memory.contacts.active[:] = 0
+    return RobotState(model, state.q, v)
+
+
+def set_goals(controller, state, reach, rng):
+    """Set a random goal for each task, up to so far away."""
+    for task in controller.tasks.values():
+        goal = state.model.forward_kinematics(state, task.frame)[task.frame]
+        goal[:3, 3] += rng.uniform(-reach, reach, 3)
+        task.set_target(goal)
+
+
+def facets(controller):
+    """Return the bounds ``D λ <= u`` of all contact forces, λ as in `Dense`."""
+    contacts, D, u = controller._kept.memory.contacts, [], []
+    sizes = [len(contact.axes) for contact in controller.constraints.values()]
+    for k, direction in enumerate(contacts.direction):
+        c = k // CONTACT_BOUNDS
+        for sign, bound in ((1.0, contacts.bounds[1, k]), (-1.0, -contacts.bounds[0, k])):
+            if np.isfinite(bound):
+                row = np.zeros(sum(sizes))
+                row[sum(sizes[:c]):sum(sizes[:c + 1])] = sign * direction[:sizes[c]]
+                D.append(row)
+                u.append(bound)
+    return np.array(D), np.array(u)
+
+
+def optimum(rows, wanted, conditions, right, equalities, values, regular):
+    """Return x with ``conditions x >= right`` nearest to what rows want, equalities kept."""
+    slack = 1e-7 * (1.0 + abs(values))
+    G = np.vstack([equalities, -equalities, conditions])
+    h = np.concatenate([values - slack, -values - slack, right])
+    return quadprog.solve_qp(rows.T @ rows + regular, rows.T @ wanted, G.T, h)[0]
+
+
+CASES = {
+    'talos': (TALOS, [(foot, {'friction': 0.4, 'sole': SOLE}) for foot in FEET],
+              [('base_link', 'x y z rx ry rz'), (HANDS[0], 'x y z'), (HANDS[1], 'x y z')]),
+    'go2': ('go2.urdf', [(paw, {'kind': 'point', 'friction': 0.5, 'normal_force': (2.0, 150.0)})
+                         for paw in PAWS], [('base', 'x y z'), ('base', 'rx ry rz')]),
+    'go2 on two feet': ('go2.urdf', [(paw, {'kind': 'point', 'friction': 0.6})
+                                     for paw in (PAWS[0], PAWS[3])],
+                        [(PAWS[1], 'x y z'), ('base', 'x y z')]),
+}
+
+
+@pytest.mark.parametrize('sole', [True, False])
+def test_bounds_are_those_of_forces_at_the_corners(sole):
+    """A wrench is within bounds just if forces in the friction pyramids of the corners make it."""
+    rng, mu = np.random.default_rng(0), 0.6 / np.sqrt(2.0)
+    contact = Contact(FEET[0], friction=0.6, sole=SOLE if sole else None)
+    controller = standing(TALOS, [contact], [])
+    state = random_posture(controller, TALOS, rng)
+    R = state.model.forward_kinematics(state, FEET[0])[FEET[0]][:3, :3]
+    contact.normal = R[:, 2] if sole else [0.1, -0.2, 1.0]
+    controller.compute_torque(state)
+    contacts = controller._kept.memory.contacts
+    if sole:
+        across, along = R[:, 1], R[:, 0]
+        corners = [R @ (x, y, 0.0) for x in (-0.1, 0.1) for y in (-0.06, 0.06)]
+    else:
+        assert np.isinf(contacts.bounds[1, 5:]).all()
+        along = np.eye(3)[0] - contact.normal[0] * contact.normal
+        across, corners = np.cross(contact.normal, along), [np.zeros(3)]
+    along, across = along / np.linalg.norm(along), across / np.linalg.norm(across)
+    edges = [contact.normal + mu * (i * along + j * across) for i in (-1, 1) for j in (-1, 1)]
+    rays = np.array([np.concatenate([edge, np.cross(corner, edge)])
+                     for corner in corners for edge in edges]).T
+    noise, found = [1, 1, 1, 0.1, 0.1, 0.1] if sole else [1, 1, 1, 0, 0, 0], [0, 0]
+    for _ in range(300):
+        wrench = rays @ rng.exponential(1.0, rays.shape[1]) * rng.integers(0, 2)
+        wrench = wrench + noise * rng.normal(0.0, 1.0, 6)
+        possible = linprog(np.zeros(rays.shape[1]), A_eq=rays, b_eq=wrench).status == 0
+        values = contacts.direction @ wrench
+        margin = min((contacts.bounds[1] - values).min(), (values - contacts.bounds[0]).min())
+        assert abs(margin) < 1e-6 or (margin > 0.0) == possible
+        found[possible] += 1
+    assert min(found) > 20
+
+
+def test_contacts_that_cannot_be_used():
+    for arguments in ({'normal_force': (-1.0, 5.0)}, {'normal_force': (5.0, 5.0)},
+                      {'sole': [[0, 0, 0]]}, {'sole': SOLE, 'kind': 'point'},
+                      {'sole': [[0.1, 0.0, 0.0], [0.1, 0.1, 0.0]]}):
+        with pytest.raises(ControlError, match=r"Contact 'foot': (?s:.*) cannot be used"):
+            Contact('foot', **arguments)
+
+
+@pytest.mark.parametrize('case', CASES)
+@pytest.mark.parametrize('reach', [0.02, 0.3])
+def test_forces_of_contacts_are_within_bounds(case, reach):
+    """Of the dense equations of motion, and nothing is lost: tasks miss no more than they must."""
+    name, options, frames = CASES[case]
+    contacts = [Contact(foot, **arguments) for foot, arguments in options]
+    controller = standing(name, contacts, frames)
+    rng, records = np.random.default_rng(1), controller._kept.records
+    n, given_way = controller.model.nv, 0
+    for _ in range(20):
+        state = random_posture(controller, name, rng)
+        set_goals(controller, state, reach, rng)
+        tau = controller.compute_torque(state)
+        dense = Dense.of(controller, state)
+        a, force = dense.motion(tau)
+        D, u = facets(controller)
+        weight = 9.81 * controller.model.nodes['mass'].sum()
+        assert (D @ force - u).max() < 2e-5 * weight
+        told = np.concatenate([(one.force - one.internal_wrench)[:len(one.axes)]
+                               for one in contacts])
+        assert abs(force - told).max() < 1e-6 * weight
+        assert abs(a - controller._arguments.scratch.a_task).max() < 1e-5 * abs(a).max() + 1e-6
+        # The optimum over q̈ and λ, level by level.
+        limits = controller.effort_limits
+        driven = slice(6, n)
+        effort = np.hstack([dense.A, -dense.J_c.T])[driven]
+        conditions = np.vstack([
+            np.hstack([np.zeros((len(D), n)), -D]), effort, -effort,
+            np.eye(n, n + len(force))[driven], -np.eye(n, n + len(force))[driven]])
+        right = np.concatenate([
+            -u, -limits[driven] - dense.h[driven], -limits[driven] + dense.h[driven],
+            records['least'][driven], -records['greatest'][driven]])
+        fixed = np.vstack([np.hstack([dense.A, -dense.J_c.T])[:6],
+                           np.hstack([dense.J_c, np.zeros((len(force), len(force)))])])
+        values = np.concatenate([-dense.h[:6], -dense.b_c])
+        regular = np.diag(np.concatenate([np.full(n, 1e-9), np.full(len(force), 1e-13)]))
+        own = np.concatenate([a, force])
+        beyond = right - conditions @ own
+        assert beyond[:-2 * (n - 6)].max() < 2e-5 * weight
+        assert beyond.max() < 1e-3  # rad/s²
+        right = np.minimum(right, conditions @ own) - 1e-9
+        for k, task in enumerate(controller.tasks.values()):
+            first = 6 * (len(contacts) + k)
+            scale = controller._rows[SCALE, first:first + 6]
+            rows = np.hstack([scale[:, None] * controller.model.jacobian(state, task.frame),
+                              np.zeros((6, len(force)))])
+            wanted = scale * (task._record['acceleration']
+                              - controller.model.bias_acceleration(state, task.frame))
+            best = optimum(rows, wanted, conditions, right, fixed, values, regular)
+            missed, least = (np.linalg.norm(rows @ x - wanted) for x in (own, best))
+            # Directions that bounds leave less of than the truncation threshold may be missed.
+            assert missed <= 1.02 * least + 1e-2 * np.linalg.norm(wanted)
+            given_way += least > 0.05 * np.linalg.norm(wanted)
+            fixed = np.vstack([fixed, rows])
+            values = np.concatenate([values, rows @ own])
+    assert given_way > 10 or reach < 0.1
