@@ -11,21 +11,27 @@ from opspace_control.spatial.vectors import add_cross_motion, multiply, rotate
 
 
 @inlined
+def place_on(node, rotation, position, states, R, p):
+    """Write axes and origin, relative to the root link's, of a frame on the body of a node."""
+    if node < 0:
+        for r in range(3):
+            p[r] = position[r]
+            for c in range(3):
+                R[r, c] = rotation[r, c]
+        return
+    body = states[node]
+    multiply(body.R, rotation, R)
+    rotate(body.R, position, p)
+    for r in range(3):
+        p[r] += body.p[r]
+
+
+@inlined
 def place_node(nodes, i, q, states):
     """Write the pose of body i and its motion subspace S, [CK00] 3.1."""
     node, s = nodes[i], states[i]
     R, p, S, axis = s.R, s.p, s.S, node.axis
-    if node.parent >= 0:
-        body = states[node.parent]
-        multiply(body.R, node.rotation, R)
-        rotate(body.R, node.position, p)
-        for r in range(3):
-            p[r] += body.p[r]
-    else:
-        for r in range(3):
-            p[r] = node.position[r]
-            for c in range(3):
-                R[r, c] = node.rotation[r, c]
+    place_on(node.parent, node.rotation, node.position, states, R, p)
     a0 = R[0, 0] * axis[0] + R[0, 1] * axis[1] + R[0, 2] * axis[2]
     a1 = R[1, 0] * axis[0] + R[1, 1] * axis[1] + R[1, 2] * axis[2]
     a2 = R[2, 0] * axis[0] + R[2, 1] * axis[1] + R[2, 2] * axis[2]
@@ -93,25 +99,10 @@ def move_node(nodes, i, v, a, states):
 
 
 @inlined
-def place_frame(frame, states, R, p):
-    """Write the pose of a frame: its axes, and its origin relative to the root link's."""
-    if frame.node < 0:
-        for r in range(3):
-            p[r] = frame.position[r]
-            for c in range(3):
-                R[r, c] = frame.rotation[r, c]
-        return
-    body = states[frame.node]
-    multiply(body.R, frame.rotation, R)
-    rotate(body.R, frame.position, p)
-    for r in range(3):
-        p[r] += body.p[r]
-
-
-@inlined
 def place_point(points, e, nodes, states):
     """Write the pose of operational point e."""
-    place_frame(points[e].frame, states, points[e].R, points[e].p)
+    frame = points[e].frame
+    place_on(frame.node, frame.rotation, frame.position, states, points[e].R, points[e].p)
 
 
 @inlined
@@ -155,8 +146,9 @@ def move_relatively(points, e, states):
     axes on the acceleration. The pose of the other frame is written, too.
     """
     point = points[e]
-    place_frame(point.other, states, point.other_R, point.other_p)
-    move_with(point.other.node, states, point.p, point.other_v, point.other_a)
+    other = point.other
+    place_on(other.node, other.rotation, other.position, states, point.other_R, point.other_p)
+    move_with(other.node, states, point.p, point.other_v, point.other_a)
     for r in range(6):
         point.v[r] -= point.other_v[r]
         point.a[r] -= point.other_a[r]
