@@ -175,7 +175,7 @@ def recorded(field, doc, writable=False):
 
 
 class RecordedNumber:
-    """A number of the owner's record, or one of a pair, checked by `one_number` when it is set."""
+    """A number of the owner's records, or one of a pair, checked by `one_number` when it is set."""
 
     def __init__(self, field, doc, part=(), **check):
         self._field, self._part, self._check, self.__doc__ = field, part, check, doc
@@ -184,7 +184,7 @@ class RecordedNumber:
         self._name = name
 
     def __get__(self, owner, _type=None):
-        return self if owner is None else float(owner._record[self._field][self._part])
+        return self if owner is None else float(owner._record[self._field][self._part].flat[0])
 
     def __set__(self, owner, value):
         number = one_number(value, self._name, owner._owner, **self._check)
@@ -192,6 +192,22 @@ class RecordedNumber:
             owner._record[self._field] = number
         else:
             owner._record[self._field][self._part] = number
+
+
+class VelocityLimit(RecordedNumber):
+    """A limit of the velocity of an approach, inf for none; it needs damping."""
+
+    def __init__(self, field, doc):
+        super().__init__(field, doc, positive=True, finite=False)
+
+    def __set__(self, task, value):
+        before = np.copy(task._record[self._field])
+        super().__set__(task, value)
+        try:
+            task._check_limitable(task.kp, task.kd)
+        except TaskError:
+            task._record[self._field] = before
+            raise
 
 
 class TaskPart:

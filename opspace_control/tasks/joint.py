@@ -4,7 +4,6 @@
 
 import math
 from collections.abc import Mapping
-from numbers import Real
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from opspace_control.compiled import inlined
 from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
 from opspace_control.spatial import read_numbers
-from opspace_control.tasks.arguments import read_gains
+from opspace_control.tasks.arguments import VelocityLimit, read_gains
 from opspace_control.tasks.ranked import RankedTask
 
 # Up to six joints of a joint task; entries without one are not selected.
@@ -97,6 +96,8 @@ class JointTask(RankedTask):
                      "of the posture's.")
     kp = _entries('kp', 'Stiffness, (k,), 1/s².')
     kd = _entries('kd', 'Damping, (k,), 1/s, critical values resolved.')
+    max_velocity = VelocityLimit(
+        'max_velocity', 'Velocity of the approach to a far goal, rad/s or m/s.')
 
     def __init__(self, joints, *, name='joints', kp=100.0, kd=-1.0, max_velocity=np.inf,
                  priority=0):
@@ -122,8 +123,7 @@ class JointTask(RankedTask):
         """Change gains, (k,) or one number; a critical ``kd`` follows ``kp``."""
         wanted = self._wanted_kd if kd is None else kd
         kp, kd = read_gains(self.kp if kp is None else kp, wanted, (len(self.joints),), self._owner)
-        if np.isfinite(self.max_velocity):
-            self._check_limitable(kp, kd)
+        self._check_limitable(kp, kd)
         self._wanted_kd = np.copy(wanted)
         self._write('kp', kp)
         self._write('kd', kd)
@@ -165,27 +165,12 @@ class JointTask(RankedTask):
         return force
 
     @property
-    def max_velocity(self):
-        """Velocity of the approach to a far goal, rad/s or m/s."""
-        return float(self._record['max_velocity'][0])
-
-    @max_velocity.setter
-    def max_velocity(self, value):
-        if not (isinstance(value, Real) and value > 0.0):
-            raise TaskError(f'{self._owner}: max_velocity = {value!r} is not allowed.',
-                            cure='Give a positive number, or inf for no limit.',
-                            parameter='max_velocity', value=value)
-        if np.isfinite(value):
-            self._check_limitable(self.kp, self.kd)
-        self._record['max_velocity'] = value
-
-    @property
     def points(self):
         """Number of points of a task in use: one for up to six joints of one branch."""
         return self._record.size
 
     def _check_limitable(self, kp, kd):
-        if ((kp > 0.0) & (kd == 0.0)).any():
+        if np.isfinite(self.max_velocity) and ((kp > 0.0) & (kd == 0.0)).any():
             raise TaskError(f'{self._owner}: max_velocity needs damping, but kd is 0.',
                             cure='Give kd > 0, or -1 for critical damping.',
                             parameter='max_velocity')

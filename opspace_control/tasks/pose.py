@@ -14,7 +14,7 @@ from opspace_control.tasks.arguments import (
     ANGULAR,
     AXES,
     LINEAR,
-    RecordedNumber,
+    VelocityLimit,
     read_gains,
     read_pose,
     read_six,
@@ -25,22 +25,6 @@ from opspace_control.tasks.jerk_limited import Destination, JerkLimits, Trajecto
 from opspace_control.tasks.task import OperationalTask
 
 MODES = ('decoupled', 'impedance')
-
-
-class _VelocityLimit(RecordedNumber):
-    """A limit of the velocity of an approach, inf for none; it needs damping."""
-
-    def __init__(self, field, doc):
-        super().__init__(field, doc, positive=True, finite=False)
-
-    def __set__(self, task, value):
-        before = task._record[self._field]
-        super().__set__(task, value)
-        try:
-            task._check_limitable(task.kp, task.kd)
-        except TaskError:
-            task._record[self._field] = before
-            raise
 
 
 class PoseTask(OperationalTask):
@@ -80,8 +64,8 @@ class PoseTask(OperationalTask):
     kp = recorded('kp', 'Stiffness, (6,), 1/s².')
     kd = recorded('kd', 'Damping, (6,), 1/s, critical values resolved.')
 
-    max_linear_velocity = _VelocityLimit('max_linear_velocity', 'V_max of the position, m/s.')
-    max_angular_velocity = _VelocityLimit('max_angular_velocity', 'That of the orientation, rad/s.')
+    max_linear_velocity = VelocityLimit('max_linear_velocity', 'V_max of the position, m/s.')
+    max_angular_velocity = VelocityLimit('max_angular_velocity', 'That of the orientation, rad/s.')
 
     def __init__(self, frame, *, kp=100.0, kd=-1.0, max_linear_velocity=np.inf,
                  max_angular_velocity=np.inf, impedance=None, mode=None, trajectory=None,
