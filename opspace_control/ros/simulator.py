@@ -29,13 +29,8 @@ from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, joint_s
 from opspace_control.ros.parameters.joints import command_joints, status_of
 from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
 from opspace_control.ros.parameters.simulator_parameters import INITIAL_POSITION, NODE
+from opspace_control.ros.simulated import surroundings
 from opspace_control.ros.simulated.commands import LockStep, NamedCommands, Patient, RealTime
-from opspace_control.ros.simulated.surroundings import (
-    SimulatedObjects,
-    SimulatedOdometry,
-    add_sensors,
-    read_objects,
-)
 from opspace_control.simulation import SimulatedRobot
 
 _ABOUT = """\
@@ -80,7 +75,7 @@ class SimulatorNode(Node):
             timestep=values['timestep'], gravity=values['gravity'],
             joint_friction=values['joint_friction'], contacts=values['contacts'],
             floor=values['floor'], locked_joints=self._fixed,
-            wrench_sensors=values['wrench_sensors'], objects=read_objects(values))
+            wrench_sensors=values['wrench_sensors'], objects=surroundings.read_objects(values))
         self._initial = self._initial_positions()
         values.check_names()
         values.accept_changes()
@@ -90,10 +85,11 @@ class SimulatorNode(Node):
         self._named = NamedCommands(self._order)
         self._make_interfaces()
         self._feedback = Feedback(self._endpoints)
-        self._odometry = (SimulatedOdometry(self._endpoints, self._robot, values)
+        self._odometry = (surroundings.SimulatedOdometry(self._endpoints, self._robot, values)
                           if self._robot.floating_base else None)
-        add_sensors(self._feedback, self._robot, values)
-        self._objects = SimulatedObjects(self._endpoints, self._feedback, self._robot, values)
+        surroundings.add_sensors(self._feedback, self._robot, values)
+        self._objects = surroundings.SimulatedObjects(
+            self._endpoints, self._feedback, self._robot, values)
         self.reset()
         self.get_logger().info(
             f'{tree.name}: {len(self._joints)} joints driven by {self._commands.topic_name}, '

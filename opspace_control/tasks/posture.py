@@ -75,6 +75,11 @@ def feed_efforts(nodes, dofs, tau):
             tau[k] += dofs[k].effort
 
 
+def _known(read, doc):
+    """Return a property that is None before the robot is known."""
+    return property(lambda self: None if self._model is None else read(self), doc=doc)
+
+
 class PostureTask:
     """
     The reference acceleration of the joints in the null space of the tasks, [CK00] 2.2, (11).
@@ -101,6 +106,16 @@ class PostureTask:
         Goal, rad or m; see `set_target`.
 
     """
+
+    target = _known(lambda self: self._goal.copy(),
+                    'Goal, (nq,), rad or m; NaN stands for the position of the next cycle.')
+    kp = _known(lambda self: self._kp.copy(), 'Stiffness, (nv,), 1/s².')
+    kd = _known(lambda self: read_gains(self._kp, self._kd, self._kp.shape, 'posture')[1],
+                'Damping, (nv,), 1/s, critical values resolved.')
+    feed_forward_effort = _known(lambda self: self._dofs['effort'].copy(),
+                                 'Feed-forward of the drives, (nv,), N·m or N.')
+    in_use = property(lambda self: self._model is not None,
+                      doc='Whether the task belongs to a controller.')
 
     def __init__(self, kp=25.0, kd=-1.0, target=None):
         self._model = None
@@ -181,32 +196,6 @@ class PostureTask:
         else:
             self._goal[:] = np.nan
             self._feed((0.0, 0.0, 0.0))
-
-    @property
-    def target(self):
-        """Goal, (nq,), rad or m; NaN stands for the position of the next cycle."""
-        return None if self._model is None else self._goal.copy()
-
-    @property
-    def kp(self):
-        """Stiffness, (nv,), 1/s², or None before a controller is made."""
-        return None if self._model is None else self._kp.copy()
-
-    @property
-    def kd(self):
-        """Damping, (nv,), 1/s, critical values resolved, or None before a controller is made."""
-        return None if self._model is None else read_gains(
-            self._kp, self._kd, self._kp.shape, 'posture')[1]
-
-    @property
-    def feed_forward_effort(self):
-        """Feed-forward of the drives, (nv,), N·m or N, or None before a controller is made."""
-        return None if self._model is None else self._dofs['effort'].copy()
-
-    @property
-    def in_use(self):
-        """Whether the task belongs to a controller."""
-        return self._model is not None
 
     def _read_feed_forward(self, *parts):
         parts = [np.zeros(self._model.nv) if part is None else _copied(part, 'feed-forward')

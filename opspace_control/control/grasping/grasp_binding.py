@@ -21,24 +21,11 @@ class GraspContext(NamedTuple):
 
 def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
     """
-    Move the data of grasps into arrays, for a controller.
+    Move the data of grasps, none of them in use, into arrays, for a controller.
 
-    Parameters
-    ----------
-    grasps : sequence of Grasp
-        None of them in use.
-    model, payloads, status : RobotModel, Payloads, JointStatus
-        Of the controller.
-    tasks, constraints : sequences
-        All of the controller's, in order; the grasps' own among them.
-    frames : (m,) array of FRAME
-        Of the tasks' points.
-
-    Returns
-    -------
-    records, grips : (g,) array of GRASP, (k,) array of GRIP
-        The latter of all grasps, one after the other.
-
+    Model, tasks, constraints, Payloads and JointStatus are the controller's; ``frames`` (m,) are
+    those of the tasks' points. Returns (g,) of GRASP, and (k,) of GRIP of all grasps, one after the
+    other.
     """
     records = np.zeros(len(grasps), GRASP)
     grips = np.zeros(sum(len(grasp.effectors) for grasp in grasps), GRIP)

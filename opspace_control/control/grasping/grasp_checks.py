@@ -66,20 +66,9 @@ def object_pose(grasp, seen, places, tolerance, turning):
     """
     Return the pose of the object, (4, 4), or raise a ControlError if an effector is not at it.
 
-    Parameters
-    ----------
-    grasp : Grasp
-        Its name and effectors.
-    seen : sequence of (4, 4) arrays
-        Poses of the effectors.
-    places : sequence of (4, 4) arrays, or None
-        Grasp poses in the object's frame; None for a frame in the effectors' middle, axes of the
-        base.
-    tolerance : (float, float)
-        m and rad.
-    turning : (N,) array of bool
-        Which grips constrain rotation.
-
+    ``seen`` are the poses (4, 4) of the effectors of a Grasp; ``places`` the grasp poses in the
+    object's frame, None for a frame in the effectors' middle, axes of the base; ``tolerance`` is in
+    m and rad; ``turning`` (N,) says which grips constrain rotation.
     """
     if places is None:
         return transform(np.mean([pose[:3, 3] for pose in seen], axis=0), np.eye(3))

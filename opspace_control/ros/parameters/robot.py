@@ -10,14 +10,8 @@ from opspace_control.control import JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import KinematicTree, RobotState
+from opspace_control.ros.parameters import joints as of_joints
 from opspace_control.ros.parameters import task_blocks as blocks
-from opspace_control.ros.parameters.joints import (
-    command_joints,
-    joint_status,
-    passive_forces,
-    posture_gains,
-    unknown_joints,
-)
 from opspace_control.spatial.rotations import (
     matrix_from_quaternion,
     quaternion_from_matrix,
@@ -43,11 +37,11 @@ def make_model(description, parameters, *, floating_base=False):
     tree = KinematicTree.from_urdf(description, floating_base=floating_base,
                                    passive_joints=[name for name in passive if name not in locked],
                                    locked_joints=locked)
-    joints = command_joints(tree, parameters['command_joints'])
+    joints = of_joints.command_joints(tree, parameters['command_joints'])
     if not joints:
         raise RosInterfaceError('There is no joint to command.',
                                 cure='Give joints an effort command interface, or command_joints.')
-    passive, locked = joint_status(tree, joints, passive, locked)
+    passive, locked = of_joints.joint_status(tree, joints, passive, locked)
     model = RobotModel.from_urdf(description, floating_base=floating_base,
                                  passive_joints=passive, locked_joints=locked)
     return model, joints
@@ -60,16 +54,16 @@ def make_controller(description, parameters, *, floating_base=False):
     The joints, a list in the order of the command, are returned with it.
     """
     model, joints = make_model(description, parameters, floating_base=floating_base)
-    for error in unknown_joints(model, parameters):
+    for error in of_joints.unknown_joints(model, parameters):
         raise error
     sensors = blocks.make_sensors(parameters)
     effort_limits = parameters['limits.effort_scale'] * model.effort_limits
     controller = OperationalSpaceController(
         model, [blocks.make_task(name, parameters, sensors) for name in parameters['tasks']],
-        PostureTask(*posture_gains(parameters)),
+        PostureTask(*of_joints.posture_gains(parameters)),
         constraints=[blocks.make_contact(name, parameters) for name in parameters['contacts']],
         grasps=[blocks.make_grasp(name, parameters) for name in parameters['grasps']],
-        passive_forces=PassiveForces(model, **passive_forces(model, parameters)),
+        passive_forces=PassiveForces(model, **of_joints.passive_forces(model, parameters)),
         effort_limits=effort_limits, limits=make_limits(model, effort_limits, parameters),
         gravity_compensation=parameters['gravity_compensation'])
     blocks.put_payloads(controller, parameters)
@@ -100,9 +94,9 @@ def apply_gains(controller, parameters, changed):
     blocks.put_payloads(controller, parameters, set(changed))
     blocks.apply_contacts(controller, parameters, set(changed))
     if any(name.startswith('posture.') for name in changed):
-        controller.posture.set_gains(*posture_gains(parameters))
+        controller.posture.set_gains(*of_joints.posture_gains(parameters))
     if any(name.startswith('passive_forces.') for name in changed):
-        controller.passive_forces.set(**passive_forces(controller.model, parameters))
+        controller.passive_forces.set(**of_joints.passive_forces(controller.model, parameters))
     if not LIMIT_PARAMETERS.keys().isdisjoint(changed):
         controller.limits = change_limits(controller.limits, parameters)
 
