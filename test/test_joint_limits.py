@@ -338,6 +338,24 @@ def test_what_the_tasks_miss_is_told(bench):
     assert abs(missed).max() > 1.0
 
 
+def test_a_problem_without_a_finite_solution_is_told_and_leaves_nothing_behind(arm, bench):
+    """A feed-forward overflows: the sender of the efforts sees NaN, for one cycle."""
+    rng = np.random.default_rng(3)
+    state = state_of(arm, rng)
+    goal = goal_near(arm, state, rng, 0.5)
+    bench.run(state, goal)
+    before, _ = bench.run(state, goal)
+    assert bench.controller.limit_solutions > 0
+    assert bench.controller.unsolved_limits == 0
+    bench.task.set_target(goal, acceleration=[1e308, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert not np.isfinite(bench.controller.compute_torque(state)).all()
+    assert bench.controller.unsolved_limits > 0
+    bench.run(state, goal)
+    after, _ = bench.run(state, goal)
+    assert bench.controller.unsolved_limits == 0
+    np.testing.assert_allclose(after, before, rtol=0.0, atol=1e-6 * abs(before).max())
+
+
 @pytest.mark.parametrize('robot, hands, start', [
     ('arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8}),
     ('dual_arm.urdf', ('l_hand', 'r_hand'), {'l_elbow': -1.7, 'r_elbow': -1.7})])

@@ -105,3 +105,10 @@ def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
     free = SimpleNamespace(least_eigenvalue=0.0, active_limits=())
     assert diagnostics.singular_in_words(free, facts, {}) == (
         '3 of 5 cycles had singular directions of the tasks.')
+
+
+def test_unsolved_limits_in_words():
+    diagnostics = pytest.importorskip('opspace_control.ros.topics.diagnostics')
+    told = diagnostics.unsolved_in_words({'unsolved': 2, 'cycles': 1000})
+    assert told.startswith('2 of 1000 cycles did not solve the problem of joint limits')
+    assert 'Lower gains' in told

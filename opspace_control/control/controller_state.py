@@ -161,3 +161,13 @@ class ControllerState:
     def limit_solutions(self):
         """How many problems with bounds the last cycle solved because of `limits`."""
         return int(self._cycle['problems'][0])
+
+    @property
+    def unsolved_limits(self):
+        """
+        How many problems with bounds the last cycle did not solve: 0, but for a numerical failure.
+
+        The iteration came to no end, or forces are not finite. Bounds may be passed then; efforts
+        are cut at their limits as ever, those that are not finite stay so.
+        """
+        return int(self._cycle['unsolved'][0])

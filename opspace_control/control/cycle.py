@@ -207,7 +207,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
         clear_singular_forces(memory.singular, rows.shape[1])
     data = Data(cycle, robot, demand, bounds, scratch, v)
     resolve_stack(cycle, robot, demand, scratch, data)
-    cycle.bound_count = cycle.problems = 0
+    cycle.bound_count = cycle.problems = cycle.unsolved = 0
     if keeps:
         keep_limits(data, grasping, any_resting, tau)
     else:

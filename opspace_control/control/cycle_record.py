@@ -28,6 +28,7 @@ CYCLE = np.dtype([
     ('reactions_exerted', np.bool_),     # whether drives exert the constraint reactions of grasps
     ('bound_count', np.int64),           # rows of bounds in the last problem
     ('problems', np.int64),              # that were solved to keep limits of joints
+    ('unsolved', np.int64),              # of them, those that were not solved: see `solve_problem`
     ('singular_control', np.bool_),      # whether singular directions have a law of their own
     ('resting_count', np.int64),         # the first of them, of joints at rest at their limits
     ('singular_active', np.bool_),       # whether any direction was singular in this cycle

@@ -6,6 +6,8 @@ The solution of a cycle's prioritised problem: multipliers of bounds, and forces
 Bounds are hard. Where they contradict each other, a problem of bounds alone widens them first.
 """
 
+import math
+
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, FORCE
 from opspace_control.control.limits.bound_rows import ROUNDING, unit_of
@@ -42,31 +44,42 @@ def solve_problem(data, count, t, begin, contradictory):
     """
     Solve the problem of so many bounds and rows of tasks; return whether bounds are contradictory.
 
-    It ``begin``s with the forces without bounds, or with none. The multipliers are in ``f_y``.
+    It ``begin``s with the forces without bounds, or with none. The multipliers are in ``f_y``. If
+    an active set came to no end, or multipliers are not finite, the problem counts as unsolved:
+    active rows are at their bounds then, others may be beyond theirs, and NaN stays.
     """
     problem, n = data.scratch.limits.problem, count + t
     problem.first_rows[0] = 0
     for level in range(problem.turned.size):
         problem.first_rows[level + 1] = count + problem.levels[level + 1]
         problem.steps[level] = STEPS if begin else 1
+    solved = True
     while True:
         if contradictory:
-            relax_bounds(data, count)
+            solved = relax_bounds(data, count)
         start_forces(problem, count, t, begin)
-        solve_rows(problem, problem.first_rows, problem.steps, problem.state, n)
+        solved = solve_rows(
+            problem, problem.first_rows, problem.steps, problem.state, n) and solved
         if contradictory or not any_refused(problem, count):
-            return contradictory
+            break
         contradictory = True
+    if not solved:
+        data.cycle.unsolved += 1
+    return contradictory
 
 
 @rare
 def solve_rows(problem, first_rows, steps, state, n):
-    """Solve levels of the first n rows of the problem."""
-    solve_levels(
+    """Solve levels of the first n rows of the problem; return whether all have been solved."""
+    changes = solve_levels(
         Levels(first_rows, steps, problem.G[:n, :n], problem.all_softness[:, :n],
                problem.bounds[:, :n], problem.free[:n], _DEPENDENT),
         state[:, :n], problem.factor[:n, :n], problem.order[:n], problem.scratch[:, :n],
         problem.f_y[:, :n])
+    for r in range(n):
+        if not math.isfinite(problem.f_y[0, r]):
+            return False
+    return changes >= 0
 
 
 @inlined
@@ -83,8 +96,9 @@ def relax_bounds(data, count):
     """
     Widen bounds that cannot all be kept to what a problem of bounds alone attains.
 
-    Its rows are soft, those of efforts excepted, so the least squares of the residual decide. As
-    tasks it is solved by proximal steps: bounds that can be kept are not widened.
+    Returns whether that problem has been solved. Its rows are soft, those of efforts excepted, so
+    the least squares of the residual decide. As tasks it is solved by proximal steps: bounds that
+    can be kept are not widened.
     """
     problem, rows = data.scratch.limits.problem, data.scratch.limits.bound_rows
     softness, lower, upper = problem.all_softness[OWN], problem.bounds[0], problem.bounds[1]
@@ -99,7 +113,8 @@ def relax_bounds(data, count):
         if kind == MOTION and effort >= 0 and problem.state[0, effort] != INACTIVE:
             softness[w] = _WEAK_SOFTNESS
         softness[w] *= rows.mobility[w]
-    solve_rows(problem, problem.relaxed_rows, problem.relaxed_steps, problem.relaxed, count)
+    solved = solve_rows(
+        problem, problem.relaxed_rows, problem.relaxed_steps, problem.relaxed, count)
     for w in range(count):
         y = problem.f_y[1, w]
         slack = ROUNDING * (
@@ -110,6 +125,7 @@ def relax_bounds(data, count):
         elif y < lower[w]:
             lower[w] = y - slack
         softness[w] = 0.0
+    return solved
 
 
 @inlined

@@ -1,10 +1,35 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A Cholesky factor that gains and loses rows, for an active set that changes by one."""
+"""
+Cholesky factors of small matrices: factorisation, triangular solves, rows that come and go.
+
+The diagonal of every factor is stored inverted, so that the solves multiply instead of dividing.
+"""
 
 import math
 
 from opspace_control.compiled import inlined, rare
+
+
+@inlined
+def factorise(M, count):
+    """
+    Replace the lower triangle of ``count`` rows of a symmetric matrix by its Cholesky factor.
+
+    Returns whether all pivots are positive; if not, the triangle is lost.
+    """
+    for i in range(count):
+        for j in range(i + 1):
+            t = M[i, j]
+            for k in range(j):
+                t -= M[i, k] * M[j, k]
+            if j < i:
+                M[i, j] = t * M[j, j]
+            elif t > 0.0:
+                M[i, i] = 1.0 / math.sqrt(t)
+            else:
+                return False
+    return True
 
 
 @inlined
@@ -14,14 +39,14 @@ def solve_lower(factor, count, x):
         t = x[i]
         for k in range(i):
             t -= factor[i, k] * x[k]
-        x[i] = t / factor[i, i]
+        x[i] = t * factor[i, i]
 
 
 @inlined
 def solve_upper(factor, count, x):
     """Replace x by ``L⁻ᵀ x``, L being the first ``count`` rows of the factor."""
     for i in range(count - 1, -1, -1):
-        t = x[i] / factor[i, i]
+        t = x[i] * factor[i, i]
         for k in range(i):
             x[k] -= factor[i, k] * t
         x[i] = t
@@ -35,7 +60,7 @@ def append_row(factor, count, column, pivot):
     Parameters
     ----------
     factor : (n, n) array
-        Lower triangular.
+        Lower triangular, its diagonal inverted.
     count : int
         Rows so far.
     column : (n,) array
@@ -46,7 +71,7 @@ def append_row(factor, count, column, pivot):
     """
     for k in range(count):
         factor[count, k] = column[k]
-    factor[count, count] = math.sqrt(pivot)
+    factor[count, count] = 1.0 / math.sqrt(pivot)
 
 
 @rare
@@ -61,10 +86,10 @@ def delete_row(factor, count, row):
         for k in range(i + 2):
             factor[i, k] = factor[i + 1, k]
     for k in range(row, count - 1):
-        a, b = factor[k, k], factor[k, k + 1]
+        a, b = factor[k, k], 1.0 / factor[k, k + 1]  # b was on the diagonal
         r = math.hypot(a, b)
         c, s = a / r, b / r
-        factor[k, k] = r
+        factor[k, k] = 1.0 / r
         for i in range(k + 1, count - 1):
             a, b = factor[i, k], factor[i, k + 1]
             factor[i, k] = c * a + s * b

@@ -8,12 +8,12 @@ a row are given as their parts of these rows; ``factor`` and ``vectors`` are scr
 level, of which each uses the upper left corner.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from opspace_control.compiled import called, inlined
+from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 
 
@@ -28,27 +28,11 @@ class Decomposition(NamedTuple):
 
 
 @inlined
-def factorise(L, first, scale, factor):
-    """
-    Write the Cholesky factor of the level's scaled Λ⁻¹.
-
-    Its diagonal is inverted. A row of scale zero becomes a row of the identity. Returns whether
-    all pivots are positive.
-    """
+def write_scaled(L, first, scale, matrix):
+    """Write the lower triangle of the level's scaled ``M = S Λ⁻¹ S``."""
     for r in range(scale.size):
         for c in range(r + 1):
-            t = scale[r] * L[first + r, first + c] * scale[c]
-            if r == c and scale[r] == 0.0:
-                t += 1.0
-            for k in range(c):
-                t -= factor[r, k] * factor[c, k]
-            if c < r:
-                factor[r, c] = t * factor[c, c]
-            elif t > 0.0:
-                factor[r, r] = 1.0 / math.sqrt(t)
-            else:
-                return False
-    return True
+            matrix[r, c] = scale[r] * L[first + r, first + c] * scale[c]
 
 
 @inlined
@@ -84,13 +68,10 @@ def truncate(L, first, scale, threshold, matrix, vectors, gains, off):
     all at zero, and the null space gets the rest. The gain never exceeds 9/8 of ``1 / threshold``.
     ``off`` receives λ itself.
     """
-    n = scale.size
-    for r in range(n):
-        for c in range(r + 1):
-            matrix[r, c] = scale[r] * L[first + r, first + c] * scale[c]
+    write_scaled(L, first, scale, matrix)
     tridiagonalise(matrix, gains, off)
     diagonalise(gains, off, vectors)
-    for k in range(n):
+    for k in range(scale.size):
         off[k] = gains[k]
         t = gains[k] / threshold
         if t <= 0.0:
@@ -141,18 +122,12 @@ def solve_truncated(matrix, vectors, gains, scale, x, spare):
 
 @inlined
 def solve_factorised(factor, scale, x):
-    """Replace x by ``S M⁻¹ S x``, M being the matrix that `factorise` decomposed."""
-    n = x.size
-    for r in range(n):
-        t = scale[r] * x[r]
-        for c in range(r):
-            t -= factor[r, c] * x[c]
-        x[r] = t * factor[r, r]
-    for r in range(n - 1, -1, -1):
-        x[r] *= factor[r, r]
-        for c in range(r):
-            x[c] -= factor[r, c] * x[r]
-    for r in range(n):
+    """Replace x by ``S M⁻¹ S x``, M being the factorised matrix."""
+    for r in range(x.size):
+        x[r] *= scale[r]
+    solve_lower(factor, x.size, x)
+    solve_upper(factor, x.size, x)
+    for r in range(x.size):
         x[r] *= scale[r]
 
 
@@ -165,7 +140,11 @@ def decompose_level(L, first, threshold, near, level):
     which directions are truncated, 0 is returned, and ``spare`` of the level's `Decomposition`
     has the eigenvalues.
     """
-    if factorise(L, first, level.scale, level.matrix):
+    write_scaled(L, first, level.scale, level.matrix)
+    for r in range(level.scale.size):
+        if level.scale[r] == 0.0:  # not active: a row of the identity, but NaN stays
+            level.matrix[r, r] += 1.0
+    if factorise(level.matrix, level.scale.size):
         least = 1.0 / inverse_trace(level.matrix, level.scale, level.spare)
         if least >= near:
             return least

@@ -9,6 +9,7 @@ Higham, Accuracy and Stability of Numerical Algorithms, 10.3.
 import math
 
 from opspace_control.compiled import called, inlined
+from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
 
 # Of what a row yields, in units of itself: less counts as none. Rounding leaves 1e-15 of redundant
 # rows.
@@ -16,16 +17,14 @@ RANK_TOLERANCE = 1e-9
 
 
 @inlined
-def fill_gram(F, count, rank, gram):
-    """Write the Cholesky factor of ``Fᵀ F``, its diagonal inverted."""
+def factorise_gram(F, count, rank, gram):
+    """Write the Cholesky factor of ``Fᵀ F``."""
     for i in range(rank):
         for j in range(i + 1):
-            t = 0.0
+            gram[i, j] = 0.0
             for r in range(count):
-                t += F[r, i] * F[r, j]
-            for k in range(j):
-                t -= gram[i, k] * gram[j, k]
-            gram[i, j] = t * gram[j, j] if j < i else 1.0 / math.sqrt(t)
+                gram[i, j] += F[r, i] * F[r, j]
+    factorise(gram, rank)
 
 
 @called
@@ -59,7 +58,7 @@ def decompose_semidefinite(L, scale, count, remaining, order, F, gram):
         remaining[pivot] = -1.0
         rank += 1
     if rank < count:
-        fill_gram(F, count, rank, gram)
+        factorise_gram(F, count, rank, gram)
     return rank
 
 
@@ -79,29 +78,15 @@ def solve_pivoted(F, order, count, x, spare):
 
 
 @inlined
-def solve_gram(gram, rank, y):
-    """Replace y by ``(Fᵀ F)⁻¹ y``."""
-    for k in range(rank):
-        t = y[k]
-        for j in range(k):
-            t -= gram[k, j] * y[j]
-        y[k] = t * gram[k, k]
-    for k in range(rank - 1, -1, -1):
-        t = y[k]
-        for j in range(k + 1, rank):
-            t -= gram[j, k] * y[j]
-        y[k] = t * gram[k, k]
-
-
-@inlined
 def solve_redundant(F, gram, rank, count, x, spare):
     """Replace x by ``(F Fᵀ)⁺ x = F (Fᵀ F)⁻² Fᵀ x``."""
     for k in range(rank):
         spare[k] = 0.0
         for r in range(count):
             spare[k] += F[r, k] * x[r]
-    solve_gram(gram, rank, spare)
-    solve_gram(gram, rank, spare)
+    for _ in range(2):
+        solve_lower(gram, rank, spare)
+        solve_upper(gram, rank, spare)
     for r in range(count):
         x[r] = 0.0
         for k in range(rank):

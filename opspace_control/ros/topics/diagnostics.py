@@ -64,6 +64,8 @@ class Diagnostics(Part):
             warnings.append(f'{facts["missed"]} joint states had no cycle.')
         if facts['limited']:
             warnings.append('Effort limits are reached.')
+        if facts['unsolved']:
+            warnings.append(unsolved_in_words(facts))
         warnings += sensors.facts(self._controller)[1]
         warnings += facts_of_grasps(self._controller)[1]
         if facts['singular']:
@@ -88,6 +90,7 @@ class Diagnostics(Part):
             'residual accelerations': residuals_in_words(self._controller.residual_accelerations),
             'efforts at their rate limit': str(self._cycle.envelope.rate_limited),
             'cycles with singular directions': str(facts['singular']),
+            'cycles with unsolved limits': str(facts['unsolved']),
             'passive joints': named_dofs(self._controller.model, self._controller.passive),
             'locked joints': named_dofs(self._controller.model, self._controller.locked),
             **sensors.facts(self._controller)[0],
@@ -128,6 +131,13 @@ def singular_in_words(controller, facts, values):
     last = '; the last one had none' if controller.least_eigenvalue > 0.0 else ''
     return (f'{facts["singular"]} of {facts["cycles"]} cycles had singular directions of the '
             f'tasks{last}.')
+
+
+def unsolved_in_words(facts):
+    """Return how many cycles did not solve the problem of limits, with a cure, as text."""
+    return (f'{facts["unsolved"]} of {facts["cycles"]} cycles did not solve the problem of joint '
+            'limits, so joints may pass these. Lower gains and feed-forward of the tasks, or raise '
+            'singularity_threshold.')
 
 
 def limits_in_words(joints):
