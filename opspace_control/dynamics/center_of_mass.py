@@ -18,16 +18,6 @@ from opspace_control.dynamics.kinematics import move_node, place_node, weigh_nod
 from opspace_control.dynamics.preparation import prepared
 
 
-@inlined
-def weigh_center(points, e, supports, nodes):
-    """Write the total mass of the bodies of centre of mass e."""
-    mass = 0.0
-    for i in range(nodes.size):
-        if supports[i, e] & COUNTS:
-            mass += nodes[i].mass
-    points[e].mass = mass
-
-
 @called
 def move_center(points, e, supports, nodes, states):
     """
@@ -43,7 +33,11 @@ def move_center(points, e, supports, nodes, states):
             point.R[r, c] = 1.0 if r == c else 0.0
     for r in range(6):
         v[r] = a[r] = 0.0
-    weigh_center(points, e, supports, nodes)
+    mass = 0.0
+    for i in range(nodes.size):
+        if supports[i, e] & COUNTS:
+            mass += nodes[i].mass
+    point.mass = mass
     for i in range(nodes.size):
         if not supports[i, e]:
             continue

@@ -103,7 +103,9 @@ def closed_chain(model, state, frames, closures):
     forces = X.T @ np.column_stack([model.bias_force(state), model.gravity(state)])
     J_G = stack.jacobian[:t, model.active]
     if model.passive.any():
-        X_passive, Q, _ = stack.responses(_active_locked(model.nodes))
+        others = model.nodes.copy()
+        others['status'][others['status'] == ACTIVE] = LOCKED
+        X_passive, Q, _ = stack.responses(others)
         X_passive, Q, H_passive, _ = stack.eliminated(X_passive, Q, mobility, t)
         X, Lambda_inverse = X - X_passive, Lambda_inverse - Q
         J_G = stack.rows @ unit_inputs(model, state, stack.points, model.active)[1]
@@ -196,8 +198,10 @@ class ConstraintRows:
             turn *= closure.constrained[:, None]
             self.parts.append((e, e, turn))
             if closure.other is not None:
-                o = next(second)
-                self._move_to(self.points[o], self.points['p'][e])
+                o = next(second)  # moved on its link to the place on the first one
+                point, frame = self.points[o], self.points[o]['frame']
+                frame['position'] += frame['rotation'] @ (
+                    point['R'].T @ (self.points['p'][e] - point['p']))
                 self.parts.append((e, o, -turn))
         self._move()
         self.rows = np.zeros((6 * (m + k), 6 * len(self.points)))
@@ -207,12 +211,6 @@ class ConstraintRows:
         kinematics.fill_jacobian(self.nodes, self.states, self.points, self.supports, jacobian)
         self.jacobian = self.rows @ jacobian
         self.bias = self.rows @ self.points['a'].ravel()
-
-    @staticmethod
-    def _move_to(point, place):
-        """Move a placed point on its link to another place, (3,) m in world axes."""
-        frame = point['frame']
-        frame['position'] += frame['rotation'] @ (point['R'].T @ (place - point['p']))
 
     def _move(self):
         kinematics.move(self.nodes, self.state.q, self.state.v, np.zeros(self.model.nv),
@@ -249,10 +247,3 @@ class ConstraintRows:
         inverse, rank = self.inverted(L[t:, t:], mobility[t:])
         H = L[:t, t:] @ inverse
         return X[:, :t] - X[:, t:] @ H.T, L[:t, :t] - H @ L[t:, :t], H, rank
-
-
-def _active_locked(nodes):
-    """Return the nodes with every active joint locked."""
-    nodes = nodes.copy()
-    nodes['status'][nodes['status'] == ACTIVE] = LOCKED
-    return nodes

@@ -47,16 +47,6 @@ def _symmetric(inertia):
     return 0.5 * (inertia + inertia.T)
 
 
-def is_symmetric(inertia):
-    """
-    Tell whether an inertia (3, 3) is symmetric but for rounding.
-
-    Rounding is a part of the largest entry, not of each: an off-diagonal entry of a turned cube is
-    nothing but rounding.
-    """
-    return abs(inertia - inertia.T).max() <= _RELATIVE_SLACK * abs(inertia).max()
-
-
 def is_possible(mass, inertia):
     """Tell whether an inertia about the centre of mass stores no negative energy."""
     moments = np.linalg.eigvalsh(inertia)
@@ -118,7 +108,8 @@ class Payload:
         if mass < 0.0:
             raise ModelError(f'A payload of {mass:g} kg is not possible.',
                              cure='Give a mass that is not negative.', value=float(mass))
-        if not is_symmetric(inertia):
+        # Rounding is a part of the largest entry: an off-diagonal one may be nothing else.
+        if abs(inertia - inertia.T).max() > _RELATIVE_SLACK * abs(inertia).max():
             raise ModelError("The payload's inertia is not symmetric.",
                              cure='Give (3, 3) numbers about the centre of mass.', value=inertia)
         if not is_possible(mass, inertia):

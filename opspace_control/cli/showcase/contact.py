@@ -131,7 +131,7 @@ def _inserting(label, compliant):
 
 def _judge_insert(compliant, holding):
     x, y, z = 1e3 * (compliant.positions[-1] - compliant.positions[0])
-    forces = [np.linalg.norm(trial.since(3.0).forces[:, :2], axis=1).max()
+    forces = [np.linalg.norm(trial.forces[trial.times >= 3.0, :2], axis=1).max()
               for trial in (compliant, holding)]
     return [Finding('the peg is short of the bottom by', 1e3 * (_BELOW + _DEPTH + CHAMFER) + z,
                     0.5, 'mm'),

@@ -52,12 +52,6 @@ class Trial:
     positions: np.ndarray  # (k, 3) of the tip, m
     limited: int           # how many efforts the limits cut in all that time
 
-    def since(self, time):
-        """Return the trial from a time on, s."""
-        late = self.times >= time
-        return Trial(self.label, *(column[late] for column in (
-            self.times, self.forces, self.wanted, self.positions)), self.limited)
-
     @property
     def pressed(self):
         """The force downwards, (k,), N."""

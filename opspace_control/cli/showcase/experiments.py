@@ -133,10 +133,6 @@ def _base_arrives(experiment, course):
             Finding('the base misses its new heading', np.degrees(abs(heading)), 0.5, 'deg')]
 
 
-def _judge_slew(experiment, course):
-    return [*follows(experiment, course), *_base_arrives(experiment, course)]
-
-
 def _judge_space(experiment, course):
     """Judge hands on a free base: momentum is lost or gained by a part of what is exchanged."""
     # Along the free axes: a table supports the others.
@@ -247,7 +243,10 @@ CARRIED = (
 UNDERACTUATED = (
     Experiment(
         'slew', 'both hands slew while the base goes to a new place in their null space, '
-        '[RKR95] Fig. 5', _judge_slew, _FREE_FLYER, ('x y rz',) * 2,
+        '[RKR95] Fig. 5',
+        lambda experiment, course: [*follows(experiment, course),
+                                    *_base_arrives(experiment, course)],
+        _FREE_FLYER, ('x y rz',) * 2,
         (_by(0.12, 0.10, yaw=0.3), _by(0.08, -0.15, yaw=-0.3)), 12.0,
         joint='base_x', unit='m', max_linear_velocity=0.15, posture_kp=1.0,
         # The posture of the arms is that in which they reach the goals from the new place.
