@@ -338,6 +338,27 @@ def test_what_the_tasks_miss_is_told(bench):
     assert abs(missed).max() > 1.0
 
 
+def test_a_joint_without_effort_is_as_a_passive_one():
+    """An effort limit of 0, as URDFs have it for joints without a motor: other joints do all."""
+    text, efforts = read('planar_3r.urdf'), []
+    for passive in ((), ('wrist',)):
+        model = RobotModel.from_urdf(text, passive_joints=passive)
+        limits = model.effort_limits.copy()
+        limits[model.dof_index('wrist')] = 0.0
+        task = PoseTask('hand', axes='x z', kp=KP)
+        controller = OperationalSpaceController(
+            model, task, effort_limits=limits, limits=JointLimits(model))
+        state = RobotState(model, [0.9, -1.2, -0.6], np.zeros(3))
+        controller.compute_torque(state)
+        goal = task.pose
+        goal[:3] += 0.01, 0.0, -0.02
+        task.set_target(goal)
+        efforts.append([controller.compute_torque(state) for _ in range(3)][-1])
+        assert controller.limit_solutions > 0
+    assert efforts[0][2] == 0.0
+    np.testing.assert_allclose(efforts[0], efforts[1], rtol=0.0, atol=1e-4)
+
+
 def test_a_problem_without_a_finite_solution_is_told_and_leaves_nothing_behind(arm, bench):
     """A feed-forward overflows: the sender of the efforts sees NaN, for one cycle."""
     rng = np.random.default_rng(3)

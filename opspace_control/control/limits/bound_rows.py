@@ -29,14 +29,17 @@ from opspace_control.control.limits.row_projection import (
 from opspace_control.model.nodes import ACTIVE
 
 ROUNDING = 1e-7  # in the unit of a limit: what is passed by less is not
+# Effort limits below this, N m or N, such as that of a joint without a motor, are bounds of this
+# size: the two bounds of an effort must differ. The cut makes it the limit itself.
+_LEAST_EFFORT = 1e-6
 
 
 @inlined
 def bounds_of(limit, kind, effort_limit):
     """Return the least and the greatest value that a limit of a kind allows, ±inf for none."""
     if kind == EFFORT:
-        bounded = limit.determined and effort_limit > 0.0
-        return (-effort_limit, effort_limit) if bounded else (-math.inf, math.inf)
+        most = max(effort_limit, _LEAST_EFFORT) if limit.determined else math.inf
+        return -most, most
     if kind == GRAVITY_TORQUE:
         return -math.inf, limit.gravity_bound
     braking = kind == BRAKING
@@ -49,7 +52,7 @@ def bounds_of(limit, kind, effort_limit):
 def unit_of(limit, kind, effort_limit):
     """Return what the values of a limit of a kind are measured by."""
     if kind == EFFORT:
-        return effort_limit
+        return max(effort_limit, _LEAST_EFFORT)
     return limit.gravity_braking if kind == GRAVITY_TORQUE else limit.acceleration
 
 

@@ -60,5 +60,5 @@ def activate_cut_efforts(nodes, limits, effort_limits, tau):
     """Activate the limits of efforts that this cycle cuts, for the next one."""
     for k in range(limits.size):
         if is_limited(nodes, limits[k]) and limits[k].determined and (
-                abs(tau[k]) > effort_limits[k] > 0.0):
+                abs(tau[k]) > effort_limits[k]):
             limits[k].active[EFFORT] = 1 if tau[k] > 0.0 else -1

@@ -28,7 +28,7 @@ CONTACT_FORCE = KINDS
 # One degree of freedom, in the order of dof_names.
 LIMIT = np.dtype([
     ('node', np.int64),             # that it moves
-    ('q_index', np.int64),          # into q, -1 where it has no limits of motion
+    ('q_index', np.int64),          # into q, -1 for a rotation of a quaternion, which has no limits
     ('lower', np.float64),          # rad or m, -inf for none
     ('upper', np.float64),          # rad or m, inf for none
     ('velocity', np.float64),       # rad/s or m/s, inf for none
