@@ -49,6 +49,7 @@ _GROUPS = {
     'Tasks': (),
     'Control': ('OperationalSpaceController', 'Constraint', 'Grasp', 'GraspForce', 'Plan',
                 'plan_motion', 'Playback'),
+    'Locomotion': ('Locomotion', 'Stepping', 'Gait', 'legged_tasks'),
     'Errors': (),
 }
 # By from_urdf and from_urdf_file: what a constructor takes is nobody's concern.

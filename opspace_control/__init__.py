@@ -23,6 +23,7 @@ _NAMES = {
     'control': (
         'OperationalSpaceController Grasp GraspForce JointLimits Constraint Contact Plan '
         'plan_motion Playback'),
+    'locomotion': 'Locomotion Stepping Gait legged_tasks',
     'safety.goal_limits': 'GoalLimits',
     'spatial.orientation_representations': 'EulerAngles EulerParameters DirectionCosines',
     'errors': (

@@ -30,11 +30,12 @@ HEADER = ('# Copyright 2026 The opspace_control developers\n'
 LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control', 'safety']
 MAY_USE = {
     **{room: set(LAYERS[:i]) for i, room in enumerate(LAYERS)},
+    'locomotion': set(LAYERS) - {'safety'},
     'simulation': set(LAYERS),
     'runs': set(LAYERS),
     'ros': {*LAYERS, 'simulation', 'runs'},  # nodes that carry a simulated robot, play a run
     'view': {*LAYERS, 'ros'},
-    'cli': {*LAYERS, 'simulation', 'runs', 'ros', 'view'},
+    'cli': {*LAYERS, 'locomotion', 'simulation', 'runs', 'ros', 'view'},
 }
 EVERYBODYS = {'arguments', 'errors', 'compiled', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
@@ -57,6 +58,7 @@ ROS = {'rclpy', 'ament_index_python', 'builtin_interfaces', 'lifecycle_msgs', 'n
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'tasks': MATHEMATICS | {'ruckig'},
+    'locomotion': {'numpy'},
     'simulation': {'numpy', 'mujoco'},
     'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},
     'ros': {'numpy', 'yaml'} | ROS,

@@ -123,6 +123,17 @@ def test_turned_axes_are_turned_within_their_frames_and_to_by_and_by():
                                atol=1e-12)
 
 
+def test_axes_may_be_rotated_at_once():
+    task = PoseTask('tip')
+    bench = LawBench(task)
+    bench.cycle(DT)
+    task.set_axes(rotation=rotation(0.0, 0.0, 1.0))
+    bench.cycle(DT)  # on its way
+    now = rotation(0.0, 0.5, 0.0)
+    task.set_axes(rotation=now, gradually=False)
+    np.testing.assert_allclose(bench.cycle(DT)['axes'][1], now, atol=1e-12)
+
+
 def test_base_axes_are_turned_in_the_first_cycle():
     task = PoseTask('tip', axes_rotation=rotation(0.0, 0.0, 1.0))
     bench = LawBench(task)

@@ -103,7 +103,7 @@ class RelativeTask(PoseTask):
         """Axes of the frame at the last cycle, by column, in the base: (3, 3)."""
         return self.axes_in_base[0] @ super().rotation_in_base
 
-    def _place_axes(self, frame, rotation):
+    def _place_axes(self, frame, rotation, gradually=True):
         turned = (read_axes_rotation(rotation, self._owner) != np.eye(3)).any()
         for name, value, given in (('axes_frame', frame, frame not in (None, '', (None, None))),
                                    ('axes_rotation', rotation, turned)):

@@ -81,20 +81,20 @@ class OperationalTask(RankedTask):
     def __repr__(self):
         return f'{type(self).__name__}({self.frame!r}, name={self.name!r})'
 
-    def set_axes(self, axes=None, force_axes=None, *, frame=None, rotation=None):
+    def set_axes(self, axes=None, force_axes=None, *, frame=None, rotation=None, gradually=True):
         """
         Change the axes, as of the constructor; those not given stay, names in both are force axes.
 
         Along a new axis of motion control the goal is the present pose: set a goal afterwards. If
-        the frame or the rotation changes, the axes rotate to the new ones within half a second. The
-        frame '' is the base. A ModelError refuses an unknown frame; that of a task that is not in
-        use yet is refused by the controller.
+        the frame or the rotation changes, the axes rotate to the new ones within half a second, or
+        at once unless ``gradually``. The frame '' is the base. A ModelError refuses an unknown
+        frame; that of a task that is not in use yet is refused by the controller.
         """
         new, new_force = self._checked_axes(self._axes if axes is None else axes,
                                             self._force_axes if force_axes is None else force_axes)
         if frame is not None or rotation is not None:
             self._place_axes(self._axes_frame if frame is None else frame,
-                             self._axes_rotation if rotation is None else rotation)
+                             self._axes_rotation if rotation is None else rotation, gradually)
         before = set(self.axes)
         self._axes, self._force_axes = new, new_force
         self._weigh_axes()
@@ -174,7 +174,7 @@ class OperationalTask(RankedTask):
         self._record['motion'] = [axis in self.axes for axis in AXES]
         self._record['force']['axes'] = [axis in self._force_axes for axis in AXES]
 
-    def _place_axes(self, frame, rotation):
+    def _place_axes(self, frame, rotation, gradually=True):
         """Set the axes to those of a frame, or of a pair of frames, rotated by a rotation."""
         pair = tuple(frame) if isinstance(frame, (tuple, list)) else (frame, frame)
         if len(pair) != 2 or not all(name is None or isinstance(name, str) for name in pair):
@@ -193,7 +193,10 @@ class OperationalTask(RankedTask):
                 record['axes_node'][k] = WORLD if place is None else place['node']
                 record['axes_rotation'][k] = (
                     rotations[k] if place is None else place['rotation'] @ rotations[k])
-            record['turning'] |= changed and seen
+            if gradually:
+                record['turning'] |= changed and seen
+            else:
+                record['turning'], record['turn_left'] = False, 0.0
             record['turned'] |= (any(place is not None for place in frames)
                                  or (rotations != np.eye(3)).any())
         self._axes_frame, self._axes_rotation = pair, rotations

@@ -1,0 +1,291 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Locomotion of a robot on legs: goals of tasks, and contacts, in every cycle, by a gait."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.errors import ControlError
+from opspace_control.locomotion.clock import GaitClock
+from opspace_control.locomotion.footholds import (
+    GroundPlane,
+    rotate_about_z,
+    step_gain,
+    step_length,
+)
+from opspace_control.locomotion.gaits import Gait, read_gait
+from opspace_control.locomotion.swing import swing
+from opspace_control.locomotion.symmetric_stance import SymmetricStance
+from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_support
+from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
+from opspace_control.spatial.quaternions import turned
+
+STAND = 'stand'
+# The goal of the yaw is at most so far from it, rad: a blocked robot does not wind up.
+_YAW_LEAD = 0.3
+# Of the trunk's place while it stands, 1/s²; critically damped.
+_STANDING_GAIN = 25.0
+_UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """
+    Numbers of a `Locomotion`; lengths are in parts of the trunk's height.
+
+    doc/legged_robots.md has for each what half and double of it does.
+
+    Attributes
+    ----------
+    clearance : float
+        Height of a swinging foot above the ground at its middle.
+    touch_down_depth : float
+        The goal of a swing is so far below the ground, so that a foot whose height is known less
+        well is on the ground when it gets its load: in the air it would be accelerated by it.
+    force_line : float
+        κ of `TrunkMotion`: 1 is a force along the line from foot to hip.
+    step_gain : float
+        In units of that which nulls an error of velocity in one step.
+    reach : float
+        Greatest step to any side of the symmetric stance.
+    acceleration : float
+        Greatest rate of the command, m/s² and rad/s².
+    rise_rate : float
+        At which the trunk rises to its height, m/s.
+
+    """
+
+    clearance: float = 0.08
+    touch_down_depth: float = 0.01
+    force_line: float = 1.3
+    step_gain: float = 1.0
+    reach: float = 0.6
+    acceleration: float = 1.0
+    rise_rate: float = 0.3
+
+
+class Locomotion:
+    """
+    Let a robot walk, trot or run, from the state of base and joints alone.
+
+    A clock says which feet are on the ground. Call `update` before each cycle of the controller: it
+    sets the goals of the trunk and of swinging feet, and engages and disengages the contacts. The
+    robot stands first, its feet being where they are at the first `update`, and rises to its
+    height.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+        With tasks and contacts of `legged_tasks`; of a model with a passive floating base.
+    feet : sequence of str
+        Links; of a quadruped: front left, front right, rear left, rear right.
+    posture : dict of str to float
+        Joint positions, rad, of the robot that stands: they give the height of the trunk and the
+        distances of the feet.
+    stepping : Stepping, optional
+    gravity : float
+        m/s².
+
+    Attributes
+    ----------
+    controller : OperationalSpaceController
+    feet : tuple of str
+    stepping : Stepping
+    stance : SymmetricStance
+
+    Raises
+    ------
+    ControlError
+        If the controller has no such tasks and contacts.
+    ModelError
+        For an unknown joint.
+
+    """
+
+    def __init__(self, controller, feet, posture, *, stepping=None, gravity=9.81):
+        self.controller, self.feet = controller, tuple(feet)
+        self.stepping = Stepping() if stepping is None else stepping
+        try:
+            self._level, self._velocity = controller.tasks[LEVEL], controller.tasks[VELOCITY]
+            self._swings = [controller.tasks[foot] for foot in self.feet]
+            self._contacts = [controller.constraints[foot] for foot in self.feet]
+        except KeyError as missing:
+            raise ControlError(f'The controller has no task or contact {missing}.',
+                               cure='Give it those of legged_tasks(trunk, feet).') from None
+        self.stance = SymmetricStance.of(controller.model, posture, self.feet)
+        self._gravity, self._velocity_gains = gravity, (self._velocity.kp, self._velocity.kd)
+        self._clock = GaitClock(Gait(1.0, 0.5, (0.0,) * len(self.feet)),
+                                math.sqrt(self.stance.height / gravity))
+        self._motion, self._moves = None, False
+        self._wanted, self._command = np.zeros(3), np.zeros(3)
+        self._ground, self._yaw, self._height = None, 0.0, 0.0
+        self._on_ground = np.zeros(len(self.feet), bool)
+        self._lift_off = np.zeros((len(self.feet), 3))
+        self._begin = np.zeros(len(self.feet))  # part of the swing at which it began
+
+    @property
+    def gait(self):
+        """
+        The `Gait` or, while all feet are to stay on the ground, ``'stand'``.
+
+        Set one or its name in `GAITS` at any time: the robot starts from standing, changes within
+        two strides, or stands after the present steps. A ControlError refuses what is no gait.
+        """
+        return self._clock.gait if self._moves else STAND
+
+    @gait.setter
+    def gait(self, gait):
+        if isinstance(gait, str) and gait == STAND:
+            self._moves = False
+            return
+        self._clock.change(read_gait(gait, len(self.feet)))
+        self._moves = True
+        if not self._clock.running:
+            self._clock.start()
+            self._make_motion()
+
+    def command(self, vx, vy=0.0, yaw_rate=0.0):
+        """
+        Command the velocity of the trunk, m/s forward and to the left, and its yaw rate, rad/s.
+
+        It is approached at `Stepping.acceleration`. A ControlError refuses numbers that are not
+        finite.
+        """
+        command = np.array([vx, vy, yaw_rate], float)
+        if not np.isfinite(command).all():
+            raise ControlError(f'The command {command} is not finite.', value=command,
+                               cure='Give m/s, m/s and rad/s.')
+        self._wanted = command
+
+    @property
+    def on_ground(self):
+        """Which feet are on the ground by the schedule, (n,) of bool."""
+        return self._on_ground.copy()
+
+    @property
+    def standing(self):
+        """Whether all feet stay on the ground: no step is under way."""
+        return not self._clock.running
+
+    def update(self, state, dt):
+        """
+        Set goals and contacts for the next cycle.
+
+        Parameters
+        ----------
+        state : RobotState
+            Of the controller's model.
+        dt : float
+            Time since the last call, s.
+
+        """
+        poses = self.controller.model.forward_kinematics(state, self.feet)
+        feet = np.array([poses[foot][:3, 3] for foot in self.feet])
+        x, y, z, w = state.q[3:7]
+        yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        if self._ground is None:
+            self._ground, self._yaw = GroundPlane(feet), yaw
+            self._height = state.q[2] - self._ground.height(state.q)
+        wanted = np.zeros(3) if self.standing else self._wanted
+        step = self.stepping.acceleration * dt
+        self._command += np.clip(wanted - self._command, -step, step)
+        self._clock.advance(dt)
+        if self._clock.changing:
+            self._make_motion()
+        self._change_contacts(feet)
+        self._move_trunk(state, yaw, feet, dt)
+
+    def _make_motion(self):
+        clock = self._clock
+        self._motion = TrunkMotion(
+            clock.offsets, clock.duty, clock.tilting, self.stance.arms[:, :2])
+
+    def _change_contacts(self, feet):
+        """Engage and disengage the contacts of the schedule at positions (n, 3) of the feet, m."""
+        clock, phases = self._clock, self._clock.phases()
+        on_ground = phases < clock.duty
+        if not self._moves:
+            on_ground |= self._on_ground
+            if on_ground.all():
+                clock.stop()
+        if self.standing:
+            on_ground[:] = True
+        landed, lifted = on_ground & ~self._on_ground, self._on_ground & ~on_ground
+        if not (landed.any() or lifted.any()):
+            return
+        for i in np.flatnonzero(landed):
+            self._contacts[i].engage()
+        for i in np.flatnonzero(lifted):
+            self._contacts[i].disengage()
+        if landed.any():
+            self._ground.touch(landed, feet[landed])
+        self._lift_off[lifted] = feet[lifted]
+        self._begin[lifted] = (phases[lifted] - clock.duty) / (1.0 - clock.duty)
+        self._on_ground = on_ground
+        set_support(self._level, self._velocity, feet[on_ground])
+        kp, kd = (gains.copy() for gains in self._velocity_gains)
+        if self.standing:
+            kp[:2], kd[:2] = _STANDING_GAIN, 2.0 * math.sqrt(_STANDING_GAIN)
+        self._velocity.set_gains(kp, kd)
+
+    def _move_trunk(self, state, yaw, feet, dt):
+        """Set the goals of trunk and feet."""
+        clock, stepping, g, q = self._clock, self.stepping, self._gravity, state.q
+        h, T = self.stance.height, clock.period
+        *velocity, yaw_rate = self._command
+        heading = rotate_about_z(yaw)
+        velocity = heading @ [*velocity, 0.0]
+        lead = (self._yaw - yaw + math.pi) % (2.0 * math.pi) - math.pi
+        self._yaw = yaw + min(max(lead, -_YAW_LEAD), _YAW_LEAD) + yaw_rate * dt
+        rise = stepping.rise_rate * dt
+        self._height += min(max(h - self._height, -rise), rise)
+        pose = np.array([q[0], q[1], self._ground.height(q) + self._height,
+                         *turned(_UPRIGHT, (0.0, 0.0, self._yaw))])
+        twist, acceleration = np.zeros(6), np.zeros(6)
+        twist[5] = yaw_rate
+        if self.standing:
+            place = feet.mean(axis=0) - heading @ self.stance.center
+            self._level.set_target(pose, twist)
+            self._velocity.set_target([*place[:2], *pose[2:]], twist)
+            return
+        motion = self._motion.at(clock.phase)
+        pose[2] += g * T * T * motion.height
+        twist[2], acceleration[2] = g * T * motion.rise, g * (motion.lift - 1.0)
+        ratio = g / self.stance.inertia
+        tilt = heading[:2, :2] @ (ratio * T * T * motion.tilt)
+        pose[3:] = turned(pose[3:], (*tilt, 0.0))
+        twist[3:5] = heading[:2, :2] @ (ratio * T * motion.tilt_rate)
+        acceleration[3:5] = heading[:2, :2] @ (ratio * motion.tilt_acceleration)
+        self._level.set_target(pose, twist, acceleration)
+        expected = velocity * (1.0 + stepping.force_line * g * T * T / h * motion.speed)
+        expected[:2] += heading[:2, :2] @ (g * T / h * motion.sway)
+        shares = load_shares(clock.phases(), clock.duty) * self._on_ground
+        ahead = shares @ (q[:3] + (self.stance.center + self.stance.arms) @ heading.T - feet)
+        center = (1.0 - clock.tilting) * heading @ (shares @ self.stance.arms)
+        acceleration[:2] = g * motion.lift / h * (stepping.force_line * ahead - center)[:2]
+        twist[:2] = expected[:2]
+        self._velocity.set_target(pose, twist, acceleration)
+        self._swing_feet(state, yaw, velocity, expected)
+
+    def _swing_feet(self, state, yaw, velocity, expected):
+        """Set the goals of swinging feet at a commanded and an expected velocity (3,), m/s."""
+        clock, stepping, h = self._clock, self.stepping, self.stance.height
+        actual = np.array([state.v[0], state.v[1], 0.0])
+        gain = stepping.step_gain * step_gain(h, clock.period, clock.steps, self._gravity)
+        step = step_length(
+            velocity, actual - expected, clock.stance_time, gain, stepping.reach * h)
+        phases = clock.phases()
+        for i in np.flatnonzero(~self._on_ground):
+            s = (phases[i] - clock.duty) / (1.0 - clock.duty)
+            left = (1.0 - s) * clock.swing_time
+            turn = self._command[2] * (left + 0.5 * clock.stance_time)
+            hip = self.stance.center + rotate_about_z(turn) @ self.stance.arms[i]
+            end = state.q[:3] + rotate_about_z(yaw) @ hip + left * actual + step
+            end[2] = self._ground.height(end) - stepping.touch_down_depth * h
+            # Begun late, as from standing, a swing is shorter and as much lower.
+            whole = 1.0 - self._begin[i]
+            self._swings[i].set_target(*swing(
+                self._lift_off[i], end, stepping.clearance * h * whole * whole,
+                min(max((s - self._begin[i]) / whole, 0.0), 1.0), clock.swing_time * whole))

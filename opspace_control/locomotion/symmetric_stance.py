@@ -1,0 +1,41 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a gait has to know of a robot: its symmetric stance."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.dynamics import center_of_mass
+from opspace_control.model import RobotState
+
+
+class SymmetricStance(NamedTuple):
+    """A robot that stands on its feet, its centre of mass above their middle."""
+
+    height: float        # of the trunk's origin above the feet, m
+    center: np.ndarray   # (3,) centre of mass from the trunk's origin, horizontally, m
+    arms: np.ndarray     # (n, 3) feet from the centre of mass, horizontally, m
+    inertia: np.ndarray  # (2,) of the robot about its centre of mass, roll and pitch, by mass, m²
+
+    @classmethod
+    def of(cls, model, posture, feet):
+        """
+        Return that of a posture, a dict of joint positions in rad; the others are zero.
+
+        The feet keep their distances; they are shifted below the centre of mass. A ModelError
+        names an unknown joint or foot.
+        """
+        q = model.neutral()
+        for joint, position in posture.items():
+            q[model.q_index[model.dof_index(joint)]] = position
+        state = RobotState(model, q, np.zeros(model.nv))
+        poses = model.forward_kinematics(state, feet)
+        places = np.array([poses[foot][:3, 3] for foot in feet]) - q[:3]
+        x, y, z = center_of_mass(model, state)[0] - q[:3]
+        A = model.mass_matrix(state)
+        mass = A[0, 0]
+        inertia = np.array([A[3, 3] / mass - y * y - z * z, A[4, 4] / mass - x * x - z * z])
+        level = [1.0, 1.0, 0.0]
+        return cls(-float(places[:, 2].mean()), np.array([x, y, 0.0]),
+                   (places - places.mean(axis=0)) * level, inertia)

@@ -1,0 +1,183 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Gaits, footholds and swings: what they promise by themselves."""
+
+import math
+
+import numpy as np
+import pytest
+from legged_bench import FEET, LeggedBench
+
+from opspace_control import ControlError, OperationalSpaceController
+from opspace_control.locomotion import GAITS, Gait, Locomotion
+from opspace_control.locomotion.clock import GaitClock
+from opspace_control.locomotion.footholds import GroundPlane, step_gain, step_length
+from opspace_control.locomotion.swing import swing
+from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
+
+ARMS = np.array([[0.3, 0.2], [0.3, -0.2], [-0.3, 0.2], [-0.3, -0.2]])
+
+
+def rows(gait, name):
+    motion = TrunkMotion(gait.offsets, gait.duty, gait.tilting, ARMS)
+    return np.array([getattr(motion.at((k + 0.5) / 200.0), name) for k in range(200)])
+
+
+@pytest.mark.parametrize('name', GAITS)
+def test_the_mean_force_is_the_weight_and_the_motion_periodic(name):
+    gait = GAITS[name]
+    lift, rise, height = (rows(gait, field) for field in ('lift', 'rise', 'height'))
+    assert lift.mean() == pytest.approx(1.0)
+    assert (lift >= 0.0).all()
+    # rise is the integral of lift − 1, height that of rise, with no jump over the stride's end.
+    steps = np.diff(rise, append=rise[0])
+    middle = 0.5 * (lift + np.roll(lift, -1)) - 1.0
+    np.testing.assert_allclose(steps, middle / 200.0, atol=1e-12)
+    np.testing.assert_allclose(np.diff(height, append=height[0]),
+                               0.5 * (rise + np.roll(rise, -1)) / 200.0, atol=1e-12)
+
+
+def test_flight_is_free_fall_and_its_height_that_of_a_parabola():
+    gait = Gait(1.0, 0.35, (0.0, 0.5, 0.5, 0.0))
+    lift, height = rows(gait, 'lift'), rows(gait, 'height')
+    assert set(np.round(lift, 9)) == {0.0, round(1.0 / 0.7, 9)}
+    flight = 0.15  # of the stride: the trunk falls by (flight/2)²/2, and in stance as much more
+    fall = 0.5 * (flight / 2.0) ** 2 * (1.0 + 0.35 / flight)
+    assert np.ptp(height) == pytest.approx(fall, rel=0.02)
+
+
+def test_without_flight_the_height_is_constant():
+    assert abs(rows(GAITS['trot'], 'height')).max() < 1e-12
+    assert abs(rows(GAITS['walk'], 'height')).max() < 1e-12
+
+
+def test_the_velocity_follows_from_the_forces_towards_the_hips():
+    """``ẍ = κ g (F/m g) v T (φ − β/2)/h``: slowest in the middle of a stance."""
+    gait = GAITS['running_trot']
+    speed, lift = rows(gait, 'speed'), rows(gait, 'lift')
+    assert speed.mean() == pytest.approx(0.0, abs=1e-12)
+    stance = slice(0, int(200 * gait.duty))
+    assert np.argmin(speed[stance]) == pytest.approx(100 * gait.duty, abs=1)
+    # From touch-down to the middle: ∫ lift (φ − β/2) dφ = −lift β²/8.
+    assert np.ptp(speed) == pytest.approx(lift[0] * gait.duty**2 / 8.0, rel=0.02)
+
+
+def test_only_supports_beside_the_centre_of_mass_tilt_or_sway():
+    for name in ('trot', 'running_trot', 'pronk'):
+        assert abs(rows(GAITS[name], 'tilt')).max() < 1e-12
+        assert abs(rows(GAITS[name], 'sway')).max() < 1e-12
+    tilt = rows(GAITS['bound'], 'tilt_acceleration')
+    # Front feet, ahead of the centre of mass: the nose goes up, a rotation about −y.
+    assert tilt[10, 1] < 0.0 < tilt[110, 1]
+    assert abs(tilt[:, 0]).max() < 1e-12
+    assert abs(rows(GAITS['walk'], 'sway')).max() > 1e-3
+
+
+def test_loads_are_shared():
+    gait = GAITS['walk']
+    phases = (np.linspace(0.0, 1.0, 50)[:, None] + gait.offsets) % 1.0
+    shares = load_shares(phases, gait.duty)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert (shares[phases >= gait.duty] == 0.0).all()
+    assert (load_shares(np.array([0.9, 0.95]), 0.5) == 0.0).all()
+
+
+def test_swings_begin_and_end_at_rest_on_the_ground():
+    start, end, step = np.array([0.1, 0.0, 0.0]), np.array([0.5, 0.1, 0.02]), 1e-5
+    for s, place in ((0.0, start), (1.0, end)):
+        position, velocity, _ = swing(start, end, 0.05, s, 0.3)
+        np.testing.assert_allclose(position, place, atol=1e-12)
+        np.testing.assert_allclose(velocity, 0.0, atol=1e-12)
+    assert swing(start, end, 0.05, 0.5, 0.3)[0][2] == pytest.approx(0.01 + 0.05)
+    for s in (0.2, 0.7):
+        before, now, after = (swing(start, end, 0.05, s + k * step, 0.3) for k in (-1, 0, 1))
+        for order in (0, 1):
+            np.testing.assert_allclose((after[order] - before[order]) / (2.0 * step * 0.3),
+                                       now[order + 1], atol=1e-4)
+
+
+def test_steps_are_symmetric_null_errors_in_one_step_and_are_cut():
+    v, zero = np.array([2.0, 0.0, 0.0]), np.zeros(3)
+    np.testing.assert_allclose(step_length(v, zero, 0.2, 0.3, 1.0), [0.2, 0.0, 0.0])
+    assert np.linalg.norm(step_length(v, v, 0.2, 0.3, 0.4)) == pytest.approx(0.4)
+    # A foot δ = k e ahead decelerates by g δ/h for the time T/n of a step.
+    h, T, n, g = 0.5, 0.3, 2, 9.81
+    assert g * step_gain(h, T, n, g) / h * T / n == pytest.approx(1.0)
+
+
+def test_the_ground_is_the_plane_of_the_footholds():
+    feet = np.array([[x, y, 0.1 * x - 0.05 * y + 0.3] for x, y in ARMS])
+    ground = GroundPlane(feet)
+    for _ in range(40):  # the slope is approached
+        ground.touch(np.ones(4, bool), feet)
+    assert ground.height(np.array([1.0, 2.0, 0.0])) == pytest.approx(0.1 - 0.1 + 0.3)
+    line = GroundPlane(feet[[0, 3]])
+    line.touch(np.ones(2, bool), feet[[0, 3]])
+    across = np.array([-0.2, 0.3, 0.0])
+    assert line.height(across) == pytest.approx(feet[[0, 3], 2].mean())
+
+
+def test_the_clock_changes_its_gait_within_two_strides_without_a_jump():
+    clock = GaitClock(GAITS['trot'], 0.25)
+    clock.start()
+    phases = [clock.phases()]
+    clock.change(GAITS['walk'])
+    for _ in range(2000):
+        clock.advance(1e-3)
+        phases.append(clock.phases())
+    turns = np.diff(phases, axis=0)
+    turns -= np.round(turns)
+    assert not clock.changing
+    assert (turns > 0.0).all() and turns.max() < 0.01
+    np.testing.assert_allclose(clock.offsets, GAITS['walk'].offsets)
+    assert clock.duty == GAITS['walk'].duty
+
+
+def test_legs_begin_with_a_shorter_and_lower_swing():
+    bench = LeggedBench('b1')
+    bench.run(0.01)
+    assert bench.locomotion.gait == 'stand' and bench.locomotion.on_ground.all()
+    bench.locomotion.gait = 'trot'
+    bench.run(0.01)
+    assert bench.locomotion.on_ground.tolist() == [True, False, False, True]
+    top = 0.0
+    while not bench.locomotion.on_ground.all():
+        bench.run(0.002)
+        top = max(top, bench.robot.frame_pose(FEET[1])[2] - 0.04)
+        if bench.locomotion.on_ground[1]:
+            break
+    whole = bench.locomotion.stepping.clearance * bench.locomotion.stance.height
+    assert 0.1 * whole < top < 0.35 * whole
+
+
+def test_the_symmetric_stance_of_b1():
+    stance = LeggedBench('b1').locomotion.stance
+    assert stance.height == pytest.approx(1.5 * 0.35, abs=0.02)
+    np.testing.assert_allclose(stance.arms.mean(axis=0), 0.0, atol=1e-12)
+    assert stance.arms[0, 0] > 0.0 and stance.arms[0, 1] > 0.0  # front left
+    # Radii of gyration between those of the trunk alone and of the feet.
+    assert 0.1 < math.sqrt(stance.inertia[0]) < 0.3 < math.sqrt(stance.inertia[1]) + 0.1 < 0.5
+
+
+@pytest.mark.parametrize(('what', 'match'), [
+    (lambda it: setattr(it, 'gait', 'gallop'), "no gait 'gallop'"),
+    (lambda it: setattr(it, 'gait', Gait(1.0, 0.5, (0.0, 0.5))), '4 feet'),
+    (lambda it: it.command(math.nan), 'not finite')])
+def test_what_cannot_be_used_is_refused_and_changes_nothing(what, match):
+    locomotion = LeggedBench('go2').locomotion
+    with pytest.raises(ControlError, match=match):
+        what(locomotion)
+    assert locomotion.gait == 'stand'
+
+
+@pytest.mark.parametrize('numbers', [
+    {'period': 0.0}, {'duty': 1.0}, {'duty': 0.0}, {'tilting': 1.5}])
+def test_numbers_that_make_no_gait(numbers):
+    with pytest.raises(ControlError, match='not a gait'):
+        Gait(**{'period': 1.0, 'duty': 0.5, 'offsets': (0.0,)} | numbers)
+
+
+def test_a_controller_without_the_tasks_is_refused():
+    model = LeggedBench('go2').model
+    with pytest.raises(ControlError, match='trunk_level'):
+        Locomotion(OperationalSpaceController(model), FEET, {})
