@@ -127,3 +127,11 @@ def test_13_impedance(capsys):
     assert values['yielded'] == pytest.approx(20.0, rel=0.01)
     overshoots = values['overshoots']
     assert overshoots[1.0] < 0.01 < overshoots[0.7] < 0.1 < overshoots[0.3] < 0.4
+
+
+def test_14_trot(capsys):
+    values, text = run('14', capsys)
+    assert values['speed'] > 3.6
+    assert values['tilt'] < 3.0
+    assert values['fastest'] < 1.0
+    assert text.startswith(f'{values["speed"]:.2f} m/s')

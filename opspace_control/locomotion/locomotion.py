@@ -58,7 +58,7 @@ class Stepping:
     """
 
     clearance: float = 0.08
-    touch_down_depth: float = 0.01
+    touch_down_depth: float = 0.02
     force_line: float = 1.3
     step_gain: float = 1.0
     reach: float = 0.6
