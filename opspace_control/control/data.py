@@ -141,16 +141,13 @@ class Problem(NamedTuple):
     turned: np.ndarray  # (l,) bool: levels that are turned
     softness: np.ndarray  # (2, t): δ and ε of these rows
     start: np.ndarray  # (t,): multipliers to begin with
-    first_rows: np.ndarray  # (l + 1,) int: of levels of the whole problem
-    steps: np.ndarray  # (l,) int
+    first_rows: np.ndarray  # (l + 2,) int: of levels of the whole problem, bounds first
+    steps: np.ndarray  # (l + 1,) int
     G: np.ndarray  # (N, N)
     all_softness: np.ndarray  # (2, N)
     bounds: np.ndarray  # (2, N)
     free: np.ndarray  # (N,)
-    state: np.ndarray  # (l, N) int: INACTIVE, AT_UPPER, ... of each row at each level
-    relaxed_rows: np.ndarray  # (2,) int: as `first_rows`, of the problem of bounds alone
-    relaxed_steps: np.ndarray  # (1,) int: likewise
-    relaxed: np.ndarray  # (1, N) int: likewise, in the problem of bounds alone, `relax_bounds`
+    state: np.ndarray  # (l + 1, N) int: INACTIVE, AT_UPPER, ... of each row at each level
     factor: np.ndarray  # (N, N)
     order: np.ndarray  # (N,) int
     scratch: np.ndarray  # (LEVEL_SCRATCH, N)

@@ -111,7 +111,6 @@ def add_row(data, grasping, count, k, kind, side):
     if data.cycle.forces_decided:
         add_internal(data, count)
     data.scratch.limits.problem.state[:, count] = side
-    data.scratch.limits.problem.relaxed[0, count] = side
     return count + 1
 
 

@@ -185,7 +185,7 @@ def record_active(data, count, plain):
 
 
 @rare
-def find_pressed(data, count, t, tau_null, contradictory):
+def find_pressed(data, count, t, tau_null):
     """
     Find the limits that tasks press joints against without singular-direction control.
 
@@ -196,7 +196,7 @@ def find_pressed(data, count, t, tau_null, contradictory):
         write_matrix(data, count, t)
         write_bounds(data, count, data.scratch.a_null, tau_null, True)
         write_demands(data, count, t, data.scratch.rows[DEMANDED])
-        solve_problem(data, count, t, False, contradictory)
+        solve_problem(data, count, t, False)
     record_active(data, count, True)
 
 
@@ -225,7 +225,7 @@ def solve_within_limits(data, grasping, tau):
         cycle.has_passive and data.demand.constraints.size > 0 and not cycle.forces_decided)
     if nonlinear:
         add_grip_efforts(data, grasping, tau_ref)
-    t, corrections, contradictory = select_rows(data), 0, False
+    t, corrections = select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count)
     if cycle.forces_decided:
         write_singular_reactions(data)
@@ -235,7 +235,7 @@ def solve_within_limits(data, grasping, tau):
         write_matrix(data, count, t)
         write_bounds(data, count, a_ref, tau_ref, False)
         write_demands(data, count, t, stack[WANTED])
-        contradictory = solve_problem(data, count, t, True, contradictory)
+        solve_problem(data, count, t, True)
         read_forces(data, count)
         cycle.problems += 1
         react(data, count, applied)
@@ -259,7 +259,7 @@ def solve_within_limits(data, grasping, tau):
     if cycle.singular_active or exceeds_residual(data, t):
         cycle.least_eigenvalue = 0.0
     record_active(data, count, False)
-    find_pressed(data, count, t, memory.tau_posture, contradictory)
+    find_pressed(data, count, t, memory.tau_posture)
 
 
 @inlined

@@ -100,9 +100,8 @@ def _memory(nodes, dofs, constraints, rows, levels):
     problem = Problem(
         np.zeros(rows, int), np.zeros(levels + 1, int), *nan_filled((3, rows, rows)),
         np.zeros(levels, bool), nan_filled((2, rows)), nan_filled(rows),
-        np.zeros(levels + 1, int), np.zeros(levels, int), nan_filled((size, size)),
-        *nan_filled((2, 2, size)), nan_filled(size), np.zeros((levels, size), int),
-        np.zeros(2, int), np.zeros(1, int), np.zeros((1, size), int),
+        np.zeros(levels + 2, int), np.zeros(levels + 1, int), nan_filled((size, size)),
+        *nan_filled((2, 2, size)), nan_filled(size), np.zeros((levels + 1, size), int),
         nan_filled((size, size)), np.zeros(size, int), nan_filled((LEVEL_SCRATCH, size)),
         nan_filled((2, size)))
     return LimitData(

@@ -3,32 +3,30 @@
 """
 The solution of a cycle's prioritised problem: multipliers of bounds, and forces of tasks.
 
-Bounds are hard. Where they contradict each other, a problem of bounds alone widens them first.
+Bounds are the first level of it: what they attain alone, the tasks below keep.
 """
 
 import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, FORCE
-from opspace_control.control.limits.bound_rows import ROUNDING, unit_of
-from opspace_control.control.limits.contact_forces import weight_of
 from opspace_control.control.limits.limit_law import BRAKING, CONTACT_FORCE, EFFORT, MOTION
 from opspace_control.control.limits.problem import STEPS
 from opspace_control.control.solver.levels import OWN, Levels, solve_levels
 from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
+    EQUALITY,
     INACTIVE,
-    REFUSED,
+    REDUNDANT,
 )
 
-# Softness of bounds that cannot all be kept, in parts of a row's own mobility. Efforts stay hard.
-# Positions, velocities and gravity torques are softer; positions and velocities of joints whose own
-# effort is at its limit give way to these, and the acceleration with which a joint can always brake
-# gives way to all of them.
-_CONTACT_SOFTNESS, _MOTION_SOFTNESS, _WEAK_SOFTNESS, _BRAKING_SOFTNESS = 1e-8, 1e-6, 1e-4, 1e-3
-# Bounds that other rows leave less of than this, in parts of their own, contradict them or follow
-# from them: `relax_bounds` knows what can be attained to some 1e-10 of it.
+# Softness of bounds while they are solved alone, in parts of a row's own mobility: which of them
+# give way where not all can be kept. The acceleration with which a joint can always brake gives way
+# first, then positions and velocities of joints whose own effort is at its limit, then positions,
+# velocities and gravity torques; contact forces and efforts, which are physical, come last.
+_BRAKING, _WEAK, _MOTION, _CONTACT, _EFFORT = 1e-3, 1e-4, 1e-6, 1e-8, 0.0
+# Rows of which others leave less than this, in parts of their own, follow from them.
 _DEPENDENT = 1e-8
 
 
@@ -39,101 +37,62 @@ def start_forces(problem, count, t, begin):
         problem.f_y[0, r] = problem.start[r - count] if begin and r >= count else 0.0
 
 
+@inlined
+def write_bound_softness(problem, rows, count):
+    """Write the softness of so many bounds in their own level."""
+    for w in range(count):
+        kind = rows.kind[w]
+        softness = _MOTION
+        if kind == EFFORT:
+            softness = _EFFORT
+        elif kind == CONTACT_FORCE:
+            softness = _CONTACT
+        elif kind == BRAKING:
+            softness = _BRAKING
+        elif kind == MOTION:
+            effort = rows.index[rows.dof[w], EFFORT]
+            if effort >= 0 and problem.state[1, effort] != INACTIVE:
+                softness = _WEAK
+        problem.all_softness[OWN, w] = softness * rows.mobility[w]
+
+
 @rare
-def solve_problem(data, count, t, begin, contradictory):
+def solve_problem(data, count, t, begin):
     """
-    Solve the problem of so many bounds and rows of tasks; return whether bounds are contradictory.
+    Solve the problem of so many bounds and rows of tasks: bounds alone first, then the tasks.
 
     It ``begin``s with the forces without bounds, or with none. The multipliers are in ``f_y``. If
     an active set came to no end, or multipliers are not finite, the problem counts as unsolved:
     active rows are at their bounds then, others may be beyond theirs, and NaN stays.
     """
     problem, n = data.scratch.limits.problem, count + t
-    problem.first_rows[0] = 0
+    problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, STEPS
     for level in range(problem.turned.size):
-        problem.first_rows[level + 1] = count + problem.levels[level + 1]
-        problem.steps[level] = STEPS if begin else 1
-    solved = True
-    while True:
-        if contradictory:
-            solved = relax_bounds(data, count)
-        start_forces(problem, count, t, begin)
-        solved = solve_rows(
-            problem, problem.first_rows, problem.steps, problem.state, n) and solved
-        if contradictory or not any_refused(problem, count):
-            break
-        contradictory = True
-    if not solved:
-        data.cycle.unsolved += 1
-    return contradictory
-
-
-@rare
-def solve_rows(problem, first_rows, steps, state, n):
-    """Solve levels of the first n rows of the problem; return whether all have been solved."""
+        problem.first_rows[level + 2] = count + problem.levels[level + 1]
+        problem.steps[level + 1] = STEPS if begin else 1
+    write_bound_softness(problem, data.scratch.limits.bound_rows, count)
+    start_forces(problem, count, t, begin)
     changes = solve_levels(
-        Levels(first_rows, steps, problem.G[:n, :n], problem.all_softness[:, :n],
+        Levels(problem.first_rows, problem.steps, problem.G[:n, :n], problem.all_softness[:, :n],
                problem.bounds[:, :n], problem.free[:n], _DEPENDENT),
-        state[:, :n], problem.factor[:n, :n], problem.order[:n], problem.scratch[:, :n],
+        problem.state[:, :n], problem.factor[:n, :n], problem.order[:n], problem.scratch[:, :n],
         problem.f_y[:, :n])
+    finite = True
     for r in range(n):
-        if not math.isfinite(problem.f_y[0, r]):
-            return False
-    return changes >= 0
-
-
-@inlined
-def any_refused(problem, count):
-    """Return whether one of so many bounds contradicts others."""
-    refused = 0
-    for w in range(count):
-        refused += problem.state[0, w] == REFUSED
-    return refused > 0
-
-
-@rare
-def relax_bounds(data, count):
-    """
-    Widen bounds that cannot all be kept to what a problem of bounds alone attains.
-
-    Returns whether that problem has been solved. Its rows are soft, those of efforts excepted, so
-    the least squares of the residual decide. As tasks it is solved by proximal steps: bounds that
-    can be kept are not widened.
-    """
-    problem, rows = data.scratch.limits.problem, data.scratch.limits.bound_rows
-    softness, lower, upper = problem.all_softness[OWN], problem.bounds[0], problem.bounds[1]
-    problem.relaxed_rows[1], problem.relaxed_steps[0] = count, STEPS
-    for w in range(count):
-        kind, problem.f_y[0, w] = rows.kind[w], 0.0
-        if kind in (EFFORT, CONTACT_FORCE):
-            softness[w] = 0.0 if kind == EFFORT else _CONTACT_SOFTNESS * rows.mobility[w]
-            continue
-        effort = rows.index[rows.dof[w], EFFORT]
-        softness[w] = _BRAKING_SOFTNESS if kind == BRAKING else _MOTION_SOFTNESS
-        if kind == MOTION and effort >= 0 and problem.state[0, effort] != INACTIVE:
-            softness[w] = _WEAK_SOFTNESS
-        softness[w] *= rows.mobility[w]
-    solved = solve_rows(
-        problem, problem.relaxed_rows, problem.relaxed_steps, problem.relaxed, count)
-    for w in range(count):
-        y = problem.f_y[1, w]
-        slack = ROUNDING * (
-            weight_of(data.cycle) if rows.kind[w] == CONTACT_FORCE
-            else unit_of(data.bounds.joints[rows.dof[w]], rows.kind[w], 0.0))
-        if y > upper[w]:
-            upper[w] = y + slack
-        elif y < lower[w]:
-            lower[w] = y - slack
-        softness[w] = 0.0
-    return solved
+        finite = finite and math.isfinite(problem.f_y[0, r])
+    if changes < 0 or not finite:
+        data.cycle.unsolved += 1
 
 
 @inlined
 def side_of(problem, w):
-    """Return at which bound a row is at any of the levels: 1, -1, or 0 for none."""
-    for level in range(problem.turned.size):
-        if problem.state[level, w] in (AT_UPPER, AT_LOWER):
-            return problem.state[level, w]
+    """Return at which bound a row is while tasks are solved: 1, -1, or 0 for none."""
+    for level in range(1, problem.state.shape[0]):
+        state = problem.state[level, w]
+        if state in (AT_UPPER, AT_LOWER):
+            return state
+        if state in (EQUALITY, REDUNDANT):  # as a level above left it
+            return problem.state[0, w] if problem.state[0, w] in (AT_UPPER, AT_LOWER) else 0
     return 0
 
 

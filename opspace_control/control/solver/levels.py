@@ -11,6 +11,7 @@ iterated Tikhonov regularisation): its softness ε counts from the multipliers o
 after K steps a direction with the eigenvalue λ has ``(ε / (λ + ε))^K`` of its first residual.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
     EQUALITY,
+    INACTIVE,
+    REFUSED,
     ActiveSet,
     Program,
     bound_of,
@@ -42,9 +45,9 @@ _MET = 1e-11
 # single feasible point, and rounding leaves none.
 _GROWS = 1e-3
 
-# Rows of scratch that `solve_levels` takes: two bounds, the softness, the multipliers of a step
-# and by how much it changed them, and two of an `ActiveSet`.
-LEVEL_SCRATCH = 7
+# Rows of scratch that `solve_levels` takes: two bounds, the softness, the multipliers of a step,
+# by how much it changed them, those of the level above, and two of an `ActiveSet`.
+LEVEL_SCRATCH = 8
 
 # Rows of ``softness``: what stays when levels below are solved, and what does not.
 LASTING, OWN = 0, 1
@@ -52,10 +55,10 @@ LASTING, OWN = 0, 1
 
 @inlined
 def settle(lower, upper, active, r, value):
-    """Move the bound that row r is at to the value that it attains."""
-    if active[r] in (EQUALITY, AT_LOWER):
+    """Move the bound that row r is at to the value that it attains, unless it is within."""
+    if active[r] == EQUALITY or (active[r] == AT_LOWER and value < lower[r]):
         lower[r] = value
-    if active[r] in (EQUALITY, AT_UPPER):
+    if active[r] == EQUALITY or (active[r] == AT_UPPER and value > upper[r]):
         upper[r] = value
 
 
@@ -74,10 +77,70 @@ class Levels(NamedTuple):
     dependent: float  # as in `Program`
 
 
+@inlined
+def any_refused(active, last):
+    """Return whether one of the first rows is refused."""
+    refused = 0
+    for r in range(last):
+        refused += active[r] == REFUSED
+    return refused > 0
+
+
+@rare
+def solve_steps(problem, program, level, current, before, step, f_y):
+    """Solve a level by proximal steps; return the changes of its active set as `solve_levels`."""
+    first, last, f, y = problem.first_rows[level], problem.first_rows[level + 1], f_y[0], f_y[1]
+    lasting, total, ended = problem.softness[LASTING], 0, True
+    count = start_active(program, last, current)
+    for _ in range(problem.steps[level] if first < last else 1):
+        for r in range(first, last):
+            shift = (program.softness[r] - lasting[r]) * before[r]
+            program.lower[r] = problem.bounds[0, r] + shift
+            program.upper[r] = problem.bounds[1, r] + shift
+        count, changes = improve_active(program, last, current, count, f_y)
+        ended = ended and changes >= 0
+        total += changes if changes >= 0 else -changes - 1
+        met = True
+        for r in range(last):
+            step[r], before[r] = f[r] - before[r], f[r]
+            own = program.softness[r] - lasting[r] if r >= first else 0.0
+            met = met and own * abs(step[r]) <= _MET * program.G[r, r] * abs(f[r])
+        if met:
+            break
+    for r in range(first, last):
+        y[r] -= (program.softness[r] - lasting[r]) * f[r]
+    return total if ended else -total - 1
+
+
+@inlined
+def keep_bounds(program, active, last, step, f, grown):
+    """Make equalities of bounds whose multipliers grew by more than this part of them; -1: all."""
+    for r in range(last):
+        if is_bound(active[r]) and abs(step[r]) > grown * abs(f[r]):
+            program.lower[r] = program.upper[r] = bound_of(program, active[r], r)
+
+
+@rare
+def give_up(program, first, last, above, f_y):
+    """Leave a level's rows without bounds, and take the multipliers (n,) of the levels above."""
+    f, y = f_y[0], f_y[1]
+    for r in range(first, last):
+        program.lower[r], program.upper[r] = -math.inf, math.inf
+    for r in range(last):
+        f[r] = above[r] if r < first else 0.0
+    for r in range(last):
+        y[r] = program.free[r]
+        for k in range(first):
+            y[r] += program.G[r, k] * f[k]
+
+
 @rare
 def solve_levels(problem, active, factor, order, scratch, f_y):
     """
     Solve all levels, the highest first.
+
+    If rounding leaves a level no point that keeps the bounds above it, all that were active there
+    become equalities; if there is none even then, the level is given up, and the bounds hold.
 
     Parameters
     ----------
@@ -100,38 +163,36 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     """
     first_rows, steps, G, softness, bounds, free, dependent = problem
     lower, upper, soft, f, y = scratch[0], scratch[1], scratch[2], f_y[0], f_y[1]
-    before, step, program = scratch[3], scratch[6], Program(G, soft, lower, upper, free, dependent)
+    before, step, above = scratch[3], scratch[6], scratch[7]
+    program = Program(G, soft, lower, upper, free, dependent)
     total, ended = 0, True
     for r in range(free.size):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         before[r] = f[r]
     for level in range(first_rows.size - 1):
         first, last = first_rows[level], first_rows[level + 1]
-        for r in range(first, last):
-            soft[r] += softness[OWN, r]
+        for r in range(last):
+            above[r] = before[r]
+            soft[r] += softness[OWN, r] if r >= first else 0.0
         current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
-        count = start_active(program, last, current)
-        for _ in range(steps[level] if first < last else 1):
-            for r in range(first, last):
-                shift = (soft[r] - softness[LASTING, r]) * before[r]
-                lower[r], upper[r] = bounds[0, r] + shift, bounds[1, r] + shift
-            count, changes = improve_active(program, last, current, count, f_y)
-            ended = ended and changes >= 0
-            total += changes if changes >= 0 else -changes - 1
-            met = True
+        changes = solve_steps(problem, program, level, current, before, step, f_y)
+        if any_refused(active[level], first):
+            keep_bounds(program, active[level - 1], first, step, f, -1.0)
             for r in range(last):
-                step[r], before[r] = f[r] - before[r], f[r]
-                own = soft[r] - softness[LASTING, r]
-                met = met and own * abs(step[r]) <= _MET * G[r, r] * abs(f[r])
-            if met:
-                break
+                before[r] = above[r]
+            changes = solve_steps(problem, program, level, current, before, step, f_y)
+        ended = ended and changes >= 0
+        total += changes if changes >= 0 else -changes - 1
         for r in range(first, last):
-            lower[r], upper[r] = bounds[0, r], bounds[1, r]
-            y[r] -= (soft[r] - softness[LASTING, r]) * f[r]
-            if softness[OWN, r] > 0.0:
-                settle(lower, upper, active[level], r, y[r])
-            soft[r] = softness[LASTING, r]
-        for r in range(last if steps[level] > 1 else 0):
-            if is_bound(active[level, r]) and abs(step[r]) > _GROWS * abs(f[r]):
-                lower[r] = upper[r] = bound_of(program, active[level, r], r)
+            lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
+        if any_refused(active[level], first):
+            give_up(program, first, last, above, f_y)
+            for r in range(last):
+                before[r] = f[r]
+                active[level, r] = active[level - 1, r] if r < first else INACTIVE
+            continue
+        for r in range(first, last):
+            settle(lower, upper, active[level], r, y[r])
+        if steps[level] > 1:
+            keep_bounds(program, active[level], last, step, f, _GROWS)
     return total if ended else -total - 1
