@@ -20,14 +20,14 @@ from opspace_control.locomotion.swing import swing
 from opspace_control.locomotion.symmetric_stance import SymmetricStance
 from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_support
 from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
-from opspace_control.spatial.quaternions import turned
+from opspace_control.spatial.rotations import matrix_from_vector
 
 STAND = 'stand'
 # The goal of the yaw is at most so far from it, rad: a blocked robot does not wind up.
 _YAW_LEAD = 0.3
 # Of the trunk's place while it stands, 1/s²; critically damped.
 _STANDING_GAIN = 25.0
-_UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+_UPRIGHT, _NONE = np.eye(3), np.zeros(3)
 
 
 @dataclass(frozen=True)
@@ -241,24 +241,24 @@ class Locomotion:
         self._yaw = yaw + min(max(lead, -_YAW_LEAD), _YAW_LEAD) + yaw_rate * dt
         rise = stepping.rise_rate * dt
         self._height += min(max(h - self._height, -rise), rise)
-        pose = np.array([q[0], q[1], self._ground.height(q) + self._height,
-                         *turned(_UPRIGHT, (0.0, 0.0, self._yaw))])
+        place = np.array([q[0], q[1], self._ground.height(q) + self._height])
+        upright = rotate_about_z(self._yaw)
         twist, acceleration = np.zeros(6), np.zeros(6)
         twist[5] = yaw_rate
         if self.standing:
-            place = feet.mean(axis=0) - heading @ self.stance.center
-            self._level.set_target(pose, twist)
-            self._velocity.set_target([*place[:2], *pose[2:]], twist)
+            place[:2] = (feet.mean(axis=0) - heading @ self.stance.center)[:2]
+            for task in (self._level, self._velocity):
+                task.move_target(place, upright, twist, acceleration)
             return
         motion = self._motion.at(clock.phase)
-        pose[2] += g * T * T * motion.height
+        place[2] += g * T * T * motion.height
         twist[2], acceleration[2] = g * T * motion.rise, g * (motion.lift - 1.0)
         ratio = g / self.stance.inertia
         tilt = heading[:2, :2] @ (ratio * T * T * motion.tilt)
-        pose[3:] = turned(pose[3:], (*tilt, 0.0))
+        R = matrix_from_vector(np.array([*tilt, 0.0])) @ upright
         twist[3:5] = heading[:2, :2] @ (ratio * T * motion.tilt_rate)
         acceleration[3:5] = heading[:2, :2] @ (ratio * motion.tilt_acceleration)
-        self._level.set_target(pose, twist, acceleration)
+        self._level.move_target(place, R, twist, acceleration)
         expected = velocity * (1.0 + stepping.force_line * g * T * T / h * motion.speed)
         expected[:2] += heading[:2, :2] @ (g * T / h * motion.sway)
         shares = load_shares(clock.phases(), clock.duty) * self._on_ground
@@ -266,7 +266,7 @@ class Locomotion:
         center = (1.0 - clock.tilting) * heading @ (shares @ self.stance.arms)
         acceleration[:2] = g * motion.lift / h * (stepping.force_line * ahead - center)[:2]
         twist[:2] = expected[:2]
-        self._velocity.set_target(pose, twist, acceleration)
+        self._velocity.move_target(place, R, twist, acceleration)
         self._swing_feet(state, yaw, velocity, expected)
 
     def _swing_feet(self, state, yaw, velocity, expected):
@@ -286,6 +286,8 @@ class Locomotion:
             end[2] = self._ground.height(end) - stepping.touch_down_depth * h
             # Begun late, as from standing, a swing is shorter and as much lower.
             whole = 1.0 - self._begin[i]
-            self._swings[i].set_target(*swing(
+            position, *rates = swing(
                 self._lift_off[i], end, stepping.clearance * h * whole * whole,
-                min(max((s - self._begin[i]) / whole, 0.0), 1.0), clock.swing_time * whole))
+                min(max((s - self._begin[i]) / whole, 0.0), 1.0), clock.swing_time * whole)
+            self._swings[i].move_target(
+                position, _UPRIGHT, *(np.concatenate([rate, _NONE]) for rate in rates))
