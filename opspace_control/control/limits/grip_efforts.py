@@ -136,3 +136,14 @@ def correct_efforts(data, count, tau, tau_ref):
             tau_ref[k] += error
             corrected = True
     return corrected
+
+
+@rare
+def exert_reactions(data):
+    """Exert the constraint reactions to the multipliers of the bounds."""
+    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
+    for c in range(6 * data.demand.constraints.size):
+        for w in range(data.cycle.bound_count):
+            t = rows.reaction[w, c] * rows.force[w]
+            stack[FORCE, c] -= t
+            stack[REACTION, c] += t

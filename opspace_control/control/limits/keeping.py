@@ -33,7 +33,12 @@ from opspace_control.control.limits.contact_forces import (
     within_contact_bounds,
     write_singular_reactions,
 )
-from opspace_control.control.limits.grip_efforts import add_grip_efforts, correct_efforts, exert_all
+from opspace_control.control.limits.grip_efforts import (
+    add_grip_efforts,
+    correct_efforts,
+    exert_all,
+    exert_reactions,
+)
 from opspace_control.control.limits.limit_check import within_limits
 from opspace_control.control.limits.limit_law import CONTACT_FORCE, KINDS
 from opspace_control.control.limits.problem import (
@@ -229,7 +234,8 @@ def solve_within_limits(data, grasping, tau):
     prepare_tasks(data, t, cycle.resting_count)
     if cycle.forces_decided:
         write_singular_reactions(data)
-        refer_efforts(data, 1, memory.tau_posture)
+        if cycle.singular_active:
+            refer_efforts(data, 1, memory.tau_posture)
         refer_efforts(data, 0, tau_null)
     while True:
         write_matrix(data, count, t)
@@ -287,14 +293,3 @@ def keep_limits(data, grasping, any_resting, tau):
         move_to_stack(data)
     if data.cycle.forces_decided:
         exert_internal(contacts, stack[FORCE], stack[REACTION])
-
-
-@rare
-def exert_reactions(data):
-    """Exert the constraint reactions to the multipliers of the bounds."""
-    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
-    for c in range(6 * data.demand.constraints.size):
-        for w in range(data.cycle.bound_count):
-            t = rows.reaction[w, c] * rows.force[w]
-            stack[FORCE, c] -= t
-            stack[REACTION, c] += t

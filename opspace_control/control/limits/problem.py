@@ -167,7 +167,8 @@ def write_bounds(data, count, a, tau, plain):
             lower, upper = -math.inf, math.inf
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
         problem.all_softness[LASTING, w] = problem.all_softness[OWN, w] = 0.0
-        problem.free[w] = free_value(data, w, a, tau, int(plain))
+        problem.free[w] = free_value(
+            data, w, a, tau, 1 if plain and data.cycle.singular_active else 0)
 
 
 @rare

@@ -194,5 +194,5 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
         for r in range(first, last):
             settle(lower, upper, active[level], r, y[r])
         if steps[level] > 1:
-            keep_bounds(program, active[level], last, step, f, _GROWS)
+            keep_bounds(program, active[level], first, step, f, _GROWS)
     return total if ended else -total - 1
