@@ -86,7 +86,9 @@ def solve_problem(data, count, t, begin):
 
 @inlined
 def side_of(problem, w):
-    """Return at which bound a row is while tasks are solved: 1, -1, or 0 for none."""
+    """Return at which bound a row is in the end: 1, -1, or 0 for none."""
+    if problem.f_y[0, w] == 0.0:
+        return 0
     for level in range(1, problem.state.shape[0]):
         state = problem.state[level, w]
         if state in (AT_UPPER, AT_LOWER):
