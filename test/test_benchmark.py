@@ -6,6 +6,7 @@ import importlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from opspace_control.cli.robots import demo_robot
 from opspace_control.share import share_directory
+from opspace_control.spatial.rotations import matrix_from_quaternion
 
 BENCH = [sys.executable, '-m', 'opspace_control.cli.main', 'bench']
 
@@ -148,6 +150,36 @@ def test_table_says_how_many_goals_were_too_fast(module):
         '| Talos in space | x y z | base | 150.0 % | 0.2° | 1 | 7.0 rad/s | 150.0 % | 3 |')
 
 
+def test_a_course_says_how_fast_a_robot_goes_and_whether_it_falls(module):
+    pytest.importorskip('mujoco')
+    legged = module('legged')
+    course = legged.Course('go2', 'trot', (0.0, 0.2, 0.0), seconds=0.4, friction=0.6)
+    outcome = legged.go(course)
+    assert outcome.speed == pytest.approx(0.2, abs=0.05)
+    assert outcome.tilt < 0.5 and outcome.joint_speed < 1.0 and not outcome.fallen
+    slippery = replace(course, command=(0.3, 0.0, 0.0), seconds=5.0, friction=0.01)
+    assert legged.go(slippery).fallen
+    head = '| `go2`, trot | 0.2 m/s to the left | 0.4 s, friction 0.6 |'
+    fell = legged.course_table([(course, replace(outcome, fallen=True))]).splitlines()[-1]
+    assert fell == f'{head} falls | | | |'
+    stood = legged.course_table([(course, legged.Outcome(0.2, 1.0, 0.5, 0.7, False))])
+    assert stood.splitlines()[-1] == f'{head} 0.20 | 1.00° | 0.50 | 0.70 |'
+
+
+@pytest.mark.parametrize('terrain', ['slope', 'steps'])
+def test_terrain_begins_where_it_should(module, terrain):
+    """Slopes begin at the height of the ground; steps are as high as they are said to be."""
+    pytest.importorskip('mujoco')
+    legged = module('legged')
+    first, *_ = getattr(legged, terrain)()
+    turn = matrix_from_quaternion(np.array(first.pose[3:]))
+    edge = np.array(first.pose[:3]) + turn @ (0.5 * np.array(first.size) * [-1.0, 0.0, 1.0])
+    height = legged.STEP_HEIGHT if terrain == 'steps' else 0.0
+    np.testing.assert_allclose(edge, [1.0, 0.0, height], atol=1e-12)
+    incline = np.degrees(np.arcsin(turn[2, 0]))
+    assert incline == pytest.approx(5.0 if terrain == 'slope' else 0.0)
+
+
 @pytest.mark.parametrize(('key', 'count'), [('allegro', 5), ('along', 3)])
 def test_pinocchio_finds_the_same_inverse_inertia(module, key, count):
     pytest.importorskip('pinocchio')
@@ -158,7 +190,8 @@ def test_pinocchio_finds_the_same_inverse_inertia(module, key, count):
 
 @pytest.mark.parametrize(('program', 'tables'), [
     ('limits', ('limits', 'driveless')), ('closed_chains', ('closed',)),
-    ('sequence', ('sequence',)), ('at_rest', ('at_rest',)), ('singularity', ('singularities',))])
+    ('sequence', ('sequence',)), ('at_rest', ('at_rest',)), ('singularity', ('singularities',)),
+    ('legged', ('legged_courses', 'legged_disturbances'))])
 def test_every_table_has_its_place_in_the_documentation(module, program, tables):
     pytest.importorskip('mujoco')
     text = module(program)._PAGE.read_text()

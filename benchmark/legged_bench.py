@@ -5,10 +5,11 @@
 import math
 import xml.etree.ElementTree as ET
 
+import mujoco
 import numpy as np
-from robots import robot_file
 
 from opspace_control import JointLimits, OperationalSpaceController, RobotModel, RobotState
+from opspace_control.cli.robots import real_robot
 from opspace_control.locomotion import Locomotion, legged_tasks
 from opspace_control.simulation import SimulatedRobot
 
@@ -18,6 +19,7 @@ ROBOTS = {'b1': (0.04, 0.06), 'go2': (0.022, 0.04)}
 HEIGHT = 1.5  # of the trunk, in lengths of the thigh, which is that of the shank
 FRICTION = 0.7
 STEP = 1e-3  # s
+FALLEN = 1.0  # rad, of roll or pitch
 
 
 def with_spheres(text, radius):
@@ -36,25 +38,30 @@ class LeggedBench:
     """
     A quadruped of ROBOTS that stands; efforts are cut at the limits of the URDF by the simulator.
 
+    The controller is told the ``friction`` of the floor, whose cones are ``elliptic`` or pyramids.
     ``noise`` scales errors of the state: 2 mm, 3 mrad, 0.03 m/s and 0.02 rad/s of the base, 0.2
     mrad and 0.03 rad/s of joints (standard deviations). The base is seen ``delay`` steps late.
-    ``reports`` has for each step roll and pitch, rad, the velocity ahead and to the left, m/s,
-    velocities and efforts of joints in parts of their limits, and the largest friction in use.
+    ``reports`` has for each step roll and pitch, rad, the velocity ahead and to the left, m/s, the
+    yaw rate, rad/s, the greatest velocity and effort of a joint in parts of its limit, and the
+    greatest part of friction in use.
     """
 
-    def __init__(self, name='b1', *, noise=0.0, delay=0, objects=(), posture=None,
-                 height=None, stepping=None):
+    def __init__(self, name='b1', *, noise=0.0, delay=0, friction=FRICTION, elliptic=False,
+                 objects=(), posture=None, height=None, stepping=None):
         radius, inside = ROBOTS[name]
-        text = with_spheres(robot_file(f'{name}.urdf').read_text(), radius)
+        text = with_spheres(
+            real_robot(f'{name}_description/urdf/{name}.urdf').read_text(), radius)
         self.robot = SimulatedRobot(
             text, floating_base=True, floor=True, contacts=bool(objects), objects=objects)
-        self.robot.model.geom_friction[:, 0] = FRICTION
+        self.robot.model.geom_friction[:, 0] = friction
+        if elliptic:
+            self.robot.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         self.model = RobotModel.from_urdf(text, floating_base=True, passive_joints=('base',))
         bend = math.acos(0.5 * HEIGHT)
         stand = {f'{foot[:2]}_{joint}_joint': angle for foot in FEET for joint, angle in (
             ('hip', inside if foot[1] == 'R' else -inside), ('thigh', bend),
             ('calf', -2.0 * bend))}
-        tasks, contacts = legged_tasks(self.model.root_link, FEET, friction=FRICTION)
+        tasks, contacts = legged_tasks(self.model.root_link, FEET, friction=friction)
         self.controller = OperationalSpaceController(
             self.model, tasks, constraints=contacts,
             limits=JointLimits(self.model, acceleration=1e3, approach_rate=50.0))
@@ -69,8 +76,13 @@ class LeggedBench:
         self._speeds = self.model.velocity_limits[6:]
         self._strengths = self.model.effort_limits[6:]
 
+    @property
+    def fallen(self):
+        """Whether the trunk is tilted by more than FALLEN."""
+        return bool(self.reports) and max(map(abs, self.reports[-1][:2])) > FALLEN
+
     def run(self, seconds):
-        """Simulate; return the reports (k, 7) of this time."""
+        """Simulate, until the robot falls; return the reports (k, 8) of this time."""
         state = RobotState(self.model, *self._state())
         tau, effort, first = np.zeros(self.model.nv), np.zeros(12), len(self.reports)
         for _ in range(round(seconds / STEP)):
@@ -81,6 +93,8 @@ class LeggedBench:
             self.robot.set_effort(effort)
             self.robot.step()
             self._report()
+            if self.fallen:
+                break
         return np.array(self.reports[first:])
 
     def shove(self, vx, vy):
