@@ -207,7 +207,7 @@ def improve_active(program, rows, active, count, f_y):
     rows, and by how many they changed.
     """
     f, y = f_y[0], f_y[1]
-    most, changes, several = 10 * rows + 10, 0, True
+    most, changes, several = 3 * rows + 10, 0, True
     while True:
         before = count
         count = restore_signs(program, rows, active, count, several)
@@ -253,7 +253,7 @@ def solve_bounded(program, active, f_y):
     Returns
     -------
     int
-        By how many rows the active set changed. If it came to no end within 10 n + 10 changes,
+        By how many rows the active set changed. If it came to no end within 3 n + 10 changes,
         minus that number minus 1: all rows but some are within their bounds then.
 
     """
