@@ -10,14 +10,15 @@ import proxsuite
 import quadprog
 from numba import njit
 
-from opspace_control.control.solver.active_set import solve_bounded
+from opspace_control.control.solver.active_set import improve_active, start_active
 from opspace_control.control.solver.levels import ATTAINABLE, LEVEL_SCRATCH, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT, ActiveSet, Program
 
 
 @njit
-def _solve_bounded(*arguments):
-    return solve_bounded(*arguments)
+def _solve_bounded(program, active, f_y):
+    rows = program.free.size
+    return improve_active(program, rows, active, start_active(program, rows, active), f_y)[1]
 
 
 @njit

@@ -267,9 +267,9 @@ class Locomotion:
         acceleration[:2] = g * motion.lift / h * (stepping.force_line * ahead - center)[:2]
         twist[:2] = expected[:2]
         self._velocity.move_target(place, R, twist, acceleration)
-        self._swing_feet(state, yaw, velocity, expected)
+        self._swing_feet(state, heading, velocity, expected)
 
-    def _swing_feet(self, state, yaw, velocity, expected):
+    def _swing_feet(self, state, heading, velocity, expected):
         """Set the goals of swinging feet at a commanded and an expected velocity (3,), m/s."""
         clock, stepping, h = self._clock, self.stepping, self.stance.height
         actual = np.array([state.v[0], state.v[1], 0.0])
@@ -282,7 +282,7 @@ class Locomotion:
             left = (1.0 - s) * clock.swing_time
             turn = self._command[2] * (left + 0.5 * clock.stance_time)
             hip = self.stance.center + rotate_about_z(turn) @ self.stance.arms[i]
-            end = state.q[:3] + rotate_about_z(yaw) @ hip + left * actual + step
+            end = state.q[:3] + heading @ hip + left * actual + step
             end[2] = self._ground.height(end) - stepping.touch_down_depth * h
             # Begun late, as from standing, a swing is shorter and as much lower.
             whole = 1.0 - self._begin[i]

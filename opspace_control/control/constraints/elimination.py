@@ -45,6 +45,15 @@ def symmetric(M, r, c):
     return M[r, c] if r >= c else M[c, r]
 
 
+@inlined
+def multiply_symmetric(M, x, y):
+    """Write ``M x`` to y, (n,) each, M being the first n rows of a symmetric matrix."""
+    for r in range(x.size):
+        y[r] = 0.0
+        for c in range(x.size):
+            y[r] += symmetric(M, r, c) * x[c]
+
+
 @called
 def take_off_row(M, rest, j, count, sign, column):
     """Subtract ``sign M_jc y`` from row j, y = M_cc⁺ M_cj, and store y above M's diagonal."""

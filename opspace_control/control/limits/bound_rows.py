@@ -123,7 +123,7 @@ def begin_rows(data, grasping):
     """
     nodes, limits = data.robot.nodes, data.bounds.joints
     index, count = data.scratch.limits.bound_rows.index, 0
-    index[:] = -1
+    index[:] = data.scratch.limits.contacts.index[:] = -1
     for k in range(limits.size):
         for kind in (MOTION, GRAVITY_TORQUE):
             if limits[k].resting_share[kind] > 0.0:

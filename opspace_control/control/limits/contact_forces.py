@@ -19,7 +19,10 @@ from opspace_control.control.constraints.contact_bounds import (
     CONTACT_BOUNDS,
     write_contact_bounds,
 )
-from opspace_control.control.constraints.elimination import solve_constraints, symmetric
+from opspace_control.control.constraints.elimination import (
+    multiply_symmetric,
+    solve_constraints,
+)
 from opspace_control.control.data import ACTIVATION, APPLIED, REACTION, SCALE, Q
 from opspace_control.control.grasping.grasp_law import fill_row
 from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT
@@ -58,7 +61,6 @@ def weight_of(cycle):
 @rare
 def begin_contacts(cycle, robot, constraints, contacts, small):
     """Write the bounds of all contacts; open ones have none."""
-    contacts.index[:] = -1
     for c in range(constraints.size):
         first, last = c * CONTACT_BOUNDS, (c + 1) * CONTACT_BOUNDS
         bounds = contacts.bounds[:, first:last]
@@ -79,10 +81,7 @@ def leave_internal(data, forces):
     if not data.cycle.has_passive or data.cycle.ranks[1] == 0:
         forces[:] = 0.0
         return
-    for r in range(constrained):
-        work[0, r] = 0.0
-        for c in range(constrained):
-            work[0, r] += symmetric(passive, r, c) * forces[c]
+    multiply_symmetric(passive, forces, work[0])
     for r in range(constrained):
         forces[r] = work[0, r]
     solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1, stack[SCALE],
@@ -197,9 +196,9 @@ def add_internal(data, w):
             work[0, r] = direction[r]
         solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1, scale,
                           constrained, work[0], work[1])
+        multiply_symmetric(data.scratch.squares[Q], work[0], work[1])
         for r in range(constrained):
-            for c in range(constrained):
-                internal[r] -= symmetric(data.scratch.squares[Q], r, c) * work[0, c]
+            internal[r] -= work[1, r]
     for r in range(constrained):
         internal[r] *= _INTERNAL * scale[r] * scale[r]
     for x in range(w + 1):
@@ -207,5 +206,4 @@ def add_internal(data, w):
         for r in range(constrained):
             t += rows.direction[x, r] * internal[r]
         rows.gram[w, x] += t
-        if x == w:
-            rows.mobility[w] += t
+    rows.mobility[w] += t  # its own, the last

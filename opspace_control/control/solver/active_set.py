@@ -201,10 +201,33 @@ def activate(program, y, active, count, p):
 @rare
 def improve_active(program, rows, active, count, f_y):
     """
-    Solve the program of the first ``rows`` rows from ``count`` active ones on; see `solve_bounded`.
+    Solve ``y = y_free + (G + diag δ) f``, ``l ≤ y ≤ u``; f is 0 where y is at no bound.
 
-    Those after them have no multiplier, and y of them is not written. Returns the number of active
-    rows, and by how many they changed.
+    A row that contradicts others without softness is refused: it stays violated, the others hold.
+
+    Parameters
+    ----------
+    program : Program
+        ``G = R A⁻¹ Rᵀ``, symmetric and positive semidefinite. δ is not negative, in the units of
+        G's diagonal; 0 is hard, a row of inf has no multiplier. Bounds are ±inf where there are
+        none, equal for equality rows (a lower one above its upper one is what both are).
+    rows : int
+        The first ones are the problem; those after them have no multiplier, and y of them is not
+        written.
+    active : ActiveSet
+        ``state`` in: the bounds to begin with, AT_UPPER or AT_LOWER, all else is none; out: what
+        became of each row. The rest is scratch.
+    count : int
+        Active rows that `start_active` has factorised, or this function left active.
+    f_y : (2, n) array
+        Receives the multipliers and the values.
+
+    Returns
+    -------
+    int, int
+        The number of active rows, and by how many they changed. If they came to no end within 3 n +
+        10 changes, minus that number minus 1: all rows but some are within their bounds then.
+
     """
     f, y = f_y[0], f_y[1]
     most, changes, several = 3 * rows + 10, 0, True
@@ -229,34 +252,3 @@ def improve_active(program, rows, active, count, f_y):
         f[r] = active.forces[k]
         y[r] += program.softness[r] * f[r]
     return count, -changes - 1 if p >= 0 else changes
-
-
-@rare
-def solve_bounded(program, active, f_y):
-    """
-    Solve ``y = y_free + (G + diag δ) f``, ``l ≤ y ≤ u``; f is 0 where y is at no bound.
-
-    A row that contradicts others without softness is refused: it stays violated, the others hold.
-
-    Parameters
-    ----------
-    program : Program
-        ``G = R A⁻¹ Rᵀ``, symmetric and positive semidefinite. δ is not negative, in the units of
-        G's diagonal; 0 is hard, a row of inf has no multiplier. Bounds are ±inf where there are
-        none, equal for equality rows (a lower one above its upper one is what both are).
-    active : ActiveSet
-        ``state`` in: the bounds to begin with, AT_UPPER or AT_LOWER, all else is none; out: what
-        became of each row. The rest is scratch.
-    f_y : (2, n) array
-        Receives the multipliers and the values.
-
-    Returns
-    -------
-    int
-        By how many rows the active set changed. If it came to no end within 3 n + 10 changes,
-        minus that number minus 1: all rows but some are within their bounds then.
-
-    """
-    rows = program.free.size
-    count = start_active(program, rows, active)
-    return improve_active(program, rows, active, count, f_y)[1]

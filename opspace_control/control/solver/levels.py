@@ -69,10 +69,10 @@ class Levels(NamedTuple):
     steps: np.ndarray  # (l,) int: proximal steps that each is solved by, one or more
     # (n, n) ``R A⁻¹ Rᵀ``, symmetric and positive semidefinite.
     G: np.ndarray
-    # (2, n). LASTING: δ of `truncate_level`, as in `solve_bounded`. OWN: ε, in the same units; 0
+    # (2, n). LASTING: δ of `truncate_level`, as in `improve_active`. OWN: ε, in the same units; 0
     # for a row that is hard, else at least ATTAINABLE of G's diagonal.
     softness: np.ndarray
-    bounds: np.ndarray  # (2, n): as in `solve_bounded`
+    bounds: np.ndarray  # (2, n): as in `improve_active`
     free: np.ndarray  # (n,) R q̈_ref
     dependent: float  # as in `Program`
 
@@ -114,7 +114,7 @@ def solve_steps(problem, program, level, current, before, step, f_y):
 
 @inlined
 def keep_bounds(program, active, last, step, f, grown):
-    """Make equalities of bounds whose multipliers grew by more than this part of them; -1: all."""
+    """Make equalities of bounds whose multipliers grew by more than a part; -1: of all not 0."""
     for r in range(last):
         if is_bound(active[r]) and abs(step[r]) > grown * abs(f[r]):
             program.lower[r] = program.upper[r] = bound_of(program, active[r], r)
@@ -147,7 +147,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     problem : Levels
         All levels, and the rows of their problem.
     active : (l, n) array of int
-        Of each level's solution; see `solve_bounded`.
+        Of each level's solution; see `improve_active`.
     factor, order, scratch : (n, n), (n,) of int, (LEVEL_SCRATCH, n) arrays
         Scratch.
     f_y : (2, n) array

@@ -19,7 +19,7 @@ DEPENDENT = 1e-10
 
 
 class Program(NamedTuple):
-    """A program of n rows, as in `solve_bounded`."""
+    """A program of n rows, as in `improve_active`."""
 
     G: np.ndarray  # (n, n)
     softness: np.ndarray  # (n,) δ

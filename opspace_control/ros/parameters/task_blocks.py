@@ -219,16 +219,21 @@ def _contact_bounds(name, parameters):
 def check_contacts(parameters, changed):
     """Raise a ControlError if contacts cannot have the values of these parameters."""
     for name in parameters['contacts']:
-        if not {f'{name}.{key}' for key in _BOUNDS}.isdisjoint(changed):
+        if _bounds_changed(name, changed):
             make_contact(name, parameters)
 
 
 def apply_contacts(controller, parameters, changed):
     """Set the bounds of a controller's contacts, as `apply_task` does."""
-    for name, contact in controller.constraints.items():
-        if not changed.isdisjoint(f'{name}.{key}' for key in _BOUNDS):
-            for key, value in _contact_bounds(name, parameters).items():
+    for contact in contacts_of(controller):
+        if _bounds_changed(contact.name, changed):
+            for key, value in _contact_bounds(contact.name, parameters).items():
                 setattr(contact, key, value)
+
+
+def _bounds_changed(name, changed):
+    """Return whether a bound of this contact is among the names of changed parameters."""
+    return any(f'{name}.{key}' in changed for key in _BOUNDS)
 
 
 def put_payloads(controller, parameters, changed=None):
