@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 from figures import put_into
-from legged_bench import FRICTION, LeggedBench, tilt
 
+from opspace_control.cli.showcase.legged_scene import FRICTION, LeggedScene, tilt
 from opspace_control.simulation import Box
 
 SECONDS = 3.0             # of a course, unless it says otherwise
@@ -94,34 +94,34 @@ class Outcome:
     fallen: bool
 
 
-def started(bench, gait, command):
+def started(scene, gait, command):
     """Let a robot go in a gait, until the velocity has settled at the command."""
-    bench.run(0.2)
-    bench.locomotion.gait = gait
-    bench.run(0.4)
-    bench.locomotion.command(*command)
-    bench.run(max(map(abs, command)) / bench.locomotion.stepping.acceleration + SETTLE)
+    scene.run(0.2)
+    scene.locomotion.gait = gait
+    scene.run(0.4)
+    scene.locomotion.command(*command)
+    scene.run(max(map(abs, command)) / scene.locomotion.stepping.acceleration + SETTLE)
 
 
 def go(course):
     """Return the `Outcome` of a `Course`."""
-    bench = LeggedBench(course.robot, noise=float(course.noise), delay=2 * course.noise,
+    scene = LeggedScene(course.robot, noise=float(course.noise), delay=2 * course.noise,
                         friction=course.friction, elliptic=course.elliptic)
-    started(bench, course.gait, course.command)
-    reports = bench.run(course.seconds)
+    started(scene, course.gait, course.command)
+    reports = scene.run(course.seconds)
     return Outcome(reports[:, _SPEEDS].mean(axis=0)[course.axis], tilt(reports),
-                   reports[:, _SPEED].max(), reports[:, _EFFORT].max(), bench.fallen)
+                   reports[:, _SPEED].max(), reports[:, _EFFORT].max(), scene.fallen)
 
 
 def withstands(robot, gait, speed, side):
     """Return whether a robot does not fall if it is shoved from a side, a number below SIDES."""
-    bench = LeggedBench(robot)
-    started(bench, gait, (speed, 0.0, 0.0))
-    bench.run(0.03 * side)  # the phase of the gait
+    scene = LeggedScene(robot)
+    started(scene, gait, (speed, 0.0, 0.0))
+    scene.run(0.03 * side)  # the phase of the gait
     angle = 2.0 * math.pi * side / SIDES
-    bench.shove(SHOVE * math.cos(angle), SHOVE * math.sin(angle))
-    bench.run(AFTER)
-    return not bench.fallen
+    scene.robot.shove(SHOVE * math.cos(angle), SHOVE * math.sin(angle))
+    scene.run(AFTER)
+    return not scene.fallen
 
 
 def slope():
@@ -142,11 +142,12 @@ def steps():
 
 def crosses(robot, gait, speed, terrain):
     """Return whether a robot that does not know of the terrain covers it and does not fall."""
-    bench = LeggedBench(robot, objects=terrain())
-    started(bench, gait, (speed, 0.0, 0.0))
-    while bench.robot.base_pose[0] < FAR and not bench.fallen and bench.robot.time < 20.0:
-        bench.run(0.1)
-    return bool(bench.robot.base_pose[0] >= FAR and not bench.fallen)
+    scene = LeggedScene(robot, objects=terrain())
+    started(scene, gait, (speed, 0.0, 0.0))
+    simulated = scene.robot.simulated
+    while simulated.base_pose[0] < FAR and not scene.fallen and simulated.time < 20.0:
+        scene.run(0.1)
+    return bool(simulated.base_pose[0] >= FAR and not scene.fallen)
 
 
 def course_table(rows):

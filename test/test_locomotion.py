@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from legged_bench import FEET, LeggedBench
 
 from opspace_control import ControlError, OperationalSpaceController
+from opspace_control.cli.showcase.legged_scene import FEET, LeggedScene
 from opspace_control.locomotion import GAITS, Gait, Locomotion
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footholds import GroundPlane, step_gain, step_length
@@ -134,24 +134,24 @@ def test_the_clock_changes_its_gait_within_two_strides_without_a_jump():
 
 
 def test_legs_begin_with_a_shorter_and_lower_swing():
-    bench = LeggedBench('b1')
-    bench.run(0.01)
-    assert bench.locomotion.gait == 'stand' and bench.locomotion.on_ground.all()
-    bench.locomotion.gait = 'trot'
-    bench.run(0.01)
-    assert bench.locomotion.on_ground.tolist() == [True, False, False, True]
+    scene = LeggedScene('b1')
+    scene.run(0.01)
+    assert scene.locomotion.gait == 'stand' and scene.locomotion.on_ground.all()
+    scene.locomotion.gait = 'trot'
+    scene.run(0.01)
+    assert scene.locomotion.on_ground.tolist() == [True, False, False, True]
     top = 0.0
-    while not bench.locomotion.on_ground.all():
-        bench.run(0.002)
-        top = max(top, bench.robot.frame_pose(FEET[1])[2] - 0.04)
-        if bench.locomotion.on_ground[1]:
+    while not scene.locomotion.on_ground.all():
+        scene.run(0.002)
+        top = max(top, scene.robot.simulated.frame_pose(FEET[1])[2] - 0.04)
+        if scene.locomotion.on_ground[1]:
             break
-    whole = bench.locomotion.stepping.clearance * bench.locomotion.stance.height
+    whole = scene.locomotion.stepping.clearance * scene.locomotion.stance.height
     assert 0.1 * whole < top < 0.35 * whole
 
 
 def test_the_symmetric_stance_of_b1():
-    stance = LeggedBench('b1').locomotion.stance
+    stance = LeggedScene('b1').locomotion.stance
     assert stance.height == pytest.approx(1.5 * 0.35, abs=0.02)
     np.testing.assert_allclose(stance.arms.mean(axis=0), 0.0, atol=1e-12)
     assert stance.arms[0, 0] > 0.0 and stance.arms[0, 1] > 0.0  # front left
@@ -164,7 +164,7 @@ def test_the_symmetric_stance_of_b1():
     (lambda it: setattr(it, 'gait', Gait(1.0, 0.5, (0.0, 0.5))), '4 feet'),
     (lambda it: it.command(math.nan), 'not finite')])
 def test_what_cannot_be_used_is_refused_and_changes_nothing(what, match):
-    locomotion = LeggedBench('go2').locomotion
+    locomotion = LeggedScene('go2').locomotion
     with pytest.raises(ControlError, match=match):
         what(locomotion)
     assert locomotion.gait == 'stand'
@@ -178,6 +178,6 @@ def test_numbers_that_make_no_gait(numbers):
 
 
 def test_a_controller_without_the_tasks_is_refused():
-    model = LeggedBench('go2').model
+    model = LeggedScene('go2').model
     with pytest.raises(ControlError, match='trunk_level'):
         Locomotion(OperationalSpaceController(model), FEET, {})
