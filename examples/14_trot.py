@@ -29,8 +29,7 @@ controller = OperationalSpaceController(
     limits=JointLimits(model, acceleration=1000.0, approach_rate=50.0))
 locomotion = Locomotion(controller, feet, posture)
 
-robot = SimulatedRobot(text, floating_base=True, floor=True)
-robot.model.geom_friction[:, 0] = 0.7
+robot = SimulatedRobot(text, floating_base=True, floor=True, friction=0.7)
 robot.reset(posture, base_pose=[0.0, 0.0, 0.565, 0.0, 0.0, 0.0, 1.0])
 state = RobotState(model, model.neutral(), np.zeros(model.nv))
 locomotion.gait = 'running_trot'

@@ -125,6 +125,25 @@ def test_odometry_is_that_of_the_root_link(network):
     assert list(bench.newest.name) == ['shoulder', 'elbow']
 
 
+def test_odometry_comes_late_and_with_errors(network):
+    """Its stamp is that of the state that it tells, the errors have the given deviations."""
+    heard, noise = [], (0.02, 0.01, 0.1, 0.05)
+    network.node.create_subscription(Odometry, 'odom', heard.append, ALL)
+    at_rest = FLOATING | {'initial_base_twist': [0.0] * 6, 'initial_base_pose': [0.0] * 6 + [1.0]}
+    bench = Bench(network, at_rest | {'odom_noise': list(noise), 'odom_delay': 0.004})
+    bench.step([0.0, 0.0], 300)
+    network.expect(lambda: milliseconds(heard[-1]) == 296)
+    assert [milliseconds(message) for message in heard[-50:]] == list(range(247, 297))
+    poses, twists = ([getattr(getattr(message, part), part) for message in heard]
+                     for part in ('pose', 'twist'))
+    for deviation, errors in zip(noise, (
+            [values(pose.position) for pose in poses],
+            [2.0 * values(pose.orientation)[:3] for pose in poses],  # half the angles
+            [values(twist.linear) for twist in twists],
+            [values(twist.angular) for twist in twists]), strict=True):
+        assert np.std(errors) == pytest.approx(deviation, rel=0.1)
+
+
 def test_a_fixed_base_has_no_odometry(network):
     bench = Bench(network, {'robot_description': ROBOT, 'pace': 'lock_step'})
     bench.step([0.0, 0.0])

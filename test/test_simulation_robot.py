@@ -1,6 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import robots
 
 from opspace_control.errors import ModelError, SimulationError
 from opspace_control.model import KinematicTree
-from opspace_control.simulation import SimulatedRobot
+from opspace_control.simulation import Shape, SimulatedRobot
 
 URDF = Path(__file__).parents[1] / 'urdf'
 DUAL_ARM = (URDF / 'dual_arm.urdf').read_text()
@@ -321,6 +322,38 @@ def test_the_floor_carries_a_falling_hand():
         assert robot.frame_pose(link)[2] > -0.1
 
 
+@pytest.mark.parametrize(('size', 'center'), [((0.03,), (0.0, 0.0, -0.2)),
+                                              ((0.1, 0.1, 0.06), (0.0, 0.0, -0.2))])
+def test_a_shape_of_its_own_touches_the_floor_with_friction(size, center):
+    """A body on it at rest, and pushed by less and by more than friction can take."""
+    text = robots.robot(robots.link('body', 2.0, (0.1, 0.1, 0.1)))
+    robot = SimulatedRobot(text, floating_base=True, floor=True, friction=0.5,
+                           shapes=[Shape('body', size, center)])
+    robot.reset(base_pose=[0.0, 0.0, 0.23, 0.0, 0.0, 0.0, 1.0])
+    robot.step(500)
+    assert robot.base_pose[2] == pytest.approx(0.23, abs=1e-3)
+    weight = 2.0 * 9.81
+    for part, moves in ((0.4, False), (0.7, True)):
+        # At the foot: the body does not tilt.
+        force = part * weight
+        robot.apply_wrench('body', [force, 0.0, 0.0, 0.0, -0.2 * force - 0.03 * force, 0.0])
+        robot.step(300)
+        assert (abs(robot.base_twist[0]) > 0.1) == moves
+
+
+@pytest.mark.parametrize(('options', 'match'), [
+    ({'shapes': [Shape('hoof', (0.1,))]}, 'hoof'), ({'friction': 0.0}, 'friction')])
+def test_floors_and_shapes_that_cannot_be_simulated(options, match):
+    with pytest.raises(SimulationError, match=match):
+        SimulatedRobot(HUMANOID, floor=True, **options)
+
+
+@pytest.mark.parametrize('numbers', [((0.1, 0.2),), ((-0.1,),), ((0.1,), (0.0, math.nan, 0.0))])
+def test_numbers_that_make_no_shape(numbers):
+    with pytest.raises(SimulationError, match='size'):
+        Shape('hand', *numbers)
+
+
 def test_links_that_touch_at_rest_do_not_collide():
     robot = SimulatedRobot(DUAL_ARM, contacts=True, gravity=(0.0, 0.0, 0.0))
     robot.step(10)
@@ -426,6 +459,6 @@ def test_blowing_up_is_an_error(tmp_path, monkeypatch):
 
 
 def test_simulating_needs_neither_ros_nor_the_compiler():
-    code = ("import sys; from opspace_control.simulation import SimulatedRobot; "
+    code = ("import sys; from opspace_control.simulation import Shape, SimulatedRobot; "
             "sys.exit(any(name in sys.modules for name in ('rclpy', 'numba')))")
     subprocess.run([sys.executable, '-c', code], check=True)

@@ -19,7 +19,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.simulation import SimulatedRobot
+from opspace_control.simulation import Shape, SimulatedRobot
 
 FEET = ('left_sole_link', 'right_sole_link')
 HANDS = ('gripper_left_base_link', 'gripper_right_base_link')
@@ -31,15 +31,8 @@ TIMESTEP = 1e-3  # s
 
 @cache
 def talos():
-    """Return the URDF with boxes as soles, as the simulator reads no meshes, and the model."""
+    """Return the URDF and the model."""
     text = robot_file(TALOS).read_text()
-    for foot in FEET:
-        start = text.index(f'<link name="{foot}"')
-        end = text.index('/>' if text[text.index('>', start) - 1] == '/' else '>', start)
-        closed = text[end] == '/'
-        box = ('<collision><origin xyz="0 0 0.01"/><geometry><box size="0.2 0.12 0.02"/></geometry>'
-               '</collision>')
-        text = text[:end] + '>' + box + ('</link>' if closed else '') + text[end + 1 + closed:]
     return text, RobotModel.from_urdf(text, floating_base=True, passive_joints=('base',))
 
 
@@ -49,8 +42,9 @@ class Standing:
     def __init__(self):
         text, self.model = talos()
         self.simulated = SimulatedRobot(
-            text, floating_base=True, floor=True, joint_friction=False, timestep=TIMESTEP)
-        self.simulated.model.geom_friction[:, 0] = FRICTION
+            text, floating_base=True, floor=True, friction=FRICTION, joint_friction=False,
+            timestep=TIMESTEP, shapes=[Shape(foot, (0.2, 0.12, 0.02), (0.0, 0.0, 0.01))
+                                       for foot in FEET])
         self._dofs = [self.model.dof_index(name) for name in self.simulated.joint_names]
         q = self._posture()
         self.simulated.reset({name: q[self.model.q_index[dof]] for name, dof in zip(

@@ -44,9 +44,8 @@ def tables():
     blocks = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
               for kind, table in controller.BLOCKS.items() for parameter in table]
     joints = [*joint_table(POSTURE, ['<joint>']), *joint_table(PASSIVE, ['<joint>'])]
-    simulated = [parameter.named(f'<{kind}>.{parameter.name}')
-                 for kind, table in (('object', simulator.OBJECT), ('grasp', simulator.GRASP))
-                 for parameter in table]
+    simulated = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
+                 for kind, table in simulator.BLOCKS.items() for parameter in table]
     return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *joints, *blocks])}\n'
             f'**`opspace_command_watchdog`**\n\n{markdown(controller.WATCHDOG)}\n'
             '**`opspace_simulator`**\n\n'

@@ -75,7 +75,8 @@ class SimulatorNode(Node):
             timestep=values['timestep'], gravity=values['gravity'],
             joint_friction=values['joint_friction'], contacts=values['contacts'],
             floor=values['floor'], locked_joints=self._fixed,
-            wrench_sensors=values['wrench_sensors'], objects=surroundings.read_objects(values))
+            wrench_sensors=values['wrench_sensors'], friction=values['friction'],
+            **surroundings.read_bodies(values))
         self._initial = self._initial_positions()
         values.check_names()
         values.accept_changes()
@@ -161,6 +162,8 @@ class SimulatorNode(Node):
             'base_pose': values['initial_base_pose'], 'base_twist': values['initial_base_twist']}
             if self._robot.floating_base else {}))
         self._objects.forget()
+        if self._odometry:
+            self._odometry.forget()
         self._apply_status()
         self._efforts[:] = 0.0
         self._named.reset()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot on legs, on a floor that only pushes, and its state as an estimator would tell it."""
 
-import xml.etree.ElementTree as ET
-
 import mujoco
 import numpy as np
 
@@ -16,32 +14,6 @@ _POSITION, _HALF_ANGLE, _VELOCITY, _ANGULAR_VELOCITY = 2e-3, 1.5e-3, 0.03, 0.02
 _JOINT_POSITION, _JOINT_VELOCITY = 2e-4, 0.03
 
 
-def with_sphere_feet(urdf_text, feet, radius):
-    """
-    Return a URDF text in which feet collide as spheres about their origins.
-
-    The simulator opens no meshes, and the feet of some robots are meshes.
-
-    Parameters
-    ----------
-    urdf_text : str
-        The robot.
-    feet : iterable of str
-        Links.
-    radius : float
-        m.
-
-    """
-    robot, feet = ET.fromstring(urdf_text), set(feet)
-    for link in robot.iter('link'):
-        if link.get('name') in feet:
-            for shape in link.findall('collision'):
-                link.remove(shape)
-            link.append(ET.fromstring(
-                f'<collision><geometry><sphere radius="{radius}"/></geometry></collision>'))
-    return ET.tostring(robot, encoding='unicode')
-
-
 class LeggedRobot:
     """
     A robot with a passive floating base on a floor with friction, in MuJoCo.
@@ -51,9 +23,9 @@ class LeggedRobot:
     Parameters
     ----------
     urdf_text : str
-        The robot; its feet are boxes, cylinders or spheres, see `with_sphere_feet`.
-    friction : float
-        Coefficient, of the robot's links and of the floor.
+        The robot; feet that are meshes need ``shapes``.
+    friction, shapes :
+        As of a `SimulatedRobot`.
     elliptic : bool
         Whether friction cones are round or pyramids.
     noise : float
@@ -80,13 +52,12 @@ class LeggedRobot:
     """
 
     def __init__(self, urdf_text, *, friction=0.7, elliptic=False, noise=0.0, delay=0, objects=(),
-                 timestep=1e-3):
-        self.simulated = SimulatedRobot(urdf_text, floating_base=True, floor=True,
-                                        contacts=bool(objects), objects=objects, timestep=timestep)
-        options = self.simulated.model
-        options.geom_friction[:, 0] = friction
+                 shapes=(), timestep=1e-3):
+        self.simulated = SimulatedRobot(
+            urdf_text, floating_base=True, floor=True, friction=friction, shapes=shapes,
+            contacts=bool(objects), objects=objects, timestep=timestep)
         if elliptic:
-            options.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+            self.simulated.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         self.model = RobotModel.from_urdf(urdf_text, floating_base=True, passive_joints=('base',))
         self._order = [self.simulated.joint_names.index(joint)
                        for joint in self.model.dof_names[6:]]

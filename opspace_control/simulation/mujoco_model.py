@@ -25,7 +25,8 @@ if mujoco.get_mju_user_warning() is None:
 
 
 def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=(0.0, 0.0, -9.81),
-                  contacts=False, floor=False, locked_joints=(), wrench_sensors=()):
+                  contacts=False, floor=False, shapes=(), friction=1.0, locked_joints=(),
+                  wrench_sensors=()):
     """
     Return (mujoco.MjModel, joints, welds); arguments are those of `SimulatedRobot`.
 
@@ -33,7 +34,8 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
     ``welds`` has the `Weld` of each locked joint and of its mimics. A ModelError or a
     SimulationError names the wrong element of the URDF.
     """
-    text, links, found = read_urdf(urdf_text, collision_shapes=contacts or floor)
+    text, links, found = read_urdf(
+        urdf_text, collision_shapes=contacts or floor, shapes=shapes)
     try:
         spec = mujoco.MjSpec.from_string(text)
         by_part = {joint.parts[0]: joint for joint in found.values()}
@@ -51,7 +53,7 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
         _add_wrench_sensors(spec, wrench_sensors)
         add_grips(spec, timestep)
         if contacts or floor:
-            _set_contacts(spec, contacts, floor)
+            _set_contacts(spec, contacts, floor, friction)
         _set_placeholders(add_objects(spec, objects, links, contacts), inertials)
         model = spec.compile()
     except ValueError as error:
@@ -157,7 +159,10 @@ def _set_mimics(spec, joints, timestep, welds):
         make_stiff(coupling, timestep)
 
 
-def _set_contacts(spec, contacts, floor):
+def _set_contacts(spec, contacts, floor, friction):
+    if not 0.0 < friction < np.inf:
+        raise SimulationError(f'A coefficient of friction of {friction} cannot be simulated.',
+                              cure='Give a positive number.', value=friction)
     for geom in spec.geoms:
         geom.contype = ROBOT
         geom.conaffinity = ROBOT if contacts else 0
@@ -167,6 +172,8 @@ def _set_contacts(spec, contacts, floor):
         spec.worldbody.add_geom(
             name='floor', type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0],
             contype=FLOOR, conaffinity=ROBOT | OBJECT)
+    for geom in spec.geoms:
+        geom.friction[0] = friction
 
 
 def _exclude_touching_at_rest(spec):

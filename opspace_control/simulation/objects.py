@@ -1,7 +1,8 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Things around the simulated robot: free bodies to carry, fixed ones to put them on."""
+"""Things around the simulated robot, free or fixed bodies, and shapes of its links."""
 
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
 import mujoco
@@ -57,6 +58,39 @@ class Box:
         """Return how far a point (3,) in the box's frame is from it, m; 0 inside."""
         beyond = np.maximum(abs(np.asarray(point, float)) - np.array(self.size) / 2.0, 0.0)
         return float(np.linalg.norm(beyond))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """
+    What touches the floor or another link, instead of the collision shapes of the URDF.
+
+    ``size`` is the radius (1,) of a sphere or the lengths (3,) of the edges of a box, m; ``center``
+    (3,), m, is its middle in the link's frame. Raises a SimulationError for numbers that no shape
+    has.
+    """
+
+    link: str
+    size: tuple
+    center: tuple = (0.0, 0.0, 0.0)
+
+    def __post_init__(self):
+        size, center = np.array(self.size, float), np.array(self.center, float)
+        if size.shape not in ((1,), (3,)) or not ((size > 0.0) & (size < np.inf)).all() or (
+                center.shape != (3,) or not np.isfinite(center).all()):
+            raise SimulationError(
+                f"The shape of link '{self.link}' has size {self.size} and center {self.center}.",
+                cure='Give the radius of a sphere or the lengths of a box, and three coordinates.',
+                link=self.link)
+
+    def element(self):
+        """Return it as a <collision> of a URDF."""
+        numbers = ' '.join(f'{float(number)!r}' for number in self.size)
+        collision = ET.Element('collision')
+        ET.SubElement(collision, 'origin', xyz=' '.join(map(str, map(float, self.center))))
+        ET.SubElement(ET.SubElement(collision, 'geometry'), *(
+            ('sphere', {'radius': numbers}) if len(self.size) == 1 else ('box', {'size': numbers})))
+        return collision
 
 
 def add_objects(spec, objects, links, contacts):

@@ -42,6 +42,10 @@ class SimulatedRobot(ObservableRobot):
     contacts, floor : bool
         Whether the links touch each other, and a floor at z = 0. Of the collision shapes only
         boxes, cylinders and spheres count. Links that overlap in the zero posture do not touch.
+    shapes : iterable of Shape
+        Of links, instead of their collision shapes.
+    friction : float
+        Coefficient of sliding friction of links and floor; of two bodies the greater one counts.
     locked_joints : iterable of str
         Joints that are welded for good: `reset` places them, nothing else moves them.
     wrench_sensors : iterable of str

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from opspace_control.errors import SimulationError
 from opspace_control.model.cleaning import named_elements
-from opspace_control.model.topology import depth_first, resolve_mimics
+from opspace_control.model.topology import depth_first, nearest, resolve_mimics
 from opspace_control.model.urdf import describe, robot_element
 
 # MuJoCo reserves the body name 'world', which is the root link of many URDFs.
@@ -59,22 +59,30 @@ def link_name(body):
     return _WORLD if body == _RENAMED_WORLD else body
 
 
-def read_urdf(text, *, collision_shapes):
+def read_urdf(text, *, collision_shapes, shapes=()):
     """
     Return the text for MuJoCo's importer, each `model.urdf.Link` and each moving `Joint`, by name.
 
-    With ``collision_shapes`` the links' primitive collision shapes stay in the text. Raises as
-    `model.urdf.read_urdf`; a SimulationError names a joint of a type that cannot be simulated.
+    With ``collision_shapes`` the links' primitive collision shapes stay in the text, those of links
+    with one of ``shapes`` replaced by it. Raises as `model.urdf.read_urdf`; a SimulationError names
+    a joint of a type that cannot be simulated, or a shape's link that does not exist.
     """
     robot = robot_element(text)
     described = describe(robot)
     depth_first(described)  # refuses what is not a tree: MuJoCo's errors name no element
     mimics = resolve_mimics(described.joints)
+    own = {shape.link: shape for shape in shapes}
+    for link in own.keys() - described.links.keys():
+        raise SimulationError(f"A shape is given for '{link}', which is no link.", link=link,
+                              cure=nearest(link, described.links))
     kept = ET.Element('robot', name=described.name or 'robot')
     ET.SubElement(ET.SubElement(kept, 'mujoco'), 'compiler', _COMPILER)
     for link in robot.findall('link'):
-        body = ET.SubElement(kept, 'link', name=body_name(link.get('name').strip()))
-        if collision_shapes:
+        name = link.get('name').strip()
+        body = ET.SubElement(kept, 'link', name=body_name(name))
+        if collision_shapes and name in own:
+            body.append(own[name].element())
+        elif collision_shapes:
             body.extend(shape for element in link.findall('collision')
                         if (shape := _primitive(element)) is not None)
     elements = named_elements(robot, 'joint')

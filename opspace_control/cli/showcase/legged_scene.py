@@ -34,12 +34,13 @@ class LeggedScene:
 
     def __init__(self, name='b1', *, friction=FRICTION, posture=None, height=None, stepping=None,
                  tasks=None, **motion):
-        from opspace_control.simulation import LeggedRobot, with_sphere_feet
+        from opspace_control.simulation import Shape
+        from opspace_control.simulation.legged_robot import LeggedRobot
 
         radius, inside = QUADRUPEDS[name]
         text = real_robot(f'{name}_description/urdf/{name}.urdf').read_text()
-        self.robot = LeggedRobot(with_sphere_feet(text, FEET, radius), friction=friction,
-                                 timestep=STEP, **motion)
+        self.robot = LeggedRobot(text, friction=friction, timestep=STEP, shapes=[
+            Shape(foot, (radius,)) for foot in FEET], **motion)
         self.model = self.robot.model
         bend = math.acos(0.5 * HEIGHT)
         stand = {f'{foot[:2]}_{joint}_joint': angle for foot in FEET for joint, angle in (

@@ -11,7 +11,7 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 
 # Parameters that list names with a block of their own.
-_LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'payloads', 'objects')
+_LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'payloads', 'objects', 'shapes')
 
 
 @dataclass(frozen=True)

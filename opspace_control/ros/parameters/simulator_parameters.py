@@ -37,6 +37,12 @@ NODE = (
         'Initial pose of a floating base: x y z and quaternion x y z w.', 'm', length=7),
     Parameter('initial_base_twist', 'double_array', [0.0] * 6,
         'Its initial linear and angular velocity, world axes.', 'm/s, rad/s', length=6),
+    changeable('odom_noise', 'double_array', [0.0] * 4,
+        'Standard deviations of the errors of odom: position, orientation, linear and angular '
+        'velocity. Each message has errors of its own, the same at each run.',
+        'm, rad, m/s, rad/s', 0.0, 1e3, length=4),
+    changeable('odom_delay', 'double', 0.0,
+        'Time by which odom is older than joint_states; its time stamp says so.', 's', 0.0, 1.0),
     Parameter('gravity', 'double_array', [0.0, 0.0, -9.81],
         'Acceleration of free fall, world axes.', 'm/s²', length=3),
     Parameter('wrench_sensors', 'string_array', [],
@@ -51,7 +57,14 @@ NODE = (
         'Whether joints have the damping and friction of the URDF. False for drives with torque '
         'control, which compensate it while they work.'),
     Parameter('contacts', 'bool', False, 'Whether links collide with each other and the floor.'),
-    Parameter('floor', 'bool', False, 'Whether there is a floor at height zero.'),
+    Parameter('floor', 'bool', False,
+        'Whether there is a floor at height zero. It pushes and has friction, and does not pull.'),
+    Parameter('friction', 'double', 1.0,
+        'Coefficient of sliding friction of links and floor; of two bodies the greater one counts.',
+        '', 1e-3, 1e2),
+    Parameter('shapes', 'string_array', [],
+        'Links with a shape for contacts of their own, such as feet whose shape in the URDF is a '
+        'mesh, which is left out; each has a block of parameters.'),
     Parameter('objects', 'string_array', [],
         'Names of the boxes around the robot; each has a block of parameters, and a topic '
         '~/<object>/pose.'),
@@ -80,6 +93,14 @@ OBJECT = (
     Parameter('friction', 'double', 1.0, 'Coefficient of sliding friction.', '', 1e-3, 1e2),
 )
 
+# Of each shape, in a block named as its link.
+SHAPE = (
+    Parameter('size', 'double_array', [0.05],
+        'Radius of a sphere, or the three lengths of the edges of a box.', 'm'),
+    Parameter('center', 'double_array', [0.0, 0.0, 0.0], "Its middle, in the link's frame.",
+        'm', length=3),
+)
+
 # Of each grasp, in a block of its name; the controller's block of that name has the first two, too.
 GRASP = (
     Parameter('effectors', 'string_array', [], 'Links that grasp.'),
@@ -96,10 +117,12 @@ GRASP = (
         '<controller>/<grasp>/engaged. The service works at any time.'),
 )
 
+# The blocks of names that a parameter lists, and their rows.
+BLOCKS = {'objects': OBJECT, 'shapes': SHAPE, 'grasps': GRASP}
 _TAKEN = ('reset', 'pause', 'step', 'initial_positions')  # names of services of the node itself
 
 
 def simulator_table(values):
     """Return the parameters of a simulator with these values, of which some may be missing."""
-    return [*NODE, *named_blocks('object', names_in(values, 'objects'), OBJECT, _TAKEN),
-            *named_blocks('grasp', names_in(values, 'grasps'), GRASP, _TAKEN)]
+    return [*NODE, *(row for kind, rows in BLOCKS.items()
+                     for row in named_blocks(kind[:-1], names_in(values, kind), rows, _TAKEN))]

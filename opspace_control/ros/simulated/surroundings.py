@@ -3,6 +3,7 @@
 """Odometry, sensors and boxes of a simulated robot, on topics; grips between robot and boxes."""
 
 import time
+from collections import deque
 from functools import partial
 
 import numpy as np
@@ -13,20 +14,33 @@ from std_srvs.srv import SetBool
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model.topology import nearest
-from opspace_control.ros.middleware.conversions import TFMessage, fill_message
+from opspace_control.ros.middleware.conversions import TFMessage, fill_message, time_message
 from opspace_control.ros.middleware.endpoints import LATCHED, TF
-from opspace_control.ros.parameters.simulator_parameters import OBJECT, simulator_table
-from opspace_control.simulation import Box
-from opspace_control.spatial.rotations import matrix_from_quaternion
+from opspace_control.ros.parameters.simulator_parameters import (
+    OBJECT,
+    SHAPE,
+    simulator_table,
+)
+from opspace_control.simulation import Box, Shape
+from opspace_control.spatial.rotations import (
+    matrix_from_quaternion,
+    matrix_from_vector,
+    quaternion_from_matrix,
+)
 
 _TF_PERIOD = 0.02  # s
 
 
 class SimulatedOdometry:
-    """Publisher of ``odom``, of the root link, twist in its own axes, and of its transform."""
+    """
+    Publisher of ``odom``, of the root link, twist in its own axes, and of its transform.
+
+    Delay and errors are those of the parameters, which may change; the transform has neither.
+    """
 
     def __init__(self, endpoints, robot, parameters):
-        self._robot = robot
+        self._robot, self._parameters = robot, parameters
+        self.forget()
         self._message = Odometry(child_frame_id=robot.link_names[0])
         self._message.header.frame_id = parameters['odom_frame']
         self._odom = endpoints.publisher(Odometry, 'odom', LATCHED)
@@ -35,18 +49,41 @@ class SimulatedOdometry:
             self._tf = endpoints.publisher(TFMessage, '/tf', TF)
             self._told = np.inf, -np.inf  # when, s of the robot and of a steady clock
 
+    def forget(self):
+        """Forget earlier states, and begin with the first errors, as after a reset."""
+        self._states, self._rng = deque(), np.random.default_rng(0)
+
     def publish(self, stamp):
-        """Publish the present pose and twist with this time stamp."""
-        message, pose = self._message, self._robot.base_pose
-        message.header.stamp = stamp
+        """Publish pose and twist; ``stamp`` is the present time."""
+        robot, message = self._robot, self._message
+        if self._states and self._states[-1][0] == robot.time:  # it stands still
+            self._states.pop()
+        self._states.append((robot.time, robot.base_pose, robot.base_twist))
+        latest = robot.time - self._parameters['odom_delay'] + 1e-9
+        while len(self._states) > 1 and self._states[1][0] <= latest:
+            self._states.popleft()
+        time_seen, *seen = self._states[0]
+        pose, twist = self._with_errors(*seen)
+        message.header.stamp = time_message(round(1e9 * time_seen))
         fill_message(message.pose.pose, pose)
         R = matrix_from_quaternion(pose[3:])
-        fill_message(message.twist.twist, (self._robot.base_twist.reshape(2, 3) @ R).reshape(6))
+        fill_message(message.twist.twist, (twist.reshape(2, 3) @ R).reshape(6))
         self._odom.publish(message)
         if self._tf and self._is_tf_due():
-            stamped = TransformStamped(header=message.header, child_frame_id=message.child_frame_id)
-            fill_message(stamped.transform, pose)
+            stamped = TransformStamped(child_frame_id=message.child_frame_id)
+            stamped.header.stamp, stamped.header.frame_id = stamp, message.header.frame_id
+            fill_message(stamped.transform, robot.base_pose)
             self._tf.publish(TFMessage(transforms=[stamped]))
+
+    def _with_errors(self, pose, twist):
+        """Return pose (7,) and twist (6,), world axes, with the errors of ``odom_noise``."""
+        noise = self._parameters['odom_noise']
+        if not any(noise):
+            return pose, twist
+        errors = self._rng.normal(0.0, np.repeat(noise, 3))
+        R = matrix_from_vector(errors[3:6]) @ matrix_from_quaternion(pose[3:])
+        return (np.concatenate([pose[:3] + errors[:3], quaternion_from_matrix(R)]),
+                twist + errors[6:])
 
     def _is_tf_due(self):
         """Return whether a period has passed in simulated or in steady time."""
@@ -74,13 +111,18 @@ def _fill_flag(message, link, robot, _stamp):
     message.data = bool(np.any(robot.contact_wrench(link)))
 
 
-def read_objects(parameters):
-    """Declare the blocks of ``objects`` and ``grasps``; return the boxes, or raise OpspaceError."""
+def read_bodies(parameters):
+    """
+    Declare the blocks of objects, shapes and grasps; return ``objects`` and ``shapes``, a dict.
+
+    They are arguments of `SimulatedRobot`. An OpspaceError refuses what cannot be used.
+    """
     parameters.declare(simulator_table(parameters))
     values = {name: value if not isinstance(value, list) else tuple(value)
               for name, value in parameters.items()}
-    return [Box(name, **{part.name: values[f'{name}.{part.name}'] for part in OBJECT})
-            for name in parameters['objects']]
+    return {kind: [make(name, **{part.name: values[f'{name}.{part.name}'] for part in rows})
+                   for name in parameters[kind]]
+            for kind, make, rows in (('objects', Box, OBJECT), ('shapes', Shape, SHAPE))}
 
 
 class SimulatedObjects:
