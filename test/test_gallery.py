@@ -22,7 +22,8 @@ SECTIONS = {command: (title, words) for title, command, words in re.findall(
 @pytest.mark.parametrize('experiment', all_experiments(), ids=lambda experiment: experiment.name)
 def test_every_experiment_is_shown_and_cites_its_source(experiment):
     title, words = SECTIONS[f'opspace demo --experiment {experiment.name}']
-    cited = re.search(r'\[\w+\] (Fig\. \d+|\([\d.]+\))', experiment.summary).group()
+    cited = re.search(
+        r'\[\w+\] (Fig\. \d+|\([\d.]+\)|abstract|note \d)', experiment.summary).group()
     picture, _, description = words.partition('\n\n')
     assert picture == f'![{title}](gallery/{experiment.name}.png)'
     assert cited in description.replace('\n', ' ')

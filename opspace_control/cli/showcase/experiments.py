@@ -34,8 +34,9 @@ _ALL = DemoRobot.axes
 def all_experiments():
     """Return every `Experiment`."""
     from opspace_control.cli.showcase.contact import CONTACTS
+    from opspace_control.cli.showcase.legged import LEGGED
     from opspace_control.cli.showcase.studies import STUDIES
-    return (*EXPERIMENTS, *CARRIED, *UNDERACTUATED, *STUDIES, *CONTACTS)
+    return (*EXPERIMENTS, *CARRIED, *UNDERACTUATED, *STUDIES, *CONTACTS, *LEGGED)
 
 
 def experiment(name):

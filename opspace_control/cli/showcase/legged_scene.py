@@ -29,7 +29,7 @@ class LeggedScene:
 
     ``reports`` has for each step roll and pitch, rad, the velocity ahead and to the left, m/s, the
     yaw rate, rad/s, the greatest velocity and effort of a joint in parts of its limit, and the
-    greatest part of friction in use.
+    greatest part of the floor's friction that the law's contact forces need.
     """
 
     def __init__(self, name='b1', *, friction=FRICTION, posture=None, height=None, stepping=None,
@@ -57,6 +57,7 @@ class LeggedScene:
         self.robot.reset(stand if posture is None else posture,
                          base_pose=[0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0])
         self.reports = []
+        self._friction = friction
         self._speeds = self.model.velocity_limits[6:]
         self._strengths = self.model.effort_limits[6:]
 
@@ -92,8 +93,9 @@ class LeggedScene:
         yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         vx, vy, _, _, _, rate = robot.base_twist
         c, s = math.cos(yaw), math.sin(yaw)
-        slip = max((contact.slip for contact in self.controller.constraints.values()
-                    if contact.closed), default=0.0)
+        slip = max((contact.slip * contact.friction / self._friction
+                    for contact in self.controller.constraints.values() if contact.closed),
+                   default=0.0)
         self.reports.append((
             roll, pitch, c * vx + s * vy, c * vy - s * vx, rate,
             (abs(self.robot.in_order(robot.velocities)) / self._speeds).max(),
