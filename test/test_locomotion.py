@@ -7,13 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from opspace_control import ControlError, OperationalSpaceController
+from opspace_control import ControlError, OperationalSpaceController, RobotState
 from opspace_control.cli.showcase.legged_scene import FEET, LeggedScene
 from opspace_control.locomotion import GAITS, Gait, Locomotion
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footholds import GroundPlane, step_gain, step_length
+from opspace_control.locomotion.moving_frame import MovingFrame
 from opspace_control.locomotion.swing import swing
 from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
+from opspace_control.spatial.rotations import matrix_from_vector, quaternion_from_matrix
 
 ARMS = np.array([[0.3, 0.2], [0.3, -0.2], [-0.3, 0.2], [-0.3, -0.2]])
 
@@ -181,3 +183,25 @@ def test_a_controller_without_the_tasks_is_refused():
     model = LeggedScene('go2').model
     with pytest.raises(ControlError, match='trunk_level'):
         Locomotion(OperationalSpaceController(model), FEET, {})
+
+
+def test_a_trunk_sees_feet_as_its_joints_move_them():
+    """Position, velocity and acceleration in its frame agree with differences over time."""
+    scene, step = LeggedScene('go2'), 1e-4
+    model, rng = scene.model, np.random.default_rng(1)
+    twist, acceleration = rng.normal(size=6), rng.normal(size=6)
+    foot = [rng.normal(size=3) for _ in range(3)]
+    seen = []
+    for t in (-step, 0.0, step):
+        # Angular: a constant acceleration rotates by ω t + α t²/2, to the second order of t.
+        q = model.neutral()
+        q[:3] = twist[:3] * t + 0.5 * acceleration[:3] * t * t
+        turn = twist[3:] * t + 0.5 * acceleration[3:] * t * t
+        q[3:7] = quaternion_from_matrix(matrix_from_vector(turn))
+        v = np.zeros(model.nv)
+        v[:6] = twist + acceleration * t
+        seen.append(MovingFrame(RobotState(model, q, v), acceleration).seen(
+            foot[0] + foot[1] * t + 0.5 * foot[2] * t * t, foot[1] + foot[2] * t, foot[2]))
+    for order in (0, 1):
+        np.testing.assert_allclose((seen[2][order] - seen[0][order]) / (2.0 * step),
+                                   seen[1][order + 1], atol=1e-5)

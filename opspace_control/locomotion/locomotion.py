@@ -16,6 +16,7 @@ from opspace_control.locomotion.footholds import (
     step_length,
 )
 from opspace_control.locomotion.gaits import Gait, read_gait
+from opspace_control.locomotion.moving_frame import MovingFrame
 from opspace_control.locomotion.swing import swing
 from opspace_control.locomotion.symmetric_stance import SymmetricStance
 from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_support
@@ -57,7 +58,7 @@ class Stepping:
 
     """
 
-    clearance: float = 0.08
+    clearance: float = 0.12
     touch_down_depth: float = 0.02
     force_line: float = 1.3
     step_gain: float = 1.0
@@ -267,9 +268,12 @@ class Locomotion:
         acceleration[:2] = g * motion.lift / h * (stepping.force_line * ahead - center)[:2]
         twist[:2] = expected[:2]
         self._velocity.move_target(place, R, twist, acceleration)
-        self._swing_feet(state, heading, velocity, expected)
+        if self._level.enabled:
+            gains = self._level.kp, self._level.kd
+            acceleration += gains[0] * self._level.error + gains[1] * (twist - state.v[:6])
+        self._swing_feet(state, heading, velocity, expected, MovingFrame(state, acceleration))
 
-    def _swing_feet(self, state, heading, velocity, expected):
+    def _swing_feet(self, state, heading, velocity, expected, trunk):
         """Set the goals of swinging feet at a commanded and an expected velocity (3,), m/s."""
         clock, stepping, h = self._clock, self.stepping, self.stance.height
         actual = np.array([state.v[0], state.v[1], 0.0])
@@ -289,5 +293,6 @@ class Locomotion:
             position, *rates = swing(
                 self._lift_off[i], end, stepping.clearance * h * whole * whole,
                 min(max((s - self._begin[i]) / whole, 0.0), 1.0), clock.swing_time * whole)
+            position, *rates = trunk.seen(position, *rates)
             self._swings[i].move_target(
                 position, _UPRIGHT, *(np.concatenate([rate, _NONE]) for rate in rates))

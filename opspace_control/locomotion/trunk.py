@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from opspace_control.control import Contact
-from opspace_control.tasks import PoseTask, PositionTask
+from opspace_control.tasks import PoseTask, RelativeTask
 
 LEVEL, VELOCITY = 'trunk_level', 'trunk_velocity'
 _WORLD_AXES = np.eye(3)
@@ -26,8 +26,9 @@ def legged_tasks(trunk, feet, *, height_gain=150.0, tilt_gain=400.0, yaw_gain=10
     Return the tasks and the contacts, two lists, for a controller of a robot on legs.
 
     Priorities after the contacts, which are constraints: swinging feet; height, roll and pitch of
-    the trunk; velocity and yaw of the trunk. Where bounds leave no other way to level the trunk,
-    it is not levelled by throwing legs.
+    the trunk; velocity and yaw of the trunk. Feet swing relative to the trunk, which the joints of
+    their own legs determine: where a bound of a leg is active its foot deviates, and the trunk is
+    not thrown about for it. Nor is the trunk levelled by throwing legs.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ def legged_tasks(trunk, feet, *, height_gain=150.0, tilt_gain=400.0, yaw_gain=10
         trunk, name=VELOCITY, axes='x y rz', priority=2,
         kp=[0.0, 0.0, 0.0, 0.0, 0.0, yaw_gain],
         kd=[velocity_gain, velocity_gain, 0.0, 0.0, 0.0, 2.0 * math.sqrt(yaw_gain)])
-    return ([level, *(PositionTask(foot, kp=foot_gain, priority=0) for foot in feet), velocity],
+    return ([level, *(RelativeTask(foot, trunk, axes='x y z', kp=foot_gain, priority=0)
+                     for foot in feet), velocity],
             [Contact(foot, kind='point', **contact) for foot in feet])
 
 

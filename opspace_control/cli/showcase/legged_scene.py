@@ -17,6 +17,8 @@ HEIGHT = 1.5  # of the trunk, in lengths of the thigh, which is that of the shan
 FRICTION = 0.7
 STEP = 1e-3  # s
 FALLEN = 1.0  # rad, of roll or pitch
+# N: forces along the ground are compared with at least this normal force, as both vanish together.
+_LEAST_LOAD = 1.0
 
 
 class LeggedScene:
@@ -93,13 +95,20 @@ class LeggedScene:
         yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         vx, vy, _, _, _, rate = robot.base_twist
         c, s = math.cos(yaw), math.sin(yaw)
-        slip = max((contact.slip * contact.friction / self._friction
+        slip = max((self._friction_needed(contact)
                     for contact in self.controller.constraints.values() if contact.closed),
                    default=0.0)
         self.reports.append((
             roll, pitch, c * vx + s * vy, c * vy - s * vx, rate,
             (abs(self.robot.in_order(robot.velocities)) / self._speeds).max(),
             (abs(self.robot.in_order(robot.efforts)) / self._strengths).max(), slip))
+
+    def _friction_needed(self, contact):
+        """Return the part of the floor's friction that a force of the law needs."""
+        force, normal = contact.force[:3], contact.normal
+        along = float(force @ normal)
+        return float(np.linalg.norm(force - along * normal)) / (
+            self._friction * max(along, _LEAST_LOAD))
 
 
 def tilt(reports):
