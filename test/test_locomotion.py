@@ -205,3 +205,15 @@ def test_a_trunk_sees_feet_as_its_joints_move_them():
     for order in (0, 1):
         np.testing.assert_allclose((seen[2][order] - seen[0][order]) / (2.0 * step),
                                    seen[1][order + 1], atol=1e-5)
+
+
+def test_the_ground_has_a_normal_and_rises_along_a_velocity():
+    feet = np.array([[x, y, 0.1 * x - 0.05 * y] for x, y in ARMS])
+    ground = GroundPlane(feet)
+    np.testing.assert_allclose(ground.normal, [0.0, 0.0, 1.0])
+    for _ in range(40):
+        ground.touch(np.ones(4, bool), feet)
+    across = np.cross(ground.normal, np.cross([1.0, 0.0, 0.1], [0.0, 1.0, -0.05]))
+    np.testing.assert_allclose(across, 0.0, atol=1e-9)
+    assert np.linalg.norm(ground.normal) == pytest.approx(1.0) and ground.normal[2] > 0.0
+    assert ground.rise(np.array([2.0, 1.0, 0.0])) == pytest.approx(0.2 - 0.05)

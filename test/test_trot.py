@@ -9,6 +9,7 @@ import pytest
 
 from opspace_control.cli.showcase.legged_scene import FEET, LeggedScene, tilt
 from opspace_control.locomotion import GAITS, Gait, Stepping
+from opspace_control.simulation import Box
 
 _, PITCH, AHEAD, LEFT, YAW_RATE, SPEED, EFFORT, SLIP = range(8)
 
@@ -109,3 +110,19 @@ def test_a_gait_of_ones_own():
     reports = run(scene, slow, 0.4, settle=0.8, seconds=0.5)
     assert reports[:, AHEAD].mean() == pytest.approx(0.4, abs=0.05)
     assert np.degrees(abs(reports[:, :2]).max()) < 1.0
+
+
+def test_friction_bounds_follow_the_slope_of_the_ground():
+    """Up 10 degrees with a friction of 0.3: with vertical normals the feet would slip."""
+    slope, length, thick = math.radians(10.0), 4.0, 0.2
+    c, s = math.cos(slope), math.sin(slope)
+    pose = (0.6 + 0.5 * (c * length + s * thick), 0.0, 0.5 * (s * length - c * thick),
+            0.0, -math.sin(0.5 * slope), 0.0, math.cos(0.5 * slope))
+    scene = LeggedScene('b1', friction=0.3, objects=(
+        Box('slope', (length, 4.0, thick), 1.0, pose, fixed=True, friction=0.3),))
+    reports = run(scene, 'trot', 0.8, settle=1.5)
+    assert reports[:, AHEAD].mean() == pytest.approx(0.8, abs=0.12)
+    assert tilt(reports) < 1.0
+    for contact in scene.controller.constraints.values():
+        np.testing.assert_allclose(contact.normal, [-s, 0.0, c], atol=0.02)
+    assert abs(scene.controller.tasks['trunk_level'].error[2]) < 0.01

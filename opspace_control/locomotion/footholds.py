@@ -62,6 +62,16 @@ class GroundPlane:
         slope = np.linalg.pinv(arms[:, :2], rcond=0.1) @ arms[:, 2]
         self._slope += _SLOPE_SHARE * (slope - self._slope)
 
+    @property
+    def normal(self):
+        """Direction away from the ground, (3,), a unit vector."""
+        x, y = self._slope
+        return np.array([-x, -y, 1.0]) / math.sqrt(1.0 + x * x + y * y)
+
+    def rise(self, velocity):
+        """Return the rate of the ground's height below what has a velocity (3,), m/s."""
+        return float(self._slope @ velocity[:2])
+
     def height(self, place):
         """Return the height of the ground at a place (3,), m."""
         x, y = place[:2] - self._center[:2]

@@ -16,7 +16,7 @@ from opspace_control.locomotion.footholds import (
     step_length,
 )
 from opspace_control.locomotion.gaits import Gait, read_gait
-from opspace_control.locomotion.moving_frame import MovingFrame
+from opspace_control.locomotion.moving_frame import MovingFrame, commanded_acceleration
 from opspace_control.locomotion.swing import swing
 from opspace_control.locomotion.symmetric_stance import SymmetricStance
 from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_support
@@ -222,6 +222,8 @@ class Locomotion:
             self._contacts[i].disengage()
         if landed.any():
             self._ground.touch(landed, feet[landed])
+            for contact in self._contacts:
+                contact.normal = self._ground.normal
         self._lift_off[lifted] = feet[lifted]
         self._begin[lifted] = (phases[lifted] - clock.duty) / (1.0 - clock.duty)
         self._on_ground = on_ground
@@ -244,8 +246,8 @@ class Locomotion:
         self._height += min(max(h - self._height, -rise), rise)
         place = np.array([q[0], q[1], self._ground.height(q) + self._height])
         upright = rotate_about_z(self._yaw)
-        twist, acceleration = np.zeros(6), np.zeros(6)
-        twist[5] = yaw_rate
+        twist = np.array([0.0, 0.0, self._ground.rise(velocity), 0.0, 0.0, yaw_rate])
+        acceleration = np.zeros(6)
         if self.standing:
             place[:2] = (feet.mean(axis=0) - heading @ self.stance.center)[:2]
             for task in (self._level, self._velocity):
@@ -253,7 +255,8 @@ class Locomotion:
             return
         motion = self._motion.at(clock.phase)
         place[2] += g * T * T * motion.height
-        twist[2], acceleration[2] = g * T * motion.rise, g * (motion.lift - 1.0)
+        twist[2] += g * T * motion.rise
+        acceleration[2] = g * (motion.lift - 1.0)
         ratio = g / self.stance.inertia
         tilt = heading[:2, :2] @ (ratio * T * T * motion.tilt)
         R = matrix_from_vector(np.array([*tilt, 0.0])) @ upright
@@ -268,10 +271,8 @@ class Locomotion:
         acceleration[:2] = g * motion.lift / h * (stepping.force_line * ahead - center)[:2]
         twist[:2] = expected[:2]
         self._velocity.move_target(place, R, twist, acceleration)
-        if self._level.enabled:
-            gains = self._level.kp, self._level.kd
-            acceleration += gains[0] * self._level.error + gains[1] * (twist - state.v[:6])
-        self._swing_feet(state, heading, velocity, expected, MovingFrame(state, acceleration))
+        trunk = MovingFrame(state, commanded_acceleration(self._level, state, twist, acceleration))
+        self._swing_feet(state, heading, velocity, expected, trunk)
 
     def _swing_feet(self, state, heading, velocity, expected, trunk):
         """Set the goals of swinging feet at a commanded and an expected velocity (3,), m/s."""

@@ -7,6 +7,28 @@ import numpy as np
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
 
+def commanded_acceleration(task, state, twist, acceleration):
+    """
+    Return the acceleration that the task of a trunk commands, (6,), m/s² and rad/s², world axes.
+
+    ``a + kp e + kd (ẋ_d − ẋ)``, [K87] (4.3), with the error e of the last cycle.
+
+    Parameters
+    ----------
+    task : PoseTask
+        Of the root link. One that is not enabled adds nothing.
+    state : RobotState
+        Of a model with a floating base.
+    twist, acceleration : (6,) arrays
+        Of the task's goal.
+
+    """
+    error = task.error
+    if error is None or not task.enabled:
+        return acceleration
+    return acceleration + task.kp * error + task.kd * (twist - state.v[:6])
+
+
 class MovingFrame:
     """
     The frame of a trunk.

@@ -98,7 +98,7 @@ def _limits(each):
 
 # Each with its speed, the least mean speed that it is to have, m/s, and its greatest tilt, degrees.
 _GAITS = (('running_trot', 3.6, 3.6, 3.0), ('trot', 1.5, 1.45, 1.0), ('pronk', 1.0, 0.95, 6.0),
-          ('bound', 2.0, 1.9, 10.0))
+          ('bound', 1.5, 1.4, 10.0))
 
 
 def _gaits():
