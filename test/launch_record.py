@@ -138,8 +138,12 @@ class Record:
     @property
     def arguments(self):
         """Names that ``name:=value`` may be said for."""
-        return {name for record in (self, *(each for each, _ in self.included))
-                for name in record.declared}
+        return {*self.declared}.union(*(record.arguments for record, _ in self.included))
+
+    @property
+    def used(self):
+        """Names whose values are looked at."""
+        return self.performed.union(*(record.used for record, _ in self.included))
 
     def take(self, entity, exited=()):
         """Record what an entity does once these nodes have exited, and what comes after it."""

@@ -18,7 +18,7 @@ from opspace_control.safety.ramps import approach
 print(flush=True)
 input()
 numbers = np.zeros((1, 1))
-approach(numbers, np.ones((1, 1)), np.ones((1, 1)), 0.25)
+approach(numbers, np.ones((1, 1)), np.ones((1, 1)), numbers.copy(), 0.25)
 print(numbers.item(), approach.stats.cache_misses.total())
 """
 

@@ -22,7 +22,7 @@ from launch_record import LAUNCH, ParameterValue
 pytest.importorskip('xacro', reason='xacro is not installed')
 
 from opspace_control.cli.main import VERBS
-from opspace_control.cli.robots import ROBOTS, demo_robot
+from opspace_control.cli.robots import LEGGED, ROBOTS, demo_robot
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters import simulator_parameters
@@ -39,6 +39,8 @@ WAYS = [
     ('simulation', {}),
     ('simulation', {'urdf': str(ROOT / 'urdf' / 'planar_3r.urdf'),
                     'params': str(ROOT / 'config' / 'planar_3r.yaml')}),
+    ('trot', {}),
+    ('trot', {'robot': 'go2', **ALL_SHOWN}),
     ('ros2_control', {}),
     ('ros2_control', {'watchdog': 'true', 'namespace': 'left', **ALL_SHOWN}),
     ('ros2_control', {'hardware': 'topic'}),
@@ -106,7 +108,7 @@ def faults(record, installed):
                     for name in arguments.keys() - each.declared.keys())
         yield from faults(each, installed)
     yield from (f'argument {name} is of no use'
-                for name in record.declared.keys() - record.performed)
+                for name in record.declared.keys() - record.used)
     yield from (f'no file has an argument {name}' for name in record.written - record.arguments)
     for path, arguments in record.foreign:
         known = OTHER_FILES.get(str(path.relative_to(path.parents[2])))
@@ -184,7 +186,7 @@ def test_all_that_is_named_is_there(file, arguments, installed):
     assert record.everywhere('nodes')
 
 
-@pytest.mark.parametrize('robot', [robot.name for robot in ROBOTS])
+@pytest.mark.parametrize('robot', [robot.name for robot in (*ROBOTS, *LEGGED)])
 def test_every_robot_has_its_parameters(robot, installed):
     try:
         demo_robot(robot).path()

@@ -172,6 +172,41 @@ def test_what_cannot_be_used_is_refused_and_changes_nothing(what, match):
     assert locomotion.gait == 'stand'
 
 
+def test_gaits_that_cannot_follow_each_other_go_by_standing():
+    scene = LeggedScene('b1')
+    scene.run(0.01)
+    scene.locomotion.gait = 'trot'
+    scene.run(0.1)
+    with pytest.raises(ControlError, match='step together'):
+        scene.locomotion.gait = 'pronk'
+    assert scene.locomotion.gait == GAITS['trot']
+    scene.locomotion.gait = 'stand'
+    scene.run(0.4)
+    scene.locomotion.gait = 'pronk'
+    scene.locomotion.gait = 'bound'
+    assert scene.locomotion.gait == GAITS['bound']
+
+
+def test_a_trunk_that_rises_does_not_step_and_restarting_is_beginning_anew():
+    scene = LeggedScene('b1', posture={
+        f'{leg}_{joint}_joint': angle for leg in ('FL', 'FR', 'RL', 'RR')
+        for joint, angle in (('thigh', 1.15), ('calf', -2.3))}, height=0.33)
+    scene.run(0.05)
+    with pytest.raises(ControlError, match='rises'):
+        scene.locomotion.gait = 'trot'
+    scene.run(1.0)
+    scene.locomotion.gait = 'trot'
+    scene.locomotion.command(0.3)
+    scene.run(0.6)
+    assert scene.locomotion.velocity[0] == pytest.approx(0.3)
+    tilted, lower = scene.locomotion.deviation(RobotState(scene.model, *scene.robot.observed()))
+    assert tilted < 0.1 and abs(lower) < 0.02
+    scene.locomotion.restart()
+    scene.run(1.0)
+    assert scene.locomotion.gait == 'stand' and scene.locomotion.on_ground.all()
+    assert abs(scene.reports[-1][2]) < 0.02 and not scene.locomotion.velocity.any()
+
+
 @pytest.mark.parametrize('numbers', [
     {'period': 0.0}, {'duty': 1.0}, {'duty': 0.0}, {'tilting': 1.5}])
 def test_numbers_that_make_no_gait(numbers):

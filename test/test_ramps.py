@@ -71,6 +71,26 @@ def test_what_is_set_when_setting_fails_is_still_gradual(numbers):
     np.testing.assert_array_equal(numbers[0], [0.0, 1.0])
 
 
+def test_what_is_set_without_a_ramp_stays(numbers):
+    """Before a ramp, beside one, and in the middle of its own, which ends."""
+    ramps = ramps_of(numbers, 1.0)
+    numbers[0][1] = 7.0
+    with ramps.smoothly():
+        assert numbers[0][1] == 7.0
+        numbers[0][0] = 0.0
+        numbers[1][:] = 200.0
+    ramps.advance(0.25)
+    numbers[1][0, 0] = 5.0
+    ramps.advance(0.25)
+    np.testing.assert_allclose(numbers[0], [0.5, 7.0])
+    np.testing.assert_allclose(numbers[1], [[5.0, 150.0, 150.0], [150.0] * 3])
+    numbers[1][0, 1] = 6.0
+    with ramps.smoothly():
+        np.testing.assert_allclose(numbers[1], [[5.0, 6.0, 200.0], [200.0] * 3])
+    ramps.advance(2.0)
+    np.testing.assert_allclose(numbers[1], [[5.0, 6.0, 200.0], [200.0] * 3])
+
+
 def test_start_from_zero(numbers):
     ramps = ramps_of(numbers, 0.5)
     ramps.start_from_zero('a', 'b')

@@ -32,6 +32,7 @@ LATCHED = (ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
 SUBSCRIBED = {
     f'{NAMESPACE}/joint_states': ('sensor_msgs/msg/JointState', BEST_EFFORT),
     f'{OWN}/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
+    f'{OWN}/contact_schedule': ('trajectory_msgs/msg/JointTrajectory', RELIABLE),
     f'{OWN}/joint_trajectory': ('trajectory_msgs/msg/JointTrajectory', RELIABLE),
     f'{OWN}/wrist/wrench': ('geometry_msgs/msg/WrenchStamped', BEST_EFFORT),
     f'{OWN}/neck/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
@@ -40,6 +41,7 @@ SUBSCRIBED = {
 PUBLISHED = {
     f'{NAMESPACE}/effort_controller/commands': ('std_msgs/msg/Float64MultiArray', RELIABLE),
     f'{OWN}/controller_state': ('sensor_msgs/msg/JointState', RELIABLE),
+    f'{OWN}/contact_state': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/joint_trajectory/status': ('diagnostic_msgs/msg/DiagnosticStatus', LATCHED),
     f'{OWN}/markers': ('visualization_msgs/msg/MarkerArray', RELIABLE),
     '/diagnostics': ('diagnostic_msgs/msg/DiagnosticArray', RELIABLE),

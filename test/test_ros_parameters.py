@@ -17,7 +17,7 @@ from rclpy.parameter import Parameter as RosParameter
 from ros2_words import dump, load
 
 from opspace_control.cli.parameters import parameter_file, tables, yaml_value
-from opspace_control.cli.robots import ROBOTS
+from opspace_control.cli.robots import LEGGED, ROBOTS
 from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.ros.parameters.controller_parameters import controller_table
 from opspace_control.ros.parameters.node_parameters import NodeParameters
@@ -236,7 +236,7 @@ def test_yaml_values_are_read_back(value):
     assert yaml.safe_load(yaml_value(value)) == value
 
 
-@pytest.mark.parametrize('robot', ROBOTS, ids=lambda robot: robot.name)
+@pytest.mark.parametrize('robot', (*ROBOTS, *LEGGED), ids=lambda robot: robot.name)
 def test_parameter_file_is_the_one_that_the_table_makes(robot):
     """Write it anew with: opspace parameters --robot NAME > config/NAME.yaml."""
     text = (share_directory() / 'config' / f'{robot.name}.yaml').read_text()

@@ -6,11 +6,12 @@ import re
 import textwrap
 
 from opspace_control.arguments import make_parser
-from opspace_control.cli.robots import ROBOTS, demo_robot
+from opspace_control.cli import legged_parameters
+from opspace_control.cli.robots import LEGGED, ROBOTS, demo_robot
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters import controller_parameters as controller
 from opspace_control.ros.parameters import simulator_parameters as simulator
-from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, joint_table
+from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, STANDING, joint_table
 from opspace_control.ros.parameters.parameter_table import Parameter
 
 # Given by the launch file or the demo, which know where the robot's file is.
@@ -23,7 +24,7 @@ _NOT_WORDS = ('yes', 'no', 'on', 'off', 'true', 'false', 'null')
 def main(arguments):
     """Print the Markdown tables, or a robot's complete YAML file."""
     parser = make_parser('parameters', __doc__)
-    parser.add_argument('--robot', choices=[robot.name for robot in ROBOTS],
+    parser.add_argument('--robot', choices=[robot.name for robot in (*ROBOTS, *LEGGED)],
                         help='print the YAML file of this robot instead of the tables')
     parser.add_argument('--ros2-control', action='store_true',
                         help='print the YAML file of dual_arm under ros2_control')
@@ -43,7 +44,8 @@ def tables():
     """Return the parameters of all nodes as Markdown."""
     blocks = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
               for kind, table in controller.BLOCKS.items() for parameter in table]
-    joints = [*joint_table(POSTURE, ['<joint>']), *joint_table(PASSIVE, ['<joint>'])]
+    joints = [row for block in (POSTURE, STANDING, PASSIVE)
+              for row in joint_table(block, ['<joint>'])]
     simulated = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
                  for kind, table in simulator.BLOCKS.items() for parameter in table]
     return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *joints, *blocks])}\n'
@@ -54,8 +56,9 @@ def tables():
 
 def task_names(robot):
     """Return the tasks' names, one for each hand."""
-    return ['left_hand', 'right_hand'] if len(robot.hands) == 2 else list(
-        robot.hands if len(robot.hands) > 1 else ['hand'])
+    if len(robot.hands) < 2:
+        return ['hand'] * len(robot.hands)
+    return ['left_hand', 'right_hand'] if len(robot.hands) == 2 else list(robot.hands)
 
 
 def controller_values(robot):
@@ -66,7 +69,7 @@ def controller_values(robot):
         values['gravity_compensation'] = False
     for task, hand in zip(tasks, robot.hands, strict=True):
         values |= {f'{task}.frame': hand, f'{task}.axes': robot.axes}
-    return values
+    return values | (legged_parameters.controller_values(robot) if robot.feet else {})
 
 
 def simulator_values(robot):
@@ -77,6 +80,8 @@ def simulator_values(robot):
         values['gravity'] = [0.0, 0.0, 0.0]
     if robot.floating_base:
         values['initial_base_twist'] = list(robot.drift)
+    if robot.feet:
+        values |= legged_parameters.simulator_values(robot)
     return values | {f'initial_positions.{joint}': value for joint, value in robot.start.items()}
 
 
@@ -95,8 +100,9 @@ def parameter_file(robot):
         '# The robot itself, robot_description, is given by the launch file, or comes by topic.',
         f'# Made by: opspace parameters --robot {robot.name}',
         '',
-        *_block('controller', controller.controller_table(task_names(robot)),
-                controller_values(robot)),
+        *_block('controller', (*controller.controller_table(
+            task_names(robot), contacts=robot.feet), *joint_table(
+                STANDING, robot.start if robot.feet else ())), controller_values(robot)),
         *_block('simulator', _simulator_table(robot), simulator_values(robot)),
         ])
 
@@ -205,8 +211,9 @@ def _block(node, table, values):
 
 
 def _simulator_table(robot):
-    return [*simulator.NODE, *(simulator.INITIAL_POSITION.named(f'initial_positions.{joint}')
-                               for joint in robot.start)]
+    return [*simulator.simulator_table({'shapes': list(robot.shapes)}),
+            *(simulator.INITIAL_POSITION.named(f'initial_positions.{joint}')
+              for joint in robot.start)]
 
 
 def markdown(table):

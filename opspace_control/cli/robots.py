@@ -7,7 +7,7 @@ Start postures are bent and away from singularities and end stops: there the sma
 of the hands' stacked Jacobian, a radian counted as 0.3 m, is above 0.1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from opspace_control.errors import OpspaceError
@@ -37,6 +37,10 @@ class DemoRobot:
     passive: tuple = ()  # joints whose drive is dead
     locked: tuple = ()   # joints whose brake is on
     body: str = ''       # link that the arms exchange momentum with, if this is recorded
+    feet: tuple = ()     # of a robot on legs, which stands at the start: point feet
+    height: float = 0.0  # of its root link at the start, m
+    shapes: dict = field(default_factory=dict)  # of its links for contacts: sizes, m
+    fastest: tuple = ()  # velocities ahead and to the left, m/s, and yaw rate, rad/s
 
     def path(self):
         """Return the path of the URDF file, or raise an OpspaceError if it is not installed."""
@@ -55,7 +59,7 @@ def real_robot(urdf):
 
 def demo_robot(name):
     """Return the `DemoRobot` of this name; an OpspaceError names the nearest ones otherwise."""
-    known = {robot.name: robot for robot in ROBOTS}
+    known = {robot.name: robot for robot in (*ROBOTS, *LEGGED)}
     if name in known:
         return known[name]
     raise OpspaceError(f"There is no demo robot '{name}'.", cure=nearest(name, list(known)),
@@ -100,6 +104,15 @@ _BAXTER_ARMS = _arms('left_{}', 'right_{}', {
     '-+-+-++')
 
 _PLANAR_ARMS = _arms('l_{}', 'r_{}', {'shoulder': 1.1, 'elbow': -1.8, 'wrist': 0.4}, '---')
+
+_FEET = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
+
+
+def _standing(hip, thigh):
+    """Return the posture of a quadruped, its hips turned inwards by an angle, rad."""
+    return {f'{foot[:2]}_{joint}_joint': angle for foot in _FEET for joint, angle in (
+        ('hip', -hip if foot[1] == 'L' else hip), ('thigh', thigh), ('calf', -2.0 * thigh))}
+
 
 ROBOTS = (
     DemoRobot(
@@ -154,4 +167,17 @@ ROBOTS = (
         'baxter', 'Rethink Robotics Baxter, 15 joints driven',
         'baxter_description/urdf/baxter.urdf', ('left_gripper', 'right_gripper'), _BAXTER_ARMS,
         ('head_pan', *_BAXTER_ARMS), joint_friction=False),
+)
+
+# They stand and walk on their feet, and have no hands.
+LEGGED = (
+    DemoRobot(
+        'b1', 'Unitree B1, a quadruped of 56 kg, 12 joints', 'b1_description/urdf/b1.urdf', (),
+        _standing(0.06, 0.7227), floating_base=True, feet=_FEET, height=0.566,
+        fastest=(3.6, 0.8, 2.0)),
+    DemoRobot(
+        'go2', 'Unitree Go2, a quadruped of 16 kg, 12 joints', 'go2_description/urdf/go2.urdf', (),
+        _standing(0.04, 0.7227), floating_base=True, feet=_FEET, height=0.342,
+        shapes={'base': (0.38, 0.094, 0.114), **dict.fromkeys(_FEET, (0.022,))},
+        fastest=(2.5, 0.8, 2.0)),
 )

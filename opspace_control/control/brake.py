@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from opspace_control.control.constraints.contact import Contact
 from opspace_control.control.controller import DAMPING_RATE
 from opspace_control.model import RobotState
 
@@ -35,6 +36,14 @@ class Brake:
         self._scratch = RobotState(model, model.neutral(), np.zeros(model.nv))
         self._scalar = model.q_index >= 0
         self._q, self._displacement = None, np.zeros(model.nv)
+        self._feet = [one.frame for one in controller.constraints.values()
+                      if isinstance(one, Contact) and model.floating_base]
+        self._damping = np.zeros(model.nv)
+
+    @property
+    def manner(self):
+        """What `carry` does to the robot, as text."""
+        return 'damped: it lies down' if self._feet else 'held in position'
 
     def weight(self, state, out):
         """
@@ -55,12 +64,12 @@ class Brake:
         k = d²/4: every joint comes back by s̈ = −d ṡ − k s, critically damped, and an error of g
         moves the robot by as much as k holds against. The first call has s = 0. The impedance is
         bounded as `damping_torque` is; the base and joints that are passive, locked or without
-        effort have none.
+        effort have none. A robot on legs has no stiffness: g knows no ground, and it lies down.
         """
-        s = self._displaced(state)
+        s = np.zeros(state.model.nv) if self._feet else self._displaced(state)
         self.weight(state, out)
         self._scratch.update(state.q, state.v + _STIFFNESS / DAMPING_RATE * s)
-        out += self._controller.damping_torque(self._scratch)
+        out += self._damping_torque()
 
     def forget(self):
         """Begin the next hold at the position of the robot then."""
@@ -90,5 +99,27 @@ class Brake:
         out[:] = 0.0
         if scale > 0.0:
             self._scratch.update(state.q, math.exp(-DAMPING_RATE * age) * state.v)
-            self._controller.damping_torque(self._scratch, out=out)
-            out *= scale
+            out[:] = scale * self._damping_torque()
+
+    def _damping_torque(self):
+        """
+        Return the damping (nv,) of the scratch state, so that robots on legs lie down, damped.
+
+        `damping_torque` knows nothing of what legs carry. Of a floating robot of mass m with n
+        contacts, engaged or not, each is damped as if it carried m/n, ``−rate Jᵀ (m/n) J v``, J
+        being its Jacobian from the base: it sinks at ``g/rate``, 1 m/s. The bound is the same.
+        """
+        controller, state, tau = self._controller, self._scratch, self._damping
+        controller.damping_torque(state, out=tau)
+        if not self._feet:
+            return tau
+        model = controller.model
+        share = DAMPING_RATE * model.nodes['mass'].sum() / len(self._feet)
+        for foot in self._feet:
+            J = model.jacobian(state, foot)[:3, 6:]
+            tau[6:] -= share * J.T @ (J @ state.v[6:])
+        tau[controller.passive | controller.locked] = 0.0
+        usable = controller.effort_limits > 0.0
+        tau[~usable] = 0.0
+        tau /= max(1.0, (abs(tau[usable]) / controller.effort_limits[usable]).max(initial=0.0))
+        return tau

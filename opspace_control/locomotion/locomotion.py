@@ -3,20 +3,15 @@
 """Locomotion of a robot on legs: goals of tasks, and contacts, in every cycle, by a gait."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from opspace_control.errors import ControlError
 from opspace_control.locomotion.clock import GaitClock
-from opspace_control.locomotion.footholds import (
-    GroundPlane,
-    rotate_about_z,
-    step_gain,
-    step_length,
-)
+from opspace_control.locomotion.footholds import GroundPlane, rotate_about_z, step_gain, step_length
 from opspace_control.locomotion.gaits import Gait, read_gait
 from opspace_control.locomotion.moving_frame import MovingFrame, commanded_acceleration
+from opspace_control.locomotion.stepping import Stepping
 from opspace_control.locomotion.swing import swing
 from opspace_control.locomotion.symmetric_stance import SymmetricStance
 from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_support
@@ -28,43 +23,9 @@ STAND = 'stand'
 _YAW_LEAD = 0.3
 # Of the trunk's place while it stands, 1/s²; critically damped.
 _STANDING_GAIN = 25.0
+# Part of its height from which on the robot can step.
+_RISEN = 0.9
 _UPRIGHT, _NONE = np.eye(3), np.zeros(3)
-
-
-@dataclass(frozen=True)
-class Stepping:
-    """
-    Numbers of a `Locomotion`; lengths are in parts of the trunk's height.
-
-    doc/legged_robots.md has for each what half and double of it does.
-
-    Attributes
-    ----------
-    clearance : float
-        Height of a swinging foot above the ground at its middle.
-    touch_down_depth : float
-        The goal of a swing is so far below the ground, so that a foot whose height is known less
-        well is on the ground when it gets its load: in the air it would be accelerated by it.
-    force_line : float
-        κ of `TrunkMotion`: 1 is a force along the line from foot to hip.
-    step_gain : float
-        In units of that which nulls an error of velocity in one step.
-    reach : float
-        Greatest step to any side of the symmetric stance.
-    acceleration : float
-        Greatest rate of the command, m/s² and rad/s².
-    rise_rate : float
-        At which the trunk rises to its height, m/s.
-
-    """
-
-    clearance: float = 0.12
-    touch_down_depth: float = 0.02
-    force_line: float = 1.3
-    step_gain: float = 1.0
-    reach: float = 0.6
-    acceleration: float = 1.0
-    rise_rate: float = 0.3
 
 
 class Locomotion:
@@ -132,7 +93,7 @@ class Locomotion:
         The `Gait` or, while all feet are to stay on the ground, ``'stand'``.
 
         Set one or its name in `GAITS` at any time: the robot starts from standing, changes within
-        two strides, or stands after the present steps. A ControlError refuses what is no gait.
+        two strides, or stands after the present steps. Errors are those of `check_gait`.
         """
         return self._clock.gait if self._moves else STAND
 
@@ -141,11 +102,37 @@ class Locomotion:
         if isinstance(gait, str) and gait == STAND:
             self._moves = False
             return
-        self._clock.change(read_gait(gait, len(self.feet)))
+        self._clock.change(self.check_gait(gait))
         self._moves = True
         if not self._clock.running:
             self._clock.start()
             self._make_motion()
+
+    def check_gait(self, gait):
+        """
+        Return a `Gait`, given by itself or by name, that the robot can begin now.
+
+        A ControlError refuses what is no gait; any while the trunk rises; and, while the robot
+        steps, a change between one in which left and right feet step together and one in which
+        they do not: on the way, feet of one side would be on the ground alone.
+        """
+        gait, h = read_gait(gait, len(self.feet)), self.stance.height
+        if self.standing and self._ground is not None and self._height < _RISEN * h:
+            raise ControlError(f'The trunk rises: it is at {self._height:.2f} m of {h:.2f} m.',
+                               cure='Begin to step when it has risen.', value=self._height)
+        if not self.standing and gait.paired != self._clock.gait.paired:
+            raise ControlError('Left and right feet step together in one of the gaits only.',
+                               cure="Set 'stand' first.", value=gait)
+        return gait
+
+    def restart(self):
+        """Stand on all feet, where they are then, and rise as at first."""
+        self._clock.stop()
+        self._ground, self._moves = None, False
+        self._on_ground[:], self._command[:] = False, 0.0
+        for contact in self._contacts:
+            contact.disengage()
+            contact.engage()
 
     def command(self, vx, vy=0.0, yaw_rate=0.0):
         """
@@ -159,6 +146,17 @@ class Locomotion:
             raise ControlError(f'The command {command} is not finite.', value=command,
                                cure='Give m/s, m/s and rad/s.')
         self._wanted = command
+
+    @property
+    def velocity(self):
+        """The present value of the command, (3,), m/s and rad/s."""
+        return self._command.copy()
+
+    def deviation(self, state):
+        """Return by how much the trunk is tilted, rad, and lower than its goal, m."""
+        x, y = state.q[3:5]
+        height = self._ground.height(state.q) + self._height if self._ground else state.q[2]
+        return math.acos(max(1.0 - 2.0 * (x * x + y * y), -1.0)), height - state.q[2]
 
     @property
     def on_ground(self):

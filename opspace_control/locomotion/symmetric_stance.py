@@ -39,3 +39,13 @@ class SymmetricStance(NamedTuple):
         level = [1.0, 1.0, 0.0]
         return cls(-float(places[:, 2].mean()), np.array([x, y, 0.0]),
                    (places - places.mean(axis=0)) * level, inertia)
+
+    def displacement(self, heading, trunk, feet):
+        """
+        Return how far the foot that is farthest from its place is from there, horizontally, m.
+
+        ``heading`` (3, 3) is the rotation by the yaw, ``trunk`` (3,) the position of the trunk and
+        ``feet`` (n, 3) those of the feet, m, world axes.
+        """
+        away = feet - trunk - (self.center + self.arms) @ heading.T
+        return float(np.hypot(away[:, 0], away[:, 1]).max())

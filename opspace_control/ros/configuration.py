@@ -52,7 +52,8 @@ class Configuration:
             floating_base=parameters['floating_base'])
         controller, model = self._controller, self._controller.model
         self._named = partial(joints.named_dofs, model)
-        parameters.declare(joints.robot_joint_table(model, model.passive))
+        parameters.declare(joints.robot_joint_table(
+            model, model.passive, legs=bool(parameters['legs.feet'])))
         self.hardware = hardware_of(model.ros2_control, self._joints, 'effort')
         for warning in model.warnings:
             self._logger.warning(warning)
@@ -91,6 +92,8 @@ class Configuration:
             model = self._controller.model
             PassiveForces(model, **joints.passive_forces(model, values))
         check_contacts(values, names)
+        if 'legs.gait' in names:
+            self.interface.check_gait(values['legs.gait'])
         check_frames([task for task in (*values['tasks'], *values['grasps'])
                       if f'{task}.axes_frame' in names], self._controller.model, values)
 

@@ -52,6 +52,9 @@ VELOCITY_LIMIT = Trip(
 PASSIVE_VELOCITY = Trip(
     'passive_velocity', 'Use tasks of links that are not beyond this joint, or lock it; then call '
     '~/hold.', Recovery.ACKNOWLEDGED, blind=False)
+FALLEN = Trip(
+    'fallen', 'Fold the legs, feet below the trunk; then call ~/hold: the robot stands up.',
+    Recovery.ACKNOWLEDGED, blind=False)
 EFFORT_NOT_FINITE = Trip(
     'effort_not_finite', 'Check gains and goals; then call ~/hold.',
     Recovery.ACKNOWLEDGED, blind=False)

@@ -25,6 +25,7 @@ class CommandOutput:
         self._brake = Brake(controller)
         self._envelope, self._state_input = envelope, state_input
         self._command, self._publish = command, publish
+        self.manner = self._brake.manner
         self.restart(0.0)
 
     def restart(self, now):
@@ -67,7 +68,7 @@ class CommandOutput:
         """Damp a robot by its last known state, with ``scale`` of the damping."""
         scale = scale if self._state_input.known else 0.0
         self._brake.damp(
-            self._state_input.state, now - self._state_input.last_good, scale, self.torque)
+            self._state_input.state, now - self._state_input.last_seen, scale, self.torque)
         self._send_anyway(now)
 
     def rest(self):

@@ -223,7 +223,7 @@ class ControlCycle:
         if trip is TIME_BACKWARDS:
             self.envelope.forget_state()
         if self.supervisor.on_fault(trip, str(error), now):
-            does = 'damped, then released' if trip.blind else 'held in position'
+            does = 'damped, then released' if trip.blind else self._output.manner
             self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}')
             # The cause of an unexpected motion may be another controller.
             self.doubtful = self.doubtful or not trip.blind

@@ -175,8 +175,9 @@ class StateInput:
 
     BaseOdometry, if given, has the state of a floating base. ``state`` is the last accepted
     RobotState; ``known`` whether there was one; ``last_good`` the steady time of its arrival, s,
-    for which repetitions of a message do not count. ``last_arrival``, s, and ``clock`` are those of
-    the last arrival, accepted or not.
+    for which repetitions of a message do not count. Without odometry ``state`` has the joints of
+    ``last_seen``, s, with the last known base, at rest. ``last_arrival``, s, and ``clock`` are
+    those of the last arrival, accepted or not.
     """
 
     def __init__(self, model, envelope, odometry=None):
@@ -192,7 +193,7 @@ class StateInput:
     def restart(self, now):
         """Reset: the state is unknown until the next one arrives."""
         self.known = False
-        self.last_good = self.last_arrival = now
+        self.last_good = self.last_seen = self.last_arrival = now
         self._elapsed = 0.0
         self.clock.restart(now)
         if self._odometry:
@@ -223,7 +224,7 @@ class StateInput:
         try:
             q, v = self._reader.read(opened)
             if self._odometry:
-                q, v = self._odometry.complete(q, v, opened.stamp, now)
+                q, v = self._with_base(q, v, opened.stamp, now)
             self._candidate.update(q, v)
         except SafetyError:
             raise
@@ -237,6 +238,17 @@ class StateInput:
             raise
         self._accept(now)
 
+    def _with_base(self, positions, velocities, stamp, now):
+        """Return q and v with the base; without odometry the joints still tell what to damp."""
+        try:
+            return self._odometry.complete(positions, velocities, stamp, now)
+        except SafetyError:
+            if self.known:
+                self.state.update(np.concatenate([self.state.q[:7], positions]),
+                                  np.concatenate([np.zeros(6), velocities]))
+                self.last_seen = now
+            raise
+
     def elapsed(self):
         """Return the robot's time since the last call, s."""
         dt, self._elapsed = self._elapsed, 0.0
@@ -248,4 +260,4 @@ class StateInput:
         self.known = True
         if not (self.clock.repeated and np.array_equal(state.q, before.q)
                 and np.array_equal(state.v, before.v)):
-            self.last_good = now
+            self.last_good = self.last_seen = now

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from opspace_control.ros.parameters.joints import given_joint_table
+from opspace_control.ros.parameters.leg_parameters import LEGS
 from opspace_control.ros.parameters.parameter_table import (
     Parameter,
     changeable,
@@ -131,6 +132,10 @@ NODE = (
     changeable('limits.approach_rate', 'double', 20.0,
         'With limits.keep: rate of the final approach of a joint to its position limit. At most '
         'half of limits.return_rate.', '1/s', 0.1, 5e3),
+    Parameter('limits.acceleration', 'double', 0.0,
+        'With limits.keep: greatest acceleration with which joints brake before their limits. '
+        '0: what their drives can do in any posture, which is little for legs.',
+        'rad/s² or m/s²', 0.0, 1e6),
     changeable('limits.workspace_lower', 'double_array', [-math.inf] * 3,
         'Least x, y and z of a goal, in the base frame (odom_frame with a floating base). Goals '
         'out of reach of the robot are always refused.', 'm', length=3),
@@ -160,6 +165,7 @@ NODE = (
         '1/s²', 0.0, 1e6),
     changeable('posture.kd', 'double', -1.0,
         'Damping of the posture, of every joint. -1: critical.', '1/s', -1.0, 1e4),
+    *LEGS,
 )
 
 # Of the command watchdog node.
@@ -188,7 +194,7 @@ WATCHDOG = (
 BLOCKS = {'tasks': TASK, 'grasps': GRASP, 'contacts': CONTACT, 'sensors': SENSOR,
           'payloads': PAYLOAD}
 # Names of parameters or topics of the node itself.
-_TAKEN = ('goals', 'limits', 'passive_forces', 'posture', 'safety')
+_TAKEN = ('goals', 'legs', 'limits', 'passive_forces', 'posture', 'safety', 'stance')
 
 
 def controller_table(tasks, **others):

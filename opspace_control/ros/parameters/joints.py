@@ -7,7 +7,7 @@ import numpy as np
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.assembly import BASE
 from opspace_control.model.topology import nearest
-from opspace_control.ros.parameters.parameter_table import changeable
+from opspace_control.ros.parameters.parameter_table import Parameter, changeable
 
 
 def command_joints(model, wanted=()):
@@ -79,7 +79,7 @@ def named_dofs(model, dofs):
 
 _NONE = -1.0  # a value below zero: the common value is used
 # The blocks with a block of parameters for each joint.
-POSTURE, PASSIVE = 'posture.joints', 'passive_forces'
+POSTURE, PASSIVE, STANDING = 'posture.joints', 'passive_forces', 'stance'
 _ROWS = {
     POSTURE: (
         changeable('kp', 'double', _NONE, 'Stiffness of the posture of this joint. -1: posture.kp.',
@@ -95,7 +95,11 @@ _ROWS = {
             'N·m·s/rad or N·s/m', -1.0, 1e6),
         changeable('friction', 'double', _NONE,
             "Coulomb friction of this joint while it is passive. -1: the URDF's.",
-            'N·m or N', -1.0, 1e6))}
+            'N·m or N', -1.0, 1e6)),
+    STANDING: (
+        Parameter('position', 'double', 0.0,
+            'Position of this joint of a robot on legs that stands: height and width of the stance '
+            'follow from those of all joints.', 'rad or m'),)}
 
 
 def joint_table(block, joints):
@@ -111,14 +115,16 @@ def given_joint_table(names):
                  for row in joint_table(block, dict.fromkeys(_joints_in(block, names))))
 
 
-def robot_joint_table(model, passive):
+def robot_joint_table(model, passive, *, legs=False):
     """
     Return the parameters of a robot's joints: the posture's of all, the forces of passive ones.
 
-    The degrees of freedom ``passive``, (nv,) bool, are those of a KinematicTree.
+    With ``legs`` those of the stance, too. The degrees of freedom ``passive``, (nv,) bool, are
+    those of a KinematicTree.
     """
     dofs = {joint: indices for joint, indices in model.joint_dofs.items() if joint != BASE}
-    return (*joint_table(POSTURE, dofs), *joint_table(PASSIVE, [
+    return (*joint_table(POSTURE, dofs), *joint_table(STANDING, dofs if legs else ()),
+            *joint_table(PASSIVE, [
         joint for joint, indices in dofs.items() if passive[indices].any()]))
 
 
@@ -140,6 +146,12 @@ def posture_gains(parameters):
         return {'default': parameters[f'posture.{gain}'],
                 **{joint: value for joint, value in own.items() if value >= 0.0}}
     return gains('kp'), gains('kd')
+
+
+def standing_posture(model, parameters):
+    """Return positions of the joints of a robot that stands, a dict, rad or m."""
+    return {joint: position for joint, position in _of_joints(
+        STANDING, 'position', parameters).items() if joint in model.joint_dofs}
 
 
 def passive_forces(model, parameters):

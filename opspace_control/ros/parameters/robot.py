@@ -9,6 +9,7 @@ from opspace_control.compiled import cache_directory
 from opspace_control.control import JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import RosInterfaceError
+from opspace_control.locomotion import legged_tasks
 from opspace_control.model import KinematicTree, RobotState
 from opspace_control.ros.parameters import joints as of_joints
 from opspace_control.ros.parameters import task_blocks as blocks
@@ -59,7 +60,8 @@ def make_controller(description, parameters, *, floating_base=False):
     sensors = blocks.make_sensors(parameters)
     effort_limits = parameters['limits.effort_scale'] * model.effort_limits
     controller = OperationalSpaceController(
-        model, [blocks.make_task(name, parameters, sensors) for name in parameters['tasks']],
+        model, [*(blocks.make_task(name, parameters, sensors) for name in parameters['tasks']),
+                *make_leg_tasks(model, parameters)],
         PostureTask(*of_joints.posture_gains(parameters)),
         constraints=[blocks.make_contact(name, parameters) for name in parameters['contacts']],
         grasps=[blocks.make_grasp(name, parameters) for name in parameters['grasps']],
@@ -70,9 +72,31 @@ def make_controller(description, parameters, *, floating_base=False):
     return controller, joints
 
 
+def make_leg_tasks(model, parameters):
+    """Return the tasks of ``legs.feet``; a RosInterfaceError refuses a robot without such legs."""
+    feet = parameters['legs.feet']
+    if not feet:
+        return []
+    if not model.floating_base:
+        raise RosInterfaceError('legs.feet: the base of the robot is fixed.',
+                                cure='Set floating_base.')
+    for foot in feet:
+        if (foot not in parameters['contacts'] or parameters[f'{foot}.kind'] != 'point'
+                or parameters[f'{foot}.frame'] not in ('', foot)):
+            raise RosInterfaceError(
+                f"legs.feet: '{foot}' is no contact of kind point, with the name of its link.",
+                cure=f'Name it in contacts, and set {foot}.kind to point.', name=foot)
+        if foot in parameters['tasks']:
+            raise RosInterfaceError(f"legs.feet: '{foot}' has a task of that name.", name=foot,
+                                    cure='Leave it out of tasks: the gait has one.')
+    return legged_tasks(model.root_link, feet)[0]
+
+
 def make_limits(model, effort_limits, parameters):
     """Return the `JointLimits` of the parameters, or raise a ControlError."""
-    return JointLimits(model, effort_limits=effort_limits, **_limit_numbers(parameters))
+    return JointLimits(model, effort_limits=effort_limits,
+                       acceleration=parameters['limits.acceleration'] or None,
+                       **_limit_numbers(parameters))
 
 
 def change_limits(limits, parameters):
@@ -86,8 +110,8 @@ def _limit_numbers(parameters):
 
 def apply_gains(controller, parameters, changed):
     """Set a controller's tasks, sensors and gains from the parameters of the names ``changed``."""
-    for task in controller.tasks.values():
-        blocks.apply_task(task, parameters, changed)
+    for name in (*parameters['tasks'], *controller.grasps):
+        blocks.apply_task(controller.tasks[name], parameters, changed)
     for sensor in controller.sensors.values():
         blocks.apply_sensor(sensor, parameters, changed)
     blocks.apply_grasps(controller, parameters, set(changed))

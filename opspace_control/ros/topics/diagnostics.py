@@ -29,6 +29,7 @@ class Diagnostics(Part):
         super().__init__(*common)
         self._name = f'{self._node.get_fully_qualified_name().lstrip("/")}: control cycle'
         self._taken = time.perf_counter()
+        self.facts = []  # functions that return further values, a dict of text
         self._publisher = self._endpoints.publisher(DiagnosticArray, '/diagnostics')
         self._endpoints.repeat(_PERIOD, self._on_timer)
 
@@ -95,6 +96,8 @@ class Diagnostics(Part):
             'locked joints': named_dofs(self._controller.model, self._controller.locked),
             **sensors.facts(self._controller)[0],
             **facts_of_grasps(self._controller)[0]}
+        for more in self.facts:
+            values |= more()
         tasks = self._controller.tasks.values()
         values['active tasks'] = ', '.join(task.name for task in tasks if task.enabled) or 'none'
         first = np.cumsum([0, *(task.points for task in tasks)])

@@ -37,6 +37,7 @@ class Goals(Part):
     def __init__(self, frames, *common):
         super().__init__(*common)
         self._frames, controller = frames, self._controller
+        self.check_free = lambda name: None  # raises an OpspaceError if something else sets it
         self.moving = MovingGoals()
         self.limits = GoalLimits(controller.model)
         self.pace = GoalPace(1000.0)
@@ -75,6 +76,7 @@ class Goals(Part):
 
         def checked(message):
             try:
+                self.check_free(getattr(task, 'name', ''))
                 take(message, task)
             except OpspaceError as error:
                 self._logger.warning(
@@ -173,6 +175,7 @@ class Goals(Part):
         self.moving.end_plan()
 
     def _enable(self, task, on):
+        self.check_free(task.name)
         with self._cycle.ramps.smoothly():
             # Inside `smoothly` a task that is ramping down is disabled.
             if on and not task.enabled:

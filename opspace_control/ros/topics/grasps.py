@@ -25,6 +25,7 @@ class Grasps(Part):
     def __init__(self, goals, *common):
         super().__init__(*common)
         self._goals, controller = goals, self._controller
+        self.check_free = lambda name: None  # raises an OpspaceError if something else switches it
         for one in (*controller.grasps.values(), *contacts_of(controller)):
             self._endpoints.serve(SetBool, f'~/{one.name}/engage', partial(self._engage, one))
         for grasp in controller.grasps.values():
@@ -75,6 +76,7 @@ class Grasps(Part):
         if not (self._is_active() and self._cycle.known):
             raise RosInterfaceError('The controller is not active.',
                                     cure='Activate it, and wait for the first joint state.')
+        self.check_free(switched.name)
         with self._cycle.ramps.smoothly():
             if on:
                 switched.engage(self._cycle.state)

@@ -8,11 +8,13 @@ from std_srvs.srv import Trigger
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.endpoints import Feedback, Part
+from opspace_control.ros.topics.contacts import ContactSchedule, add_contact_state
 from opspace_control.ros.topics.diagnostics import Diagnostics, UnreachedGoals
 from opspace_control.ros.topics.feedback import add_joint_efforts, add_markers, add_task_topics
 from opspace_control.ros.topics.frames import Frames, Transforms
 from opspace_control.ros.topics.goals import Goals
 from opspace_control.ros.topics.grasps import Grasps
+from opspace_control.ros.topics.legs import Legs
 from opspace_control.ros.topics.plans import Plans
 from opspace_control.ros.topics.sensors import Sensors
 
@@ -36,20 +38,26 @@ class Interface(Part):
         self._plans = Plans(self._goals, *common)
         self._sensors = Sensors(self._frames, *common)
         self._grasps = Grasps(self._goals, *common)
+        self._legs = Legs(parameters, *common)
+        self._goals.check_free = self._grasps.check_free = self._legs.check_free
+        self._schedule = ContactSchedule(self._goals, self._legs, *common)
         self._unreached = UnreachedGoals(*common)
-        Diagnostics(*common)
+        Diagnostics(*common).facts.extend(
+            (self._legs.facts, self._schedule.facts))
         feedback = Feedback(self._endpoints)
         add_task_topics(feedback, controller, self._frames)
         self._grasps.add_to(feedback)
+        add_contact_state(feedback, controller, cycle)
         add_joint_efforts(feedback, controller, cycle, joints)
         broadcast = parameters['broadcast_targets']
         if broadcast and not transforms.available:
             self._logger.warning('broadcast_targets does nothing: tf2_msgs is not installed.')
         add_markers(feedback, controller, self._frames, broadcast and transforms.available)
         self._endpoints.serve(Trigger, '~/hold', self._hold_robot)
-        cycle.move_goals = self._goals.moving.advance
-        cycle.hold_goals = self._goals.hold
-        self.end_plan = cycle.end_plan = self._goals.moving.end_plan
+        cycle.move_goals, cycle.hold_goals = self._move_goals, self._hold_goals
+        self.end_plan = self._goals.moving.end_plan
+        # A robot on legs does not go on where it was interrupted.
+        cycle.end_plan = lambda reason: self.end_plan(reason) or self._legs.present
         cycle.feedback = feedback.publish
         self.apply(parameters)
 
@@ -59,6 +67,7 @@ class Interface(Part):
         self._goals.limits.lower[:] = parameters['limits.workspace_lower']
         self._goals.limits.upper[:] = parameters['limits.workspace_upper']
         self._goals.pace.rate = parameters['limits.goal_rate']
+        self._legs.apply(parameters)
         self._frames.timeout = parameters['goals.transform_timeout']
         self._unreached.tolerances = self._plans.tolerances = (
             parameters['goals.position_tolerance'], parameters['goals.rotation_tolerance'])
@@ -73,7 +82,23 @@ class Interface(Part):
     def hold(self):
         """Make the present pose every goal, and close constraints at present poses again."""
         self._goals.hold()
+        self._schedule.clear()
         self._grasps.renew(self._parameters)
+        self._legs.restart()
+
+    def check_gait(self, gait):
+        """Raise an OpspaceError if the robot cannot change to a gait of this name now."""
+        self._legs.check(gait)
+
+    def _move_goals(self, time):
+        self._goals.moving.advance(time)
+        self._schedule.advance(time)
+        self._legs.advance(time)
+
+    def _hold_goals(self):
+        self._goals.hold()
+        self._schedule.clear()
+        self._legs.restart()
 
     def _hold_robot(self):
         if not self._is_active():

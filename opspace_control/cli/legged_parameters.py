@@ -1,0 +1,32 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the parameter files of robots on legs have beside those of other robots."""
+
+# Of the floor, and that which the controller counts on.
+_FRICTION, _COUNTED_ON = 0.8, 0.7
+
+
+def controller_values(robot):
+    """Return the parameters of the controller, by name, that differ from their defaults."""
+    values = {
+        'contacts': list(robot.feet), 'legs.feet': list(robot.feet), 'legs.gait': 'trot',
+        'legs.max_velocity': list(robot.fastest),
+        # The load of a leg changes within a few milliseconds, and it stops within one.
+        'limits.effort_rate': 500.0, 'limits.acceleration': 1000.0, 'limits.approach_rate': 50.0,
+        'limits.velocity_kept': 1.0, 'limits.velocity_scale': 1.3,
+        # As long as it takes to lie down.
+        'safety.release_time': 1.0}
+    for foot in robot.feet:
+        values |= {f'{foot}.kind': 'point', f'{foot}.engaged': True,
+                   f'{foot}.friction': _COUNTED_ON}
+    return values | {f'stance.{joint}.position': value for joint, value in robot.start.items()}
+
+
+def simulator_values(robot):
+    """Return those of the simulator."""
+    values = {
+        'pace': 'patient', 'floor': True, 'friction': _FRICTION,
+        'initial_base_pose': [0.0, 0.0, robot.height, 0.0, 0.0, 0.0, 1.0],
+        'odom_noise': [0.002, 0.003, 0.03, 0.02], 'odom_delay': 0.002,
+        'shapes': list(robot.shapes)}
+    return values | {f'{link}.size': list(size) for link, size in robot.shapes.items()}

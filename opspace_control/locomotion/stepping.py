@@ -1,0 +1,41 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of steps."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """
+    Numbers of a `Locomotion`; lengths are in parts of the trunk's height.
+
+    doc/legged_robots.md has for each what half and double of it does.
+
+    Attributes
+    ----------
+    clearance : float
+        Height of a swinging foot above the ground at its middle.
+    touch_down_depth : float
+        The goal of a swing is so far below the ground, so that a foot whose height is known less
+        well is on the ground when it gets its load: in the air it would be accelerated by it.
+    force_line : float
+        κ of `TrunkMotion`: 1 is a force along the line from foot to hip.
+    step_gain : float
+        In units of that which nulls an error of velocity in one step.
+    reach : float
+        Greatest step to any side of the symmetric stance.
+    acceleration : float
+        Greatest rate of the command, m/s² and rad/s².
+    rise_rate : float
+        At which the trunk rises to its height, m/s.
+
+    """
+
+    clearance: float = 0.12
+    touch_down_depth: float = 0.02
+    force_line: float = 1.3
+    step_gain: float = 1.0
+    reach: float = 0.6
+    acceleration: float = 1.0
+    rise_rate: float = 0.3

@@ -1,0 +1,123 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts of the controller node: a schedule on a topic, their state, markers of their forces."""
+
+from functools import partial
+
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory
+
+from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.model.topology import nearest
+from opspace_control.ros.middleware.conversions import times_from_start
+from opspace_control.ros.middleware.endpoints import RELIABLE, Part
+from opspace_control.ros.middleware.joint_messages import joint_state
+from opspace_control.ros.parameters.task_blocks import contacts_of
+
+TOPIC = '~/contact_schedule'
+_COMPLAIN_EVERY = 1.0  # s
+
+
+class ContactSchedule(Part):
+    """
+    ``~/contact_schedule``: which contacts are engaged, from which times on, without a ramp.
+
+    A JointTrajectory names contacts as joints; at the time of each of its points those of position
+    1 are engaged where they are, those of position 0 disengaged. Of the contacts that it names it
+    replaces what is left of earlier ones. With ``legs`` it is used in the gait ``external``;
+    ``goals`` has the times, and moving goals that end where a task is disabled.
+    """
+
+    def __init__(self, goals, legs, *common):
+        super().__init__(*common)
+        self._goals, self._legs = goals, legs
+        self._contacts = {contact.name: contact for contact in contacts_of(self._controller)}
+        self._due = []  # (time in ns, name, whether it is engaged then), in order
+        if self._contacts:
+            self._endpoints.listen(JointTrajectory, TOPIC, self._on_schedule, RELIABLE)
+
+    def clear(self):
+        """Forget what is not due yet."""
+        self._due.clear()
+
+    def advance(self, time):
+        """Engage and disengage what is due at the time of a state, ns."""
+        changed = False
+        while self._due and self._due[0][0] <= time:
+            _, name, engaged = self._due.pop(0)
+            contact = self._contacts[name]
+            if engaged != contact.closed:
+                changed = True
+                (contact.engage if engaged else contact.disengage)()
+        if changed:
+            for task in self._controller.tasks.values():
+                if task.target is None:  # enabled anew
+                    self._goals.pace.forget(task)
+                    self._goals.moving.stop(task)
+            self._legs.set_support()
+
+    def facts(self):
+        """Return diagnostics, a dict of text."""
+        if not self._due:
+            return {}
+        ahead = 1e-9 * (self._due[0][0] - self._cycle.time)
+        return {'contact schedule': f'{len(self._due)} changes, the next in {ahead:.3f} s'}
+
+    def _on_schedule(self, message):
+        try:
+            changes = self._read(message)
+        except OpspaceError as error:
+            self._logger.warning(f'A contact schedule is refused: {error}',
+                                 throttle_duration_sec=_COMPLAIN_EVERY)
+            return
+        left = [change for change in self._due if change[1] not in message.joint_names]
+        self._due = sorted([*left, *changes], key=lambda change: change[0])
+
+    def _read(self, message):
+        """Return the changes of a message, or raise an OpspaceError."""
+        names, times = list(message.joint_names), times_from_start(message.points)
+        for name in names:
+            if name not in self._contacts:
+                raise RosInterfaceError(f"There is no contact '{name}'.", name=name,
+                                        cure=nearest(name, self._contacts))
+            self._legs.check_free(name)
+        rows = [list(point.positions) for point in message.points]
+        if not rows or any(len(row) != len(names) or {*row} - {0.0, 1.0} for row in rows):
+            raise RosInterfaceError(f'Its points have not a 1 or 0 for each of {len(names)} names.',
+                                    cure='Give 1 to engage a contact, 0 to disengage it.')
+        if not (self._is_active() and self._cycle.known) or self._cycle.fault:
+            raise RosInterfaceError('The robot is not controlled.',
+                                    cure='Activate the controller, and send it again.')
+        start = self._goals.start_of(message.header.stamp, max(times))
+        return [(start + round(1e9 * time), name, bool(engaged))
+                for time, row in zip(times, rows, strict=True)
+                for name, engaged in zip(names, row, strict=True)]
+
+
+def slip_speed(controller, contact, state):
+    """Return how fast the link of a contact slides along the ground, m/s."""
+    velocity = controller.model.jacobian(state, contact.frame)[:3] @ state.v
+    return float(np.linalg.norm(velocity - (velocity @ contact.normal) * contact.normal))
+
+
+def add_contact_state(feedback, controller, cycle):
+    """
+    Add ``~/contact_state``, a JointState with contacts as joints, to a Feedback.
+
+    ``position`` is 1 where a contact is engaged, else 0; ``velocity`` how fast an engaged link
+    slides, m/s; ``effort`` its predicted normal force, N.
+    """
+    contacts = contacts_of(controller)
+    if not contacts:
+        return
+    message = joint_state([contact.name for contact in contacts], 'position', 'velocity', 'effort')
+    feedback.add('~/contact_state', message,
+                 partial(_fill_state, message, controller, cycle, contacts))
+
+
+def _fill_state(message, controller, cycle, contacts, stamp):
+    message.header.stamp = stamp
+    for i, contact in enumerate(contacts):
+        message.position[i], message.velocity[i], message.effort[i] = (
+            (1.0, slip_speed(controller, contact, cycle.state), contact.load)
+            if contact.closed else (0.0, 0.0, 0.0))

@@ -1,0 +1,164 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A controller node in lock-step with a robot on legs, on a MuJoCo floor in the test."""
+
+import array
+import math
+
+import numpy as np
+import ros_nodes
+from geometry_msgs.msg import Twist
+from nav_msgs.msg import Odometry
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from ros_nodes import CONTROLLER
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from opspace_control.cli.robots import demo_robot
+from opspace_control.model import KinematicTree
+from opspace_control.ros.middleware.conversions import fill_message, time_message
+from opspace_control.ros.parameters.parameter_file import ParameterFile
+from opspace_control.share import share_directory
+from opspace_control.simulation import Shape, SimulatedRobot
+from opspace_control.spatial.rotations import matrix_from_quaternion
+
+STEP = 1e-3  # s
+_START = 10.0  # s, of the stamps: a stamp of zero is none
+
+
+def given(name, node):
+    """Return the parameters of a node in config/<name>.yaml."""
+    return ParameterFile(share_directory() / 'config' / f'{name}.yaml').of_node(node)
+
+
+class Legged:
+    """
+    A step of the robot for each command of the node; drives cut efforts at their limits.
+
+    ``speeds`` are those of the joints in each step, (12,), in parts of their limits; ``efforts``
+    the greatest that is commanded to any joint, likewise; ``heights`` those of the trunk, m.
+    """
+
+    def __init__(self, network, name, parameters):
+        self.network, robot = network, demo_robot(name)
+        text = robot.path().read_text()
+        simulated = given(name, 'opspace_simulator')
+        self.physics = SimulatedRobot(
+            text, floating_base=True, floor=True, friction=simulated['friction'],
+            shapes=[Shape(link, size) for link, size in robot.shapes.items()])
+        tree = KinematicTree.from_urdf(text)
+        self._fastest = tree.velocity_limits[
+            [tree.dof_index(joint) for joint in self.physics.joint_names]]
+        self.physics.reset(robot.start, base_pose=simulated['initial_base_pose'])
+        self.process = network.start('controller', {
+            **given(name, 'opspace_controller'), 'robot_description': text,
+            'safety.state_timeout': 0.0, **parameters})
+        self._answer, self._efforts = Future(), np.zeros(len(self.physics.joint_names))
+        self.commanded = 0
+        network.node.create_subscription(
+            Float64MultiArray, ros_nodes.COMMANDS, self._on_command, QoSProfile(depth=1000))
+        self._states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+        self._odom = network.publisher(Odometry, 'odom', ros_nodes.LATCHED)
+        self._cmd_vel = network.publisher(Twist, 'cmd_vel')
+        self.speeds, self.efforts, self.heights = [], [], []
+
+    time = property(lambda self: _START + self.physics.time)
+    position = property(lambda self: self.physics.base_pose[:3])
+    velocity = property(lambda self: self.physics.base_twist[:3])
+
+    @property
+    def tilt(self):
+        """Tilt of the trunk, rad."""
+        x, y = self.physics.base_pose[3:5]
+        return math.acos(1.0 - 2.0 * (x * x + y * y))
+
+    def run(self, seconds, *, odometry=True):
+        """Go on, a step for each command."""
+        for _ in range(round(seconds / STEP)):
+            self._exchange(odometry)
+            self._step()
+
+    def put(self, positions, pose):
+        """Put the robot somewhere, at rest, joints at positions, rad, by name."""
+        time = self.physics.time
+        self.physics.reset(positions, base_pose=pose)
+        self.physics.data.time = time
+
+    def live(self, seconds, *, states):
+        """Go on as time passes, under the last efforts, with or without telling states."""
+        for _ in range(round(seconds / STEP)):
+            if states:
+                self._tell(True)
+            self.network.spin(STEP)
+            self._step()
+
+    def command(self, *velocity):
+        """Send a velocity ahead and to the left, m/s, and a yaw rate, rad/s."""
+        message = Twist()
+        fill_message(message, np.array([*velocity, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])[:6])
+        self._cmd_vel.publish(message)
+        self.network.spin(0.02)
+
+    def go(self, seconds, vx):
+        """Go on with a velocity ahead, m/s, which is sent every 0.1 s."""
+        for _ in range(round(seconds / 0.1)):
+            self.command(vx)
+            self.run(0.1)
+
+    def change(self, **parameters):
+        """Change parameters of the node; return the reason of a refusal, '' without one."""
+        result = self.network.call(
+            SetParametersAtomically, f'{CONTROLLER}/set_parameters_atomically',
+            parameters=[Parameter(name.replace('__', '.'), value=value).to_parameter_msg()
+                        for name, value in parameters.items()]).result
+        return '' if result.successful else result.reason
+
+    def hold(self):
+        """Call ~/hold."""
+        assert self.network.call(Trigger, f'{CONTROLLER}/hold').success
+
+    def said(self, text):
+        """Return whether the node has said something."""
+        return text in self.process.said()
+
+    def _exchange(self, odometry):
+        self._answer = Future()
+        for _ in range(100):
+            self._tell(odometry)
+            if self.network.wait(self._answer, 0.2):
+                return
+        self.network.fail()
+
+    def _tell(self, odometry):
+        """Publish the state of base and joints."""
+        stamp = time_message(round(1e9 * self.time))
+        base = Odometry(child_frame_id=self.physics.link_names[0])
+        base.header.frame_id, base.header.stamp = 'odom', stamp
+        pose = self.physics.base_pose
+        fill_message(base.pose.pose, pose)
+        R = matrix_from_quaternion(pose[3:])
+        fill_message(base.twist.twist, (self.physics.base_twist.reshape(2, 3) @ R).reshape(6))
+        joints = JointState(
+            name=list(self.physics.joint_names), position=array.array('d', self.physics.positions),
+            velocity=array.array('d', self.physics.velocities))
+        joints.header.stamp = stamp
+        if odometry:
+            self._odom.publish(base)
+        self._states.publish(joints)
+
+    def _step(self):
+        physics = self.physics
+        physics.set_effort(self._efforts)
+        physics.step()
+        self.speeds.append(abs(physics.velocities) / self._fastest)
+        self.efforts.append((abs(self._efforts) / physics.effort_limits).max())
+        self.heights.append(physics.base_pose[2])
+
+    def _on_command(self, message):
+        self._efforts, self.commanded = np.array(message.data), self.commanded + 1
+        if not self._answer.done():
+            self._answer.set_result(None)

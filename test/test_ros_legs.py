@@ -1,0 +1,70 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A controller node lets quadrupeds on a MuJoCo floor go where cmd_vel says, in lock-step."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+
+import ros_nodes
+from legged_nodes import Legged, given
+from ros_nodes import CONTROLLER
+from std_srvs.srv import SetBool
+
+from opspace_control.cli.robots import demo_robot
+
+
+@pytest.fixture(scope='module')
+def b1():
+    with ros_nodes.network() as network:
+        yield Legged(network, 'b1', {})
+
+
+def test_it_stands_until_it_is_told_to_go(b1):
+    b1.run(0.3)
+    assert np.ptp(b1.heights) < 0.01
+    assert np.max(b1.speeds) < 0.05 and max(b1.efforts) < 0.5
+    b1.go(1.2, 0.5)
+    assert b1.velocity[0] == pytest.approx(0.5, abs=0.15)
+    assert b1.tilt < 0.1
+
+
+def test_what_the_gait_sets_is_refused_to_others(b1):
+    answer = b1.network.call(SetBool, f'{CONTROLLER}/FL_foot/engage', data=False)
+    assert not answer.success and 'The gait sets' in answer.message
+    answer = b1.network.call(SetBool, f'{CONTROLLER}/trunk_level/enable', data=False)
+    assert not answer.success and "'external'" in answer.message
+
+
+def test_the_gait_changes_while_it_goes_and_is_refused_where_it_cannot(b1):
+    b1.go(0.2, 0.5)
+    assert 'step together' in b1.change(legs__gait='pronk')
+    assert 'stand' in b1.change(legs__gait='external')
+    assert b1.change(legs__gait='running_trot') == ''
+    b1.go(1.0, 0.5)
+    assert np.ptp(b1.heights[-300:]) > 0.004  # it has flights
+    assert b1.tilt < 0.1 and b1.velocity[0] == pytest.approx(0.5, abs=0.2)
+
+
+def test_without_commands_it_stops_and_stands(b1):
+    b1.run(0.5 + 0.5 + 0.8)
+    assert np.max(b1.speeds[-100:]) < 0.03
+    assert abs(b1.velocity).max() < 0.03
+    assert b1.position[2] == pytest.approx(0.566, abs=0.01)
+    assert b1.change(legs__gait='pronk') == ''
+    b1.go(0.5, 0.0)
+    assert np.ptp(b1.heights[-400:]) > 0.03
+    assert b1.tilt < 0.1
+
+
+@pytest.mark.parametrize(('wrong', 'match'), [
+    ({'floating_base': False}, 'base of the robot is fixed'),
+    ({'FL_foot.kind': 'surface'}, 'no contact of kind point')])
+def test_robots_without_such_legs_are_refused(wrong, match):
+    with ros_nodes.network() as network:
+        process = network.start('controller', {
+            **given('go2', 'opspace_controller'), **wrong,
+            'robot_description': demo_robot('go2').path().read_text()})
+        network.expect(lambda: match in process.said())
