@@ -30,7 +30,9 @@ class KernelLibrary(JITCodeLibrary):
         """
         Link, optimise and generate machine code.
 
-        A RuntimeError refuses calls of a part that has not been linked.
+        Parts become internal, so that LLVM drops the arguments that they do not use: a part that
+        takes the data of a cycle has some 700. A RuntimeError refuses calls of a part that has not
+        been linked.
         """
         libraries, defined = _all_used(self._linking_libraries), set()
         for library in libraries:
@@ -40,6 +42,9 @@ class KernelLibrary(JITCodeLibrary):
                 self._final_module.link_in(part, preserve=True)
         self._linking_libraries = [each for each in libraries if not isinstance(each, PartLibrary)]
         self._defined = defined
+        for each in self._final_module.functions:
+            if each.name in defined and not each.is_declaration:
+                each.linkage = 'internal'
         super().finalize()
 
     def _finalize_final_module(self):

@@ -83,12 +83,13 @@ class Scratch(NamedTuple):
 
 class BoundRows(NamedTuple):
     """
-    Rows of the bounds on joints that a cycle needs: m of them at most.
+    Rows of the bounds that a cycle needs: m of them at most, all that `bound_number` counts.
 
     The first ones are those of joints at rest at their limits, ``CYCLE.resting_count`` in number.
     """
 
-    index: np.ndarray  # (nv, KINDS) int: the row of a bound in this cycle, -1 without one
+    index: np.ndarray  # (m,) int: the row of a bound in this cycle, by number, -1 without one
+    state: np.ndarray  # (l + 1, m) int: of a bound at each level of the last problem, by number
     dof: np.ndarray  # (m,) int; of a contact force, its bound
     kind: np.ndarray  # (m,) int
     projection: np.ndarray  # (m, n): of its joint forces on the joints
@@ -110,7 +111,6 @@ class ContactForces(NamedTuple):
     direction: np.ndarray  # (b, 6): d of each bound
     bounds: np.ndarray  # (2, b)
     active: np.ndarray  # (b,) int: as of `LIMIT`
-    index: np.ndarray  # (b,) int: the row of a bound in this cycle, -1 without one
     force: np.ndarray  # (6c,): on the links
     internal: np.ndarray  # (6c,): that drives exert for them
     reference: np.ndarray  # (2, 6c): without the forces of tasks and bounds; and without those of

@@ -7,7 +7,7 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.limits.contact_forces import (
     add_internal,
-    passed_contact_side,
+    passes_contact_bound,
     weight_of,
     write_direction,
 )
@@ -75,12 +75,6 @@ def is_limited(nodes, limit):
     return limit.q_index >= 0 and nodes[limit.node].status == ACTIVE
 
 
-@inlined
-def passed_side(limit, rates, effort_limit, k, kind, a, tau):
-    """Return at which of its bounds a limit of a kind is passed, 1 or -1."""
-    return 1 if value_of(rates, k, kind, a, tau) > bounds_of(limit, kind, effort_limit)[1] else -1
-
-
 @called
 def beyond(limit, rates, effort_limit, k, kind, a, tau):
     """Return by how much a limit of a kind is passed, in its unit; negative within it."""
@@ -91,15 +85,24 @@ def beyond(limit, rates, effort_limit, k, kind, a, tau):
     return max(value - upper, lower - value) / unit_of(limit, kind, effort_limit)
 
 
+@inlined
+def bound_number(kind, k, dofs):
+    """Return the number of a bound of a kind, on joint k or the k-th one on contact forces."""
+    return kind * dofs + k
+
+
 @rare
-def add_row(data, grasping, count, k, kind, side):
-    """Add the row of a limit to those of this cycle, so many; return how many there are then."""
-    rows, contacts = data.scratch.limits.bound_rows, data.scratch.limits.contacts
-    rows.dof[count], rows.kind[count] = k, kind
-    if kind == CONTACT_FORCE:
-        contacts.index[k] = count
-    else:
-        rows.index[k, kind] = count
+def add_row(data, grasping, count, k, kind):
+    """
+    Add the row of a bound to those of this cycle, so many; return how many there are then.
+
+    It is active where it was so in the last problem.
+    """
+    rows, state = data.scratch.limits.bound_rows, data.scratch.limits.problem.state
+    number = bound_number(kind, k, data.bounds.joints.size)
+    rows.dof[count], rows.kind[count], rows.index[number] = k, kind, count
+    for level in range(state.shape[0]):
+        state[level, count] = rows.state[level, number]
     if data.cycle.forces_decided:
         write_direction(data, count)
     project_row(data, count)
@@ -110,7 +113,6 @@ def add_row(data, grasping, count, k, kind, side):
         leave_row_to_constraints(data, count)
     if data.cycle.forces_decided:
         add_internal(data, count)
-    data.scratch.limits.problem.state[:, count] = side
     return count + 1
 
 
@@ -123,22 +125,22 @@ def begin_rows(data, grasping):
     """
     nodes, limits = data.robot.nodes, data.bounds.joints
     index, count = data.scratch.limits.bound_rows.index, 0
-    index[:] = data.scratch.limits.contacts.index[:] = -1
+    index[:] = -1
     for k in range(limits.size):
         for kind in (MOTION, GRAVITY_TORQUE):
             if limits[k].resting_share[kind] > 0.0:
-                count = add_row(data, grasping, count, k, kind, limits[k].active[kind])
+                count = add_row(data, grasping, count, k, kind)
     resting = count
     for k in range(limits.size):
         if not is_limited(nodes, limits[k]):
             continue
         for kind in range(KINDS):
-            if limits[k].active[kind] != 0 and index[k, kind] < 0:
-                count = add_row(data, grasping, count, k, kind, limits[k].active[kind])
+            if limits[k].active[kind] != 0 and index[bound_number(kind, k, limits.size)] < 0:
+                count = add_row(data, grasping, count, k, kind)
     active = data.scratch.limits.contacts.active
     for bound in range(active.size):
         if active[bound] != 0:
-            count = add_row(data, grasping, count, bound, CONTACT_FORCE, active[bound])
+            count = add_row(data, grasping, count, bound, CONTACT_FORCE)
     return resting, count
 
 
@@ -147,21 +149,31 @@ def add_violated(data, grasping, count, a, tau):
     """Add the rows of all limits that are passed and have none yet; return how many there are."""
     nodes, limits, efforts = data.robot.nodes, data.bounds.joints, data.bounds.efforts
     memory = data.scratch.limits
+    index = memory.bound_rows.index
     for k in range(limits.size):
         if not is_limited(nodes, limits[k]):
             continue
         for kind in range(KINDS):
-            if memory.bound_rows.index[k, kind] < 0 and beyond(
+            if index[bound_number(kind, k, limits.size)] < 0 and beyond(
                     limits[k], memory.gravity_rates, efforts[k], k, kind, a, tau) > ROUNDING:
-                count = add_row(data, grasping, count, k, kind, passed_side(
-                    limits[k], memory.gravity_rates, efforts[k], k, kind, a, tau))
+                count = add_row(data, grasping, count, k, kind)
     contacts, slack = memory.contacts, ROUNDING * weight_of(data.cycle)
     for bound in range(contacts.active.size):
-        if contacts.index[bound] < 0:
-            side = passed_contact_side(contacts, bound, slack)
-            if side != 0:
-                count = add_row(data, grasping, count, bound, CONTACT_FORCE, side)
+        if index[bound_number(CONTACT_FORCE, bound, limits.size)] < 0 and (
+                passes_contact_bound(contacts, bound, slack)):
+            count = add_row(data, grasping, count, bound, CONTACT_FORCE)
     return count
+
+
+@rare
+def keep_states(data, count):
+    """Keep what became of so many rows, for the next problem."""
+    rows, state = data.scratch.limits.bound_rows, data.scratch.limits.problem.state
+    rows.state[:] = 0
+    for w in range(count):
+        number = bound_number(rows.kind[w], rows.dof[w], data.bounds.joints.size)
+        for level in range(state.shape[0]):
+            rows.state[level, number] = state[level, w]
 
 
 @rare

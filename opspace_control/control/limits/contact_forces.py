@@ -146,20 +146,20 @@ def contact_value(contacts, force, bound):
 
 
 @inlined
-def passed_contact_side(contacts, bound, slack):
-    """Return 1, -1 or 0: whether the forces pass the upper, the lower or no bound by more."""
+def passes_contact_bound(contacts, bound, slack):
+    """Return whether the forces pass a bound by more than the slack."""
     lower, upper = contacts.bounds[0, bound], contacts.bounds[1, bound]
     if math.isinf(lower) and math.isinf(upper):
-        return 0
+        return False
     value = contact_value(contacts, contacts.force, bound)
-    return 1 if value > upper + slack else -1 if value < lower - slack else 0
+    return not lower - slack <= value <= upper + slack
 
 
 @rare
 def within_contact_bounds(contacts, slack):
     """Return whether no bound on contact forces is active, and none is passed by more."""
     for bound in range(contacts.active.size):
-        if contacts.active[bound] != 0 or passed_contact_side(contacts, bound, slack) != 0:
+        if contacts.active[bound] != 0 or passes_contact_bound(contacts, bound, slack):
             return False
     return True
 

@@ -25,6 +25,7 @@ from opspace_control.control.limits.bound_rows import (
     add_bound_forces,
     add_violated,
     begin_rows,
+    keep_states,
 )
 from opspace_control.control.limits.contact_forces import (
     decide_forces,
@@ -174,6 +175,7 @@ def record_active(data, count, plain):
     active = data.scratch.limits.contacts.active
     if not plain:
         active[:] = 0
+        keep_states(data, count)
     for w in range(count):
         kind, side = rows.kind[w], side_of(data.scratch.limits.problem, w)
         if kind == CONTACT_FORCE:

@@ -86,13 +86,12 @@ def _memory(nodes, dofs, constraints, rows, levels):
     side = max(n + 1, m, rows, SINGULAR_ROWS)
     size = max(m + rows, 2 * rows + 1)  # of all rows; what `truncate_level` takes of G as scratch
     bound_rows = BoundRows(
-        np.full((dofs, KINDS), -1), np.zeros(m, int), np.zeros(m, int), nan_filled((m, n)),
-        nan_filled((m, dofs)), *nan_filled((4, m, rows)), nan_filled((m, m)),
+        np.full(m, -1), np.zeros((levels + 1, m), int), *np.zeros((2, m), int),
+        nan_filled((m, n)), nan_filled((m, dofs)), *nan_filled((4, m, rows)), nan_filled((m, m)),
         *nan_filled((3, m)), nan_filled(n))
     bounds, forces = CONTACT_BOUNDS * constraints, 6 * constraints
     contacts = ContactForces(
         nan_filled((bounds, 6)), nan_filled((2, bounds)), np.zeros(bounds, int),
-        np.full(bounds, -1),
         *nan_filled((2, forces)), nan_filled((2, forces)), nan_filled((2, dofs)),
         nan_filled(forces), nan_filled((2, forces)))
     resting_rows = RestingRows(nan_filled((rows, m)), *nan_filled((2, m, m)), nan_filled((4, m)),

@@ -10,6 +10,7 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, FORCE
+from opspace_control.control.limits.bound_rows import bound_number
 from opspace_control.control.limits.limit_law import BRAKING, CONTACT_FORCE, EFFORT, MOTION
 from opspace_control.control.limits.problem import STEPS
 from opspace_control.control.solver.levels import OWN, Levels, solve_levels
@@ -38,7 +39,7 @@ def start_forces(problem, count, t, begin):
 
 
 @inlined
-def write_bound_softness(problem, rows, count):
+def write_bound_softness(problem, rows, dofs, count):
     """Write the softness of so many bounds in their own level."""
     for w in range(count):
         kind = rows.kind[w]
@@ -50,7 +51,7 @@ def write_bound_softness(problem, rows, count):
         elif kind == BRAKING:
             softness = _BRAKING
         elif kind == MOTION:
-            effort = rows.index[rows.dof[w], EFFORT]
+            effort = rows.index[bound_number(EFFORT, rows.dof[w], dofs)]
             if effort >= 0 and problem.state[1, effort] != INACTIVE:
                 softness = _WEAK
         problem.all_softness[OWN, w] = softness * rows.mobility[w]
@@ -70,7 +71,8 @@ def solve_problem(data, count, t, begin):
     for level in range(problem.turned.size):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
         problem.steps[level + 1] = STEPS if begin else 1
-    write_bound_softness(problem, data.scratch.limits.bound_rows, count)
+    write_bound_softness(
+        problem, data.scratch.limits.bound_rows, data.bounds.joints.size, count)
     start_forces(problem, count, t, begin)
     changes = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G[:n, :n], problem.all_softness[:, :n],

@@ -30,12 +30,9 @@ from opspace_control.control.solver.program import (
     is_dependent,
 )
 
-# A row counts as violated beyond this part of the terms that its value is the sum of: rounding
-# leaves some 1e-15 of them.
+# A row counts as violated beyond this part of the terms that its value is the sum of, each
+# multiplier counted by the most that it can do to the row: rounding leaves some 1e-15 of them.
 VIOLATED = 1e-12
-# After as many changes as there are rows violations are compared with this part of all multipliers,
-# too: rows whose own terms are rounding could replace each other for ever.
-_ROUNDING = 1e-15
 
 
 @rare
@@ -111,32 +108,24 @@ def restore_signs(program, rows, active, count, several):
 
 
 @rare
-def most_violated(program, rows, active, count, y, rounding):
-    """
-    Write the values y of all rows and return the most violated inactive one, or -1.
-
-    Each multiplier may be wrong by the part ``rounding`` of all of them.
-    """
+def most_violated(program, rows, active, count, y):
+    """Write the values y of all rows and return the most violated inactive one, or -1."""
     G, softness, lower, upper, free, _ = program
-    worst, found, error = 0.0, -1, 0.0
-    if rounding > 0.0:
-        for k in range(count):
-            r = active.order[k]
-            error += rounding * math.sqrt(G[r, r]) * abs(active.forces[k])
+    worst, found, size = 0.0, -1, 0.0
     for r in range(rows):
-        value, size = free[r], abs(free[r])
-        for k in range(count):
-            t = G[r, active.order[k]] * active.forces[k]
-            value += t
-            size += abs(t)
-        y[r] = value
-        if active.state[r] != INACTIVE:
+        y[r] = free[r]
+    for k in range(count):
+        column, force = G[active.order[k]], active.forces[k]
+        size += math.sqrt(column[active.order[k]]) * abs(force)
+        for r in range(rows):
+            y[r] += column[r] * force
+    for r in range(rows):
+        if active.state[r] != INACTIVE or lower[r] <= y[r] <= upper[r]:
             continue
-        bound = upper[r] if value > upper[r] else lower[r]
-        violation = abs(value - bound) if value > upper[r] or value < lower[r] else 0.0
-        if not violation > VIOLATED * (size + abs(bound)):
-            continue
-        if violation <= error * math.sqrt(G[r, r]):
+        bound = upper[r] if y[r] > upper[r] else lower[r]
+        violation = abs(y[r] - bound)
+        terms = abs(free[r]) + abs(bound) + math.sqrt(G[r, r]) * size
+        if not violation > VIOLATED * terms:
             continue
         mobility = G[r, r] + softness[r]
         violation = violation / math.sqrt(mobility) if mobility > 0.0 else math.inf
@@ -236,8 +225,7 @@ def improve_active(program, rows, active, count, f_y):
         count = restore_signs(program, rows, active, count, several)
         changes += before - count
         several = False  # from here on only rounding makes a sign wrong
-        p = most_violated(
-            program, rows, active, count, y, _ROUNDING if changes > rows else 0.0)
+        p = most_violated(program, rows, active, count, y)
         if p < 0 or changes >= most:
             break
         count, dropped = activate(program, y, active, count, p)

@@ -36,8 +36,9 @@ from opspace_control.control.solver.program import (
 # random problems, a fifth of them with dependent rows, lower levels change upper residuals by at
 # most 2e-3 of them with 1e-6, 5e-2 with 1e-7 and 0.23 with 1e-8 (at the median 3e-9, 2e-8, 2e-8).
 ATTAINABLE = 1e-6
-# A level whose residuals are below this part of the terms of its rows needs no further step.
-_MET = 1e-11
+# A level needs no further step once each row's residual is below this part of the row's terms, or
+# changed by less than that part of itself in the last step: levels above leave no more of it.
+_MET, _STILL = 1e-9, 1e-5
 
 # A bound whose multiplier grows by more than this part of itself in the last step stands against a
 # residual: the levels below must not leave it. Where a level is met it grows by less than 2e-6 if
@@ -92,6 +93,7 @@ def solve_steps(problem, program, level, current, before, step, f_y):
     first, last, f, y = problem.first_rows[level], problem.first_rows[level + 1], f_y[0], f_y[1]
     lasting, total, ended = problem.softness[LASTING], 0, True
     count = start_active(program, last, current)
+    step[:last] = 0.0
     for _ in range(problem.steps[level] if first < last else 1):
         for r in range(first, last):
             shift = (program.softness[r] - lasting[r]) * before[r]
@@ -102,9 +104,10 @@ def solve_steps(problem, program, level, current, before, step, f_y):
         total += changes if changes >= 0 else -changes - 1
         met = True
         for r in range(last):
-            step[r], before[r] = f[r] - before[r], f[r]
             own = program.softness[r] - lasting[r] if r >= first else 0.0
-            met = met and own * abs(step[r]) <= _MET * program.G[r, r] * abs(f[r])
+            last_step, step[r], before[r] = step[r], f[r] - before[r], f[r]
+            met = met and (own * abs(step[r]) <= _MET * program.G[r, r] * abs(f[r])
+                           or abs(step[r] - last_step) <= _STILL * abs(step[r]))
         if met:
             break
     for r in range(first, last):
@@ -114,9 +117,9 @@ def solve_steps(problem, program, level, current, before, step, f_y):
 
 @inlined
 def keep_bounds(program, active, last, step, f, grown):
-    """Make equalities of bounds whose multipliers grew by more than a part; -1: of all not 0."""
+    """Make equalities of bounds whose multipliers grew by more than a part; all, if it is -1."""
     for r in range(last):
-        if is_bound(active[r]) and abs(step[r]) > grown * abs(f[r]):
+        if is_bound(active[r]) and (grown < 0.0 or abs(step[r]) > grown * abs(f[r])):
             program.lower[r] = program.upper[r] = bound_of(program, active[r], r)
 
 
