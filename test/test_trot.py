@@ -82,6 +82,16 @@ def test_gaits_change_without_a_stop():
         assert tilt(reports) < 2.0
 
 
+@pytest.mark.parametrize('gait', ['walk', Gait(4.0, 0.8, GAITS['walk'].offsets)])
+def test_go2_walks(gait):
+    """Between two and four feet on the ground; slowly, three and four: no pendulum is fed back."""
+    reports = run(LeggedScene('go2'), gait, 0.5, settle=0.5, seconds=1.5)
+    assert reports[:, AHEAD].mean() == pytest.approx(0.5, abs=0.03)
+    assert abs(reports[:, LEFT]).max() < 0.3
+    assert tilt(reports) < 0.5
+    assert reports[:, [SPEED, EFFORT]].max() <= 1.0
+
+
 @pytest.mark.parametrize('gait', ['pronk', 'bound'])
 def test_gaits_with_flight_on_the_spot(gait):
     scene = LeggedScene('go2')

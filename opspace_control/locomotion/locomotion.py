@@ -263,8 +263,13 @@ class Locomotion:
         self._level.move_target(place, R, twist, acceleration)
         expected = velocity * (1.0 + stepping.force_line * g * T * T / h * motion.speed)
         expected[:2] += heading[:2, :2] @ (g * T / h * motion.sway)
-        shares = load_shares(clock.phases(), clock.duty) * self._on_ground
-        ahead = shares @ (q[:3] + (self.stance.center + self.stance.arms) @ heading.T - feet)
+        phases = clock.phases()
+        shares = load_shares(phases, clock.duty) * self._on_ground
+        if np.count_nonzero(self._on_ground) > 2:
+            # Contact forces control both directions: a measured Δ would be unstable feedback.
+            ahead = T * (shares @ (phases - 0.5 * clock.duty)) * velocity
+        else:
+            ahead = shares @ (q[:3] + (self.stance.center + self.stance.arms) @ heading.T - feet)
         center = (1.0 - clock.tilting) * heading @ (shares @ self.stance.arms)
         acceleration[:2] = g * motion.lift / h * (stepping.force_line * ahead - center)[:2]
         twist[:2] = expected[:2]
