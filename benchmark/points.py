@@ -86,7 +86,7 @@ def contenders(text, links, count):
     inputs = (moment_nodes(model), state.q, nodes_in_inertia(model.nodes, supports), plan,
               points[:0], np.empty((0, 6)), nan_filled(model.nodes.size, NODE_STATE), None, L)
     ours = entry_point(inverse_inertia, *inputs)
-    peer, arguments = _peer(text, model, state, links)
+    peer, arguments = delassus(text, model, state, links)
     ours(*inputs)
     turn = np.zeros((rows, rows))
     for e, point in enumerate(plan[0][:count]):
@@ -97,7 +97,8 @@ def contenders(text, links, count):
     return {'ours': (ours, [inputs]), 'peer': (peer, [arguments])}
 
 
-def _peer(text, model, state, links):
+def delassus(text, model, state, links):
+    """Return Pinocchio's `computeDelassusMatrix` for 6-axis points at links, and its arguments."""
     robot = pinocchio.buildModelFromXML(text)
     q = np.array([state.q[model.dof_index(name)] for name in tuple(robot.names)[1:]])
     models = pinocchio.StdVec_RigidConstraintModel()

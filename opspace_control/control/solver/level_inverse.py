@@ -14,7 +14,16 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
+from opspace_control.control.solver.semidefinite import (
+    factorise_gram,
+    factorise_pivoted,
+    solve_redundant,
+)
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
+
+# Eigenvalues up to this are rounding errors. One of 1e-12 has a part of 1e-6 in the force of its
+# direction.
+_ROUNDING = 1e-13
 
 
 class Decomposition(NamedTuple):
@@ -132,31 +141,74 @@ def solve_factorised(factor, scale, x):
 
 
 @called
-def decompose_level(L, first, threshold, near, level):
+def decompose_level(L, first, threshold, near, directions, level):
     """
-    Prepare `solve_level`; return a lower bound of the smallest eigenvalue of ``M = S Λ⁻¹ S``.
+    Prepare `solve_level`; return a bound of the eigenvalues of ``M = S Λ⁻¹ S``, and its rank.
 
-    It is tight within the number of rows. If it is below ``near``, at least the threshold below
-    which directions are truncated, 0 is returned, and ``spare`` of the level's `Decomposition`
-    has the eigenvalues.
+    Cholesky factors do where no direction is truncated. If rows are redundant, as those of more
+    axes than there are joints, these are ``F Fᵀ = M`` with as many columns as the rank, and the
+    factor of ``Fᵀ F``, which has the other eigenvalues of M. Otherwise M is diagonalised.
+
+    Parameters
+    ----------
+    L : (k, k) array
+        Its lower triangle.
+    first : int
+        The level's first row.
+    threshold, near : float
+        Eigenvalue below which a direction is truncated, and the one from which on factors do, at
+        least as large.
+    directions : bool
+        Whether eigenvectors are needed wherever an eigenvalue is below ``near``, zeros included.
+    level : Decomposition
+        With ``scale``; the others are written. Of a diagonalised M ``spare`` has the eigenvalues.
+
+    Returns
+    -------
+    float
+        A lower bound of the smallest eigenvalue, tight within the number of rows; 0 if it is below
+        ``near``.
+    int
+        The number of columns of the factor; 0 where M is diagonalised.
+
     """
+    count = level.scale.size
     write_scaled(L, first, level.scale, level.matrix)
-    for r in range(level.scale.size):
+    for r in range(count):
         if level.scale[r] == 0.0:  # not active: a row of the identity, but NaN stays
             level.matrix[r, r] += 1.0
-    if factorise(level.matrix, level.scale.size):
+    if factorise(level.matrix, count):
         least = 1.0 / inverse_trace(level.matrix, level.scale, level.spare)
         if least >= near:
-            return least
+            return least, count
+    if not directions:
+        rank = factorise_pivoted(
+            L, first, level.scale, count, _ROUNDING, level.spare, None, level.vectors)
+        rest = 0.0
+        for r in range(count):
+            rest += 0.0 if level.spare[r] == -1.0 else abs(level.spare[r])
+        if (0 < rank < count and rest <= count * _ROUNDING  # not NaN
+                and factorise_gram(level.vectors, count, rank, level.matrix)):
+            level.gains[:] = 1.0
+            trace = inverse_trace(level.matrix, level.gains[:rank], level.spare[:rank])
+            if trace * threshold <= 1.0:
+                return 0.0, rank
     truncate(L, first, level.scale, threshold, level.matrix, level.vectors, level.gains,
              level.spare)
-    return 0.0
+    return 0.0, 0
 
 
 @called
-def solve_level(exactly, level, x):
-    """Replace x by X x: the exact inverse, or that without the directions that are truncated."""
-    if exactly:
+def solve_level(rank, level, x):
+    """Replace x by X x: the inverse as `decompose_level` prepared it, with the ``rank`` it told."""
+    count = x.size
+    if rank == count:
         solve_factorised(level.matrix, level.scale, x)
+    elif rank > 0:
+        for r in range(count):
+            x[r] *= level.scale[r]
+        solve_redundant(level.vectors, level.matrix, rank, count, x, level.spare)
+        for r in range(count):
+            x[r] *= level.scale[r]
     else:
         solve_truncated(level.matrix, level.vectors, level.gains, level.scale, x, level.spare)

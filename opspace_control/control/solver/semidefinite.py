@@ -18,13 +18,54 @@ RANK_TOLERANCE = 1e-9
 
 @inlined
 def factorise_gram(F, count, rank, gram):
-    """Write the Cholesky factor of ``Fᵀ F``."""
+    """Write the Cholesky factor of ``Fᵀ F``; return whether it is regular."""
     for i in range(rank):
         for j in range(i + 1):
             gram[i, j] = 0.0
-            for r in range(count):
-                gram[i, j] += F[r, i] * F[r, j]
-    factorise(gram, rank)
+    for r in range(count):
+        for i in range(rank):
+            x = F[r, i]
+            if x != 0.0:  # pivots have nothing from their own column on
+                for j in range(i + 1):
+                    gram[i, j] += x * F[r, j]
+    return factorise(gram, rank)
+
+
+@inlined
+def factorise_pivoted(L, first, scale, count, tolerance, remaining, order, F):
+    """
+    Write ``F`` with ``F Fᵀ = S L S`` over ``count`` rows from the ``first`` on; return its rank.
+
+    Cholesky with pivots: column k of F belongs to row ``order[k]``, if there is an order. Pivots up
+    to the ``tolerance`` count as none. ``remaining`` (count,) receives what the columns leave of
+    the diagonal, and −1 for pivots.
+    """
+    for r in range(count):
+        remaining[r] = scale[r] * L[first + r, first + r] * scale[r]
+    rank = 0
+    while rank < count:
+        pivot = 0
+        for r in range(1, count):
+            if remaining[r] > remaining[pivot]:
+                pivot = r
+        if not remaining[pivot] > tolerance:
+            break
+        per_root = 1.0 / math.sqrt(remaining[pivot])
+        if order is not None:
+            order[rank] = pivot
+        for r in range(count):
+            if remaining[r] == -1.0:  # was a pivot
+                F[r, rank] = 0.0
+                continue
+            row, column = first + max(r, pivot), first + min(r, pivot)
+            t = scale[r] * L[row, column] * scale[pivot]
+            for k in range(rank):
+                t -= F[r, k] * F[pivot, k]
+            F[r, rank] = t * per_root
+            remaining[r] -= F[r, rank] * F[r, rank]
+        remaining[pivot] = -1.0
+        rank += 1
+    return rank
 
 
 @called
@@ -32,31 +73,10 @@ def decompose_semidefinite(L, scale, count, remaining, order, F, gram):
     """
     Write ``F`` with ``F Fᵀ = S L S`` over the first ``count`` rows; return its rank.
 
-    Cholesky with pivots: column k of F belongs to row ``order[k]``. Where rows are redundant,
-    ``gram`` becomes the Cholesky factor of ``Fᵀ F``.
+    As in `factorise_pivoted`. Where rows are redundant, ``gram`` becomes the Cholesky factor of
+    ``Fᵀ F``.
     """
-    for r in range(count):
-        remaining[r] = scale[r] * L[r, r] * scale[r]
-    rank = 0
-    while rank < count:
-        pivot = 0
-        for r in range(1, count):
-            if remaining[r] > remaining[pivot]:
-                pivot = r
-        if not remaining[pivot] > RANK_TOLERANCE:
-            break
-        root = math.sqrt(remaining[pivot])
-        order[rank] = pivot
-        for r in range(count):
-            t = scale[r] * (L[r, pivot] if r >= pivot else L[pivot, r]) * scale[pivot]
-            for k in range(rank):
-                t -= F[r, k] * F[pivot, k]
-            F[r, rank] = t / root
-            remaining[r] -= F[r, rank] * F[r, rank]
-        for k in range(rank):
-            F[order[k], rank] = 0.0
-        remaining[pivot] = -1.0
-        rank += 1
+    rank = factorise_pivoted(L, 0, scale, count, RANK_TOLERANCE, remaining, order, F)
     if rank < count:
         factorise_gram(F, count, rank, gram)
     return rank

@@ -50,7 +50,7 @@ def subtract_applied(mobility, first, last, moving, compliant, x):
 
 
 @called
-def pass_on(squares, first, last, exactly, level, x, column):
+def pass_on(squares, first, last, rank, level, x, column):
     """
     Write the motion and the mobility that this level leaves to the rows below.
 
@@ -63,7 +63,7 @@ def pass_on(squares, first, last, exactly, level, x, column):
             t += mobility[j, r] * x[r]
             column[r - first] = mobility[j, r]
         x[j] -= t
-        solve_level(exactly, level, column)
+        solve_level(rank, level, column)
         for i in range(last, j + 1):
             t = 0.0
             for r in range(first, last):
@@ -126,17 +126,18 @@ def resolve_forces(rows, squares, levels, threshold, data):
         if data is not None and data.cycle.singular_control:
             near = level_neighbourhood(
                 data.scratch.limits.singular, rows[SCALE], first, last, truncated)
-        least = decompose_level(mobility, first, truncated, near, level)
-        exactly, controlled = least > 0.0, False
+        directions = data is not None and data.cycle.singular_control
+        least, rank = decompose_level(mobility, first, truncated, near, directions, level)
+        controlled = False
         if data is not None:
-            controlled = not exactly and data.cycle.singular_control
+            controlled = directions and rank == 0
             if controlled:
                 least = control_level(data, number, truncated, level, column, x[first:last])
         smallest = min(smallest, least)
         if not controlled:
-            solve_level(exactly, level, x[first:last])
+            solve_level(rank, level, x[first:last])
         if last < x.size:
-            pass_on(squares, first, last, exactly, level, x, column)
+            pass_on(squares, first, last, rank, level, x, column)
     for number in range(levels.size - 2, -1, -1):
         first, last = levels[number], levels[number + 1]
         for r in range(first, last):
