@@ -103,10 +103,25 @@ def displacement_to_goal(e, s, c, preference, threshold):
     return displacement * known / (known + threshold)
 
 
+@inlined
+def blend(value, threshold, near, most, apart):
+    """
+    Return the share of singular-direction control, and the weight of the truncated law.
+
+    The truncated law keeps the part φ of an acceleration. ``share + φ weight`` is 1 where the share
+    may be as large as ``most`` = 1: nothing of the reference acceleration is left along the
+    direction, and a goal within reach is reached whatever the posture. The share is 1 − φ, or more
+    where a direction is to be controlled ``apart`` above the threshold, too.
+    """
+    kept = smooth_step(value / threshold)
+    share = max(1.0 - kept, apart * (1.0 - smooth_step(2.0 * value / near - 1.0)))
+    return most * share, 1.0 - most * (1.0 - (1.0 - share) / max(kept, LEAST))
+
+
 @rare
 def control_direction(data, level, threshold, value, gain, demand, u, scale):
     """
-    Return the coordinate of a direction's force, and its share of singular-direction control.
+    Return the coordinate of a direction's force, and share and weight of `blend`.
 
     η follows a critically damped unit mass towards the goal, within the joints' limits and
     without the reference acceleration. Beyond reach the rate of s is damped instead, whichever
@@ -120,17 +135,16 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     kd, stiffness = weigh(singular[DAMPING], u, first), weigh(singular[STIFFNESS], u, first)
     e = undamped / max(stiffness, LEAST)
     near = neighbourhood(abs(e), threshold)
-    share = cycle.kept * weigh(singular[MOTION_SHARE], u, first)
-    share *= 1.0 - smooth_step(2.0 * value / near - 1.0)
-    if share <= 0.0:
-        return 0.0, 0.0
+    most = cycle.kept * weigh(singular[MOTION_SHARE], u, first)
+    if most <= 0.0 or value >= near:
+        return 0.0, 0.0, 1.0
     for r in range(u.size):
         singular[UNIT_FORCE, first + r] = scale[r] * u[r]
     s = find_motion(data, level)
     if s < 10.0 * LEAST and abs(e) > LEAST:
         cycle.stuck = True
     if s == 0.0:
-        return 0.0, share
+        return 0.0, most, 1.0
     rate = reference = preference = turned = 0.0
     fastest = hardest = math.inf
     for k in range(dofs.size):
@@ -149,7 +163,7 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     beyond = smooth_step(-2.0 * c * e / max(value, _PLAIN * threshold) - 1.0)
     fast = smooth_step(4.0 * abs(undamped) / (s * kd * fastest) - 3.0)
     fast *= 1.0 - smooth_step((value / threshold - 1.0) / (_FAST - 1.0))
-    share *= max(1.0 - smooth_step(value / threshold), beyond, fast)
+    share, weight = blend(value, threshold, near, most, max(beyond, fast))
     rest = demand - undamped + s * (kd * rate + reference) + c * rate * rate
     if beyond > 0.0:
         rest *= 1.0 - beyond
@@ -168,7 +182,7 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     a = kd * (math.copysign(speed, displacement) - rate)
     a = min(max(a, -hardest), hardest)
     force = (a - reference) / max(LEAST, s)
-    return force + gain * rest, share
+    return force + gain * rest, share, weight
 
 
 @rare
@@ -214,17 +228,17 @@ def control_level(data, level, threshold, decomposed, parts, x):
             reflect(matrix, j, u)
         for r in range(levels[level + 1]):
             singular[UNIT_FORCE, r] = 0.0
-        force, share = control_direction(
+        force, share, weight = control_direction(
             data, level, threshold, values[k], gains[k], demand, u, scale)
         for r in range(levels[level + 1]):
             singular[SINGULAR_FORCE, r] += share * force * singular[UNIT_FORCE, r]
         for j in range(n):
             if scale[j] > 0.0:
                 singular[CORRECTION, first + j] += (
-                    share * (demand - values[k] * force) * u[j] / scale[j])
+                    ((1.0 - weight) * demand - share * values[k] * force) * u[j] / scale[j])
         if share > 0.0:
             data.cycle.singular_active, least = True, 0.0
-        parts[k] += share * (force - parts[k])
+        parts[k] = weight * parts[k] + share * force
         gains[k] += share * (1.0 / max(values[k], _VAGUE * _VAGUE * threshold) - gains[k])
     assemble_modes(matrix, vectors, scale, parts, x)
     return least if least >= threshold else 0.0
