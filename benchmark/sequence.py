@@ -5,16 +5,19 @@ Which goals arms reach: one after the other from where the last one left them, a
 
 `python benchmark/sequence.py` prints a table; `--write` puts it in doc/measurements/limits.md.
 Goals are poses of random postures within 80 % of the joints' ranges, all of which arms can reach.
+The peer, Pink's differential inverse kinematics, has the same goals and times; its columns are
+empty where `pin-pink` and daqp are not installed.
 """
 
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
+import limits
 import numpy as np
 from at_rest import arm_of
 from figures import tabulate_goals
 from postures import random_posture
-from singularity import ROBOTS
 
 from opspace_control import (
     JointLimits,
@@ -25,73 +28,117 @@ from opspace_control import (
 )
 from opspace_control.simulation import SimulatedRobot
 
-GOALS = 40                   # for each robot
-SEQUENCES = 8                # that they are shared out to
+GOALS = 120                  # for each robot
+LENGTH = 40                  # of them in each sequence
 SECONDS = 8.0                # for each goal
 PART = 0.8                   # of the ranges of the joints
 SPEEDS = {'max_linear_velocity': 0.6, 'max_angular_velocity': 1.5}  # m/s, rad/s
 REACHED, TURNED = 1e-3, 1e-2  # m, rad
+_MORE = 'xArm7', 'Unitree Z1'  # of the robots of limits.py
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'limits.md'
 
 
-def random_goals(arm, goals):
-    """Return sequences of goals, (n, 4, 4) each, so many in all."""
-    model, rng = RobotModel.from_urdf_file(arm.path), np.random.default_rng(0)
-    hand, = arm.hands
-    poses = []
-    for _ in range(goals):
-        state = RobotState(model, random_posture(model, rng, PART), np.zeros(model.nv))
-        poses.append(model.forward_kinematics(state, arm.hands)[hand])
-    return np.array_split(np.array(poses), min(SEQUENCES, goals))
+class OurArm:
+    """The hand of an arm in simulation, sent to poses; the posture is that of the start."""
 
+    def __init__(self, path, hand, start):
+        self._model = model = RobotModel.from_urdf_file(path)
+        self._robot = SimulatedRobot(path.read_text(), joint_friction=False)
+        self._order = [model.dof_index(name) for name in self._robot.joint_names]
+        self._task, self._start = PoseTask(hand, **SPEEDS), start
+        self._controller = OperationalSpaceController(
+            model, self._task, limits=JointLimits(model))
+        home = model.neutral()
+        home[[model.q_index[model.dof_index(name)] for name in start]] = list(start.values())
+        self._controller.posture.set_target(home)
+        self._state = RobotState(model, home, np.zeros(model.nv))
+        self.reset()
 
-def seek(arm, goals):
-    """Return how many goals of a sequence are reached in turn, from home, and of how many."""
-    model = RobotModel.from_urdf_file(arm.path)
-    robot = SimulatedRobot(arm.path.read_text(), joint_friction=False)
-    order = [model.dof_index(name) for name in robot.joint_names]
-    task = PoseTask(*arm.hands, axes=arm.axes, **SPEEDS)
-    controller = OperationalSpaceController(model, task, limits=JointLimits(model))
-    home = model.neutral()
-    home[[model.q_index[model.dof_index(name)] for name in arm.start]] = list(arm.start.values())
-    controller.posture.set_target(home)
-    state, effort = RobotState(model, home, np.zeros(model.nv)), np.zeros(model.nv)
+    def reset(self):
+        """Go back to the start."""
+        self._robot.reset(positions=self._start)
 
-    def reach(goal):
-        task.set_target(goal)
-        for _ in range(round(SECONDS / robot.timestep)):
+    def seek(self, goal, seconds):
+        """Move for some seconds towards a pose (4, 4); return what is left, m and rad."""
+        model, robot, order, state = self._model, self._robot, self._order, self._state
+        effort = np.zeros(model.nv)
+        self._task.set_target(goal)
+        for _ in range(round(seconds / robot.timestep)):
             q, v = state.q.copy(), state.v.copy()
             q[model.q_index[order]], v[order] = robot.positions, robot.velocities
             state.update(q, v)
-            robot.set_effort(controller.compute_torque(state, effort)[order])
+            robot.set_effort(self._controller.compute_torque(state, effort)[order])
             robot.step()
-        asked = np.isin(('x', 'y', 'z', 'rx', 'ry', 'rz'), task.controlled_axes)
-        error = np.where(asked, task.error, 0.0)
-        return bool(np.linalg.norm(error[:3]) < REACHED and np.linalg.norm(error[3:]) < TURNED)
+        error = self._task.error
+        return np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
 
-    robot.reset(positions=arm.start)
-    in_turn = sum(reach(goal) for goal in goals)
+
+def arms():
+    """Return the robots: of six axes and of seven."""
+    more = {robot.name: robot for robot in limits.ROBOTS}
+    return (arm_of('UR5'), *(more[name] for name in _MORE[1:]), arm_of('Panda'),
+            *(more[name] for name in _MORE[:1]))
+
+
+def hand_and_start(arm):
+    """Return the hand of an arm, and its start, rad."""
+    return (arm.hands[0], arm.start) if hasattr(arm, 'hands') else (arm.frames[0], arm.posture)
+
+
+def random_goals(arm, goals):
+    """Return sequences of goals, (n, 4, 4) each, so many in all; each has a seed of its own."""
+    model, (hand, _) = RobotModel.from_urdf_file(arm.path), hand_and_start(arm)
+    sequences = []
+    for seed, first in enumerate(range(0, goals, LENGTH)):
+        rng, poses = np.random.default_rng(seed), []
+        for _ in range(min(LENGTH, goals - first)):
+            state = RobotState(model, random_posture(model, rng, PART), np.zeros(model.nv))
+            poses.append(model.forward_kinematics(state, [hand])[hand].copy())
+        sequences.append(np.array(poses))
+    return sequences
+
+
+def count(arm, goals):
+    """Return how many goals of a sequence an arm reaches in turn, and from home."""
+    def reaches(goal):
+        left, turned = arm.seek(goal, SECONDS)
+        return bool(left < REACHED and turned < TURNED)
+
+    in_turn = sum(reaches(goal) for goal in goals)
     from_home = 0
     for goal in goals:
-        robot.reset(positions=arm.start)
-        from_home += reach(goal)
-    return in_turn, from_home, len(goals)
+        arm.reset()
+        from_home += reaches(goal)
+    return in_turn, from_home
+
+
+def seek(arm, goals):
+    """Return how many goals are reached by our law and by the peer, and of how many."""
+    numbers = count(OurArm(arm.path, *hand_and_start(arm)), goals)
+    peer = ()
+    if find_spec('pink') is not None:
+        from pink_peer import PinkArm
+        peer = count(PinkArm(arm.path, *hand_and_start(arm)), goals)
+    return numbers, peer, len(goals)
 
 
 def table(rows):
-    """Return a table of (Robot, goals reached in turn, from home, and of how many) in Markdown."""
+    """Return a table of (Robot, ours, the peer's, and of how many) in Markdown."""
+    def cells(counts):
+        return ' | '.join(str(sum(column)) for column in zip(*counts, strict=True)) or ' | '
+
     return '\n'.join([
         f'{sum(rows[0][3])} goals for each robot in {len(rows[0][3])} sequences, {SECONDS:g} s '
-        'each, seed 0:', '',
-        '| | reached in sequence | reached from home, each |', '|---|---:|---:|',
-        *(f'| {arm.name} | {sum(in_turn)} | {sum(from_home)} |'
-          for arm, in_turn, from_home, _ in rows)])
+        f'each, seeds 0 to {len(rows[0][3]) - 1}:', '',
+        '| | in sequence | from home, each | Pink: in sequence | Pink: from home, each |',
+        '|---|---:|---:|---:|---:|',
+        *(f'| {arm.name} | {cells(ours)} | {cells(peer)} |' for arm, ours, peer, _ in rows)])
 
 
 def main():
     """Print the table, and write it where it belongs if asked to."""
     tabulate_goals(__doc__, _PAGE, 'sequence', GOALS,
-                   [(arm, partial(random_goals, arm)) for arm in map(arm_of, ROBOTS)], seek, table)
+                   [(arm, partial(random_goals, arm)) for arm in arms()], seek, table)
 
 
 if __name__ == '__main__':

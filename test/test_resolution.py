@@ -107,6 +107,23 @@ def test_singular_is_the_documented_filter(seed, points, exponent, rank_loss):
     assert least == 0.0
 
 
+@pytest.mark.parametrize('least', [0.5, 3e-4])
+def test_more_axes_than_joints_are_the_documented_filter(least):
+    """Zeros beside eigenvalues that are met exactly, and beside one that is truncated, too."""
+    rng = np.random.default_rng(10)
+    for points, joints in ((2, 7), (6, 32), (12, 32)):
+        n = 6 * points
+        basis = np.linalg.qr(rng.normal(size=(n, joints)))[0]
+        eigenvalues = rng.uniform(0.5, 3.0, joints)
+        eigenvalues[0] = least
+        L, b = (basis * eigenvalues) @ basis.T, rng.normal(size=n)
+        x, bound = resolve(L, b)
+        s = scaling(L)
+        np.testing.assert_allclose(
+            x / s, filtered(L, b) / s, rtol=0.0, atol=1e-7 * np.linalg.norm(s * b))
+        assert bound == 0.0
+
+
 def test_branches_agree_at_the_threshold():
     rng = np.random.default_rng(0)
     for points in (1, 2, 4):

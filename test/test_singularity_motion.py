@@ -14,7 +14,8 @@ from opspace_control.share import share_directory
 ALL = 'x y z rx ry rz'
 ROBOTS = {'planar_2r': (share_directory() / 'urdf' / 'planar_2r.urdf', 'hand', 'x z'),
           'ur5': (robot_file('ur5_robot.urdf'), 'tool0', ALL),
-          'panda': (robot_file('panda.urdf'), 'panda_link8', ALL)}
+          'panda': (robot_file('panda.urdf'), 'panda_link8', ALL),
+          'xarm7': (robot_file('xarm7.urdf'), 'link7', ALL)}
 WRIST = (0.0, -1.2, 1.6, -1.9)
 BENT = {'planar_2r': (0.6, -1.2), 'ur5': (*WRIST, -1.57, 0.0),
         'panda': (0.0, -0.3, 0.0, -2.0, 0.0, 1.7, 0.78)}
@@ -64,6 +65,16 @@ def test_beyond_reach_an_arm_stretches_out_and_stays_still(name, way):
     left = np.linalg.norm(course.errors[:, 0, :3], axis=1)
     assert 0.3 < left[-1] < left.min() + 2e-3  # as near as it gets
     assert scene.controller.least_eigenvalue == 0.0
+
+
+def test_a_posture_far_away_leaves_no_error_near_a_singularity():
+    """The goal is at half of the truncation threshold: the posture may move nothing along it."""
+    scene = Scene('xarm7', (0.0, 0.0, 0.0, 1.0, 0.0, 0.8, 0.0),
+                  world={'joint_friction': False})
+    course = scene.go(6.0, like=(4.41, -1.57, -3.84, 1.41, -4.09, 1.11, -2.41))
+    scene.judge(course)
+    assert scene.controller.least_eigenvalue == 0.0
+    assert abs(course.errors[-1, 0]).max() < 1e-4  # m, rad
 
 
 def send_talos(moving, way, speed, seconds):
