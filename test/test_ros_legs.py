@@ -9,11 +9,14 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 import ros_nodes
+from diagnostic_msgs.msg import DiagnosticArray
 from legged_nodes import Legged, given
 from ros_nodes import CONTROLLER
 from std_srvs.srv import SetBool
+from visualization_msgs.msg import MarkerArray
 
 from opspace_control.cli.robots import demo_robot
+from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
 
 
 @pytest.fixture(scope='module')
@@ -29,6 +32,34 @@ def test_it_stands_until_it_is_told_to_go(b1):
     b1.go(1.2, 0.5)
     assert b1.velocity[0] == pytest.approx(0.5, abs=0.15)
     assert b1.tilt < 0.1
+
+
+def test_forces_cones_and_footholds_are_shown_and_told(b1):
+    """While it trots: two feet carry it, two are to be put down ahead of where they are."""
+    shown = b1.network.listen(MarkerArray, f'{CONTROLLER}/markers')
+    told = b1.network.listen(DiagnosticArray, '/diagnostics')
+    for _ in range(100):
+        b1.go(0.1, 0.5)
+        if told and len(shown) > 5:
+            break
+    kinds = [{space: [marker for marker in message.markers if marker.ns == space]
+              for space in (FORCES, CONES, FOOTHOLDS)} for message in shown]
+    two = [kind for kind in kinds if len(kind[FORCES]) == len(kind[FOOTHOLDS]) == 2]
+    assert two
+    lifted = [sum(marker.points[1].z - marker.points[0].z for marker in kind[FORCES])
+              for kind in two]
+    assert np.mean(lifted) == pytest.approx(0.5, rel=0.2)  # m, for the weight
+    for kind in two:
+        for cone in kind[CONES]:
+            points = np.array([[point.x, point.y, point.z] for point in cone.points])
+            rays = (points - points[0])[1:24:2]
+            np.testing.assert_allclose(np.linalg.norm(rays[:, :2], axis=1), 0.7 * rays[:, 2],
+                                       rtol=0.1)  # about a normal that is vertical but for noise
+        assert all(marker.pose.position.z < 0.1 for marker in kind[FOOTHOLDS])
+    values = {value.key: value.value for value in told[-1].status[0].values}
+    assert values['gait'] == 'trot' and float(values['duty factor']) == 0.5
+    assert values['velocity command'].startswith('0.50')
+    assert 'contacts that slide' in values and 'contacts without load' in values
 
 
 def test_what_the_gait_sets_is_refused_to_others(b1):

@@ -14,13 +14,17 @@ pytest.importorskip('viser', reason='viser is not installed')
 
 import trimesh
 import viser
+from geometry_msgs.msg import Point
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from viser.transforms import SO3
+from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control import RobotModel, RobotState
 from opspace_control.errors import ModelError
+from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
+from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces
 from opspace_control.view.main import _parse, open_page
 from opspace_control.view.robot import RobotScene
@@ -309,3 +313,30 @@ class TestGauges:
         assert '<script>' not in gauges.facts({'<script>': '<script>'}) + gauges.words(
             ['<script>']) + gauges.status(0, '<script>') + gauges.efforts(
             {'<script>': 1.0}, {})
+
+
+class TestContacts:
+
+    def marker(self, namespace, kind, *points, **fields):
+        marker = Marker(ns=namespace, type=kind, **fields)
+        marker.color.r = 1.0
+        for x, y, z in points:
+            marker.points.append(Point(x=x, y=y, z=z))
+        return marker
+
+    def test_forces_cones_and_footholds_come_and_go(self, scene):
+        contacts, up = Contacts(scene), (0.0, 0.0, 0.5)
+        arrow = self.marker(FORCES, Marker.ARROW, (0.0, 0.0, 0.0), up)
+        cone = self.marker(CONES, Marker.LINE_LIST, *4 * [(0.0, 0.0, 0.0), up])
+        foothold = self.marker(FOOTHOLDS, Marker.SPHERE)
+        foothold.pose.position.x = 2.0
+        contacts.update(MarkerArray(markers=[arrow, arrow, cone, foothold]))
+        lines = contacts._lines
+        assert [len(lines[space].points) for space in (FORCES, CONES, FOOTHOLDS)] == [2, 4, 1]
+        np.testing.assert_allclose(lines[FORCES].points[1], [[0.0, 0.0, 0.0], up])
+        assert (lines[FORCES].colors == [255, 0, 0]).all()
+        assert (lines[FOOTHOLDS].points[0, :, 0] == 2.0).all()
+        contacts.update(MarkerArray(markers=[arrow]))
+        assert [np.ptp(lines[space].points, axis=1).any(axis=1).sum()
+                for space in (FORCES, CONES, FOOTHOLDS)] == [1, 0, 0]
+        contacts.remove()

@@ -56,6 +56,8 @@ class Locomotion:
     feet : tuple of str
     stepping : Stepping
     stance : SymmetricStance
+    footholds : (n, 3) array
+        Where the feet will be put down, of those that swing, m, world axes.
 
     Raises
     ------
@@ -84,7 +86,7 @@ class Locomotion:
         self._wanted, self._command = np.zeros(3), np.zeros(3)
         self._ground, self._yaw, self._height = None, 0.0, 0.0
         self._on_ground = np.zeros(len(self.feet), bool)
-        self._lift_off = np.zeros((len(self.feet), 3))
+        self.footholds, self._lift_off = np.zeros((2, len(self.feet), 3))
         self._begin = np.zeros(len(self.feet))  # part of the swing at which it began
 
     @property
@@ -292,6 +294,7 @@ class Locomotion:
             hip = self.stance.center + rotate_about_z(turn) @ self.stance.arms[i]
             end = state.q[:3] + heading @ hip + left * actual + step
             end[2] = self._ground.height(end) - stepping.touch_down_depth * h
+            self.footholds[i] = end
             # Begun late, as from standing, a swing is shorter and as much lower.
             whole = 1.0 - self._begin[i]
             position, *rates = swing(

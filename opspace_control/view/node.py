@@ -19,6 +19,7 @@ from opspace_control.errors import OpspaceError
 from opspace_control.ros.clients.remote import Outlook, Remote, controllers, look_for_offer
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
 from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE
+from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.panel import Panel
 from opspace_control.view.robot import RobotScene
@@ -44,7 +45,7 @@ class ViewNode(Node):
         self._panel = Panel(server, self._actions.put)
         self._remote_parameters = RemoteParameters(self, self._controller, self._panel.on_parameter)
         self._simulation = Simulation(self, server, self._actions.put, self._panel.say)
-        self._offer = self._remote = self._robot = self._forces = None
+        self._offer = self._remote = self._robot = self._forces = self._contacts = None
         self._text, self._requested, self._looked = '', None, -np.inf
         self._handles, self._positions = {}, {}
         self._states = Outlook(self, JointState, 'joint_states')
@@ -76,6 +77,8 @@ class ViewNode(Node):
             if self._remote:
                 self._update_goals()
                 self._forces.update(self._remote.wrenches())
+                if markers := self._remote.markers():
+                    self._contacts.update(markers)
                 self._panel.update(now)
 
     def _look_for_controller(self, now):
@@ -106,6 +109,7 @@ class ViewNode(Node):
             return
         self._remote = Remote(self, self._controller, self._offer)
         self._forces = Forces(self._server.scene, self._robot)
+        self._contacts = Contacts(self._server.scene)
         self._panel.build(self._offer, self._remote, self._remote_parameters, self._robot)
         self._panel.show_positions(self._positions)
 
@@ -116,6 +120,7 @@ class ViewNode(Node):
         self._handles = {}
         if self._remote:
             self._forces.remove()
+            self._contacts.remove()
             self._remote.destroy()
         self._remote = None
 

@@ -11,6 +11,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
+from visualization_msgs.msg import MarkerArray
 
 from opspace_control.ros.middleware.conversions import fill_message, numbers_of
 from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, take
@@ -169,12 +170,17 @@ class Remote(RemoteNode):
         self._wrenches = self._look_at_all(offer.wrenches, WrenchStamped, 'wrench')
         self._measured = self._look_at_all(offer.measured, WrenchStamped, 'wrench')
         self._efforts = self.look_at(JointState, 'controller_state')
+        self._markers = self.look_at(MarkerArray, 'markers')
         self._goals = self._publish_all(offer.movable, PoseStamped, 'target_pose')
         self._forces = self._publish_all(offer.forces, WrenchStamped, 'target_wrench')
         # Goals of the posture and, by name, of tasks of joints; those of other clients, too.
         owners = {'': 'target_joint', **{task: f'{task}/target_joint' for task in offer.groups}}
         self._joints = {owner: self._publish(JointState, topic) for owner, topic in owners.items()}
         self._told = {owner: self.look_at(JointState, topic) for owner, topic in owners.items()}
+
+    def markers(self):
+        """Return the newest MarkerArray of goals and contacts if it is a new one, or None."""
+        return self._markers.take()
 
     def pose(self, task):
         """Return frame, position (3,), m, and quaternion (4,), xyzw, of a task's pose; or None."""

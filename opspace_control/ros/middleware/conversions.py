@@ -7,7 +7,7 @@ from operator import attrgetter
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Accel, Pose, Transform, Twist, Wrench
+from geometry_msgs.msg import Accel, Point, Pose, Transform, Twist, Wrench
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.spatial.rotations import matrix_from_quaternion
@@ -67,6 +67,12 @@ def fill_message(message, numbers):
         a.x, a.y, a.z, b.x, b.y, b.z, b.w = numbers.tolist()
     else:
         a.x, a.y, a.z, b.x, b.y, b.z = numbers.tolist()
+
+
+def point_message(position):
+    """Return a geometry_msgs/Point of a position, (3,)."""
+    x, y, z = position
+    return Point(x=float(x), y=float(y), z=float(z))
 
 
 def pose_from_message(pose):

@@ -16,6 +16,8 @@ from opspace_control.ros.parameters.task_blocks import contacts_of
 
 TOPIC = '~/contact_schedule'
 _COMPLAIN_EVERY = 1.0  # s
+_UNLOADED = 1.0  # N, normal force below which a contact has no load
+_SLIDES = 0.1    # m/s, above which it slides
 
 
 class ContactSchedule(Part):
@@ -58,10 +60,18 @@ class ContactSchedule(Part):
 
     def facts(self):
         """Return diagnostics, a dict of text."""
+        engaged = [one for one in self._contacts.values() if one.closed]
+        speeds = [(one, slip_speed(self._controller, one, self._cycle.state)) for one in engaged]
+        values = {
+            'contacts without load': ', '.join(
+                one.name for one in engaged if one.load < _UNLOADED) or 'none',
+            'contacts that slide': ', '.join(
+                f'{one.name} ({speed:.2f} m/s)' for one, speed in speeds if speed > _SLIDES)
+            or 'none'} if self._contacts else {}
         if not self._due:
-            return {}
+            return values
         ahead = 1e-9 * (self._due[0][0] - self._cycle.time)
-        return {'contact schedule': f'{len(self._due)} changes, the next in {ahead:.3f} s'}
+        return values | {'contact schedule': f'{len(self._due)} changes, the next in {ahead:.3f} s'}
 
     def _on_schedule(self, message):
         try:

@@ -11,7 +11,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control.control.split import SOURCES, split_efforts
-from opspace_control.ros.middleware.conversions import TFMessage, fill_message
+from opspace_control.ros.middleware.conversions import TFMessage, fill_message, point_message
 from opspace_control.ros.middleware.endpoints import TF
 from opspace_control.ros.middleware.joint_messages import joint_state
 from opspace_control.tasks import CenterOfMassTask, JointTask, PoseTask
@@ -113,18 +113,18 @@ def add_joint_efforts(feedback, controller, cycle, joints):
         add(f'~/controller_state/{source}', partial(part, source))
 
 
-def add_markers(feedback, controller, frames, broadcast):
+def add_markers(feedback, controller, frames, broadcast, others):
     """
     Add ``markers``, and with ``broadcast`` the goals on TF, ``<task>_target`` below the base frame.
 
     The markers of each active task have a namespace: the goal's axes, a line from the frame to it,
-    and the commanded force as an arrow, 5 mm per newton.
+    and the commanded force as an arrow, 5 mm per newton. ``others(stamp)`` returns further ones.
     """
     tasks = [(task, frames.of_goals(task)) for task in controller.tasks.values()
              if not isinstance(task, JointTask)]
     markers = MarkerArray()
     feedback.add('~/markers', markers, partial(
-        _fill_markers, markers, [(task, *_markers(task, frame)) for task, frame in tasks]))
+        _fill_markers, markers, [(task, *_markers(task, frame)) for task, frame in tasks], others))
     if broadcast:
         transforms, pairs = TFMessage(), []
         for task, frame in tasks:
@@ -139,13 +139,13 @@ def _markers(task, frame):
     goal = _marker(frame, task, 0, Marker.LINE_LIST, _LINE)
     for color, tip in ((_RED, (_AXIS, 0.0, 0.0)), (_GREEN, (0.0, _AXIS, 0.0)),
                        (_BLUE, (0.0, 0.0, _AXIS))):
-        goal.points += [Point(), _point(tip)]
+        goal.points += [Point(), point_message(tip)]
         goal.colors += [color, color]
     return (goal, _marker(frame, task, 1, Marker.LINE_STRIP, _LINE / 2.0),
             _marker(frame, task, 2, Marker.ARROW, _LINE, 2.0 * _LINE))
 
 
-def _fill_markers(message, sets, stamp):
+def _fill_markers(message, sets, others, stamp):
     message.markers.clear()
     for task, goal, error, force in sets:
         if not task.enabled or task.target is None or task.pose is None:
@@ -155,13 +155,14 @@ def _fill_markers(message, sets, stamp):
         if task.reference:
             applied = task.axes_in_base[0].T @ applied
         fill_message(goal.pose, task.target)
-        error.points = [_point(here), _point(task.target[:3])]
+        error.points = [point_message(here), point_message(task.target[:3])]
         if np.linalg.norm(applied) > _LEAST_FORCE:
-            force.points = [_point(here), _point(here + _PER_NEWTON * applied)]
+            force.points = [point_message(here), point_message(here + _PER_NEWTON * applied)]
             shown.append(force)
         for marker in shown:
             marker.header.stamp = stamp
         message.markers += shown
+    message.markers += others(stamp)
 
 
 def _fill_transforms(message, pairs, stamp):
@@ -180,8 +181,3 @@ def _marker(frame, task, number, kind, *scale):
     for axis, value in zip('xyz', scale, strict=False):
         setattr(marker.scale, axis, value)
     return marker
-
-
-def _point(position):
-    x, y, z = position
-    return Point(x=float(x), y=float(y), z=float(z))

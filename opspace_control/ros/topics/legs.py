@@ -144,6 +144,12 @@ class Legs(Part):
             raise SafetyError(FALLEN, f'A foot is {away:.2f} m from its place below the trunk.',
                               value=away)
 
+    def footholds(self):
+        """Return the places (3,), m, world axes, where swinging feet will be put down."""
+        if not self.present or self.external:
+            return []
+        return list(self._locomotion.footholds[~self._locomotion.on_ground])
+
     def facts(self):
         """Return diagnostics, a dict of text."""
         if not self.present:

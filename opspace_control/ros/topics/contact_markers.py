@@ -1,0 +1,84 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contact forces with their friction cones, and footholds, as markers for RViz."""
+
+import numpy as np
+from rclpy.duration import Duration
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker
+
+from opspace_control.ros.middleware.conversions import point_message
+from opspace_control.ros.parameters.task_blocks import contacts_of
+
+# Namespaces: forces, and cones, of contacts; places where feet will be put down.
+FORCES, CONES, FOOTHOLDS = 'contact forces', 'friction cones', 'footholds'
+_WEIGHT = 0.5    # m, of an arrow as large as the weight of the robot
+_CONE = 0.12     # m, height of a cone
+_SIDES = 12
+_LINE = 0.008    # m, thickness
+_FOOT = 0.03     # m, diameter of a foothold
+_UNLOADED = 0.01  # part of the weight below which a foot has no load
+_AT_BOUND = 0.99  # part of friction in use
+_LIFETIME = Duration(seconds=0.2).to_msg()
+_GREEN, _RED, _GREY, _BLUE = (ColorRGBA(r=r, g=g, b=b, a=0.9) for r, g, b in (
+    (0.1, 0.8, 0.1), (0.9, 0.1, 0.1), (0.6, 0.6, 0.6), (0.1, 0.3, 1.0)))
+
+
+class ContactMarkers:
+    """
+    The markers of engaged contacts, in the base frame of ``frames``.
+
+    A force is an arrow, 0.5 m for the weight of the robot, and its cone lines about the normal:
+    green, red with friction at its bound, grey without a load. ``footholds()`` returns places
+    (3,), m, where feet will be put down, spheres.
+    """
+
+    def __init__(self, controller, cycle, frames, footholds):
+        self._controller, self._cycle, self._footholds = controller, cycle, footholds
+        self._frame, self._contacts = frames.base, contacts_of(controller)
+        self._weight = 9.81 * controller.model.nodes['mass'].sum()
+
+    def __call__(self, stamp):
+        """Return the markers of the last cycle, a list, with this time stamp."""
+        engaged = [contact for contact in self._contacts if contact.closed]
+        poses = self._controller.model.forward_kinematics(
+            self._cycle.state, [contact.frame for contact in engaged]) if engaged else {}
+        markers = []
+        for number, contact in enumerate(engaged):
+            place = poses[contact.frame][:3, 3]
+            force = (contact.force - contact.internal_wrench)[:3]
+            color = (_GREY if contact.load < _UNLOADED * self._weight
+                     else _RED if contact.slip > _AT_BOUND else _GREEN)
+            arrow = self._marker(stamp, FORCES, number, Marker.ARROW, color, _LINE, 2.0 * _LINE)
+            arrow.points = [
+                point_message(place), point_message(place + _WEIGHT / self._weight * force)]
+            cone = self._marker(stamp, CONES, number, Marker.LINE_LIST, color, 0.5 * _LINE)
+            cone.points = [point_message(place + line) for line in _cone(contact)]
+            markers += [arrow, cone]
+        for number, place in enumerate(self._footholds()):
+            sphere = self._marker(stamp, FOOTHOLDS, number, Marker.SPHERE, _BLUE, *3 * [_FOOT])
+            sphere.pose.position = point_message(place)
+            markers.append(sphere)
+        return markers
+
+    def _marker(self, stamp, namespace, number, kind, color, *scale):
+        marker = Marker(ns=namespace, id=number, type=kind, color=color, lifetime=_LIFETIME)
+        marker.header.frame_id, marker.header.stamp = self._frame, stamp
+        marker.pose.orientation.w = 1.0
+        for axis, value in zip('xyz', scale, strict=False):
+            setattr(marker.scale, axis, value)
+        return marker
+
+
+def _cone(contact):
+    """Return the ends (4 n, 3) of the lines of a friction cone from its apex, m."""
+    normal = contact.normal
+    across = np.cross(normal, np.eye(3)[abs(normal).argmin()])
+    across /= np.linalg.norm(across)
+    along = np.cross(normal, across)
+    angles = np.linspace(0.0, 2.0 * np.pi, _SIDES, endpoint=False)
+    rim = _CONE * (normal + contact.friction * (
+        np.outer(np.cos(angles), across) + np.outer(np.sin(angles), along)))
+    sides = np.stack([np.zeros_like(rim), rim], axis=1)
+    around = np.stack([rim, np.roll(rim, -1, axis=0)], axis=1)
+    return np.concatenate([sides, around]).reshape(-1, 3)
