@@ -155,9 +155,10 @@ class Legs(Part):
         if not self.present:
             return {}
         walk, values = self._locomotion, {'gait': self._gait}
-        if not (walk.standing or self.external):
-            period = walk.gait.period * math.sqrt(walk.stance.height / -GRAVITY[2])
-            values |= {'stride [s]': f'{period:.3f}', 'duty factor': f'{walk.gait.duty:.2f}'}
+        gait = walk.gait
+        if gait != STAND:  # in which it may still make its last steps
+            period = gait.period * math.sqrt(walk.stance.height / -GRAVITY[2])
+            values |= {'stride [s]': f'{period:.3f}', 'duty factor': f'{gait.duty:.2f}'}
         values['velocity command'] = ' '.join(f'{one:.2f}' for one in walk.velocity)
         return values
 
