@@ -121,7 +121,7 @@ def test_the_ground_is_the_plane_of_the_footholds():
 
 def test_the_clock_changes_its_gait_within_two_strides_without_a_jump():
     clock = GaitClock(GAITS['trot'], 0.25)
-    clock.start(GAITS['trot'])
+    clock.start()
     phases = [clock.phases()]
     clock.change(GAITS['walk'])
     for _ in range(2000):
@@ -172,22 +172,19 @@ def test_what_cannot_be_used_is_refused_and_changes_nothing(what, match):
     assert locomotion.gait == 'stand'
 
 
-def test_the_clock_waits_for_all_feet_before_gaits_that_differ_much():
-    clock = GaitClock(GAITS['trot'], 0.25)
-    assert clock.wanted is None
-    clock.start(GAITS['trot'])
-    clock.change(GAITS['pronk'])
-    assert clock.gathering and not clock.changing and clock.gait is GAITS['trot']
-    assert clock.wanted is GAITS['pronk']
-    clock.gathered()
-    assert clock.running and clock.gait is GAITS['pronk'] and not clock.gathering
-    clock.change(GAITS['bound'])
-    clock.change(GAITS['pronk'])  # what was waited for is forgotten
-    assert clock.changing and not clock.gathering
-    clock.stop()
-    assert clock.running and clock.wanted is None
-    clock.gathered()
-    assert not clock.running
+def test_gaits_that_cannot_follow_each_other_go_by_standing():
+    scene = LeggedScene('b1')
+    scene.run(0.01)
+    scene.locomotion.gait = 'trot'
+    scene.run(0.1)
+    with pytest.raises(ControlError, match='step together'):
+        scene.locomotion.gait = 'pronk'
+    assert scene.locomotion.gait == GAITS['trot']
+    scene.locomotion.gait = 'stand'
+    scene.run(0.4)
+    scene.locomotion.gait = 'pronk'
+    scene.locomotion.gait = 'bound'
+    assert scene.locomotion.gait == GAITS['bound']
 
 
 def test_a_trunk_that_rises_does_not_step_and_restarting_is_beginning_anew():

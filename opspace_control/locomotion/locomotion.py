@@ -21,8 +21,6 @@ from opspace_control.spatial.rotations import matrix_from_vector
 STAND = 'stand'
 # The goal of the yaw is at most so far from it, rad: a blocked robot does not wind up.
 _YAW_LEAD = 0.3
-# Least vertical velocity of the trunk, m/s, at which it does not fall any more.
-_LANDED = -0.1
 # Of the trunk's place while it stands, 1/s²; critically damped.
 _STANDING_GAIN = 25.0
 # Part of its height from which on the robot can step.
@@ -84,7 +82,7 @@ class Locomotion:
         self._gravity, self._velocity_gains = gravity, (self._velocity.kp, self._velocity.kd)
         self._clock = GaitClock(Gait(1.0, 0.5, (0.0,) * len(self.feet)),
                                 math.sqrt(self.stance.height / gravity))
-        self._motion = None
+        self._motion, self._moves = None, False
         self._wanted, self._command = np.zeros(3), np.zeros(3)
         self._ground, self._yaw, self._height = None, 0.0, 0.0
         self._on_ground = np.zeros(len(self.feet), bool)
@@ -99,33 +97,40 @@ class Locomotion:
         Set one or its name in `GAITS` at any time: the robot starts from standing, changes within
         two strides, or stands after the present steps. Errors are those of `check_gait`.
         """
-        return self._clock.wanted or STAND
+        return self._clock.gait if self._moves else STAND
 
     @gait.setter
     def gait(self, gait):
         if isinstance(gait, str) and gait == STAND:
-            self._clock.stop()
+            self._moves = False
             return
-        change = self._clock.change if self._clock.running else self._clock.start
-        change(self.check_gait(gait))
-        self._make_motion()
+        self._clock.change(self.check_gait(gait))
+        self._moves = True
+        if not self._clock.running:
+            self._clock.start()
+            self._make_motion()
 
     def check_gait(self, gait):
         """
         Return a `Gait`, given by itself or by name, that the robot can begin now.
 
-        A ControlError refuses what is no gait, and any while the trunk rises.
+        A ControlError refuses what is no gait; any while the trunk rises; and, while the robot
+        steps, a change between one in which left and right feet step together and one in which
+        they do not: on the way, feet of one side would be on the ground alone.
         """
         gait, h = read_gait(gait, len(self.feet)), self.stance.height
         if self.standing and self._ground is not None and self._height < _RISEN * h:
             raise ControlError(f'The trunk rises: it is at {self._height:.2f} m of {h:.2f} m.',
                                cure='Begin to step when it has risen.', value=self._height)
+        if not self.standing and gait.paired != self._clock.gait.paired:
+            raise ControlError('Left and right feet step together in one of the gaits only.',
+                               cure="Set 'stand' first.", value=gait)
         return gait
 
     def restart(self):
         """Stand on all feet, where they are then, and rise as at first."""
-        self._clock.stand()
-        self._ground = None
+        self._clock.stop()
+        self._ground, self._moves = None, False
         self._on_ground[:], self._command[:] = False, 0.0
         for contact in self._contacts:
             contact.disengage()
@@ -190,7 +195,7 @@ class Locomotion:
         self._clock.advance(dt)
         if self._clock.changing:
             self._make_motion()
-        self._change_contacts(feet, state.v[2])
+        self._change_contacts(feet)
         self._move_trunk(state, yaw, feet, dt)
 
     def _make_motion(self):
@@ -198,15 +203,14 @@ class Locomotion:
         self._motion = TrunkMotion(
             clock.offsets, clock.duty, clock.tilting, self.stance.arms[:, :2])
 
-    def _change_contacts(self, feet, rise):
-        """Engage and disengage the contacts of the schedule, for feet (n, 3), m, and ż, m/s."""
+    def _change_contacts(self, feet):
+        """Engage and disengage the contacts of the schedule at positions (n, 3) of the feet, m."""
         clock, phases = self._clock, self._clock.phases()
         on_ground = phases < clock.duty
-        if clock.gathering:
+        if not self._moves:
             on_ground |= self._on_ground
-            if on_ground.all() and rise > _LANDED:
-                clock.gathered()
-                self._make_motion()
+            if on_ground.all():
+                clock.stop()
         if self.standing:
             on_ground[:] = True
         landed, lifted = on_ground & ~self._on_ground, self._on_ground & ~on_ground
