@@ -33,7 +33,7 @@ from opspace_control.model.urdf import urdf_text
 from opspace_control.share import share_directory
 
 ARGUMENTS = {
-    'robot': ('dual_arm', 'A robot of `opspace demo --list`, or b1 or go2.'),
+    'robot': ('dual_arm', 'A robot of `opspace demo --list`, b1, go2 or talos_standing.'),
     'urdf': ('', 'URDF or xacro file of another robot.'),
     'params': ('', 'Parameter file; config/<robot>.yaml if not given.'),
     'namespace': ('', 'Namespace of all nodes.'),

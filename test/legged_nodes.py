@@ -21,6 +21,7 @@ from std_srvs.srv import Trigger
 from opspace_control.cli.robots import demo_robot
 from opspace_control.model import KinematicTree
 from opspace_control.ros.middleware.conversions import fill_message, time_message
+from opspace_control.ros.parameters.joints import command_joints
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.share import share_directory
 from opspace_control.simulation import Shape, SimulatedRobot
@@ -47,23 +48,27 @@ class Legged:
         self.network, robot = network, demo_robot(name)
         text = robot.path().read_text()
         simulated = given(name, 'opspace_simulator')
+        tree = KinematicTree.from_urdf(text)
+        order = command_joints(tree, simulated['command_joints'])
         self.physics = SimulatedRobot(
             text, floating_base=True, floor=True, friction=simulated['friction'],
+            locked_joints=[joint for joint in tree.joint_names if joint not in order],
+            joint_friction=simulated['joint_friction'],
             shapes=[Shape(link, size) for link, size in robot.shapes.items()])
-        tree = KinematicTree.from_urdf(text)
+        names = self.physics.joint_names
+        self._driven = [names.index(joint) for joint in order]
         self._fastest = tree.velocity_limits[
-            [tree.dof_index(joint) for joint in self.physics.joint_names]]
+            [tree.dof_index(joint) for joint in names]]
         self.physics.reset(robot.start, base_pose=simulated['initial_base_pose'])
         self.process = network.start('controller', {
             **given(name, 'opspace_controller'), 'robot_description': text,
             'safety.state_timeout': 0.0, **parameters})
         self._answer, self._efforts = Future(), np.zeros(len(self.physics.joint_names))
-        self.commanded = 0
         network.node.create_subscription(
             Float64MultiArray, ros_nodes.COMMANDS, self._on_command, QoSProfile(depth=1000))
         self._states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
         self._odom = network.publisher(Odometry, 'odom', ros_nodes.LATCHED)
-        self._cmd_vel = network.publisher(Twist, 'cmd_vel')
+        self._cmd_vel = network.publisher(Twist, 'cmd_vel') if robot.feet else None
         self.speeds, self.efforts, self.heights = [], [], []
 
     time = property(lambda self: _START + self.physics.time)
@@ -159,6 +164,6 @@ class Legged:
         self.heights.append(physics.base_pose[2])
 
     def _on_command(self, message):
-        self._efforts, self.commanded = np.array(message.data), self.commanded + 1
+        self._efforts[self._driven] = message.data
         if not self._answer.done():
             self._answer.set_result(None)

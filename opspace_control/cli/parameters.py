@@ -69,7 +69,8 @@ def controller_values(robot):
         values['gravity_compensation'] = False
     for task, hand in zip(tasks, robot.hands, strict=True):
         values |= {f'{task}.frame': hand, f'{task}.axes': robot.axes}
-    return values | (legged_parameters.controller_values(robot) if robot.feet else {})
+    on_legs = robot.feet or robot.soles
+    return values | (legged_parameters.controller_values(robot) if on_legs else {})
 
 
 def simulator_values(robot):
@@ -80,7 +81,7 @@ def simulator_values(robot):
         values['gravity'] = [0.0, 0.0, 0.0]
     if robot.floating_base:
         values['initial_base_twist'] = list(robot.drift)
-    if robot.feet:
+    if robot.feet or robot.soles:
         values |= legged_parameters.simulator_values(robot)
     return values | {f'initial_positions.{joint}': value for joint, value in robot.start.items()}
 
@@ -93,6 +94,7 @@ def _status(robot):
 
 def parameter_file(robot):
     """Return the text of config/<robot>.yaml."""
+    values = controller_values(robot)
     return '\n'.join([
         f'# {robot.name}: {robot.summary}.',
         '#',
@@ -101,8 +103,8 @@ def parameter_file(robot):
         f'# Made by: opspace parameters --robot {robot.name}',
         '',
         *_block('controller', (*controller.controller_table(
-            task_names(robot), contacts=robot.feet), *joint_table(
-                STANDING, robot.start if robot.feet else ())), controller_values(robot)),
+            values['tasks'], contacts=values.get('contacts', ())), *joint_table(
+                STANDING, robot.start if robot.feet else ())), values),
         *_block('simulator', _simulator_table(robot), simulator_values(robot)),
         ])
 

@@ -38,6 +38,7 @@ class DemoRobot:
     locked: tuple = ()   # joints whose brake is on
     body: str = ''       # link that the arms exchange momentum with, if this is recorded
     feet: tuple = ()     # of a robot on legs, which stands at the start: point feet
+    soles: tuple = ()    # or flat ones, of `shapes` that are boxes
     height: float = 0.0  # of its root link at the start, m
     shapes: dict = field(default_factory=dict)  # of its links for contacts: sizes, m
     fastest: tuple = ()  # velocities ahead and to the left, m/s, and yaw rate, rad/s
@@ -94,6 +95,10 @@ _TALOS_ARMS = _arms('arm_left_{}_joint', 'arm_right_{}_joint',
                     _numbered(-0.2, 0.6, -0.5, -1.7, 0.0, 0.0, 0.0), '---+--+')
 _TALOS_LEGS = {f'leg_{side}_{number}_joint': value for side in ('left', 'right')
                for number, value in enumerate((0.0, 0.0, -0.4, 0.8, -0.4, 0.0), 1)}
+_TALOS_HANDS = 'gripper_left_base_link', 'gripper_right_base_link'
+_TALOS_SOLES = 'left_sole_link', 'right_sole_link'
+_TALOS_DRIVEN = ('torso_1_joint', 'torso_2_joint', 'head_1_joint', 'head_2_joint',
+                 *_TALOS_ARMS, *_TALOS_LEGS)
 _TIAGO_ARMS = _arms('arm_left_{}_joint', 'arm_right_{}_joint',
                     _numbered(0.2, -0.5, 1.3, 1.9, 1.45, -0.5, 0.45), '+++++++')
 _PR2_ARMS = _arms('l_{}_joint', 'r_{}_joint', {
@@ -149,9 +154,7 @@ ROBOTS = (
     DemoRobot(
         'talos', 'PAL Robotics Talos, 30 joints, held at the pelvis',
         'talos_data/robots/talos_reduced.urdf',
-        ('gripper_left_base_link', 'gripper_right_base_link'), {**_TALOS_ARMS, **_TALOS_LEGS},
-        ('torso_1_joint', 'torso_2_joint', 'head_1_joint', 'head_2_joint',
-         *_TALOS_ARMS, *_TALOS_LEGS), joint_friction=False),
+        _TALOS_HANDS, {**_TALOS_ARMS, **_TALOS_LEGS}, _TALOS_DRIVEN, joint_friction=False),
     DemoRobot(
         'tiago_dual', 'PAL Robotics TIAGo with two arms, 17 joints driven',
         'tiago_description/robots/tiago_dual.urdf', ('arm_left_tool_link', 'arm_right_tool_link'),
@@ -169,7 +172,7 @@ ROBOTS = (
         ('head_pan', *_BAXTER_ARMS), joint_friction=False),
 )
 
-# They stand and walk on their feet, and have no hands.
+# They stand on their feet, on a floor that only pushes; those on point feet walk.
 LEGGED = (
     DemoRobot(
         'b1', 'Unitree B1, a quadruped of 56 kg, 12 joints', 'b1_description/urdf/b1.urdf', (),
@@ -180,4 +183,9 @@ LEGGED = (
         _standing(0.04, 0.7227), floating_base=True, feet=_FEET, height=0.342,
         shapes={'base': (0.38, 0.094, 0.114), **dict.fromkeys(_FEET, (0.022,))},
         fastest=(2.5, 0.8, 2.0)),
+    DemoRobot(
+        'talos_standing', 'PAL Robotics Talos, 30 joints, standing on two flat feet',
+        'talos_data/robots/talos_reduced.urdf', _TALOS_HANDS, {**_TALOS_ARMS, **_TALOS_LEGS},
+        _TALOS_DRIVEN, axes='x y z', joint_friction=False, floating_base=True,
+        soles=_TALOS_SOLES, height=1.038, shapes=dict.fromkeys(_TALOS_SOLES, (0.2, 0.12, 0.02))),
 )
