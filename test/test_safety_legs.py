@@ -16,6 +16,7 @@ from legged_nodes import STEP, Legged
 
 FREE_FALL = 2.2  # m/s, of a trunk of go2 that nothing carries
 SINKING = 1.3    # m/s: damped, it sinks at g/rate = 1 m/s
+TUMBLING = 1.8   # parts of velocity limits, of joints of legs that hit the ground
 
 
 @contextlib.contextmanager
@@ -72,8 +73,8 @@ def test_a_drive_dies():
             robot.go(0.2, 0.5)
         assert robot.said('fallen:') or robot.said('velocity_limit:')
         others = [joint != 'FL_calf_joint' for joint in robot.physics.joint_names]
-        assert np.max(np.array(robot.speeds)[:, others]) < 1.3
-        robot.run(0.4)
+        assert np.max(np.array(robot.speeds)[:, others]) < TUMBLING
+        robot.run(1.5)
         assert np.max(robot.speeds[-100:]) < 0.1 and max(robot.efforts[-100:]) < 0.3
 
 
@@ -82,7 +83,7 @@ def test_lost_joint_states():
         assert robot.change(safety__state_timeout=0.05) == ''
         robot.live(1.6, states=False)
         assert robot.said('state_timeout')
-        assert np.max(robot.speeds) < 1.3
+        assert np.max(robot.speeds) < TUMBLING
         assert robot.heights[-1] < 0.2 and max(robot.efforts[-100:]) == 0.0
 
 
