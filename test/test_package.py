@@ -33,7 +33,7 @@ MAY_USE = {
     'locomotion': set(LAYERS) - {'safety'},
     'simulation': set(LAYERS),
     'runs': set(LAYERS),
-    'ros': {*LAYERS, 'simulation', 'runs'},  # nodes that carry a simulated robot, play a run
+    'ros': {*LAYERS, 'locomotion', 'simulation', 'runs'},  # nodes that simulate, play a run
     'view': {*LAYERS, 'ros'},
     'cli': {*LAYERS, 'locomotion', 'simulation', 'runs', 'ros', 'view'},
 }

@@ -23,8 +23,7 @@ STAND = 'stand'
 _YAW_LEAD = 0.3
 # Of the trunk's place while it stands, 1/s²; critically damped.
 _STANDING_GAIN = 25.0
-# Part of its height from which on the robot can step.
-_RISEN = 0.9
+_RISEN = 0.9  # part of its height from which on the robot can step
 _UPRIGHT, _NONE = np.eye(3), np.zeros(3)
 
 
@@ -149,10 +148,8 @@ class Locomotion:
                                cure='Give m/s, m/s and rad/s.')
         self._wanted = command
 
-    @property
-    def velocity(self):
-        """The present value of the command, (3,), m/s and rad/s."""
-        return self._command.copy()
+    velocity = property(lambda self: self._command.copy(),
+                        doc='The present value of the command, (3,), m/s and rad/s.')
 
     def deviation(self, state):
         """Return by how much the trunk is tilted, rad, and lower than its goal, m."""
@@ -160,10 +157,8 @@ class Locomotion:
         height = self._ground.height(state.q) + self._height if self._ground else state.q[2]
         return math.acos(max(1.0 - 2.0 * (x * x + y * y), -1.0)), height - state.q[2]
 
-    @property
-    def on_ground(self):
-        """Which feet are on the ground by the schedule, (n,) of bool."""
-        return self._on_ground.copy()
+    on_ground = property(lambda self: self._on_ground.copy(),
+                         doc='Which feet are on the ground by the schedule, (n,) of bool.')
 
     @property
     def standing(self):
