@@ -9,7 +9,7 @@ import pytest
 
 from opspace_control import ControlError, OperationalSpaceController, RobotState
 from opspace_control.cli.showcase.legged_scene import FEET, LeggedScene
-from opspace_control.locomotion import GAITS, Gait, Locomotion
+from opspace_control.locomotion import GAITS, Gait, Locomotion, Stepping
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footholds import GroundPlane, step_gain, step_length
 from opspace_control.locomotion.moving_frame import MovingFrame
@@ -121,7 +121,7 @@ def test_the_ground_is_the_plane_of_the_footholds():
 
 def test_the_clock_changes_its_gait_within_two_strides_without_a_jump():
     clock = GaitClock(GAITS['trot'], 0.25)
-    clock.start()
+    clock.start(GAITS['trot'])
     phases = [clock.phases()]
     clock.change(GAITS['walk'])
     for _ in range(2000):
@@ -172,19 +172,22 @@ def test_what_cannot_be_used_is_refused_and_changes_nothing(what, match):
     assert locomotion.gait == 'stand'
 
 
-def test_gaits_that_cannot_follow_each_other_go_by_standing():
-    scene = LeggedScene('b1')
-    scene.run(0.01)
-    scene.locomotion.gait = 'trot'
-    scene.run(0.1)
-    with pytest.raises(ControlError, match='step together'):
-        scene.locomotion.gait = 'pronk'
-    assert scene.locomotion.gait == GAITS['trot']
-    scene.locomotion.gait = 'stand'
-    scene.run(0.4)
-    scene.locomotion.gait = 'pronk'
-    scene.locomotion.gait = 'bound'
-    assert scene.locomotion.gait == GAITS['bound']
+def test_the_clock_waits_for_all_feet_before_gaits_that_differ_much():
+    clock = GaitClock(GAITS['trot'], 0.25)
+    assert clock.wanted is None
+    clock.start(GAITS['trot'])
+    clock.change(GAITS['pronk'])
+    assert clock.gathering and not clock.changing and clock.gait is GAITS['trot']
+    assert clock.wanted is GAITS['pronk']
+    clock.gathered()
+    assert clock.running and clock.gait is GAITS['pronk'] and not clock.gathering
+    clock.change(GAITS['bound'])
+    clock.change(GAITS['pronk'])  # what was waited for is forgotten
+    assert clock.changing and not clock.gathering
+    clock.stop()
+    assert clock.running and clock.wanted is None
+    clock.gathered()
+    assert not clock.running
 
 
 def test_a_trunk_that_rises_does_not_step_and_restarting_is_beginning_anew():
@@ -252,3 +255,30 @@ def test_the_ground_has_a_normal_and_rises_along_a_velocity():
     np.testing.assert_allclose(across, 0.0, atol=1e-9)
     assert np.linalg.norm(ground.normal) == pytest.approx(1.0) and ground.normal[2] > 0.0
     assert ground.rise(np.array([2.0, 1.0, 0.0])) == pytest.approx(0.2 - 0.05)
+
+
+def test_a_foot_that_is_stretched_lifts_early_and_swings_longer():
+    scene = LeggedScene('b1')
+    locomotion = scene.locomotion
+    locomotion.gait = 'trot'
+    locomotion.command(0.5)
+    scene.run(0.7)
+    while not 0.2 < locomotion._clock.phases()[0] < 0.22:
+        scene.run(0.002)
+    assert locomotion.on_ground.tolist() == [True, False, False, True]
+    locomotion.stepping = Stepping(reach=0.02)
+    while locomotion.on_ground[0]:
+        scene.run(0.001)
+    assert 0.25 < locomotion._clock.phases()[0] < 0.4 < locomotion._clock.duty
+    assert locomotion._begin[0] < 0.0
+
+
+def test_excursions_are_those_of_feet_from_places_below_the_trunk():
+    stance = LeggedScene('go2').locomotion.stance
+    place, heading = np.array([1.0, 2.0, 3.0]), np.array(
+        [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    feet = place + (stance.center + stance.arms) @ heading.T - [0.0, 0.0, 0.3]
+    np.testing.assert_allclose(stance.excursions(place, heading, feet), 0.0, atol=1e-12)
+    feet[1] += 0.3, -0.4, 0.1
+    np.testing.assert_allclose(stance.excursions(place, heading, feet), [0.0, 0.5, 0.0, 0.0],
+                               atol=1e-12)

@@ -82,6 +82,18 @@ def test_gaits_change_without_a_stop():
         assert tilt(reports) < 2.0
 
 
+def test_gaits_in_which_other_feet_step_together_follow_without_a_stop():
+    scene = LeggedScene('b1', stepping=Stepping(acceleration=2.0))
+    run(scene, 'trot', 1.0, settle=0.2, seconds=0.0)
+    for gait in ('pronk', 'trot', 'bound', 'running_trot'):
+        scene.locomotion.gait = gait
+        reports = scene.run(1.0)
+        assert scene.locomotion.gait is GAITS[gait]
+        assert reports[:, AHEAD].min() > 0.6
+        assert reports[-300:, AHEAD].mean() == pytest.approx(1.0, abs=0.15)
+        assert abs(reports[:, :2]).max() < math.radians(15.0)
+
+
 @pytest.mark.parametrize('gait', ['walk', Gait(4.0, 0.8, GAITS['walk'].offsets)])
 def test_go2_walks(gait):
     """Between two and four feet on the ground; slowly, three and four: no pendulum is fed back."""

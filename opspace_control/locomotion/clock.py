@@ -6,6 +6,9 @@ import numpy as np
 
 # Strides in which one gait changes to another.
 _TRANSITION = 2.0
+# Greatest change of an offset that is made gradually. On the way of a greater one there are times
+# in which the feet of one side are on the ground alone.
+_GRADUAL = 0.25
 
 
 class GaitClock:
@@ -33,7 +36,9 @@ class GaitClock:
     running : bool
         Whether the phase advances.
     changing : bool
-        Whether one gait is changing to another.
+        Whether one gait is gradually changing to another.
+    gathering : bool
+        Whether feet that land are to stay on the ground, until `gathered`.
 
     """
 
@@ -43,7 +48,7 @@ class GaitClock:
         self._take(gait)
 
     def _take(self, gait):
-        self.gait, self._left = gait, 0.0
+        self.gait, self._left, self.gathering, self._next = gait, 0.0, False, None
         self.offsets, self.duty = np.array(gait.offsets, float), gait.duty
         self.period, self.tilting = gait.period * self._scale, gait.tilting
 
@@ -62,22 +67,47 @@ class GaitClock:
         """Return the phases of the legs, (n,), from 0 to 1."""
         return (self.phase + self.offsets) % 1.0
 
-    def start(self):
+    @property
+    def wanted(self):
+        """The gait that runs or is waited for; None for standing."""
+        return (self._next if self.gathering else self.gait) if self.running else None
+
+    def start(self, gait):
         """Run from the middle of the first leg's stance, where the trunk is at rest vertically."""
-        self._take(self.gait)
+        self._take(gait)
         self.phase, self.running = (0.5 * self.duty - self.offsets[0]) % 1.0, True
 
-    def stop(self):
-        """Stand."""
+    def stand(self):
+        """Stop at once."""
         self._take(self.gait)
         self.running = False
 
+    def stop(self):
+        """Stand as soon as all feet are `gathered`."""
+        self.gathering, self._next = self.running, None
+
     def change(self, gait):
-        """Change to another gait, within two strides if the clock runs."""
-        if self.running:
-            self.gait, self._left = gait, 1.0
+        """
+        Change to another gait while the clock runs, within two strides.
+
+        Offsets that change little do so gradually; else the gait starts when feet are `gathered`.
+        """
+        if abs(self._turns(gait)).max() <= _GRADUAL:
+            self.gait, self._left, self.gathering, self._next = gait, 1.0, False, None
         else:
-            self._take(gait)
+            self.gathering, self._next = True, gait
+
+    def gathered(self):
+        """Start the gait that is waited for, or stand: all feet are on the ground."""
+        if self._next is None:
+            self.stand()
+        else:
+            self.start(self._next)
+
+    def _turns(self, gait):
+        """Return by how much the offsets are to change, (n,), to either side."""
+        turns = np.array(gait.offsets) - self.offsets
+        return turns - np.round(turns)
 
     def advance(self, dt):
         """Advance by dt, s, if running."""
@@ -91,8 +121,7 @@ class GaitClock:
             self._take(self.gait)
             return
         share = step / self._left
-        turns = np.array(self.gait.offsets) - self.offsets
-        self.offsets = (self.offsets + share * (turns - np.round(turns))) % 1.0
+        self.offsets = (self.offsets + share * self._turns(self.gait)) % 1.0
         self.duty += share * (self.gait.duty - self.duty)
         self.tilting += share * (self.gait.tilting - self.tilting)
         self.period += share * (self.gait.period * self._scale - self.period)

@@ -48,11 +48,6 @@ class Gait:
                                cure='Its period is positive, its duty factor between 0 and 1, '
                                     'its tilting from 0 to 1.')
 
-    @property
-    def paired(self):
-        """Whether left and right feet, which follow each other in the order, step together."""
-        return self.offsets[::2] == self.offsets[1::2]
-
 
 # Of quadrupeds. Periods and duty factors are measured optima, see doc/legged_robots.md.
 GAITS = {

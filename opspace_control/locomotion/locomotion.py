@@ -14,16 +14,17 @@ from opspace_control.locomotion.moving_frame import MovingFrame, commanded_accel
 from opspace_control.locomotion.stepping import Stepping
 from opspace_control.locomotion.swing import swing
 from opspace_control.locomotion.symmetric_stance import SymmetricStance
-from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_support
+from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_standing, set_support
 from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
 from opspace_control.spatial.rotations import matrix_from_vector
 
 STAND = 'stand'
 # The goal of the yaw is at most so far from it, rad: a blocked robot does not wind up.
 _YAW_LEAD = 0.3
-# Of the trunk's place while it stands, 1/s²; critically damped.
-_STANDING_GAIN = 25.0
-_RISEN = 0.9  # part of its height from which on the robot can step
+# Least vertical velocity of the trunk, m/s, at which it does not fall any more.
+_LANDED = -0.1
+# Part of its height from which on the robot can step.
+_RISEN = 0.9
 _UPRIGHT, _NONE = np.eye(3), np.zeros(3)
 
 
@@ -33,8 +34,7 @@ class Locomotion:
 
     A clock says which feet are on the ground. Call `update` before each cycle of the controller: it
     sets the goals of the trunk and of swinging feet, and engages and disengages the contacts. The
-    robot stands first, its feet being where they are at the first `update`, and rises to its
-    height.
+    robot stands first, with its feet where they are at the first `update`, and rises.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ class Locomotion:
         self._gravity, self._velocity_gains = gravity, (self._velocity.kp, self._velocity.kd)
         self._clock = GaitClock(Gait(1.0, 0.5, (0.0,) * len(self.feet)),
                                 math.sqrt(self.stance.height / gravity))
-        self._motion, self._moves = None, False
+        self._motion = None
         self._wanted, self._command = np.zeros(3), np.zeros(3)
         self._ground, self._yaw, self._height = None, 0.0, 0.0
-        self._on_ground = np.zeros(len(self.feet), bool)
+        self._on_ground, self._early = np.zeros((2, len(self.feet)), bool)
         self.footholds, self._lift_off = np.zeros((2, len(self.feet), 3))
         self._begin = np.zeros(len(self.feet))  # part of the swing at which it began
 
@@ -96,40 +96,33 @@ class Locomotion:
         Set one or its name in `GAITS` at any time: the robot starts from standing, changes within
         two strides, or stands after the present steps. Errors are those of `check_gait`.
         """
-        return self._clock.gait if self._moves else STAND
+        return self._clock.wanted or STAND
 
     @gait.setter
     def gait(self, gait):
         if isinstance(gait, str) and gait == STAND:
-            self._moves = False
+            self._clock.stop()
             return
-        self._clock.change(self.check_gait(gait))
-        self._moves = True
-        if not self._clock.running:
-            self._clock.start()
-            self._make_motion()
+        change = self._clock.change if self._clock.running else self._clock.start
+        change(self.check_gait(gait))
+        self._make_motion()
 
     def check_gait(self, gait):
         """
         Return a `Gait`, given by itself or by name, that the robot can begin now.
 
-        A ControlError refuses what is no gait; any while the trunk rises; and, while the robot
-        steps, a change between one in which left and right feet step together and one in which
-        they do not: on the way, feet of one side would be on the ground alone.
+        A ControlError refuses what is no gait, and any while the trunk rises.
         """
         gait, h = read_gait(gait, len(self.feet)), self.stance.height
         if self.standing and self._ground is not None and self._height < _RISEN * h:
             raise ControlError(f'The trunk rises: it is at {self._height:.2f} m of {h:.2f} m.',
                                cure='Begin to step when it has risen.', value=self._height)
-        if not self.standing and gait.paired != self._clock.gait.paired:
-            raise ControlError('Left and right feet step together in one of the gaits only.',
-                               cure="Set 'stand' first.", value=gait)
         return gait
 
     def restart(self):
         """Stand on all feet, where they are then, and rise as at first."""
-        self._clock.stop()
-        self._ground, self._moves = None, False
+        self._clock.stand()
+        self._ground = None
         self._on_ground[:], self._command[:] = False, 0.0
         for contact in self._contacts:
             contact.disengage()
@@ -148,8 +141,10 @@ class Locomotion:
                                cure='Give m/s, m/s and rad/s.')
         self._wanted = command
 
-    velocity = property(lambda self: self._command.copy(),
-                        doc='The present value of the command, (3,), m/s and rad/s.')
+    @property
+    def velocity(self):
+        """The present value of the command, (3,), m/s and rad/s."""
+        return self._command.copy()
 
     def deviation(self, state):
         """Return by how much the trunk is tilted, rad, and lower than its goal, m."""
@@ -157,8 +152,10 @@ class Locomotion:
         height = self._ground.height(state.q) + self._height if self._ground else state.q[2]
         return math.acos(max(1.0 - 2.0 * (x * x + y * y), -1.0)), height - state.q[2]
 
-    on_ground = property(lambda self: self._on_ground.copy(),
-                         doc='Which feet are on the ground by the schedule, (n,) of bool.')
+    @property
+    def on_ground(self):
+        """Which feet are on the ground by the schedule, (n,) of bool."""
+        return self._on_ground.copy()
 
     @property
     def standing(self):
@@ -190,7 +187,8 @@ class Locomotion:
         self._clock.advance(dt)
         if self._clock.changing:
             self._make_motion()
-        self._change_contacts(feet)
+        far = self.stance.excursions(state.q[:3], rotate_about_z(yaw), feet)
+        self._change_contacts(feet, state.v[2], far > self.stepping.reach * self.stance.height)
         self._move_trunk(state, yaw, feet, dt)
 
     def _make_motion(self):
@@ -198,14 +196,19 @@ class Locomotion:
         self._motion = TrunkMotion(
             clock.offsets, clock.duty, clock.tilting, self.stance.arms[:, :2])
 
-    def _change_contacts(self, feet):
-        """Engage and disengage the contacts of the schedule at positions (n, 3) of the feet, m."""
+    def _change_contacts(self, feet, rise, stretched):
+        """Engage and disengage the contacts of the schedule, for feet (n, 3), m, and ż, m/s."""
         clock, phases = self._clock, self._clock.phases()
-        on_ground = phases < clock.duty
-        if not self._moves:
+        in_stance = phases < clock.duty
+        # A leg that is stretched behind cannot follow the ground, and would turn the trunk.
+        self._early = in_stance & (
+            self._early | (self._on_ground & stretched & (phases > 0.5 * clock.duty)))
+        on_ground = in_stance & ~self._early
+        if clock.gathering:
             on_ground |= self._on_ground
-            if on_ground.all():
-                clock.stop()
+            if on_ground.all() and rise > _LANDED:
+                clock.gathered()
+                self._make_motion()
         if self.standing:
             on_ground[:] = True
         landed, lifted = on_ground & ~self._on_ground, self._on_ground & ~on_ground
@@ -223,10 +226,7 @@ class Locomotion:
         self._begin[lifted] = (phases[lifted] - clock.duty) / (1.0 - clock.duty)
         self._on_ground = on_ground
         set_support(self._level, self._velocity, feet[on_ground])
-        kp, kd = (gains.copy() for gains in self._velocity_gains)
-        if self.standing:
-            kp[:2], kd[:2] = _STANDING_GAIN, 2.0 * math.sqrt(_STANDING_GAIN)
-        self._velocity.set_gains(kp, kd)
+        set_standing(self._velocity, *self._velocity_gains, self.standing)
 
     def _move_trunk(self, state, yaw, feet, dt):
         """Set the goals of trunk and feet."""

@@ -24,7 +24,8 @@ class Stepping:
     step_gain : float
         In units of that which nulls an error of velocity in one step.
     reach : float
-        Greatest step to any side of the symmetric stance.
+        Greatest step to any side of the symmetric stance. A foot that is farther in the second half
+        of its stance lifts early.
     acceleration : float
         Greatest rate of the command, m/s² and rad/s².
     rise_rate : float

@@ -49,3 +49,13 @@ class SymmetricStance(NamedTuple):
         """
         away = feet - trunk - (self.center + self.arms) @ heading.T
         return float(np.hypot(away[:, 0], away[:, 1]).max())
+
+    def excursions(self, place, heading, feet):
+        """
+        Return how far feet are from their places below a trunk, horizontally, (n,), m.
+
+        ``place`` (3,) is the trunk's origin, ``heading`` (3, 3) its rotation about the vertical
+        axis, ``feet`` are (n, 3), m, world axes.
+        """
+        away = feet - place - (self.center + self.arms) @ heading.T
+        return np.hypot(away[:, 0], away[:, 1])

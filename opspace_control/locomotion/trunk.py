@@ -18,6 +18,8 @@ from opspace_control.tasks import PoseTask, RelativeTask
 
 LEVEL, VELOCITY = 'trunk_level', 'trunk_velocity'
 _WORLD_AXES = np.eye(3)
+# Of the trunk's place while it stands, 1/s²; critically damped.
+_STANDING_GAIN = 25.0
 
 
 def legged_tasks(trunk, feet, *, height_gain=150.0, tilt_gain=400.0, yaw_gain=100.0,
@@ -74,3 +76,11 @@ def set_support(level, velocity, feet):
     x, y, _ = (feet[0] - feet[1]) / math.hypot(*(feet[0] - feet[1])[:2])
     line = np.array([[x, -y, 0.0], [y, x, 0.0], [0.0, 0.0, 1.0]])
     velocity.set_axes('x rz', rotation=(line, _WORLD_AXES), gradually=False)
+
+
+def set_standing(velocity, kp, kd, standing):
+    """Let a task with gains kp and kd, (6,), control the trunk's place while the robot stands."""
+    kp, kd = kp.copy(), kd.copy()
+    if standing:
+        kp[:2], kd[:2] = _STANDING_GAIN, 2.0 * math.sqrt(_STANDING_GAIN)
+    velocity.set_gains(kp, kd)
