@@ -166,6 +166,34 @@ def test_a_course_says_how_fast_a_robot_goes_and_whether_it_falls(module):
     assert stood.splitlines()[-1] == f'{head} 0.20 | 1.00° | 0.50 | 0.70 |'
 
 
+def test_a_posture_controller_trots_by_our_footholds(module):
+    pytest.importorskip('mujoco')
+    peer = module('raibert_peer')
+    scene = peer.RaibertScene('b1', gains=peer.TUNED)
+    scene.run(0.1)
+    scene.locomotion.gait = 'running_trot'
+    scene.locomotion.command(0.5)
+    reports = scene.run(1.2)
+    assert not scene.fallen
+    assert reports[-300:, 2].mean() == pytest.approx(0.5, abs=0.2)
+    assert 0.1 < np.degrees(np.sqrt(np.square(reports[:, :2]).sum(axis=1).mean())) < 5.0
+    # A trunk that is not levelled falls.
+    loose = peer.RaibertScene('b1', gains=replace(peer.TUNED, tilt=0.1))
+    loose.run(0.1)
+    loose.locomotion.gait = 'running_trot'
+    loose.run(2.0)
+    assert loose.fallen
+
+
+def test_the_table_of_laws_tells_which_speeds_were_reached(module):
+    pytest.importorskip('mujoco')
+    peers = module('legged_peers')
+    result = peers.Result({2.0: 1.0, 3.0: 1.25, 4.5: 9.0}, {0.5: 8, 1.0: 3})
+    assert result.top == 4.5
+    assert peers.table({'a law': result}).splitlines()[-1] == (
+        '| a law | 1.00° | not reached | 9.00° | 4.5 m/s | 8 of 8 | 3 of 8 |')
+
+
 @pytest.mark.parametrize('terrain', ['slope', 'steps'])
 def test_terrain_begins_where_it_should(module, terrain):
     """Slopes begin at the height of the ground; steps are as high as they are said to be."""
@@ -191,7 +219,7 @@ def test_pinocchio_finds_the_same_inverse_inertia(module, key, count):
 @pytest.mark.parametrize(('program', 'tables'), [
     ('limits', ('limits', 'driveless')), ('closed_chains', ('closed',)),
     ('sequence', ('sequence',)), ('at_rest', ('at_rest',)), ('singularity', ('singularities',)),
-    ('legged', ('legged_courses', 'legged_disturbances'))])
+    ('legged', ('legged_courses', 'legged_disturbances')), ('legged_peers', ('legged_peers',))])
 def test_every_table_has_its_place_in_the_documentation(module, program, tables):
     pytest.importorskip('mujoco')
     text = module(program)._PAGE.read_text()
