@@ -102,7 +102,6 @@ class BoundRows(NamedTuple):
     mobility: np.ndarray  # (m,): its diagonal before constraints
     offset: np.ndarray  # (m,): what constraints add to its value under the reference acceleration
     force: np.ndarray  # (m,): multipliers
-    response: np.ndarray  # (n,): scratch
 
 
 class ContactForces(NamedTuple):

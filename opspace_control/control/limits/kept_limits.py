@@ -88,7 +88,7 @@ def _memory(nodes, dofs, constraints, rows, levels):
     bound_rows = BoundRows(
         np.full(m, -1), np.zeros((levels + 1, m), int), *np.zeros((2, m), int),
         nan_filled((m, n)), nan_filled((m, dofs)), *nan_filled((4, m, rows)), nan_filled((m, m)),
-        *nan_filled((3, m)), nan_filled(n))
+        *nan_filled((3, m)))
     bounds, forces = CONTACT_BOUNDS * constraints, 6 * constraints
     contacts = ContactForces(
         nan_filled((bounds, 6)), nan_filled((2, bounds)), np.zeros(bounds, int),

@@ -117,18 +117,18 @@ def couple_row(data, w):
     """Write the coupling of a row with the rows before it, with itself and with the stack."""
     rows, K, states = data.scratch.limits.bound_rows, data.scratch.limits.projection, (
         data.robot.states)
-    gram, coupling, response = rows.gram[w], rows.coupling[w], rows.response
+    gram, coupling = rows.gram[w], rows.coupling[w]
     coupling[:] = 0.0
-    for i in range(states.size):
-        response[i] = rows.projection[w, i] / states[i].D if rows.projection[w, i] != 0.0 else 0.0
-        if response[i] != 0.0:
-            for r in range(coupling.size):
-                coupling[r] += response[i] * K[i, r]
     for x in range(w + 1):
-        t = 0.0
-        for i in range(states.size):
-            t += response[i] * rows.projection[x, i]
-        gram[x] = t
+        gram[x] = 0.0
+    for i in range(states.size):
+        if rows.projection[w, i] == 0.0:
+            continue
+        response = rows.projection[w, i] / states[i].D
+        for r in range(coupling.size):
+            coupling[r] += response * K[i, r]
+        for x in range(w + 1):
+            gram[x] += response * rows.projection[x, i]
     rows.mobility[w], rows.offset[w] = gram[w], 0.0
 
 
