@@ -11,7 +11,6 @@ from opspace_control.control.data import RESIDUAL, Data, L, Q
 from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
-from opspace_control.control.limits.blocked_turns import turn_blocked
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.contact_forces import begin_contacts, decides_forces
 from opspace_control.control.limits.effort_cut import limit_efforts
@@ -211,8 +210,6 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     cycle.bound_count = cycle.problems = cycle.unsolved = 0
     if keeps:
         keep_limits(data, grasping, any_resting, tau)
-        if any_resting:
-            turn_blocked(data)
     else:
         deactivate_all(limits)
         rows[RESIDUAL, :] = 0.0

@@ -89,20 +89,6 @@ class PoseTask(OperationalTask):
         self._record['kp'], self._record['kd'] = kp, kd
 
     @property
-    def unwinds(self):
-        """
-        Whether a rotation that joints at their limits block turns the other way round.
-
-        By 2π − θ instead of θ. False unless set; for goals within reach. It needs limits of joints
-        and all three axes of rotation.
-        """
-        return bool(self._record['unwinds'])
-
-    @unwinds.setter
-    def unwinds(self, value):
-        self._record['unwinds'] = bool(value)
-
-    @property
     def mode(self):
         """'decoupled': a unit mass; 'impedance': a spring and the robot's own inertia."""
         return self._mode

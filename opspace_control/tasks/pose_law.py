@@ -45,8 +45,6 @@ POSE_TASK = np.dtype([
     ('p', np.float64, (3,)),             # m
     ('error', np.float64, (6,)),         # target − pose, m and rad
     ('way', np.float64, (3,)),           # its rotational part at the last cycle
-    ('unwinds', np.bool_),               # whether a blocked rotation turns the other way round
-    ('turn', np.int64),                  # which way round it is: SHORT, LONG or BACK
     # Along the task's axes:
     ('lag', np.float64, (6,)),           # the error, m and rad
     ('rate', np.float64, (6,)),          # feed-forward twist − twist, m/s and rad/s
@@ -63,41 +61,6 @@ POSE_TASK = np.dtype([
 # error of half a turn would alternate.
 _KEEP_WAY = 1.1 * math.pi
 _ALMOST_HALF_A_TURN = 2.0 * math.pi - _KEEP_WAY
-# A goal's ways round: the short one; the long one, where the short one is blocked; and the short
-# one for good, after the long one, or where that is blocked, too.
-SHORT, LONG, BACK = range(3)
-# A goal is a new one where the error changes by more than this in a cycle, rad.
-_NEW = 0.5
-
-
-@inlined
-def turn_back(task):
-    """Turn the other way round to the goal, or back to the short way where it was the long one."""
-    error, way = task.error, task.way
-    angle = math.sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5])
-    for r in range(3):
-        way[r] = error[3 + r] * (1.0 - 2.0 * math.pi / angle)
-    task.turn += 1
-
-
-@inlined
-def keep_way(task):
-    """Replace the error by that of the long way while the task turns that way, to the same goal."""
-    error, way = task.error, task.way
-    short = far = angle = 0.0
-    for r in range(3):
-        angle += error[3 + r] * error[3 + r]
-    factor = 1.0 - 2.0 * math.pi / max(math.sqrt(angle), 1e-9)
-    for r in range(3):
-        short += (error[3 + r] - way[r]) ** 2
-        far += (factor * error[3 + r] - way[r]) ** 2
-    if not min(short, far) < _NEW * _NEW:
-        task.turn = SHORT
-    elif task.turn == LONG and short <= far:
-        task.turn = BACK
-    elif task.turn == LONG:
-        for r in range(3, 6):
-            error[r] *= factor
 
 
 @inlined
@@ -105,16 +68,14 @@ def measure_error(task, R_error):
     """
     Write the task's error: position difference, and rotation vector from pose to goal, rad.
 
-    The instantaneous rotation of [K87] V, the short way round unless that is blocked, `turn_back`.
-    Near half a turn it keeps the direction of the last cycle, so the error has no step there.
+    The instantaneous rotation of [K87] V, the short way round. Near half a turn it keeps the
+    direction of the last cycle, so the error has no step there.
     """
     error, way = task.error, task.way
     for r in range(3):
         error[r] = task.target_p[r] - task.p[r]
     multiply_transpose(task.target_R, task.R, R_error)
     rotation_vector(R_error, error, 3)
-    if task.turn != SHORT:
-        keep_way(task)
     along = error[3] * way[0] + error[4] * way[1] + error[5] * way[2]
     if along < 0.0:
         angle = math.sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5])
