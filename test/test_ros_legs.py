@@ -22,7 +22,9 @@ from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
 @pytest.fixture(scope='module')
 def b1():
     with ros_nodes.network() as network:
-        yield Legged(network, 'b1', {})
+        robot = Legged(network, 'b1', {})
+        robot.run(0.1)  # each test by itself finds an active controller
+        yield robot
 
 
 def test_it_stands_until_it_is_told_to_go(b1):
