@@ -3,22 +3,24 @@
 """
 Quadrupeds on a floor with friction: how fast they go, how level, and what makes them fall.
 
-`python benchmark/legged.py` prints two tables, of courses on level ground and of shoves, slopes and
-steps; `--write` puts them in doc/measurements/legged_robots.md. Robot and controller are in
-lock-step, noise has a seed.
+`python benchmark/legged.py` prints three tables: of courses on level ground, of shoves, slopes and
+steps, and of what half and double of each constant do; `--write` puts them in
+doc/measurements/legged_robots.md. Robot and controller are in lock-step, noise has a seed.
 """
 
 import argparse
+import inspect
 import itertools
 import math
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from figures import put_into
 
 from opspace_control.cli.showcase.legged_scene import FRICTION, LeggedScene, tilt
+from opspace_control.locomotion import Stepping, legged_tasks
 from opspace_control.simulation import Box
 
 SECONDS = 3.0             # of a course, unless it says otherwise
@@ -48,6 +50,7 @@ class Course:
     noise: bool = False
     friction: float = FRICTION
     elliptic: bool = False
+    constants: dict = field(default_factory=dict)  # other than usual, as in CONSTANTS
 
     @property
     def axis(self):
@@ -80,6 +83,15 @@ COURSES = (
           ('bound', (2.0, 0.0, 0.0)))),
     Course('go2', 'walk', (0.4, 0.0, 0.0)),
 )
+# The courses on which constants are varied: numbers of `Stepping`, and gains of `legged_tasks`.
+VARIED = tuple(Course(robot, 'running_trot', (speed, 0.0, 0.0), 6.0, noise=True)
+               for robot, speed in (('b1', 3.6), ('go2', 2.5)))
+FACTORS = 0.5, 1.0, 2.0
+_STEPPING = asdict(Stepping())
+CONSTANTS = {name: value for name, value in _STEPPING.items()
+             if name not in {'acceleration', 'rise_rate'}} | {
+    name: gain.default for name, gain in inspect.signature(legged_tasks).parameters.items()
+    if gain.kind == gain.KEYWORD_ONLY}
 TROTS = tuple(itertools.product(('b1', 'go2'), ('trot', 'running_trot')))
 
 
@@ -106,7 +118,12 @@ def started(scene, gait, command):
 def go(course):
     """Return the `Outcome` of a `Course`."""
     scene = LeggedScene(course.robot, noise=float(course.noise), delay=2 * course.noise,
-                        friction=course.friction, elliptic=course.elliptic)
+                        friction=course.friction, elliptic=course.elliptic,
+                        stepping=replace(Stepping(), **{
+                            name: value for name, value in course.constants.items()
+                            if name in _STEPPING}),
+                        tasks={name: value for name, value in course.constants.items()
+                               if name not in _STEPPING})
     started(scene, course.gait, course.command)
     reports = scene.run(course.seconds)
     return Outcome(reports[:, _SPEEDS].mean(axis=0)[course.axis], tilt(reports),
@@ -189,6 +206,25 @@ def measure_disturbances(pool):
           [each.result() for each in terrain[trot]]) for trot in TROTS])
 
 
+def measure_constants(pool):
+    """Return the table of the tilt with half and double of each constant."""
+    outcomes = {(course.robot, name, factor): pool.submit(go, replace(
+        course, constants={name: factor * CONSTANTS[name]}))
+        for course in VARIED for name in CONSTANTS for factor in FACTORS if factor != 1.0}
+    usual = {course.robot: pool.submit(go, course) for course in VARIED}
+
+    def cell(robot, name, factor):
+        outcome = outcomes.get((robot, name, factor), usual[robot]).result()
+        return 'falls' if outcome.fallen else f'{outcome.tilt:.2f}'
+
+    heads = ' | '.join(f'`{course.robot}`: half | as it is | double' for course in VARIED)
+    return '\n'.join([
+        f'| constant | {heads} |', '|---' + '|---:' * len(FACTORS) * len(VARIED) + '|',
+        *(f'| `{name}` = {value:g} | ' + ' | '.join(
+            cell(course.robot, name, factor) for course in VARIED for factor in FACTORS) + ' |'
+          for name, value in CONSTANTS.items())])
+
+
 def main():
     """Print the tables, and write them where they belong if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
@@ -198,7 +234,8 @@ def main():
         courses = pool.map(go, COURSES)
         rows = list(zip(COURSES, courses, strict=True))
         tables = {'legged_courses': course_table(rows),
-                  'legged_disturbances': measure_disturbances(pool)}
+                  'legged_disturbances': measure_disturbances(pool),
+                  'legged_constants': measure_constants(pool)}
     for name, text in tables.items():
         print(text)
         if arguments.write:
