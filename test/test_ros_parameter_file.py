@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from opspace_control import RosInterfaceError
-from opspace_control.ros.parameters.controller_parameters import controller_table
+from opspace_control.ros.parameters.controller_parameters import controller_table, table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
-from opspace_control.ros.parameters.simulator_parameters import NODE as SIMULATOR
+from opspace_control.ros.parameters.simulator_parameters import simulator_table
 
 ROOT = Path(__file__).parents[1]
 TRICKY = """\
@@ -153,8 +153,7 @@ class TestRefusals:
 @pytest.mark.parametrize('path', sorted((ROOT / 'config').glob('*.yaml')), ids=lambda p: p.stem)
 def test_our_files_are_without_fault(path):
     file = ParameterFile(path)
-    values = file.of_node('opspace_controller')
-    assert list(refusals(values, controller_table(values['tasks']))) == []
-    simulator = {name: value for name, value in file.of_node('opspace_simulator').items()
-                 if not name.startswith('initial_positions.')}
-    assert list(refusals(simulator, SIMULATOR)) == []
+    for node, table in ('opspace_controller', table_of), ('opspace_simulator', simulator_table):
+        values = {name: value for name, value in file.of_node(node).items()
+                  if not name.startswith('initial_positions.')}
+        assert list(refusals(values, table(values))) == []

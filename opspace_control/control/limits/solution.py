@@ -18,13 +18,12 @@ from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
     EQUALITY,
-    INACTIVE,
     REDUNDANT,
 )
 
 # Softness of bounds while they are solved alone, in parts of a row's own mobility: which of them
 # give way where not all can be kept. The acceleration with which a joint can always brake gives way
-# first, then positions and velocities of joints whose own effort is at its limit, then positions,
+# first, then positions and velocities of joints whose own effort limit has a row, then positions,
 # velocities and gravity torques; contact forces and efforts, which are physical, come last.
 _BRAKING, _WEAK, _MOTION, _CONTACT, _EFFORT = 1e-3, 1e-4, 1e-6, 1e-8, 0.0
 # Rows of which others leave less than this, in parts of their own, follow from them.
@@ -50,10 +49,8 @@ def write_bound_softness(problem, rows, dofs, count):
             softness = _CONTACT
         elif kind == BRAKING:
             softness = _BRAKING
-        elif kind == MOTION:
-            effort = rows.index[bound_number(EFFORT, rows.dof[w], dofs)]
-            if effort >= 0 and problem.state[1, effort] != INACTIVE:
-                softness = _WEAK
+        elif kind == MOTION and rows.index[bound_number(EFFORT, rows.dof[w], dofs)] >= 0:
+            softness = _WEAK
         problem.all_softness[OWN, w] = softness * rows.mobility[w]
 
 
