@@ -133,6 +133,17 @@ def test_rows_of_infinite_softness_have_no_multiplier():
         assert y == pytest.approx([1.0, 3.0, -1.0, 2.0], abs=1e-5)
 
 
+def test_a_diagonal_that_rounding_left_negative_hides_no_violation():
+    """A direction turned to the eigenvector of a singular one may have −1e-18 there."""
+    for levels in (), (0, 1, 2):
+        problem = Problem(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1.0, 1.0]),
+                          np.array([1.0, np.inf]), np.eye(2), levels, lasting=np.array([0.1, 0.0]))
+        problem.mobility[0, 0] = -1e-18
+        _, y, changes = problem.solve_levels() if levels else problem.solve()
+        assert changes >= 0
+        assert y[1] == pytest.approx(1.0, abs=1e-5)
+
+
 def test_bounds_that_cross_are_an_equality_of_their_level():
     """What the level misses of it, here by its own softness, the levels below leave missed."""
     rows = np.array([[1.0, 0.0], [0.0, 1.0]])

@@ -28,6 +28,7 @@ from opspace_control.control.solver.program import (
     eliminate_active,
     is_bound,
     is_dependent,
+    unit_of_row,
 )
 
 # A row counts as violated beyond this part of the terms that its value is the sum of, each
@@ -116,7 +117,7 @@ def most_violated(program, rows, active, count, y):
         y[r] = free[r]
     for k in range(count):
         column, force = G[active.order[k]], active.forces[k]
-        size += math.sqrt(column[active.order[k]]) * abs(force)
+        size += unit_of_row(G, active.order[k]) * abs(force)
         for r in range(rows):
             y[r] += column[r] * force
     for r in range(rows):
@@ -124,7 +125,7 @@ def most_violated(program, rows, active, count, y):
             continue
         bound = upper[r] if y[r] > upper[r] else lower[r]
         violation = abs(y[r] - bound)
-        terms = abs(free[r]) + abs(bound) + math.sqrt(G[r, r]) * size
+        terms = abs(free[r]) + abs(bound) + unit_of_row(G, r) * size
         if not violation > VIOLATED * terms:
             continue
         mobility = G[r, r] + softness[r]

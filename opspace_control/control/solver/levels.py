@@ -25,6 +25,7 @@ from opspace_control.control.solver.program import (
     ActiveSet,
     Program,
     is_bound,
+    unit_of_row,
 )
 
 # The least softness of a level's rows while the level itself is solved, in parts of their diagonal
@@ -118,9 +119,9 @@ def settle(program, active, first, last, f_y):
     G, lower, upper, f, y = program.G, program.lower, program.upper, f_y[0], f_y[1]
     terms = 0.0
     for r in range(last):
-        terms += math.sqrt(G[r, r]) * abs(f[r])
+        terms += unit_of_row(G, r) * abs(f[r])
     for r in range(last):
-        slack = _SLACK * math.sqrt(G[r, r]) * terms
+        slack = _SLACK * unit_of_row(G, r) * terms
         if r >= first and active[r] == EQUALITY:
             lower[r] = upper[r] = y[r]
         elif lower[r] < upper[r]:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs with bounds on their rows, and the active rows of one, with their factor."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,12 @@ class ActiveSet(NamedTuple):
 def is_bound(state):
     """Return whether a row is at one of its bounds, and may leave it."""
     return state in (AT_UPPER, AT_LOWER)
+
+
+@inlined
+def unit_of_row(G, r):
+    """Return ``√G_rr``, by which a row's values are measured; rounding may leave G_rr < 0."""
+    return math.sqrt(max(G[r, r], 0.0))
 
 
 @inlined
