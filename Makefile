@@ -54,9 +54,11 @@ demo: $(RUN_READY)
 # Tests wait for processes and for robots in real time: there is work for more of them than cores.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, os.cpu_count() * 3 // 2))')
 
-# Those may fail beside others on a busy machine, and then have to pass alone.
+# Those may fail beside others on a busy machine, and then have to pass alone. A worker that dies is
+# not replaced: the run with its replacement did not end.
 define pytest
-@$(1)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS) || \
+@$(1)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	--max-worker-restart 0 $(ARGS) || \
 	{ test $$? -eq 1 && echo 'Once more, alone, what failed beside the others:' && \
 	$(1)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 5 $(ARGS); }
 endef
