@@ -30,9 +30,10 @@ class KernelLibrary(JITCodeLibrary):
         """
         Link, optimise and generate machine code.
 
-        Parts become internal, so that LLVM drops the arguments that they do not use: a part that
-        takes the data of a cycle has some 700. A RuntimeError refuses calls of a part that has not
-        been linked.
+        Parts become private, so that LLVM drops the arguments that they do not use: a part that
+        takes the data of a cycle has some 700. An internal part would do for that, but the JIT
+        linker finds internal symbols of other modules by name, and calls them with all arguments.
+        A RuntimeError refuses calls of a part that has not been linked.
         """
         libraries, defined = _all_used(self._linking_libraries), set()
         for library in libraries:
@@ -44,7 +45,7 @@ class KernelLibrary(JITCodeLibrary):
         self._defined = defined
         for each in self._final_module.functions:
             if each.name in defined and not each.is_declaration:
-                each.linkage = 'internal'
+                each.linkage = 'private'
         super().finalize()
 
     def _finalize_final_module(self):

@@ -10,6 +10,8 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from opspace_control.compiled import kernel, rare
+
 ROOT = Path(__file__).parents[1]
 # Says that it is ready, waits for a word, compiles, and says how often it could not load.
 PROCESS = """
@@ -21,6 +23,30 @@ numbers = np.zeros((1, 1))
 approach(numbers, np.ones((1, 1)), np.ones((1, 1)), numbers.copy(), 0.25)
 print(numbers.item(), approach.stats.cache_misses.total())
 """
+
+
+@rare
+def scaled(_unused, factor, numbers, out):
+    for i in range(numbers.size):
+        out[i] = factor * numbers[i] + i
+
+
+@kernel
+def scale(unused, factor, numbers, out):
+    scaled(unused, factor, numbers, out)
+
+
+@numba.njit
+def scale_elsewhere(unused, factor, numbers, out):
+    scaled(unused, factor, numbers, out)
+
+
+def test_code_of_others_does_not_call_a_part_of_a_kernel():
+    """LLVM drops arguments of parts of kernels; the linker finds symbols by name alone."""
+    for function in scale, scale_elsewhere:
+        out = np.zeros(3)
+        function(np.eye(4), 2.0, np.arange(3.0), out)
+        assert out.tolist() == [0.0, 3.0, 6.0]
 
 
 def compile_in(directory, processes):
