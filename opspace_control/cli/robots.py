@@ -110,12 +110,13 @@ _BAXTER_ARMS = _arms('left_{}', 'right_{}', {
 
 _PLANAR_ARMS = _arms('l_{}', 'r_{}', {'shoulder': 1.1, 'elbow': -1.8, 'wrist': 0.4}, '---')
 
-_FEET = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
+# Of a quadruped.
+FEET = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
 
 
-def _standing(hip, thigh):
-    """Return the posture of a quadruped, its hips turned inwards by an angle, rad."""
-    return {f'{foot[:2]}_{joint}_joint': angle for foot in _FEET for joint, angle in (
+def quadruped_stance(hip, thigh):
+    """Return joint positions, rad, of a quadruped whose hips are turned inwards by an angle."""
+    return {f'{foot[:2]}_{joint}_joint': angle for foot in FEET for joint, angle in (
         ('hip', -hip if foot[1] == 'L' else hip), ('thigh', thigh), ('calf', -2.0 * thigh))}
 
 
@@ -176,12 +177,12 @@ ROBOTS = (
 LEGGED = (
     DemoRobot(
         'b1', 'Unitree B1, a quadruped of 56 kg, 12 joints', 'b1_description/urdf/b1.urdf', (),
-        _standing(0.06, 0.7227), floating_base=True, feet=_FEET, height=0.566,
+        quadruped_stance(0.06, 0.7227), floating_base=True, feet=FEET, height=0.566,
         fastest=(3.6, 0.8, 2.0)),
     DemoRobot(
         'go2', 'Unitree Go2, a quadruped of 16 kg, 12 joints', 'go2_description/urdf/go2.urdf', (),
-        _standing(0.04, 0.7227), floating_base=True, feet=_FEET, height=0.342,
-        shapes={'base': (0.38, 0.094, 0.114), **dict.fromkeys(_FEET, (0.022,))},
+        quadruped_stance(0.04, 0.7227), floating_base=True, feet=FEET, height=0.342,
+        shapes={'base': (0.38, 0.094, 0.114), **dict.fromkeys(FEET, (0.022,))},
         fastest=(2.5, 0.8, 2.0)),
     DemoRobot(
         'talos_standing', 'PAL Robotics Talos, 30 joints, standing on two flat feet',

@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control.control.constraints.contact import Contact
 from opspace_control.control.controller import DAMPING_RATE
+from opspace_control.control.limits.effort_limits import shrink_to_limits
 from opspace_control.model import RobotState
 
 # Of the hold, 1/s²: critical with DAMPING_RATE. An error Δτ of the gravity torques moves the joints
@@ -118,8 +119,6 @@ class Brake:
         for foot in self._feet:
             J = model.jacobian(state, foot)[:3, 6:]
             tau[6:] -= share * J.T @ (J @ state.v[6:])
-        tau[controller.passive | controller.locked] = 0.0
-        usable = controller.effort_limits > 0.0
-        tau[~usable] = 0.0
-        tau /= max(1.0, (abs(tau[usable]) / controller.effort_limits[usable]).max(initial=0.0))
-        return tau
+        limits = controller.effort_limits
+        usable = ~controller.locked & ~controller.passive & (limits > 0.0)
+        return shrink_to_limits(tau, usable, limits)

@@ -37,7 +37,7 @@ from opspace_control.control.data import (
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasping.grasp_binding import bind_grasps
 from opspace_control.control.joint_status import JointStatus
-from opspace_control.control.limits.effort_limits import read_effort_limits
+from opspace_control.control.limits.effort_limits import read_effort_limits, shrink_to_limits
 from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.dynamics import GRAVITY
@@ -238,9 +238,7 @@ class OperationalSpaceController(ControllerState):
         resting = RobotState(self.model, state.q, np.zeros(self.model.nv))
         out[:] = self.model.inverse_dynamics(resting, np.where(usable, -rate * state.v, 0.0))
         out -= self.model.gravity(resting)
-        out[~usable] = 0.0
-        out /= max(1.0, (abs(out[usable]) / self._effort_limits[usable]).max(initial=0.0))
-        return np.clip(out, -self._effort_limits, self._effort_limits, out=out)  # rounding
+        return shrink_to_limits(out, usable, self._effort_limits)
 
     def set_status(self, passive_joints=None, locked_joints=None):
         """

@@ -16,7 +16,7 @@ from opspace_control.locomotion.swing import swing
 from opspace_control.locomotion.symmetric_stance import SymmetricStance
 from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_standing, set_support
 from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
-from opspace_control.spatial.rotations import matrix_from_vector
+from opspace_control.spatial.rotations import matrix_from_vector, yaw_of
 
 STAND = 'stand'
 # The goal of the yaw is at most so far from it, rad: a blocked robot does not wind up.
@@ -176,8 +176,7 @@ class Locomotion:
         """
         poses = self.controller.model.forward_kinematics(state, self.feet)
         feet = np.array([poses[foot][:3, 3] for foot in self.feet])
-        x, y, z, w = state.q[3:7]
-        yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        yaw = yaw_of(state.q[3:7])
         if self._ground is None:
             self._ground, self._yaw = GroundPlane(feet), yaw
             self._height = state.q[2] - self._ground.height(state.q)

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trunk as a frame in which feet are seen to move."""
 
-import numpy as np
-
-from opspace_control.spatial.rotations import matrix_from_quaternion
+from opspace_control.spatial.rotations import cross_matrix, matrix_from_quaternion
 
 
 def commanded_acceleration(task, state, twist, acceleration):
@@ -46,8 +44,8 @@ class MovingFrame:
         self._place, self._velocity, self._acceleration = (
             state.q[:3], state.v[:3], acceleration[:3])
         self._R = matrix_from_quaternion(state.q[3:7])
-        self._turning = _skew(state.v[3:6])
-        self._carrying = _skew(acceleration[3:]) + self._turning @ self._turning
+        self._turning = cross_matrix(state.v[3:6])
+        self._carrying = cross_matrix(acceleration[3:]) + self._turning @ self._turning
 
     def seen(self, position, velocity, acceleration):
         """
@@ -62,9 +60,3 @@ class MovingFrame:
         second = (acceleration - self._acceleration - self._carrying @ arm
                   - 2.0 * self._turning @ rate)
         return arm @ self._R, rate @ self._R, second @ self._R
-
-
-def _skew(vector):
-    """Return the matrix of the cross product with a vector (3,) from the left."""
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

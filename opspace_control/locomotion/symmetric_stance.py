@@ -40,16 +40,6 @@ class SymmetricStance(NamedTuple):
         return cls(-float(places[:, 2].mean()), np.array([x, y, 0.0]),
                    (places - places.mean(axis=0)) * level, inertia)
 
-    def displacement(self, heading, trunk, feet):
-        """
-        Return how far the foot that is farthest from its place is from there, horizontally, m.
-
-        ``heading`` (3, 3) is the rotation by the yaw, ``trunk`` (3,) the position of the trunk and
-        ``feet`` (n, 3) those of the feet, m, world axes.
-        """
-        away = feet - trunk - (self.center + self.arms) @ heading.T
-        return float(np.hypot(away[:, 0], away[:, 1]).max())
-
     def excursions(self, place, heading, feet):
         """
         Return how far feet are from their places below a trunk, horizontally, (n,), m.

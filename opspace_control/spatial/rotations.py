@@ -113,6 +113,12 @@ def matrix_from_quaternion(quaternion):
     return R
 
 
+def yaw_of(quaternion):
+    """Return the rotation about the vertical axis of x, y, z, w, an angle from −π to π, rad."""
+    x, y, z, w = quaternion
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
 def quaternion_from_matrix(R):
     """
     Return the unit quaternion ``[x y z w]``, w ≥ 0, (4,), of a rotation matrix, not checked.
@@ -148,7 +154,7 @@ def vector_from_matrix(R):
 def matrix_from_vector(phi):
     """Return the rotation matrix (3, 3) of a rotation vector (3,), rad: Rodrigues' formula."""
     b, c, _, _ = _coefficients(phi)
-    skew = _skew(phi)
+    skew = cross_matrix(phi)
     return np.eye(3) + (1.0 - c * (phi @ phi)) * skew + b * skew @ skew
 
 
@@ -175,16 +181,16 @@ def vector_second_rate(phi, rate, acceleration):
 def _rates(phi):
     """Return L."""
     b, c, _, _ = _coefficients(phi)
-    skew = _skew(phi)
+    skew = cross_matrix(phi)
     return np.eye(3) + b * skew + c * skew @ skew
 
 
 def _bias(phi, rate):
     """Return L̇ φ̇: ω̇ for constant φ̇."""
     _, c, b_slope, c_slope = _coefficients(phi)
-    skew = _skew(phi)
+    skew = cross_matrix(phi)
     once = skew @ rate  # np.cross takes five times as long
-    return (phi @ rate) * (b_slope * once + c_slope * skew @ once) + c * _skew(rate) @ once
+    return (phi @ rate) * (b_slope * once + c_slope * skew @ once) + c * cross_matrix(rate) @ once
 
 
 def _coefficients(phi):
@@ -200,6 +206,6 @@ def _coefficients(phi):
     return b, c, (sine_over - 2.0 * b) / square, (b - 3.0 * c) / square
 
 
-def _skew(v):
+def cross_matrix(v):
     """Return [v]×: ``[v]× w = v × w``."""
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from opspace_control import JointLimits, OperationalSpaceController, RobotState
-from opspace_control.cli.robots import real_robot
+from opspace_control.cli.robots import FEET, quadruped_stance, real_robot
 from opspace_control.locomotion import Locomotion, legged_tasks
+from opspace_control.spatial.rotations import yaw_of
 
-FEET = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
 # Radius of the feet, m, and angle of the hips by which they are nearer to each other, rad.
 QUADRUPEDS = {'b1': (0.04, 0.06), 'go2': (0.022, 0.04)}
 HEIGHT = 1.5  # of the trunk, in lengths of the thigh, which is that of the shank
@@ -44,10 +44,7 @@ class LeggedScene:
         self.robot = LeggedRobot(text, friction=friction, timestep=STEP, shapes=[
             Shape(foot, (radius,)) for foot in FEET], **motion)
         self.model = self.robot.model
-        bend = math.acos(0.5 * HEIGHT)
-        stand = {f'{foot[:2]}_{joint}_joint': angle for foot in FEET for joint, angle in (
-            ('hip', inside if foot[1] == 'R' else -inside), ('thigh', bend),
-            ('calf', -2.0 * bend))}
+        stand = quadruped_stance(inside, math.acos(0.5 * HEIGHT))
         tasks, contacts = legged_tasks(
             self.model.root_link, FEET, **{'friction': friction, **(tasks or {})})
         self.controller = OperationalSpaceController(
@@ -92,7 +89,7 @@ class LeggedScene:
         x, y, z, w = robot.base_pose[3:]
         roll = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
         pitch = math.asin(max(min(2.0 * (w * y - z * x), 1.0), -1.0))
-        yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        yaw = yaw_of((x, y, z, w))
         vx, vy, _, _, _, rate = robot.base_twist
         c, s = math.cos(yaw), math.sin(yaw)
         slip = max((self._friction_needed(contact)

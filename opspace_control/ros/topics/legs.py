@@ -18,6 +18,7 @@ from opspace_control.ros.parameters import joints
 from opspace_control.ros.parameters.leg_parameters import EXTERNAL, STAND, STEPPING
 from opspace_control.safety.envelope import LONGEST_STEP
 from opspace_control.safety.supervisor import FALLEN
+from opspace_control.spatial.rotations import yaw_of
 
 _COMPLAIN_EVERY = 1.0  # s
 # Greatest distance of a foot from its place, in parts of the height, to stand up with.
@@ -136,10 +137,8 @@ class Legs(Part):
                                   'robot stands.', joint=joint, value=away)
         stance, feet = self._locomotion.stance, self._locomotion.feet
         poses = self._controller.model.forward_kinematics(state, feet)
-        x, y, z, w = state.q[3:7]
-        heading = rotate_about_z(math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
-        away = stance.displacement(heading, state.q[:3], np.array(
-            [poses[foot][:3, 3] for foot in feet]))
+        away = stance.excursions(state.q[:3], rotate_about_z(yaw_of(state.q[3:7])), np.array(
+            [poses[foot][:3, 3] for foot in feet])).max()
         if away > _FEET_BELOW * stance.height:
             raise SafetyError(FALLEN, f'A foot is {away:.2f} m from its place below the trunk.',
                               value=away)
