@@ -121,6 +121,51 @@ def test_a_foot_that_turns_may_be_a_point(talos):
             left.engage(turning)
 
 
+def test_a_foot_may_roll_over_its_edge(talos):
+    """About the line it may turn at any rate, about the frame it moves against the ground then."""
+    text, model = talos
+    state, _ = upright(model, text, 0.0)
+    pose = model.forward_kinematics(state, FEET[0])[FEET[0]]
+    edge = [[0.1, -0.06, -0.02], [0.1, 0.06, -0.02]]
+    for about, refused in ((edge[0], False), ((0.0, 0.0, 0.0), True)):
+        w = pose[:3, 1] * 3.0
+        twist = np.concatenate([-np.cross(w, pose[:3, :3] @ about), w])
+        v = np.linalg.lstsq(model.jacobian(state, FEET[0]), twist, rcond=None)[0]
+        _, (left, _) = standing(model, kind='line', sole=edge)
+        if refused:
+            with pytest.raises(ControlError, match='m/s'):
+                left.engage(RobotState(model, state.q, v))
+        else:
+            left.engage(RobotState(model, state.q, v))
+
+
+@pytest.mark.parametrize('sole', [[[0.1, -0.06, -0.02], [0.1, 0.06, -0.02]],
+                                  [[-0.1, -0.03, -0.02], [0.1, 0.05, -0.02]]], ids=str)
+def test_forces_of_lines_are_those_of_the_dense_solution(talos, sole):
+    """Without limits; on the way to full activation forces and efforts have no jump."""
+    text, model = talos
+    controller, (left, right) = standing(model, kind='line', sole=sole)
+    state, _ = upright(model, text, 0.3)
+    pose = model.forward_kinematics(state, FEET)
+    R = pose[FEET[0]][:3, :3]
+    closures = [Closure(foot, None, left.place, left.row_axes(R), ' '.join(left.axes))
+                for foot in FEET]
+    left.close()
+    right.close()
+    tau = controller.compute_torque(state)
+    _, force = dense_chain(model, text, state, (HAND,), closures).accelerations(tau)
+    wrenches = np.insert(force.reshape(2, 5), 3, 0.0, axis=1)  # none about the line
+    for contact, wrench in zip((left, right), wrenches, strict=True):
+        turn = pose[contact.frame][:3, :3] @ contact.row_axes(R)
+        expected = (turn @ wrench.reshape(2, 3).T).T
+        expected[1] += np.cross(pose[contact.frame][:3, :3] @ contact.place, expected[0])
+        assert difference(contact.force, expected.ravel()) < 1e-7
+    left.activation = 1.0 - 1e-9
+    np.testing.assert_allclose(controller.compute_torque(state), tau, atol=1e-4 * abs(tau).max())
+    left.activation = 0.5
+    assert np.isfinite(controller.compute_torque(state)).all()
+
+
 def test_slip_and_lift_are_told():
     contact = Contact('foot', friction=0.5)
     contact._record['force'] = [30.0, 40.0, 100.0, 0, 0, 0]

@@ -24,8 +24,12 @@ from opspace_control import (
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import SCALE
 from opspace_control.dynamics.passive_forces import PassiveForces
+from opspace_control.tasks.arguments import AXES
 
 SOLE = [[-0.1, -0.06, 0.0], [0.1, 0.06, 0.0]]
+OFF_CENTRE = [[-0.08, -0.06, -0.02], [0.14, 0.04, -0.02]]
+LINES = {'along': [[-0.1, 0.01, -0.02], [0.12, 0.01, -0.02]],
+         'across': [[0.03, -0.08, -0.02], [0.03, 0.08, -0.02]]}
 FEET = ('left_sole_link', 'right_sole_link')
 PAWS = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
 HANDS = ('gripper_left_base_link', 'gripper_right_base_link')
@@ -62,8 +66,22 @@ def standing(name, contacts, frames, **options):
     return controller
 
 
+def contact_rows(contact, state):
+    """
+    Return the axes (3, 3) of a contact's k rows, their place (3,) from the frame, and W (k, 6).
+
+    ``W`` takes motions of the frame, base axes, to motions of the rows.
+    """
+    R = state.model.forward_kinematics(state, contact.frame)[contact.frame][:3, :3]
+    axes, arm = R @ contact.row_axes(R), R @ contact.place
+    moved = np.eye(6)
+    moved[:3, 3:] = np.cross(np.eye(3), -arm)
+    chosen = [AXES.index(axis) for axis in contact.axes]
+    return axes, arm, (np.kron(np.eye(2), axes.T) @ moved)[chosen]
+
+
 class Dense(NamedTuple):
-    """Equation of motion ``A q̈ + h = τ + J_cᵀ λ`` and constraints ``J_c q̈ = −b_c``, base axes."""
+    """Equation of motion ``A q̈ + h = τ + J_cᵀ λ`` and constraints ``J_c q̈ = −b_c``."""
 
     A: np.ndarray
     h: np.ndarray
@@ -72,12 +90,16 @@ class Dense(NamedTuple):
 
     @classmethod
     def of(cls, controller, state):
-        """Return those of a controller's closed contacts, rows of free axes left out."""
+        """Return those of a controller's closed contacts, as of `contact_rows`."""
         model, rows, biases = state.model, [], []
         for contact in controller.constraints.values():
-            axes = len(contact.axes)
-            rows.append(model.jacobian(state, contact.frame)[:axes])
-            biases.append(model.bias_acceleration(state, contact.frame)[:axes])
+            _, arm, W = contact_rows(contact, state)
+            J, bias = model.jacobian(state, contact.frame), model.bias_acceleration(
+                state, contact.frame)
+            w = J[3:] @ state.v
+            rows.append(W @ J)
+            bias[:3] += np.cross(w, np.cross(w, arm))
+            biases.append(W @ bias)
         return cls(model.mass_matrix(state), model.inverse_dynamics(state, np.zeros(model.nv)),
                    np.vstack(rows), np.concatenate(biases))
 
@@ -113,16 +135,20 @@ def set_goals(controller, state, reach, rng):
         task.set_target(goal)
 
 
-def facets(controller):
+def facets(controller, state):
     """Return the bounds ``D λ <= u`` of all contact forces, λ as in `Dense`."""
     contacts, D, u = controller._kept.memory.contacts, [], []
     sizes = [len(contact.axes) for contact in controller.constraints.values()]
+    # At the place of the rows bounds know wrenches in base axes.
+    turns = [np.kron(np.eye(2), contact_rows(contact, state)[0])[
+        :, [AXES.index(axis) for axis in contact.axes]]
+        for contact in controller.constraints.values()]
     for k, direction in enumerate(contacts.direction):
         c = k // CONTACT_BOUNDS
         for sign, bound in ((1.0, contacts.bounds[1, k]), (-1.0, -contacts.bounds[0, k])):
             if np.isfinite(bound):
                 row = np.zeros(sum(sizes))
-                row[sum(sizes[:c]):sum(sizes[:c + 1])] = sign * direction[:sizes[c]]
+                row[sum(sizes[:c]):sum(sizes[:c + 1])] = sign * direction @ turns[c]
                 D.append(row)
                 u.append(bound)
     return np.array(D), np.array(u)
@@ -130,7 +156,7 @@ def facets(controller):
 
 def optimum(rows, wanted, conditions, right, equalities, values, regular):
     """Return x with ``conditions x >= right`` nearest to what rows want, equalities kept."""
-    slack = 1e-7 * (1.0 + abs(values))
+    slack = 1e-6 * (1.0 + abs(values))
     G = np.vstack([equalities, -equalities, conditions])
     h = np.concatenate([values - slack, -values - slack, right])
     return quadprog.solve_qp(rows.T @ rows + regular, rows.T @ wanted, G.T, h)[0]
@@ -139,6 +165,16 @@ def optimum(rows, wanted, conditions, right, equalities, values, regular):
 CASES = {
     'talos': (TALOS, [(foot, {'friction': 0.4, 'sole': SOLE}) for foot in FEET],
               [('base_link', 'x y z rx ry rz'), (HANDS[0], 'x y z'), (HANDS[1], 'x y z')]),
+    'talos off centre': (TALOS, [(foot, {'friction': 0.4, 'sole': OFF_CENTRE}) for foot in FEET],
+                         [('base_link', 'x y z rx ry rz'), (HANDS[0], 'x y z'),
+                          (HANDS[1], 'x y z')]),
+    'talos on lines': (TALOS, [(foot, {'friction': 0.4, 'sole': line})
+                               for foot, line in zip(FEET, LINES.values(), strict=True)],
+                       [('base_link', 'x y z rx ry rz')]),
+    'talos on a line and a sole': (TALOS, [
+        (FEET[0], {'kind': 'line', 'sole': [[-0.1, -0.03, -0.02], [0.1, 0.05, -0.02]]}),
+        (FEET[1], {'friction': 0.4, 'sole': OFF_CENTRE})],
+        [('base_link', 'x y z rx ry rz')]),
     'go2': ('go2.urdf', [(paw, {'kind': 'point', 'friction': 0.5, 'normal_force': (2.0, 150.0)})
                          for paw in PAWS], [('base', 'x y z'), ('base', 'rx ry rz')]),
     'go2 on two feet': ('go2.urdf', [(paw, {'kind': 'point', 'friction': 0.6})
@@ -147,11 +183,11 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize('sole', [True, False])
+@pytest.mark.parametrize('sole', [SOLE, OFF_CENTRE, *LINES.values(), None], ids=str)
 def test_bounds_are_those_of_forces_at_the_corners(sole):
     """A wrench is within bounds just if forces in the friction pyramids of the corners make it."""
     rng, mu = np.random.default_rng(0), 0.6 / np.sqrt(2.0)
-    contact = Contact(FEET[0], friction=0.6, sole=SOLE if sole else None)
+    contact = Contact(FEET[0], friction=0.6, sole=sole)
     controller = standing(TALOS, [contact], [])
     state = random_posture(controller, TALOS, rng)
     R = state.model.forward_kinematics(state, FEET[0])[FEET[0]][:3, :3]
@@ -160,7 +196,9 @@ def test_bounds_are_those_of_forces_at_the_corners(sole):
     contacts = controller._kept.memory.contacts
     if sole:
         across, along = R[:, 1], R[:, 0]
-        corners = [R @ (x, y, 0.0) for x in (-0.1, 0.1) for y in (-0.06, 0.06)]
+        (x, y, z), ends = contact.place, np.transpose(sole)
+        corners = [R @ (i - x, j - y, 0.0) for i in ends[0] for j in ends[1]]
+        assert z == sole[0][2] == sole[1][2]
     else:
         assert np.isinf(contacts.bounds[1, 5:]).all()
         along = np.eye(3)[0] - contact.normal[0] * contact.normal
@@ -169,10 +207,13 @@ def test_bounds_are_those_of_forces_at_the_corners(sole):
     edges = [contact.normal + mu * (i * along + j * across) for i in (-1, 1) for j in (-1, 1)]
     rays = np.array([np.concatenate([edge, np.cross(corner, edge)])
                      for corner in corners for edge in edges]).T
-    noise, found = [1, 1, 1, 0.1, 0.1, 0.1] if sole else [1, 1, 1, 0, 0, 0], [0, 0]
+    noise, found = np.diag([1.0, 1.0, 1.0] + 3 * [0.1 if sole else 0.0]), [0, 0]
+    if contact.kind == 'line':  # no moment about it
+        t = corners[-1] / np.linalg.norm(corners[-1])
+        noise[3:, 3:] -= 0.1 * np.outer(t, t)
     for _ in range(300):
         wrench = rays @ rng.exponential(1.0, rays.shape[1]) * rng.integers(0, 2)
-        wrench = wrench + noise * rng.normal(0.0, 1.0, 6)
+        wrench = wrench + noise @ rng.normal(0.0, 1.0, 6)
         possible = linprog(np.zeros(rays.shape[1]), A_eq=rays, b_eq=wrench).status == 0
         values = contacts.direction @ wrench
         margin = min((contacts.bounds[1] - values).min(), (values - contacts.bounds[0]).min())
@@ -184,7 +225,8 @@ def test_bounds_are_those_of_forces_at_the_corners(sole):
 def test_contacts_that_cannot_be_used():
     for arguments in ({'normal_force': (-1.0, 5.0)}, {'normal_force': (5.0, 5.0)},
                       {'sole': [[0, 0, 0]]}, {'sole': SOLE, 'kind': 'point'},
-                      {'sole': [[0.1, 0.0, 0.0], [0.1, 0.1, 0.0]]}):
+                      {'sole': [[0.1, 0.2, 0.0], [0.1, 0.2, 0.1]]}, {'kind': 'line'},
+                      {'sole': [[0.1, 0.2, 0.3]] * 2, 'kind': 'line'}):
         with pytest.raises(ControlError, match=r"Contact 'foot': (?s:.*) cannot be used"):
             Contact('foot', **arguments)
 
@@ -204,12 +246,13 @@ def test_forces_of_contacts_are_within_bounds(case, reach):
         tau = controller.compute_torque(state)
         dense = Dense.of(controller, state)
         a, force = dense.motion(tau)
-        D, u = facets(controller)
+        D, u = facets(controller, state)
         weight = 9.81 * controller.model.nodes['mass'].sum()
         assert (D @ force - u).max() < 2e-5 * weight
-        told = np.concatenate([(one.force - one.internal_wrench)[:len(one.axes)]
-                               for one in contacts])
-        assert abs(force - told).max() < 1e-6 * weight
+        told = [one.force - one.internal_wrench for one in contacts]
+        parts = np.split(force, np.cumsum([len(one.axes) for one in contacts])[:-1])
+        for one, wrench, rows in zip(contacts, told, parts, strict=True):
+            assert abs(contact_rows(one, state)[2].T @ rows - wrench).max() < 1e-6 * weight
         assert abs(a - controller._arguments.scratch.a_task).max() < 1e-5 * abs(a).max() + 1e-6
         # The optimum over q̈ and λ, level by level.
         limits = controller.effort_limits

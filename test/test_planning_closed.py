@@ -139,12 +139,12 @@ def test_an_object_is_carried_by_two_hands():
                                atol=1e-4)
 
 
-def standing(friction):
+def standing(**options):
     """Return the model and the plan of a robot that stands on the ground and swings its hand."""
     model = RobotModel.from_urdf(
         sample('dual_arm').urdf, floating_base=True, passive_joints=['base'])
     state = at(model, **BENT)
-    foot = Contact('base_link', friction=friction)
+    foot = Contact('base_link', **options)
     controller = OperationalSpaceController(
         model, [PoseTask('l_hand', axes='x y z')], PostureTask(kp=10.0), constraints=[foot])
     foot.engage(state)
@@ -160,6 +160,19 @@ def test_a_robot_stands_on_the_ground():
     assert np.linalg.norm(plan.errors[-1, 0, :3]) < 5e-4
     assert openings(plan, model, 'base_link').max() < 1e-9
     assert abs(plan.v[:, :6]).max() < 1e-9
+
+
+def test_a_robot_topples_over_a_line():
+    """The ends of the line stay where they are, whatever else moves."""
+    ends = np.array([[0.05, -0.2, -0.1], [0.05, 0.1, -0.1]])
+    model, plan = standing(friction=0.7, kind='line', sole=ends)
+    poses = [model.forward_kinematics(RobotState(model, q, v), 'base_link')['base_link']
+             for q, v in zip(plan.q, plan.v, strict=True)]
+    places = np.array([ends @ pose[:3, :3].T + pose[:3, 3] for pose in poses])
+    assert abs(places - places[0]).max() < 1e-9
+    x, y, z = vector_from_matrix(poses[-1][:3, :3])
+    assert abs(y) > 0.02
+    assert max(abs(x), abs(z)) < 1e-9
 
 
 def test_a_slipping_foot_makes_a_plan_unfeasible():

@@ -222,6 +222,13 @@ def test_a_contact_is_what_its_block_says():
     assert contact.normal.tolist() == pytest.approx([0.0, -0.6, 0.8])
     with pytest.raises(ControlError, match='normal'):
         make_contact('foot', values | {'foot.normal': [0.0, 0.0, 0.0]})
+    for kind in ('line', 'surface'):
+        contact = make_contact('foot', values | {
+            'foot.kind': kind, 'foot.sole': [-0.1, 0.02, 0.0, 0.1, 0.02, 0.0]})
+        assert (contact.kind, len(contact.axes)) == ('line', 5)
+        assert contact.place.tolist() == pytest.approx([0.0, 0.02, 0.0])
+    with pytest.raises(ControlError, match='ends of a line'):
+        make_contact('foot', values | {'foot.kind': 'line'})
 
 
 @pytest.mark.parametrize('name', ['', 'left hand', '1', 'posture', 'a.b', 'hand/x'])

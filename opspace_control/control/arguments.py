@@ -99,6 +99,8 @@ def make_stack(model, constraints, tasks):
     parts = [make_points(model, [item.frame for item in constraints],
                          [item.other for item in constraints])[0]]
     parts[0]['record'] = np.arange(len(constraints))
+    for frame, constraint in zip(parts[0]['frame'], constraints, strict=True):
+        frame['position'] += frame['rotation'] @ constraint.place
     counts = {True: 0, False: 0}
     for task in tasks:
         in_group = isinstance(task, JointTask)

@@ -100,20 +100,22 @@ class PlannedRobot:
         self.state.update(q, v)
 
     def _chain(self, state):
-        """Return the ChainResponse of the closed constraints, rows along base axes."""
+        """Return the ChainResponse of the closed constraints."""
         poses = self.model.forward_kinematics(state, [one.frame for one in self._constraints])
         return ChainResponse(self.model, state, self._nodes, [
-            Closure(constraint.frame, constraint.other, rotation=poses[constraint.frame][:3, :3].T,
-                    axes=' '.join(constraint.axes)) for constraint in self._constraints])
+            Closure(one.frame, one.other, one.place, one.row_axes(poses[one.frame][:3, :3]),
+                    ' '.join(one.axes)) for one in self._constraints])
 
     def _opening(self):
-        """Return by how much the chains are open, (6c,), m and rad, base axes."""
+        """Return by how much the chains are open, (6c,), m and rad, in the axes of the rows."""
         opening = np.zeros((len(self._constraints), 6))
         for e, (constraint, place) in enumerate(zip(self._constraints, self._places, strict=True)):
             pose, other = self._poses(constraint)
             wanted = other @ place
-            opening[e, :3] = pose[:3, 3] - wanted[:3, 3]
-            opening[e, 3:] = vector_from_matrix(pose[:3, :3] @ wanted[:3, :3].T)
+            R, point = pose[:3, :3], np.append(constraint.place, 1.0)
+            rows = R @ constraint.row_axes(R)
+            opening[e, :3] = ((pose - wanted) @ point)[:3] @ rows
+            opening[e, 3:] = vector_from_matrix(R @ wanted[:3, :3].T) @ rows
         return opening.ravel()
 
     def _relative_pose(self, constraint):

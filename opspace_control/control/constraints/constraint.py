@@ -104,6 +104,19 @@ class Constraint:
         return tuple(axis for axis, on in zip(AXES, self._record['selected'], strict=True) if on)
 
     @property
+    def place(self):
+        """Where the link is constrained, (3,), m, in its frame: the centre of a contact's sole."""
+        return self._record['sole'][:3].copy()
+
+    def row_axes(self, R):
+        """
+        Return the axes of the constrained rows in the frame, (3, 3), by column.
+
+        ``R`` (3, 3) is the orientation of the frame: they are base axes, ``Rᵀ``.
+        """
+        return R.T
+
+    @property
     def internal_wrench(self):
         """
         Commanded internal force x between the two links, (6,), N and N·m, ``J_cᵀ x``.
@@ -122,12 +135,12 @@ class Constraint:
 
     @property
     def error(self):
-        """Constraint error of the last cycle, (6,): m, and a rotation vector, rad."""
+        """Constraint error of the last cycle, (6,), at `place`: m, and a rotation vector, rad."""
         return self._record['error'].copy()
 
     def joint_force(self, model, state):
         """Return ``J_cᵀ w``, the joint forces (nv,) of the wrench that the last cycle exerted."""
-        wrench = self._record['exerted'].copy()
+        wrench = self._at_frame('exerted')
         force = model.jacobian(state, self.frame).T @ wrench
         if self.other is not None:
             poses = model.forward_kinematics(state, [self.frame, self.other])
@@ -139,11 +152,17 @@ class Constraint:
     @property
     def force(self):
         """
-        Predicted constraint force λ on ``frame``'s link, (6,), N and N·m, base axes.
+        Predicted constraint force λ on ``frame``'s link, at its origin, (6,), N and N·m, base axes.
 
         Without the internal wrench; of redundant constraints the one of least norm.
         """
-        return self._record['force'].copy()
+        return self._at_frame('force')
+
+    def _at_frame(self, name):
+        """Return a wrench of the record (6,), its moment about the frame's origin."""
+        wrench = self._record[name].copy()
+        wrench[3:] += np.cross(self._record['arm'], wrench[:3])
+        return wrench
 
 
 def bind_constraints(constraints, places):

@@ -9,7 +9,7 @@ import numpy as np
 from opspace_control.compiled import inlined
 from opspace_control.dynamics.kinematics import move_relatively
 from opspace_control.spatial.rotations import rotation_vector
-from opspace_control.spatial.vectors import multiply_transpose
+from opspace_control.spatial.vectors import multiply_transpose, rotate
 
 # One constraint of the frame of its point to its other frame, on a link or in the world. Rows are
 # along base axes.
@@ -23,11 +23,15 @@ CONSTRAINT = np.dtype([
     ('normal', np.float64, (3,)),     # away from the ground, base axes
     ('friction', np.float64),         # coefficient
     ('normal_force', np.float64, (2,)),  # least and greatest, N
-    ('sole', np.float64, (5,)),       # centre in the link, half length, half width, m; inf: none
+    ('sole', np.float64, (5,)),       # centre in the frame, half length, half width, m; inf: none
+    ('along', np.float64, (3,)),      # direction of its length in the frame, a unit vector
+    ('line', np.bool_),               # whether it has no width: the link may rotate about it
+    ('arm', np.float64, (3,)),        # from the frame's origin to its centre, base axes, m
     ('internal_wrench', np.float64, (6,)),  # x, commanded: on the first link, N and N m
     ('error', np.float64, (6,)),      # of position and orientation, m and rad
-    ('force', np.float64, (6,)),      # λ, predicted: on the first link, N and N m
-    ('exerted', np.float64, (6,)),    # wrench that the joints add there, N and N m
+    # Wrenches on the first link, moments about the sole's centre, N and N m:
+    ('force', np.float64, (6,)),      # λ, predicted
+    ('exerted', np.float64, (6,)),    # that the joints add there
 ], align=True)
 
 
@@ -63,6 +67,33 @@ def add_induced(node, responds, states, p, sign, response):
     response[2] += sign * (B[2] + B[3] * p[1] - B[4] * p[0])
     for r in range(3, 6):
         response[r] += sign * B[r]
+
+
+@inlined
+def place_sole(constraint, point):
+    """
+    Write where the centre of a sole is, and the axes of the angular rows of a line.
+
+    A link may rotate about a line t: the rows are those of ``1 − t tᵀ`` instead of base axes, three
+    of which two are independent. Forces of these rows are moments in base axes.
+    """
+    rotate(point.R, constraint.sole, constraint.arm)
+    if constraint.line:
+        P = point.axes[1]
+        rotate(point.R, constraint.along, P[0])
+        t0, t1, t2 = P[0, 0], P[0, 1], P[0, 2]
+        P[0, 0], P[1, 1], P[2, 2] = 1.0 - t0 * t0, 1.0 - t1 * t1, 1.0 - t2 * t2
+        P[0, 1] = P[1, 0] = -t0 * t1
+        P[0, 2] = P[2, 0] = -t0 * t2
+        P[1, 2] = P[2, 1] = -t1 * t2
+
+
+@inlined
+def project_rotation(axes, x):
+    """Replace the angular part of a motion (6,) by its components along axes, by column."""
+    x0, x1, x2 = x[3], x[4], x[5]
+    for r in range(3):
+        x[3 + r] = axes[0, r] * x0 + axes[1, r] * x1 + axes[2, r] * x2
 
 
 @inlined
@@ -105,3 +136,6 @@ def demand_constraint(constraint, points, e, origin, states, responds, R_error, 
         response[r] = 0.0
     add_induced(point.frame.node, responds, states, point.p, 1.0, response)
     add_induced(point.other.node, responds, states, point.p, -1.0, response)
+    if constraint.line:
+        project_rotation(point.axes[1], demand)
+        project_rotation(point.axes[1], response)

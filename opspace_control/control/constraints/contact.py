@@ -8,8 +8,10 @@ import numpy as np
 
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.errors import ControlError
+from opspace_control.tasks.arguments import AXES
 
-KINDS = {'surface': ('x', 'y', 'z', 'rx', 'ry', 'rz'), 'point': ('x', 'y', 'z')}
+# What each kind constrains: base axes; of a line axes of which x is along it.
+KINDS = {'surface': AXES, 'line': ('x', 'y', 'z', 'ry', 'rz'), 'point': ('x', 'y', 'z')}
 # Largest velocity of a link at engagement, m/s and rad/s.
 STILL = (0.05, 0.5)
 
@@ -29,7 +31,8 @@ class Contact(Constraint):
     name : str, optional
         Key in ``controller.constraints``; the frame's name if not given.
     kind : str
-        ``surface``: all six axes are constrained. ``point``: the position alone.
+        ``surface``: all six axes are constrained. ``line``: all but the rotation about the line,
+        about which the ground exerts no moment. ``point``: the position alone.
     normal : (3,) array_like
         Direction away from the ground, base axes.
     friction : float
@@ -37,8 +40,9 @@ class Contact(Constraint):
     normal_force : (2,) array_like
         Least and greatest normal force, N; the least is 0 or more.
     sole : (2, 3) array_like, optional
-        Two opposite corners of the rectangle, parallel to the link's x and y axes, that rests on
-        the ground, m, in the link's frame, for bounds on moments too; of surface contacts only.
+        Of a surface, two opposite corners of the rectangle, parallel to the link's x and y axes,
+        that rests on the ground, m, in the link's frame: for bounds on moments too. A rectangle
+        without width is a line. Of a line, its two ends; a line needs them.
 
     Raises
     ------
@@ -52,10 +56,11 @@ class Contact(Constraint):
         if kind not in KINDS:
             raise ControlError(f"Contact '{name or frame}': kind {kind!r} cannot be used.",
                                cure=f'Take one of {", ".join(KINDS)}.')
-        super().__init__(frame, name=name, axes=KINDS[kind])
+        super().__init__(frame, name=name, axes=KINDS[kind] if kind == 'point' else AXES)
         self._record['bounded'] = True
         self.normal, self.friction, self.normal_force = normal, friction, normal_force
-        self._record['sole'] = self._read_sole(sole, kind)
+        self._record['sole'], self._record['along'] = self._read_sole(sole, kind)
+        self._record['line'] = self._record['sole'][4] == 0.0
         self._home = None
         self._displaced = ()
 
@@ -96,15 +101,38 @@ class Contact(Constraint):
         self._record['normal_force'] = bounds
 
     def _read_sole(self, sole, kind):
-        """Return the centre of the sole in the link, its half length and half width, (5,), m."""
-        if sole is None:
-            return 0.0, 0.0, 0.0, np.inf, np.inf
+        """Return `sole` and ``along`` of CONSTRAINT."""
+        if sole is None and kind != 'line':
+            return (0.0, 0.0, 0.0, np.inf, np.inf), (1.0, 0.0, 0.0)
         sole = np.array(sole, float)
-        if sole.shape != (2, 3) or not np.isfinite(sole).all() or (
-                abs(np.diff(sole, axis=0)[0, :2]).min() == 0.0) or kind != 'surface':
-            raise self._refusal(
-                'sole', sole, 'Give two opposite corners, (2, 3), of a surface contact.')
-        return *sole.mean(axis=0), *abs(np.diff(sole, axis=0)[0, :2]) / 2.0
+        fits = sole.shape == (2, 3) and np.isfinite(sole).all() and kind != 'point'
+        way = sole[1] - sole[0] if fits else np.zeros(3)
+        if not (way if kind == 'line' else way[:2]).any():
+            raise self._refusal('sole', sole, 'Give two opposite corners, (2, 3), of a surface '
+                                'contact, or the two ends of a line.')
+        if kind == 'line' or not way[:2].all():
+            length = np.linalg.norm(way)
+            return (*sole.mean(axis=0), 0.5 * length, 0.0), way / length
+        return (*sole.mean(axis=0), *abs(way[:2]) / 2.0), (1.0, 0.0, 0.0)
+
+    @property
+    def kind(self):
+        """One of ``surface``, ``line`` and ``point``."""
+        if self._record['line']:
+            return 'line'
+        return 'surface' if self._record['selected'].all() else 'point'
+
+    @property
+    def axes(self):
+        """Names of the constrained axes; of a line of axes of which x is along it."""
+        return KINDS[self.kind]
+
+    def row_axes(self, R):
+        """Return the axes of the constrained rows in the frame, (3, 3), as of `Constraint`."""
+        if not self._record['line']:
+            return super().row_axes(R)
+        axes = np.linalg.qr(np.column_stack([self._record['along'], np.eye(3)]))[0]
+        return axes * np.sign(np.linalg.det(axes))
 
     def _refusal(self, name, value, cure):
         return ControlError(f"Contact '{self.name}': {name} {value} cannot be used.", cure=cure,
@@ -123,12 +151,19 @@ class Contact(Constraint):
             return
         model, tasks = self._home
         if state is not None:
-            check_still(self.name, self.frame, model.jacobian(state, self.frame) @ state.v,
-                        len(self.axes) > 3)
+            check_still(self.name, self.frame, self._rates(model, state), True)
         self._displaced = tuple(task for task in tasks if task.enabled)
         for task in self._displaced:
             task.enabled = False
         self.close()
+
+    def _rates(self, model, state):
+        """Return the velocity (6,) of the link at `place` in its row axes, 0 where it is free."""
+        R = model.forward_kinematics(state, self.frame)[self.frame][:3, :3]
+        twist = model.jacobian(state, self.frame) @ state.v
+        twist[:3] += np.cross(twist[3:], R @ self.place)
+        rates = (twist.reshape(2, 3) @ R @ self.row_axes(R)).ravel()
+        return np.where([axis in self.axes for axis in AXES], rates, 0.0)
 
     def disengage(self):
         """Release the link; its tasks are enabled at its present pose."""

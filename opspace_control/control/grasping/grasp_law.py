@@ -281,10 +281,11 @@ def fill_row(i, states, points, supports, count, row):
         support = supports[i, e]
         sign = (1.0 if support & OWN else 0.0) - (1.0 if support & OTHER else 0.0)
         any_row = any_row or sign != 0.0
-        p, k = points[e].p, 6 * e
+        p, axes, k = points[e].p, points[e].axes[1], 6 * e
         row[k] = sign * (S[0] + S[4] * p[2] - S[5] * p[1])
         row[k + 1] = sign * (S[1] + S[5] * p[0] - S[3] * p[2])
         row[k + 2] = sign * (S[2] + S[3] * p[1] - S[4] * p[0])
-        for r in range(3, 6):
-            row[k + r] = sign * S[r]
+        for r in range(3):
+            row[k + 3 + r] = sign * (
+                axes[0, r] * S[3] + axes[1, r] * S[4] + axes[2, r] * S[5])
     return any_row

@@ -15,6 +15,7 @@ not there. λ_ref are the commanded internal wrenches.
 import math
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.control.constraints.constraint_law import project_rotation
 from opspace_control.control.constraints.contact_bounds import (
     CONTACT_BOUNDS,
     write_contact_bounds,
@@ -65,7 +66,7 @@ def begin_contacts(cycle, robot, constraints, contacts, small):
         first, last = c * CONTACT_BOUNDS, (c + 1) * CONTACT_BOUNDS
         bounds = contacts.bounds[:, first:last]
         if cycle.forces_decided and constraints[c].bounded and constraints[c].activation > 0.0:
-            write_contact_bounds(constraints[c], robot.points[c].R, small[0], small[1, 0],
+            write_contact_bounds(constraints[c], robot.points[c].R, small[0],
                                  contacts.direction[first:last], bounds)
         else:
             bounds[0], bounds[1] = -math.inf, math.inf
@@ -175,6 +176,7 @@ def write_direction(data, w):
         for r in range(6):
             direction[first + r] = contacts.direction[bound, r] * (
                 data.scratch.rows[ACTIVATION, first + r])
+        project_rotation(data.robot.points[first // 6].axes[1], direction[first:first + 6])
     elif rows.kind[w] == EFFORT:
         fill_row(data.bounds.joints[bound].node, data.robot.states, data.robot.points,
                  data.robot.supports, contacts.force.size, direction)

@@ -7,7 +7,7 @@ Six rows of each constraint, then six of each task in order of priority.
 """
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.constraints.constraint_law import demand_constraint
+from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
 from opspace_control.control.constraints.elimination import eliminate_constraints, predict_reactions
 from opspace_control.control.data import (
     ACTIVATION,
@@ -44,10 +44,14 @@ def stack_constraint(constraint, points, e, cycle, states, responds, rows):
     first = 6 * e
     demand, passive_response = rows[FORCE, first:first + 6], rows[PASSIVE_RESPONSE, first:first + 6]
     weight = row_activation(constraint.activation)
+    place_sole(constraint, points[e])
+    arm, wrench = constraint.arm, constraint.internal_wrench
     for r in range(6):
         rows[ACTIVATION, first + r] = weight * constraint.selected[r]
         rows[SINGLE_JOINT, first + r] = 0.0
-        rows[APPLIED, first + r] = weight * constraint.internal_wrench[r]
+        i, j = (r + 1) % 3, (r + 2) % 3
+        rows[APPLIED, first + r] = weight * (
+            wrench[r] if r < 3 else wrench[r] - arm[i] * wrench[j] + arm[j] * wrench[i])
         rows[MOVING, first + r] = rows[COMPLIANT, first + r] = 0.0
         demand[r] = passive_response[r] = constraint.error[r] = 0.0
     if weight > 0.0:

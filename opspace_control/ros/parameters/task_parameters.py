@@ -179,8 +179,8 @@ CONTACT = (
     Parameter('frame', 'string', '',
         'Link that touches the ground. Empty: the link of the same name as the contact.'),
     Parameter('kind', 'string', 'surface',
-        'Kind of the contact: surface, the link cannot rotate; point, only its position is '
-        'constrained.', choices=('surface', 'point')),
+        'Kind of the contact: surface, the link cannot rotate; line, it can rotate about the line '
+        'alone; point, only its position is constrained.', choices=('surface', 'line', 'point')),
     Parameter('engaged', 'bool', False,
         'Whether it is engaged at activation, from the first cycle on.'),
     changeable('friction', 'double', 0.7,
@@ -195,5 +195,6 @@ CONTACT = (
     Parameter('sole', 'double_array', [0.0] * 6,
         "Two opposite corners, x y z each, of the sole in the link's frame, its sides along x and "
         'y: the centre of pressure stays inside it, and the moment about the normal within '
-        'friction. Zeros: no bounds on moments.', 'm', length=6),
+        'friction. Of a line, its two ends; corners without width make a line of a surface. Zeros: '
+        'no bounds on moments.', 'm', length=6),
 )
