@@ -41,6 +41,8 @@ class Stage:
                                      NEWEST)
         self.poses = network.listen(
             PoseStamped, f'{ros_nodes.CONTROLLER}/left_hand/current_pose', NEWEST)
+        # Now: a viewer sets a position once, and the view has to know by then who listens.
+        self.postures = network.listen(JointState, f'{ros_nodes.CONTROLLER}/target_joint')
         self.start_controller()
         network.start('simulator', {
             'robot_description': TEXT, **simulator_values(ROBOT), 'pace': 'patient',
@@ -159,10 +161,9 @@ def test_task_is_switched(stage, viewer):
 
 
 def test_posture_and_hold(stage, viewer):
-    heard = stage.network.listen(JointState, f'{ros_nodes.CONTROLLER}/target_joint')
     viewer.set(viewer.control('torso_yaw'), 0.1)
-    stage.network.expect(lambda: heard)
-    assert (heard[-1].name, list(heard[-1].position)) == (['torso_yaw'], [0.1])
+    stage.network.expect(lambda: stage.postures)
+    assert [(told.name, list(told.position)) for told in stage.postures] == [(['torso_yaw'], [0.1])]
     goal = np.array(viewer.nodes[GOAL]['position']) + np.array([0.0, 0.0, 0.1])
     viewer.drag(GOAL, goal.tolist(), viewer.nodes[GOAL]['wxyz'])
     stage.network.expect(lambda: stage.error() > 0.02)

@@ -16,6 +16,7 @@ import trimesh
 import viser
 from geometry_msgs.msg import Point
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from viewer import Viewer
 from viser.transforms import SO3
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -25,7 +26,7 @@ from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
 from opspace_control.view.contacts import Contacts
-from opspace_control.view.handles import Forces
+from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.main import _parse, open_page
 from opspace_control.view.robot import RobotScene
 from opspace_control.view.shapes import MeshError, Shape, find_mesh, load_mesh, read_looks
@@ -43,6 +44,13 @@ def server():
 @pytest.fixture(scope='module')
 def scene(server):
     return server.scene
+
+
+@pytest.fixture
+def viewer(server):
+    viewer = Viewer(f'http://127.0.0.1:{server.get_port()}')
+    yield viewer
+    viewer.close()
 
 
 def visual(geometry, inner=''):
@@ -253,6 +261,13 @@ def test_history_is_of_the_last_half_minute(server):
     assert np.isnan(condition[1]).all()
 
 
+def test_history_of_a_controller_of_which_no_task_is_known_yet(server):
+    history = gauges.History(server.gui, (), ())
+    for now in (100.0, 101.0):
+        history.update(now, {}, {}, 0.25, {})
+    assert [plot._plot.data[-1][-1] for plot in history._plots[:1]] == [25.0]
+
+
 @pytest.mark.parametrize(('arguments', 'open_to_others'), [
     ([], False), (['--host', '0.0.0.0'], True)])
 def test_page_is_for_this_computer_unless_it_is_told_otherwise(arguments, open_to_others, capsys):
@@ -286,6 +301,44 @@ class TestControls:
         found = controls._like(present, typed)
         assert found == value
         assert repr(found) == repr(value)
+
+
+    @pytest.mark.parametrize(('label', 'set_to', 'before'), [
+        ('add_checkbox', True, False), ('add_text', 'new', 'old')])
+    def test_what_a_viewer_sets_counts_though_the_program_sets_it_too(
+            self, server, viewer, label, set_to, before):
+        """The thread of the node may show the old value before it is told of the new one."""
+        control = getattr(server.gui, label)('of the viewer', before)
+        acts, told = [], []
+        controls.listen(control, acts.append, told.append)
+        viewer.expect(lambda: viewer.has('of the viewer'))
+        viewer.set(viewer.control('of the viewer'), set_to)
+        viewer.expect(lambda: acts)
+        control.value = before
+        for act in acts:
+            act()
+        assert told == [set_to]
+        control.remove()
+
+
+def test_dragged_handle_is_sent_though_it_is_moved_to_the_goal_too(scene, viewer):
+    """The thread of the node may move it before it is told of the drag."""
+    acts, sent = [], []
+    handle = GoalHandle(scene, '', 'hand', 0.1, True, acts.append,
+                        lambda *goal: sent.append(goal))
+    goal = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    viewer.expect(lambda: '/goal of hand' in viewer.nodes)
+    viewer.drag('/goal of hand', [1.0, 2.0, 3.0], [0.0, 1.0, 0.0, 0.0])
+    viewer.expect(lambda: len(acts) == 3)
+    handle.update(np.zeros(3), goal)
+    for act in acts:
+        act()
+    handle.update(np.zeros(3), goal)
+    (task, position, quaternion), = sent
+    assert task == 'hand'
+    np.testing.assert_array_equal(position, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(quaternion, [1.0, 0.0, 0.0, 0.0])
+    handle.remove()
 
 
 class TestGauges:

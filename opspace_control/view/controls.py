@@ -19,7 +19,8 @@ def listen(handle, act, do):
     @handle.on_update
     async def _(event):  # the order of events counts
         if event.client is not None:
-            act(lambda: do(event.target.value))
+            value = event.target.value  # now: the program may set another one before ``act`` runs
+            act(lambda: do(value))
 
 
 def on_click(button, act, do):

@@ -134,15 +134,19 @@ class _Plot:
 
 
 class History:
-    """All plots: of ``tasks`` at points, ``groups`` (tasks of joints), and of the controller."""
+    """
+    All plots: of ``tasks`` at points, ``groups`` (tasks of joints), and of the controller.
+
+    There may be none of either: ROS 2 discovers the topics of a controller one by one.
+    """
 
     def __init__(self, gui, tasks, groups=()):
         self._tasks, self._groups = tasks, groups
         titles = {'position error, mm': tasks, 'orientation error, degrees': tasks,
-                  **({'largest joint error, rad or m': groups} if groups else {}),
+                  'largest joint error, rad or m': groups,
                   'largest effort, % of its limit': ['load'], 'cycle period, ms': ['mean', 'p99'],
                   'condition number': ['condition']}
-        self._plots = [_Plot(gui, title, curves) for title, curves in titles.items()]
+        self._plots = [_Plot(gui, title, curves) for title, curves in titles.items() if curves]
         self._sampled = self._drawn = 0.0
 
     def update(self, now, errors, joint_errors, load, facts):
@@ -157,13 +161,12 @@ class History:
             return
         self._sampled = now
         sizes = [_sizes(errors[task]) for task in self._tasks]
-        rows = [[length for length, _ in sizes], [angle for _, angle in sizes]]
-        if self._groups:
-            rows.append([max((abs(error) for error, _ in (joint_errors[group] or {}).values()),
-                             default=np.nan) for group in self._groups])
-        rows += [[100.0 * load], _numbers(facts, 'period mean [ms]', 'period p99 [ms]'),
-                 _numbers(facts, 'condition number')]
-        for plot, row in zip(self._plots, rows, strict=True):
+        rows = [[length for length, _ in sizes], [angle for _, angle in sizes],
+                [max((abs(error) for error, _ in (joint_errors[group] or {}).values()),
+                     default=np.nan) for group in self._groups],
+                [100.0 * load], _numbers(facts, 'period mean [ms]', 'period p99 [ms]'),
+                _numbers(facts, 'condition number')]
+        for plot, row in zip(self._plots, filter(None, rows), strict=True):
             plot.add(now, row)
         if now - self._drawn > _DRAW:
             self._drawn = now

@@ -33,17 +33,19 @@ class GoalHandle:
             f'{self._grip.name}/name', task.replace('_', ' '), position=(0.0, 0.0, 1.2 * size))
         self._line = scene.add_line_segments(
             f'{base}/way of {task}', np.zeros((1, 2, 3)), _YELLOW, line_width=2.0, visible=False)
-        self._dragged, self._moved, self._released = False, False, 0.0
+        self._dragged, self._moved, self._released = False, None, 0.0
 
         @self._grip.on_update
         async def _(event):  # the order of events counts
-            act(lambda: self._on_drag(event.phase))
+            # Now: `update` may move the handle to the present goal before ``act`` runs.
+            place = np.array(self._grip.position), np.roll(self._grip.wxyz, -1)
+            act(lambda: self._on_drag(event.phase, place))
 
     def update(self, pose, goal):
         """Send a dragged pose; show the line from a position (3,) to a goal (position, xyzw)."""
         if self._moved:
-            self._moved = False
-            self._send(self._task, self._grip.position, np.roll(self._grip.wxyz, -1))
+            self._send(self._task, *self._moved)
+            self._moved = None
         # Until then a viewer drags it, or the controller has not had time to set the goal.
         elif not self._dragged and time.monotonic() - self._released >= _REFUSED:
             position, wxyz = goal[0], np.roll(goal[1], 1)
@@ -61,9 +63,10 @@ class GoalHandle:
         self._grip.remove()
         self._line.remove()
 
-    def _on_drag(self, phase):
+    def _on_drag(self, phase, place):
         self._dragged = phase != 'end'
-        self._moved = self._moved or phase != 'start'
+        if phase != 'start':
+            self._moved = place
         self._released = time.monotonic()
 
 
