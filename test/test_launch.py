@@ -17,11 +17,14 @@ pytest.importorskip('launch_ros.actions', reason='launch_ros is not installed')
 
 import ros_nodes
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Twist
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import GetState
+from nav_msgs.msg import Odometry
 
 from opspace_control.cli.processes import own_domain, private_environment
+from opspace_control.cli.robots import demo_robot
+from opspace_control.errors import OpspaceError
 
 LAUNCH = Path(__file__).parents[1] / 'launch'
 ROS2_CONTROL = ('controller_manager', 'forward_command_controller', 'joint_state_broadcaster',
@@ -50,20 +53,28 @@ def installed():
 def test_simulation_carries_hands():
     shown = importlib.util.find_spec('viser') is not None
     with ros_nodes.network() as network:
-        process = subprocess.Popen(
-            [sys.executable, '-c', RUN, LAUNCH / 'simulation.launch.py', 'robot:=planar_3r',
-             f'view:={str(shown).lower()}'],
-            env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        try:
+        with launched('simulation.launch.py', 'robot:=planar_3r',
+                      f'view:={str(shown).lower()}') as said:
             poses = network.listen(
                 PoseStamped, f'{ros_nodes.CONTROLLER}/hand/current_pose', ros_nodes.NEWEST)
             network.expect(lambda: poses, ros_nodes.COMPILING)
-        finally:
-            process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=30)
-        assert 'The robot is released' in out
-        assert 'process has died' not in out
-        assert ('opspace view: http://' in out) == shown
+        assert 'process has died' not in said[0]
+        assert ('opspace view: http://' in said[0]) == shown
+
+
+def test_robot_on_legs_goes_where_cmd_vel_says():
+    try:
+        demo_robot('go2').path()
+    except OpspaceError as error:
+        pytest.skip(str(error))
+    with ros_nodes.network() as network, launched('trot.launch.py', 'robot:=go2') as said:
+        odometry = network.listen(Odometry, 'odom', ros_nodes.NEWEST)
+        ahead = Twist()
+        ahead.linear.x = 0.4
+        network.send(network.publisher(Twist, 'cmd_vel'), ahead,
+                     lambda: odometry and odometry[-1].pose.pose.position.x > 0.2)
+        assert odometry[-1].pose.pose.position.z > 0.3
+    assert 'process has died' not in said[0]
 
 
 @pytest.mark.parametrize(('arguments', 'packages'), [
@@ -109,19 +120,27 @@ def test_leaves_when_the_controller_manager_has_taken_the_joints_away():
 @contextlib.contextmanager
 def ros2_control(network, file, *arguments):
     """Run a launch file; our controller has the joints at the start, and has released them."""
-    process = subprocess.Popen(
-        [sys.executable, '-c', RUN, LAUNCH / file, *arguments],
-        env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
+    with launched(file, *arguments):
         poses = network.listen(
             PoseStamped, f'{ros_nodes.CONTROLLER}/left_hand/current_pose', ros_nodes.NEWEST)
         network.expect(lambda: poses, ros_nodes.COMPILING)
         network.expect(lambda: active_under_ros2_control(network) == OURS)
         yield
+
+
+@contextlib.contextmanager
+def launched(file, *arguments):
+    """Run a launch file until SIGINT, which has the robot released; yield a list for its output."""
+    process, said = subprocess.Popen(
+        [sys.executable, '-c', RUN, LAUNCH / file, *arguments],
+        env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True), []
+    try:
+        yield said
     finally:
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
-    assert 'The robot is released' in out
+        said.append(process.communicate(timeout=60)[0])
+    assert process.returncode == 0
+    assert 'The robot is released' in said[0]
 
 
 def active_under_ros2_control(network):
