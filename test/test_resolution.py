@@ -31,7 +31,8 @@ def _resolve(rows, squares, levels, least_mobility, threshold):
     scale_rows(squares[L], rows[ACTIVATION], np.zeros_like(rows[ACTIVATION]), least_mobility, 1e-3,
                rows[SCALE])
     regularise_rows(squares[L], squares[L], 0, rows[ACTIVATION])
-    return resolve_forces(rows, squares, levels, threshold, None)
+    order = np.zeros(rows.shape[1], np.int64)
+    return resolve_forces(rows, squares, order, np.zeros(2, np.int64), levels, threshold, None)
 
 
 def resolve(mobility, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY,

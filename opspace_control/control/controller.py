@@ -178,7 +178,7 @@ class OperationalSpaceController(ControllerState):
             Grasping(holds, grips) if grasps else None,
             Bounds(self._effort_limits, self._kept.records if self._kept else None),
             Scratch(self._posture_acceleration, *nan_filled((3, model.nv)), self._inverse_inertia,
-                    stack, nan_filled((SQUARES, rows, rows)), np.zeros((2, rows), np.int64),
+                    stack, nan_filled((SQUARES, rows, rows)), np.zeros((3, rows), np.int64),
                     nan_filled((3, 6, 6)), self._kept.memory if self._kept else None))
         self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
 

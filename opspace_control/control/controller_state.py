@@ -48,7 +48,8 @@ class ControllerState:
         Λ⁻¹ of the tasks' frames at the last cycle, (6m, 6m), [CK00] (30), in order of priority.
 
         With passive joints and constraints what these leave of it; what levels leave to those below
-        is not in it. On its way in or out, a task's rows have an inflated diagonal.
+        is not in it. On its way in or out, a task's rows have an inflated diagonal; a task that is
+        neither controlled nor pushed has none.
         """
         lower = np.tril(self._inverse_inertia)
         return lower + np.tril(lower, -1).T

@@ -30,7 +30,12 @@ from opspace_control.control.singular.direction_motion import (
     write_motion_laws,
 )
 from opspace_control.control.singular.transfer import add_limit_reactions
-from opspace_control.control.stack.rows import apply_forces, resolve_stack, stack_points
+from opspace_control.control.stack.rows import (
+    apply_forces,
+    find_idle,
+    resolve_stack,
+    stack_points,
+)
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     eliminate_passive,
@@ -119,6 +124,7 @@ def evaluate_points(cycle, robot, demand, grasping, scratch, K, q, v):
     stack_points(cycle, robot, demand, q, v, a_null, scratch.rows)
     if grasping is not None:
         constrain_fingertips(cycle, grasping, robot, demand, scratch.rows, scratch.small)
+    find_idle(robot, demand, scratch.rows)
     sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
                  cycle.has_passive, squares[L], squares[Q], K)
 

@@ -20,7 +20,7 @@ import numpy as np
  REACTION, GRIP_FORCE, WANTED, RESIDUAL, DEMANDED, FORCE, SPARE) = range(15)
 ROWS = SPARE + 5
 # Squares of `Scratch.squares`, a number for each pair of rows: Λ⁻¹ through all joints and through
-# passive ones, then factors of a level and of the constraints.
+# passive ones, then factors of a level and of the constraints, those of Q two after those of L.
 SQUARES = 8
 L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
 
@@ -76,7 +76,7 @@ class Scratch(NamedTuple):
     Lambda_inverse: np.ndarray  # of the tasks' rows
     rows: np.ndarray  # (ROWS, k)
     squares: np.ndarray  # (SQUARES, k, k)
-    orders: np.ndarray  # (2, k) int
+    orders: np.ndarray  # (3, k) int: used rows of the constraints in L and Q, and of a level
     small: np.ndarray  # (3, 6, 6)
     limits: NamedTuple  # LimitData; None for the bare law
 
@@ -94,7 +94,7 @@ class BoundRows(NamedTuple):
     kind: np.ndarray  # (m,) int
     projection: np.ndarray  # (m, n): of its joint forces on the joints
     torque: np.ndarray  # (m, nv): joint forces for a multiplier of 1
-    reaction: np.ndarray  # (m, k): ``L_cc⁺ C_cᵀ``, constraint forces that its multiplier takes away
+    coordinates: np.ndarray  # (m, k): of C_c in the factor of L_cc, see `eliminate_constraints`
     coupling: np.ndarray  # (m, k): ``C = R A⁻¹ Jᵀ`` of what constraints leave
     direction: np.ndarray  # (m, k): d, how constraint forces change its value
     internal: np.ndarray  # (m, k): internal constraint forces for a multiplier of 1
@@ -116,7 +116,7 @@ class ContactForces(NamedTuple):
     #                        singular directions either
     effort: np.ndarray  # (2, nv): joint forces, likewise
     singular: np.ndarray  # (6c,): reactions to those of singular directions
-    work: np.ndarray  # (2, 6c): scratch
+    work: np.ndarray  # (6c,): scratch
 
 
 class RestingRows(NamedTuple):
@@ -126,7 +126,10 @@ class RestingRows(NamedTuple):
     factor: np.ndarray  # (m, m)
     vectors: np.ndarray  # (m, m)
     numbers: np.ndarray  # (4, m): gains, scale, scratch, wanted accelerations
+    multipliers: np.ndarray  # (m,)
     gravity_node: np.ndarray  # (m,) int: whose gravity torque is at its limit, or -1
+    order: np.ndarray  # (m,) int: as of `Factor`, and the next one
+    sizes: np.ndarray  # (2,) int
 
 
 class Problem(NamedTuple):

@@ -43,6 +43,7 @@ POINT = np.dtype([
     ('whole', np.int64),          # 1 for a centre of mass: of the subtree of ``frame``'s body, or
                                   # of the whole robot for WORLD
     ('mass', np.float64),         # of these bodies, kg
+    ('idle', np.int64),           # 1 for a point without rows in this cycle: its mobility is 0
     ('frame', FRAME),
     ('other', FRAME),             # reference frame of its motion, relative to that frame's link at
                                   # the point; WORLD for absolute motion
@@ -85,7 +86,8 @@ COUNTS = 32  # its body is a part of that centre of mass
 def new_points(count):
     """Return POINT records on no link, in base axes; NaN where the recursions write."""
     points = nan_filled(count, POINT)
-    points['joints'], points['whole'], points['axes'] = WORLD, 0, np.eye(3)
+    points['joints'], points['axes'] = WORLD, np.eye(3)
+    points['whole'] = points['idle'] = 0
     for link in ('frame', 'other'):
         points[link]['node'], points[link]['rotation'] = WORLD, np.eye(3)
         points[link]['position'] = 0.0

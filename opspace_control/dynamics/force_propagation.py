@@ -32,6 +32,13 @@ def is_group(point):
 
 
 @inlined
+def clear_point(point):
+    """Leave a point out of Λ⁻¹: no unit wrenches, no projections of them."""
+    point.Psi[:] = point.PsiP[:] = point.Psi_other[:] = point.PsiP_other[:] = 0.0
+    point.K[:] = point.own_mobility[:] = 0.0
+
+
+@inlined
 def start_propagation(carried, e, passively):
     """Write the unit wrenches at point e and their reactions on the other link; zero for groups."""
     point = carried[e]
@@ -176,6 +183,8 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
     for k in range(1, crossing[i, 0, 0] + 1):
         e, support = crossing[i, k, 0], crossing[i, k, 1]
         point = carried[e]
+        if point.idle:
+            continue
         if support & CENTER:
             cross_center(i, passively, support, nodes, states, point)
         elif moves and passively:
@@ -187,6 +196,8 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
         trunk = 6 * e - mobility.shape[0]
         for j in range(1, k + 1):
             d = crossing[i, j, 0]
+            if carried[d].idle:
+                continue
             if trunk < 0:
                 add_block(point.K, carried[d].K, inverse_D, 6 * e, 6 * d, mobility)
             else:

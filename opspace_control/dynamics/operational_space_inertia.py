@@ -16,6 +16,7 @@ from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.data import POINT, nan_filled
 from opspace_control.dynamics.force_propagation import (
+    clear_point,
     cross_node,
     start_propagation,
     store_projection,
@@ -33,6 +34,9 @@ def start_all(carried, m, states, passively):
         for r in range(3):
             carried[e].p[r] = states[carried[e].frame.node].p[r]
     for e in range(carried.size):
+        if carried[e].idle:
+            clear_point(carried[e])
+            continue
         start_propagation(carried, e, False)
         if passively:
             start_propagation(carried, e, True)
@@ -61,7 +65,8 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
     Results are on and below the diagonal: L (6m, 6m), ``J A⁻¹ Jᵀ`` over all joints that are not
     locked, and with ``passively`` Q (6m, 6m), ``J_p A_pp⁻¹ J_pᵀ`` over the passive joints. The
     first 6m columns of K, (n, 6b or more) or None, receive the points' unit wrenches projected on
-    each joint; entries of joints that do not support a point are not written.
+    each joint; entries of joints that do not support a point are not written. Of ``idle`` points
+    all is 0.
     """
     m = L.shape[0] // 6
     start_all(carried, m, states, passively)

@@ -140,7 +140,8 @@ def couple_row(carried, passively, m, e, begin, end, coupling, into, first):
     t, d = carried[e].trunk, begin
     while d < end:
         u = carried[d].trunk
-        if apart(carried[e], carried[d]) or max(t, u) < 0 or (e >= m and u > e):
+        if (carried[d].idle or apart(carried[e], carried[d]) or max(t, u) < 0
+                or (e >= m and u > e)):
             d += 1
         elif t < u:
             add_from_right(carried[d].PsiP if passively else carried[d].Psi, coupling, 6 * (u - m),
@@ -148,7 +149,8 @@ def couple_row(carried, passively, m, e, begin, end, coupling, into, first):
             d += 1
         else:
             last = d + 1
-            while last < end and carried[last].trunk <= t and not apart(carried[e], carried[last]):
+            while last < end and carried[last].trunk <= t and not (
+                    carried[last].idle or apart(carried[e], carried[last])):
                 last += 1
             add_from_left(carried[e].PsiP if passively else carried[e].Psi, coupling, 6 * (t - m),
                           into, first, 6 * d, 6 * last)
@@ -165,7 +167,7 @@ def join_trunks(carried, passively, mobility, coupling):
     m = mobility.shape[0] // 6
     for e in range(carried.size):
         t = carried[e].trunk
-        if t >= 0:
+        if t >= 0 and not carried[e].idle:
             take_moments_about(carried[t].p, carried[e].PsiP if passively else carried[e].Psi)
     for c in range(m, carried.size):
         row = 6 * (c - m)
@@ -176,7 +178,8 @@ def join_trunks(carried, passively, mobility, coupling):
                     coupling[6 * (d - m) + k, 6 * c + r] = coupling[row + r, 6 * d + k]
         couple_row(carried, passively, m, c, 0, m, coupling, coupling, row)
     for e in range(m):
-        couple_row(carried, passively, m, e, 0, e + 1, coupling, mobility, 6 * e)
+        if not carried[e].idle:
+            couple_row(carried, passively, m, e, 0, e + 1, coupling, mobility, 6 * e)
 
 
 @inlined

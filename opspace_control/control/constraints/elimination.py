@@ -7,6 +7,11 @@ The first rows of the stack are constraints, ``J_c q̈ + J̇_c v = a_c``. They a
 ``L = J A_ff⁻¹ Jᵀ``, of all free joints, and from ``Q = J_p A_pp⁻¹ J_pᵀ``, of the passive ones; the
 tasks' inverse inertia is what remains of their difference. Redundant constraint rows are common:
 the rank is decided, not assumed.
+
+Both eliminations are steps of one Cholesky factorisation: with ``S L_cc S = F_c F_cᵀ`` each row t
+of the tasks has coordinates ``F_t = L_tc S F_c⁻ᵀ``, and ``L_tc L_cc⁺ L_ct = F_t F_tᵀ``. Only
+constraint forces, which are not unique where rows are redundant, need the pseudo-inverse:
+``L_cc⁺ L_ct f`` is `solve_transposed` of the coordinates ``F_tᵀ f``.
 """
 
 from opspace_control.compiled import called, inlined, rare
@@ -14,10 +19,8 @@ from opspace_control.control.data import (
     APPLIED,
     CONSTRAINT_FORCE,
     FACTOR_L,
-    FACTOR_Q,
     FORCE,
     GRAM_L,
-    GRAM_Q,
     MOVING,
     PASSIVE_RESPONSE,
     REACTION,
@@ -27,16 +30,11 @@ from opspace_control.control.data import (
     Q,
 )
 from opspace_control.control.solver.semidefinite import (
+    Factor,
     decompose_semidefinite,
     solve_semidefinite,
+    solve_transposed,
 )
-
-
-@inlined
-def copy_row(M, row, count, column):
-    """Copy the first ``count`` entries of a row of the lower triangle."""
-    for c in range(count):
-        column[c] = M[row, c]
 
 
 @inlined
@@ -46,35 +44,66 @@ def symmetric(M, r, c):
 
 
 @inlined
-def multiply_symmetric(M, x, y):
-    """Write ``M x`` to y, (n,) each, M being the first n rows of a symmetric matrix."""
-    for r in range(x.size):
-        y[r] = 0.0
-        for c in range(x.size):
-            y[r] += symmetric(M, r, c) * x[c]
+def factor_of(cycle, scratch, which):
+    """Return the `Factor` of the constraint rows of ``which``, L or Q."""
+    squares = scratch.squares
+    return Factor(squares[FACTOR_L + 2 * which], squares[GRAM_L + 2 * which],
+                  scratch.orders[which], cycle.ranks[which], scratch.rows[SCALE])
 
 
 @called
-def take_off_row(M, rest, j, count, sign, column):
-    """Subtract ``sign M_jc y`` from row j, y = M_cc⁺ M_cj, and store y above M's diagonal."""
-    for i in range(count, j + 1):
-        for c in range(count):
-            rest[j, i] -= sign * M[i, c] * column[c]
+def extend_factor(M, factor, count):
+    """
+    Write the coordinates ``F_c⁻¹ S M_ct`` of the rows after the first ``count``.
+
+    Those of row t are column t of the factor's first rows, which have no entry there.
+    """
+    F, order, scale = factor.rows, factor.order, factor.scale
+    for k in range(factor.sizes[0]):
+        pivot = order[k]
+        per_pivot = 1.0 / F[pivot, k]
+        for t in range(count, M.shape[0]):
+            F[k, t] = scale[pivot] * M[t, pivot]
+        for j in range(k):
+            part = F[pivot, j]
+            for t in range(count, M.shape[0]):
+                F[k, t] -= part * F[j, t]
+        for t in range(count, M.shape[0]):
+            F[k, t] *= per_pivot
+
+
+@called
+def add_products(factor, count, sign, M):
+    """Add ``sign F_t F_tᵀ`` to the lower triangle of the rows of M after the first ``count``."""
+    F = factor.rows
+    for k in range(factor.sizes[0]):
+        for j in range(count, M.shape[0]):
+            part = sign * F[k, j]
+            if part != 0.0:
+                for i in range(count, j + 1):
+                    M[j, i] += part * F[k, i]
+
+
+@inlined
+def sum_coordinates(factor, count, forces, u):
+    """Write the coordinates ``F_tᵀ f`` of forces (k,), those of constraints left out."""
+    for k in range(factor.sizes[0]):
+        u[k] = 0.0
+        for t in range(count, forces.size):
+            u[k] += factor.rows[k, t] * forces[t]
+
+
+@rare
+def constraint_reactions(factor, count, forces, u):
+    """Write the first ``count`` forces: reactions to those of tasks by L or Q; u is scratch."""
+    sum_coordinates(factor, count, forces, u)
+    solve_transposed(factor, u, forces[:count])
     for c in range(count):
-        M[c, j] = column[c]
+        forces[c] = -forces[c]
 
 
 @rare
-def constraint_reactions(M, constrained, forces):
-    """Write the first ``constrained`` forces: reactions to those of tasks by L or Q, eliminated."""
-    for c in range(constrained):
-        forces[c] = 0.0
-        for j in range(constrained, forces.size):
-            forces[c] -= M[c, j] * forces[j]
-
-
-@rare
-def eliminate_constraints(squares, rows, orders, count, responds, ranks):
+def eliminate_constraints(cycle, scratch, count):
     """
     Eliminate the constraint rows from Λ⁻¹ and from the accelerations of the tasks.
 
@@ -86,97 +115,90 @@ def eliminate_constraints(squares, rows, orders, count, responds, ranks):
 
     Parameters
     ----------
-    squares : (SQUARES, k, k) array
-        ``L`` and ``Q``, lower triangles. Above the diagonal they receive ``L_cc⁺ L_ct`` and
-        ``Q_cc⁺ Q_ct``; the tasks' block of L becomes Λ⁻¹. Q counts only if ``responds``. The
-        factors are scratch, for `predict_reactions` too.
-    rows : (ROWS, k) array
-        ``PASSIVE_RESPONSE``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints
+    cycle : CYCLE
+        Receives the ranks of L_cc and Q_cc. Q counts only if it has passive joints.
+    scratch : Scratch
+        Of ``squares``, L and Q, lower triangles: the tasks' block of L becomes Λ⁻¹. The factors
+        are written, with the coordinates of tasks.
+        Of ``rows``, ``PASSIVE_RESPONSE``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints
         ``a_c − a_c,hyb``, which become z. Receives λ0 in ``CONSTRAINT_FORCE``, N and N m.
-    orders, ranks : (2, k), (2,) arrays of int
-        Likewise scratch; and the ranks of L_cc and Q_cc.
     count : int
         Rows of constraints.
-    responds : bool
-        Whether there are passive joints.
 
     """
-    whole, passive, x = squares[L], squares[Q], rows[FORCE]
-    scale, column, work = rows[SCALE], rows[SPARE], rows[SPARE + 1]
-    lambda0 = rows[CONSTRAINT_FORCE]
-    ranks[0] = decompose_semidefinite(
-        whole, scale, count, work, orders[0], squares[FACTOR_L], squares[GRAM_L])
-    if responds:
-        ranks[1] = decompose_semidefinite(
-            passive, scale, count, work, orders[1], squares[FACTOR_Q], squares[GRAM_Q])
-        for r in range(count):
-            lambda0[r] = -rows[PASSIVE_RESPONSE, r]
-        solve_constraints(squares, orders, ranks, 1, scale, count, lambda0, work)
-        for r in range(x.size):
-            for c in range(count):
-                x[r] += (symmetric(whole, r, c) - symmetric(passive, r, c)) * lambda0[c]
-    solve_constraints(squares, orders, ranks, 0, scale, count, x, work)
-    for j in range(count, x.size):
+    rows, whole, passive = scratch.rows, scratch.squares[L], scratch.squares[Q]
+    x, lambda0, spare = rows[FORCE], rows[CONSTRAINT_FORCE], rows[SPARE]
+    factor = factor_of(cycle, scratch, L)
+    decompose_semidefinite(whole, count, spare, factor)
+    extend_factor(whole, factor, count)
+    if cycle.has_passive:
+        factor_q = factor_of(cycle, scratch, Q)
+        decompose_semidefinite(passive, count, spare, factor_q)
+        extend_factor(passive, factor_q, count)
         for c in range(count):
-            x[j] -= whole[j, c] * x[c]
-        copy_row(whole, j, count, column)
-        solve_constraints(squares, orders, ranks, 0, scale, count, column, work)
-        take_off_row(whole, whole, j, count, 1.0, column)
-        if responds:
+            lambda0[c] = -rows[PASSIVE_RESPONSE, c]
+        solve_semidefinite(factor_q, lambda0[:count], spare)
+        for r in range(x.size):
+            for p in range(factor.sizes[1]):
+                c = factor.order[p]
+                x[r] += (symmetric(whole, r, c) - symmetric(passive, r, c)) * lambda0[c]
+        for j in range(count, x.size):
             for i in range(count, j + 1):
                 whole[j, i] -= passive[j, i]
-            copy_row(passive, j, count, column)
-            solve_constraints(squares, orders, ranks, 1, scale, count, column, work)
-            take_off_row(passive, whole, j, count, -1.0, column)
-
-
-@inlined
-def solve_constraints(squares, orders, ranks, which, scale, count, x, work):
-    """Replace x by ``L_cc⁺ x``, ``which`` being 0, or by ``Q_cc⁺ x``, from their factors."""
-    solve_semidefinite(squares[FACTOR_L + 2 * which], squares[GRAM_L + 2 * which], orders[which],
-                       ranks[which], scale, count, x, work)
+        add_products(factor_q, count, 1.0, whole)
+    solve_semidefinite(factor, x[:count], spare)
+    for j in range(count, x.size):
+        for p in range(factor.sizes[1]):
+            x[j] -= whole[j, factor.order[p]] * x[factor.order[p]]
+    add_products(factor, count, -1.0, whole)
 
 
 @rare
-def predict_reactions(squares, rows, orders, count, responds, ranks):
+def predict_reactions(cycle, scratch, count):
     """
     Write the constraint reactions λ, and to ``FORCE`` of constraints the wrenches exerted there.
 
     ``w_c = w_applied − λ0 − Q_cc⁺ Q_ct f``: the last two terms keep passive joints on the motion of
     constraints and posture. λ follows from these, the motion and the task forces f. Applied forces
-    that the environment balances move nothing and add nothing to λ.
-
-    Parameters
-    ----------
-    squares, orders, count, responds, ranks
-        From `eliminate_constraints`.
-    rows : (ROWS, k) array
-        ``FORCE`` is z of the constraints and f of the tasks; receives λ in the first ``count``
-        entries of ``REACTION``, N and N m.
-
+    that the environment balances move nothing and add nothing to λ. As `eliminate_constraints`,
+    of which ``FORCE`` is z of the constraints, and f of the tasks; receives λ in the first
+    ``count`` entries of ``REACTION``, N and N m.
     """
-    whole, passive, x = squares[L], squares[Q], rows[FORCE]
-    applied, moving, reaction = rows[APPLIED], rows[MOVING], rows[REACTION]
-    lambda0 = rows[CONSTRAINT_FORCE]
-    extra, work = rows[SPARE], rows[SPARE + 1]
+    rows, whole, passive = scratch.rows, scratch.squares[L], scratch.squares[Q]
+    x, applied, moving, reaction = rows[FORCE], rows[APPLIED], rows[MOVING], rows[REACTION]
+    factor, spare, extra, u = factor_of(cycle, scratch, L), rows[SPARE], rows[SPARE + 1], (
+        rows[SPARE + 4])
+    for j in range(count, x.size):
+        spare[j] = x[j] - (applied[j] - moving[j])
+    constraint_reactions(factor, count, spare, u)
     for c in range(count):
-        reaction[c] = x[c]
-        x[c] = applied[c]
-        if responds:
-            x[c] -= lambda0[c]
-            for j in range(count, x.size):
-                x[c] -= passive[c, j] * x[j]
-        for j in range(count, x.size):
-            reaction[c] -= whole[c, j] * (x[j] - (applied[j] - moving[j]))
-    if not responds:
+        reaction[c] = x[c] + spare[c]
+    if not cycle.has_passive:
+        for c in range(count):
+            x[c] = applied[c]
         return
+    constraint_reactions(factor_of(cycle, scratch, Q), count, x, u)
     for c in range(count):
         extra[c] = 0.0
         for j in range(count, x.size):
             extra[c] += passive[j, c] * x[j]
-        for d in range(count):
-            response = applied[d] - lambda0[d] - x[d]  # Q_cc⁺ Q_ct f
-            extra[c] += (symmetric(whole, c, d) - symmetric(passive, c, d)) * response
-    solve_constraints(squares, orders, ranks, 0, rows[SCALE], count, extra, work)
+        for d in range(count):  # x is −Q_cc⁺ Q_ct f
+            extra[c] -= (symmetric(whole, c, d) - symmetric(passive, c, d)) * x[d]
+    for c in range(count):
+        x[c] += applied[c] - rows[CONSTRAINT_FORCE, c]
+    solve_semidefinite(factor, extra[:count], u)
     for c in range(count):
         reaction[c] += extra[c]
+
+
+@rare
+def bound_reactions(data, multipliers, count, taken):
+    """Write the constraint forces (c,) that multipliers f of bounds take away, ``L_cc⁺ C_cᵀ f``."""
+    factor, u = factor_of(data.cycle, data.scratch, L), data.scratch.rows[SPARE + 4]
+    for k in range(factor.sizes[0]):
+        u[k] = 0.0
+    for w in range(count):
+        if multipliers[w] != 0.0:
+            for k in range(factor.sizes[0]):
+                u[k] += multipliers[w] * data.scratch.limits.bound_rows.coordinates[w, k]
+    solve_transposed(factor, u, taken)

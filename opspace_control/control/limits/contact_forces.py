@@ -20,14 +20,12 @@ from opspace_control.control.constraints.contact_bounds import (
     CONTACT_BOUNDS,
     write_contact_bounds,
 )
-from opspace_control.control.constraints.elimination import (
-    multiply_symmetric,
-    solve_constraints,
-)
-from opspace_control.control.data import ACTIVATION, APPLIED, REACTION, SCALE, Q
+from opspace_control.control.constraints.elimination import factor_of, sum_coordinates
+from opspace_control.control.data import ACTIVATION, APPLIED, REACTION, SCALE, SPARE, Q
 from opspace_control.control.grasping.grasp_law import fill_row
 from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT
 from opspace_control.control.singular.direction_motion import SINGULAR_FORCE
+from opspace_control.control.solver.semidefinite import fit_coordinates, solve_transposed
 
 # α: tasks and posture give way only where no internal force keeps a bound. Over the states of
 # `test_contact_forces.py` tasks miss at most 1 % of what they want more than the dense optimum with
@@ -76,31 +74,33 @@ def begin_contacts(cycle, robot, constraints, contacts, small):
 @rare
 def leave_internal(data, forces):
     """Replace constraint forces λ (6c,) by their part ``Q⁺ Q λ`` that the motion determines."""
-    stack, contacts, constrained = data.scratch.rows, data.scratch.limits.contacts, (
-        6 * data.demand.constraints.size)
-    work, passive = contacts.work, data.scratch.squares[Q]
-    if not data.cycle.has_passive or data.cycle.ranks[1] == 0:
+    if not data.cycle.has_passive:
         forces[:] = 0.0
         return
-    multiply_symmetric(passive, forces, work[0])
-    for r in range(constrained):
-        forces[r] = work[0, r]
-    solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1, stack[SCALE],
-                      constrained, forces, work[1])
+    factor, u = factor_of(data.cycle, data.scratch, Q), data.scratch.limits.contacts.work
+    for k in range(factor.sizes[0]):
+        u[k] = 0.0
+    for p in range(factor.sizes[1]):
+        r = factor.order[p]
+        for k in range(min(p + 1, factor.sizes[0])):
+            u[k] += factor.rows[r, k] * forces[r] / factor.scale[r]
+    solve_transposed(factor, u, forces)
 
 
 @rare
 def write_singular_reactions(data):
     """Write the constraint forces that singular-direction control adds, as `move_to_stack`."""
-    contacts, constrained = data.scratch.limits.contacts, 6 * data.demand.constraints.size
-    applied = data.scratch.limits.singular[SINGULAR_FORCE]
-    for c in range(constrained):
-        contacts.singular[c] = 0.0
-        if data.cycle.singular_active:
-            contacts.singular[c] = applied[c]
-            if data.cycle.has_passive:
-                for j in range(constrained, data.scratch.rows.shape[1]):
-                    contacts.singular[c] += data.scratch.squares[Q, c, j] * applied[j]
+    singular, stack = data.scratch.limits.contacts.singular, data.scratch.rows
+    singular[:] = 0.0
+    if not data.cycle.singular_active:
+        return
+    applied = data.scratch.limits.singular[SINGULAR_FORCE, :stack.shape[1]]
+    if data.cycle.has_passive:
+        factor = factor_of(data.cycle, data.scratch, Q)
+        sum_coordinates(factor, singular.size, applied, stack[SPARE])
+        solve_transposed(factor, stack[SPARE], singular)
+    for c in range(singular.size):
+        singular[c] += applied[c]
 
 
 @rare
@@ -189,20 +189,20 @@ def add_internal(data, w):
     """Add to the coupling of a row what internal forces do, ``d_xᵀ α S (1 − Π) S d_w``."""
     rows, contacts, stack = data.scratch.limits.bound_rows, data.scratch.limits.contacts, (
         data.scratch.rows)
-    direction, internal = rows.direction[w], rows.internal[w]
-    work, scale, constrained = contacts.work, stack[SCALE], contacts.force.size
+    direction, internal, scale = rows.direction[w], rows.internal[w], stack[SCALE]
+    constrained = contacts.force.size
     for r in range(constrained):
-        internal[r] = direction[r]
-    if data.cycle.has_passive and data.cycle.ranks[1] > 0:
-        for r in range(constrained):
-            work[0, r] = direction[r]
-        solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1, scale,
-                          constrained, work[0], work[1])
-        multiply_symmetric(data.scratch.squares[Q], work[0], work[1])
-        for r in range(constrained):
-            internal[r] -= work[1, r]
+        internal[r] = scale[r] * direction[r]
+    if data.cycle.has_passive:
+        factor, u = factor_of(data.cycle, data.scratch, Q), contacts.work
+        rank = factor.sizes[0]
+        fit_coordinates(factor, direction, u)
+        for p in range(factor.sizes[1]):
+            r = factor.order[p]
+            for k in range(min(p + 1, rank)):
+                internal[r] -= factor.rows[r, k] * u[k]
     for r in range(constrained):
-        internal[r] *= _INTERNAL * scale[r] * scale[r]
+        internal[r] *= _INTERNAL * scale[r]
     for x in range(w + 1):
         t = 0.0
         for r in range(constrained):

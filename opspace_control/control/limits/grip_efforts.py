@@ -9,6 +9,7 @@ of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``.
 """
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.control.constraints.elimination import bound_reactions
 from opspace_control.control.data import (
     ACTIVATION,
     FORCE,
@@ -141,9 +142,9 @@ def correct_efforts(data, count, tau, tau_ref):
 @rare
 def exert_reactions(data):
     """Exert the constraint reactions to the multipliers of the bounds."""
-    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
-    for c in range(6 * data.demand.constraints.size):
-        for w in range(data.cycle.bound_count):
-            t = rows.reaction[w, c] * rows.force[w]
-            stack[FORCE, c] -= t
-            stack[REACTION, c] += t
+    stack = data.scratch.rows
+    taken = stack[SPARE, :6 * data.demand.constraints.size]
+    bound_reactions(data, data.scratch.limits.bound_rows.force, data.cycle.bound_count, taken)
+    for c in range(taken.size):
+        stack[FORCE, c] -= taken[c]
+        stack[REACTION, c] += taken[c]

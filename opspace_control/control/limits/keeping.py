@@ -8,6 +8,7 @@ that a solution violates. Rows are only added, so the iteration ends.
 """
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.control.constraints.elimination import bound_reactions
 from opspace_control.control.data import (
     APPLIED,
     DEMANDED,
@@ -106,17 +107,17 @@ def write_residual(data, count, applied):
 @rare
 def react(data, count, applied):
     """Write reactions of constraints, and the forces (k,) of the stack that move the robot."""
-    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
-    constrained = 6 * data.demand.constraints.size
+    stack, constrained = data.scratch.rows, 6 * data.demand.constraints.size
     for c in range(constrained):
         stack[FORCE, c] = stack[WANTED, c]
     predict_constraints(data.cycle, constrained, data.scratch)
     moving_forces(stack, constrained, applied)
-    for c in range(constrained):
-        for w in range(count):
-            t = rows.reaction[w, c] * rows.force[w]
-            stack[REACTION, c] -= t
-            applied[c] -= t
+    if count > 0:
+        taken = stack[SPARE + 1, :constrained]
+        bound_reactions(data, data.scratch.limits.bound_rows.force, count, taken)
+        for c in range(constrained):
+            stack[REACTION, c] -= taken[c]
+            applied[c] -= taken[c]
 
 
 @rare

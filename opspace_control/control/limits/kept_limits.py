@@ -93,9 +93,9 @@ def _memory(nodes, dofs, constraints, rows, levels):
     contacts = ContactForces(
         nan_filled((bounds, 6)), nan_filled((2, bounds)), np.zeros(bounds, int),
         *nan_filled((2, forces)), nan_filled((2, forces)), nan_filled((2, dofs)),
-        nan_filled(forces), nan_filled((2, forces)))
+        *nan_filled((2, forces)))
     resting_rows = RestingRows(nan_filled((rows, m)), *nan_filled((2, m, m)), nan_filled((4, m)),
-                               np.zeros(m, int))
+                               nan_filled(m), *np.zeros((2, m), int), np.zeros(2, int))
     problem = Problem(
         np.zeros(rows, int), np.zeros(levels + 1, int), *nan_filled((3, rows, rows)),
         np.zeros(levels, bool), nan_filled((2, rows)), nan_filled(rows),

@@ -67,7 +67,8 @@ def decomposed_rows(count, rows):
     """Return the `Decomposition` of so many rows of joints at rest."""
     numbers = rows.numbers
     return Decomposition(rows.factor, rows.vectors, numbers[GAINS, :count],
-                         numbers[SCALING, :count], numbers[WORK, :count])
+                         numbers[SCALING, :count], numbers[WORK, :count], rows.order[:count],
+                         rows.sizes)
 
 
 @rare

@@ -10,19 +10,14 @@ joints, so that none of them exerts a force. Constraints have priority over all 
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.constraints.elimination import solve_constraints
-from opspace_control.control.data import (
-    CONSTRAINT_FORCE,
-    FACTOR_L,
-    GRAM_L,
-    SCALE,
-    SPARE,
-    WANTED,
-    L,
-)
+from opspace_control.control.constraints.elimination import factor_of
+from opspace_control.control.data import CONSTRAINT_FORCE, SPARE, WANTED, L, Q
 from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT, GRAVITY_TORQUE
 from opspace_control.control.singular.direction_motion import FORCES, PASSIVE_MOTION
-from opspace_control.control.solver.semidefinite import solve_semidefinite
+from opspace_control.control.solver.semidefinite import (
+    find_coordinates,
+    solve_semidefinite,
+)
 from opspace_control.dynamics.responses import (
     apply_wrenches,
     passive_response,
@@ -76,8 +71,8 @@ def add_constraint_forces(data, direction, torque):
     if data.cycle.forces_decided:
         for r in range(constrained):
             wrenches[r] -= direction[r]
-    solve_constraints(data.scratch.squares, data.scratch.orders, data.cycle.ranks, 1,
-                      stack[SCALE], constrained, wrenches, work)
+    solve_semidefinite(
+        factor_of(data.cycle, data.scratch, Q), wrenches[:constrained], work[:constrained])
     apply_wrenches(nodes, states, robot.points, robot.supports, wrenches, force, work)
     project_forces(nodes, states, force, torque)
 
@@ -100,11 +95,11 @@ def project_row(data, w):
         else:
             torque[:] = projection[:] = 0.0
         if data.cycle.has_passive:
-            if data.cycle.ranks[1] > 0:
+            if data.cycle.ranks[Q, 0] > 0:
                 add_constraint_forces(data, rows.direction[w], torque)
             project_passive_response(nodes, states, data.robot.responds, singular[FORCES, :dofs],
                                      singular[PASSIVE_MOTION, :dofs], projection, torque)
-            if data.cycle.ranks[1] > 0:
+            if data.cycle.ranks[Q, 0] > 0:
                 project_torques(nodes, states, torque, projection)
     else:
         project_unit_torque(nodes, limits[k].node, states, projection)
@@ -140,18 +135,15 @@ def leave_row_to_constraints(data, w):
     As in `eliminate_constraints`, these rows having no part in Q: ``M − C_c L_cc⁺ C_cᵀ``,
     ``C_t − C_c L_cc⁺ L_ct``, and ``−C_c (λ0 − z)`` on top of its value.
     """
-    stack, squares, rows = data.scratch.rows, data.scratch.squares, data.scratch.limits.bound_rows
-    constrained = 6 * data.demand.constraints.size
-    reaction, coupling = rows.reaction[w], rows.coupling
+    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
+    factor, constrained = factor_of(data.cycle, data.scratch, L), 6 * data.demand.constraints.size
+    u, coupling = rows.coordinates[w], rows.coupling[w]
     for c in range(constrained):
-        reaction[c] = coupling[w, c]
         before = stack[CONSTRAINT_FORCE, c] if data.cycle.has_passive else 0.0
-        rows.offset[w] -= coupling[w, c] * (before - stack[WANTED, c])
-    solve_semidefinite(squares[FACTOR_L], squares[GRAM_L], data.scratch.orders[0],
-                       data.cycle.ranks[0], stack[SCALE], constrained, reaction, stack[SPARE])
-    for x in range(w + 1):
-        for c in range(constrained):
-            rows.gram[w, x] -= coupling[x, c] * reaction[c]
-    for t in range(constrained, stack.shape[1]):
-        for c in range(constrained):
-            coupling[w, t] -= reaction[c] * squares[L, t, c]
+        rows.offset[w] -= coupling[c] * (before - stack[WANTED, c])
+    find_coordinates(factor, coupling, u)
+    for k in range(factor.sizes[0]):
+        for x in range(w + 1):
+            rows.gram[w, x] -= u[k] * rows.coordinates[x, k]
+        for t in range(constrained, coupling.size):
+            coupling[t] -= u[k] * factor.rows[k, t]

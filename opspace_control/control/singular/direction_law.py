@@ -214,7 +214,8 @@ def control_level(data, level, threshold, decomposed, parts, x):
 
     """
     singular, levels = data.scratch.limits.singular, data.demand.levels
-    matrix, vectors, gains, scale, values = decomposed
+    matrix, vectors, scale = decomposed.matrix, decomposed.vectors, decomposed.scale
+    gains, values = decomposed.gains, decomposed.spare
     first, n = levels[level], x.size
     project_modes(matrix, vectors, scale, x, parts)
     u = singular[DIRECTION, first:first + n]

@@ -12,8 +12,12 @@ passive joints, and w has their response; constraint reactions are included.
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.constraints.elimination import constraint_reactions
-from opspace_control.control.data import L, Q
+from opspace_control.control.constraints.elimination import (
+    bound_reactions,
+    constraint_reactions,
+    factor_of,
+)
+from opspace_control.control.data import SPARE, L, Q
 from opspace_control.dynamics.center_of_mass import move_center
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import (
@@ -139,11 +143,17 @@ def apply_unit_force(data, level, which, exerted):
             applied[r] = 0.0
             for j in range(levels[upper + 1], end):
                 applied[r] -= squares[L, r, j] * applied[j]
-    constraint_reactions(squares[which], levels[0], applied)
-    for w in range(0 if exerted else data.cycle.resting_count):
-        t = reaction_at_limit(memory.resting_rows, w, applied)
+    if levels[0] > 0:
+        constraint_reactions(factor_of(data.cycle, data.scratch, which), levels[0], applied,
+                             data.scratch.rows[SPARE + 4])
+    if levels[0] > 0 and data.cycle.resting_count > 0 and not exerted:
+        multipliers = memory.resting_rows.multipliers
+        for w in range(data.cycle.resting_count):
+            multipliers[w] = reaction_at_limit(memory.resting_rows, w, applied)
+        taken = data.scratch.rows[SPARE + 3, :levels[0]]
+        bound_reactions(data, multipliers, data.cycle.resting_count, taken)
         for c in range(levels[0]):
-            applied[c] -= t * memory.bound_rows.reaction[w, c]
+            applied[c] -= taken[c]
     apply_singular_forces(data, applied)
 
 

@@ -3,8 +3,8 @@
 """Singular-direction control moved between the stack's forces and the reference acceleration."""
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.constraints.elimination import constraint_reactions
-from opspace_control.control.data import FORCE, REACTION, WANTED, Q
+from opspace_control.control.constraints.elimination import constraint_reactions, factor_of
+from opspace_control.control.data import FORCE, REACTION, SPARE, WANTED, Q
 from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     FORCES,
@@ -95,7 +95,8 @@ def move_to_stack(data):
     for r in range(constrained):
         reaction[r] += applied[r]
     if data.cycle.has_passive:
-        constraint_reactions(data.scratch.squares[Q], constrained, applied)
+        constraint_reactions(factor_of(data.cycle, data.scratch, Q), constrained, applied,
+                             data.scratch.rows[SPARE])
         for r in range(constrained):
             forces[r] += applied[r]
             reaction[r] -= applied[r]

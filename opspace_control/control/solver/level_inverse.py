@@ -15,9 +15,11 @@ import numpy as np
 from opspace_control.compiled import called, inlined
 from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
 from opspace_control.control.solver.semidefinite import (
+    Factor,
     factorise_gram,
     factorise_pivoted,
-    solve_redundant,
+    fit_redundant,
+    solve_transposed,
 )
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 
@@ -34,6 +36,14 @@ class Decomposition(NamedTuple):
     gains: np.ndarray  # (m,)
     scale: np.ndarray  # (m,)
     spare: np.ndarray  # (m,)
+    order: np.ndarray  # (m,) int: as of `Factor`, and the next one
+    sizes: np.ndarray  # (2,) int
+
+
+@inlined
+def factor_of_level(level):
+    """Return the `Factor` of a level whose rows are redundant."""
+    return Factor(level.vectors, level.matrix, level.order, level.sizes, level.scale)
 
 
 @inlined
@@ -182,13 +192,12 @@ def decompose_level(L, first, threshold, near, directions, level):
         if least >= near:
             return least, count
     if not directions:
-        rank = factorise_pivoted(
-            L, first, level.scale, count, _ROUNDING, level.spare, None, level.vectors)
-        rest = 0.0
-        for r in range(count):
-            rest += 0.0 if level.spare[r] == -1.0 else abs(level.spare[r])
-        if (0 < rank < count and rest <= count * _ROUNDING  # not NaN
-                and factorise_gram(level.vectors, count, rank, level.matrix)):
+        factor = factor_of_level(level)
+        factorise_pivoted(L, first, count, _ROUNDING, level.spare, factor)
+        rank, rest = level.sizes[0], 0.0
+        for p in range(rank, level.sizes[1]):
+            rest += abs(level.spare[level.order[p]])
+        if 0 < rank < count and rest <= count * _ROUNDING and factorise_gram(factor):  # not NaN
             level.gains[:] = 1.0
             trace = inverse_trace(level.matrix, level.gains[:rank], level.spare[:rank])
             if trace * threshold <= 1.0:
@@ -205,10 +214,8 @@ def solve_level(rank, level, x):
     if rank == count:
         solve_factorised(level.matrix, level.scale, x)
     elif rank > 0:
-        for r in range(count):
-            x[r] *= level.scale[r]
-        solve_redundant(level.vectors, level.matrix, rank, count, x, level.spare)
-        for r in range(count):
-            x[r] *= level.scale[r]
+        factor = factor_of_level(level)
+        fit_redundant(factor, x, level.spare)
+        solve_transposed(factor, level.spare, x)
     else:
         solve_truncated(level.matrix, level.vectors, level.gains, level.scale, x, level.spare)

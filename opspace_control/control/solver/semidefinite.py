@@ -3,10 +3,14 @@
 """
 The pseudo-inverse of a small semidefinite matrix by Cholesky, its rank decided.
 
-Higham, Accuracy and Stability of Numerical Algorithms, 10.3.
+Higham, Accuracy and Stability of Numerical Algorithms, 10.3. With ``S M S = F Fᵀ``, S the scales of
+the rows, ``M⁺ = S (F Fᵀ)⁺ S`` takes two steps: coordinates u of F, then a vector of rows.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
@@ -16,115 +20,149 @@ from opspace_control.control.solver.cholesky import factorise, solve_lower, solv
 RANK_TOLERANCE = 1e-9
 
 
+class Factor(NamedTuple):
+    """The factor F of the used rows of a matrix, those whose scaled diagonal is not 0."""
+
+    rows: np.ndarray  # (n, n): row r belongs to row r of the matrix
+    gram: np.ndarray  # (n, n): Cholesky factor of FᵀF; not written where no row is redundant
+    order: np.ndarray  # (n,) int: used rows; first the pivots, in the order of the columns
+    sizes: np.ndarray  # (2,) int: rank, and number of used rows
+    scale: np.ndarray  # (n,): S
+
+
 @inlined
-def factorise_gram(F, count, rank, gram):
+def factorise_gram(factor):
     """Write the Cholesky factor of ``Fᵀ F``; return whether it is regular."""
+    gram, rank = factor.gram, factor.sizes[0]
     for i in range(rank):
         for j in range(i + 1):
             gram[i, j] = 0.0
-    for r in range(count):
-        for i in range(rank):
-            x = F[r, i]
-            if x != 0.0:  # pivots have nothing from their own column on
-                for j in range(i + 1):
-                    gram[i, j] += x * F[r, j]
+    for p in range(factor.sizes[1]):
+        row = factor.rows[factor.order[p]]
+        for i in range(min(p + 1, rank)):  # the p-th pivot has nothing beyond its own column
+            for j in range(i + 1):
+                gram[i, j] += row[i] * row[j]
     return factorise(gram, rank)
 
 
 @inlined
-def factorise_pivoted(L, first, scale, count, tolerance, remaining, order, F):
+def factorise_pivoted(M, first, count, tolerance, remaining, factor):
     """
-    Write ``F`` with ``F Fᵀ = S L S`` over ``count`` rows from the ``first`` on; return its rank.
+    Write the factor of ``count`` rows of M; return whether none of those used is redundant.
 
-    Cholesky with pivots: column k of F belongs to row ``order[k]``, if there is an order. Pivots up
-    to the ``tolerance`` count as none. ``remaining`` (count,) receives what the columns leave of
-    the diagonal, and −1 for pivots.
+    ``F Fᵀ = S M S``, by Cholesky with pivots: those up to the ``tolerance`` count as none. M is the
+    block of a lower triangle that begins at the ``first`` row. ``remaining`` receives what the
+    columns leave of the diagonal of redundant rows.
     """
+    F, order, scale, used = factor.rows, factor.order, factor.scale, 0
     for r in range(count):
-        remaining[r] = scale[r] * L[first + r, first + r] * scale[r]
-    rank = 0
-    while rank < count:
-        pivot = 0
-        for r in range(1, count):
-            if remaining[r] > remaining[pivot]:
-                pivot = r
+        remaining[r] = scale[r] * M[first + r, first + r] * scale[r]
+        if remaining[r] != 0.0:  # NaN is used, and remains visible
+            order[used] = r
+            used += 1
+    factor.sizes[0], factor.sizes[1] = used, used
+    for rank in range(used):
+        place = rank
+        for p in range(rank + 1, used):
+            if remaining[order[p]] > remaining[order[place]]:
+                place = p
+        pivot = order[place]
         if not remaining[pivot] > tolerance:
+            factor.sizes[0] = rank
             break
-        per_root = 1.0 / math.sqrt(remaining[pivot])
-        if order is not None:
-            order[rank] = pivot
-        for r in range(count):
-            if remaining[r] == -1.0:  # was a pivot
-                F[r, rank] = 0.0
-                continue
-            row, column = first + max(r, pivot), first + min(r, pivot)
-            t = scale[r] * L[row, column] * scale[pivot]
+        order[place], order[rank] = order[rank], pivot
+        F[pivot, rank] = math.sqrt(remaining[pivot])
+        per_root = 1.0 / F[pivot, rank]
+        for p in range(rank + 1, used):
+            r = order[p]
+            t = scale[r] * M[first + max(r, pivot), first + min(r, pivot)] * scale[pivot]
             for k in range(rank):
                 t -= F[r, k] * F[pivot, k]
             F[r, rank] = t * per_root
             remaining[r] -= F[r, rank] * F[r, rank]
-        remaining[pivot] = -1.0
-        rank += 1
-    return rank
+    return factor.sizes[0] == used
 
 
 @called
-def decompose_semidefinite(L, scale, count, remaining, order, F, gram):
-    """
-    Write ``F`` with ``F Fᵀ = S L S`` over the first ``count`` rows; return its rank.
-
-    As in `factorise_pivoted`. Where rows are redundant, ``gram`` becomes the Cholesky factor of
-    ``Fᵀ F``.
-    """
-    rank = factorise_pivoted(L, 0, scale, count, RANK_TOLERANCE, remaining, order, F)
-    if rank < count:
-        factorise_gram(F, count, rank, gram)
-    return rank
+def decompose_semidefinite(M, count, remaining, factor):
+    """Write the factor of the first ``count`` rows of a matrix, of its lower triangle."""
+    if not factorise_pivoted(M, 0, count, RANK_TOLERANCE, remaining, factor):
+        factorise_gram(factor)
 
 
 @inlined
-def solve_pivoted(F, order, count, x, spare):
-    """Replace x by ``(F Fᵀ)⁻¹ x``, F of full rank: a triangle, its rows in pivot order."""
-    for k in range(count):
-        t = x[order[k]]
+def find_coordinates(factor, x, u):
+    """
+    Write u with ``F u = S x``, x (n,) being in the range of the matrix; the pivots determine it.
+
+    Columns of a semidefinite matrix, beside the decomposed block, are in the range of the block.
+    """
+    F, order, scale = factor.rows, factor.order, factor.scale
+    for k in range(factor.sizes[0]):
+        pivot = order[k]
+        t = scale[pivot] * x[pivot]
         for j in range(k):
-            t -= F[order[k], j] * spare[j]
-        spare[k] = t / F[order[k], k]
-    for k in range(count - 1, -1, -1):
-        t = spare[k]
-        for j in range(k + 1, count):
-            t -= F[order[j], k] * x[order[j]]
-        x[order[k]] = t / F[order[k], k]
+            t -= F[pivot, j] * u[j]
+        u[k] = t / F[pivot, k]
 
 
 @inlined
-def solve_redundant(F, gram, rank, count, x, spare):
-    """Replace x by ``(F Fᵀ)⁺ x = F (Fᵀ F)⁻² Fᵀ x``."""
+def fit_redundant(factor, x, u):
+    """Do as `fit_coordinates`, with the factor of ``Fᵀ F``."""
+    rank = factor.sizes[0]
     for k in range(rank):
-        spare[k] = 0.0
-        for r in range(count):
-            spare[k] += F[r, k] * x[r]
-    for _ in range(2):
-        solve_lower(gram, rank, spare)
-        solve_upper(gram, rank, spare)
-    for r in range(count):
-        x[r] = 0.0
-        for k in range(rank):
-            x[r] += F[r, k] * spare[k]
+        u[k] = 0.0
+    for p in range(factor.sizes[1]):
+        r = factor.order[p]
+        for k in range(min(p + 1, rank)):
+            u[k] += factor.rows[r, k] * factor.scale[r] * x[r]
+    solve_lower(factor.gram, rank, u)
+    solve_upper(factor.gram, rank, u)
 
 
 @called
-def solve_semidefinite(F, gram, order, rank, scale, count, x, spare):
+def fit_coordinates(factor, x, u):
+    """Write u of the least ``|F u − S x|``, x being any (n,)."""
+    if factor.sizes[0] == factor.sizes[1]:
+        find_coordinates(factor, x, u)
+    else:
+        fit_redundant(factor, x, u)
+
+
+@called
+def solve_transposed(factor, u, y):
     """
-    Replace x by ``S (S L S)⁺ S x``, L being the matrix that `decompose_semidefinite` decomposed.
+    Write to y (c,) the least ``|S⁻¹ y|`` with ``Fᵀ S⁻¹ y = u``; rows without a scale become 0.
+
+    u is lost.
+    """
+    F, order, scale = factor.rows, factor.order, factor.scale
+    rank, used = factor.sizes[0], factor.sizes[1]
+    for r in range(y.size):
+        y[r] = 0.0
+    if rank == used:
+        for k in range(rank - 1, -1, -1):
+            pivot = order[k]
+            t = u[k] / F[pivot, k]
+            for j in range(k):
+                u[j] -= F[pivot, j] * t
+            y[pivot] = scale[pivot] * t
+        return
+    solve_lower(factor.gram, rank, u)
+    solve_upper(factor.gram, rank, u)
+    for p in range(used):
+        r = order[p]
+        for k in range(min(p + 1, rank)):
+            y[r] += F[r, k] * u[k]
+        y[r] *= scale[r]
+
+
+@inlined
+def solve_semidefinite(factor, x, u):
+    """
+    Replace x (c,) by ``S (S M S)⁺ S x``; u (c,) is scratch.
 
     Where rows are redundant that is the smallest solution in the scaled rows: the force is shared.
     """
-    for r in range(count):
-        x[r] *= scale[r]
-    if rank == count:
-        solve_pivoted(F, order, count, x, spare)
-    else:
-        solve_redundant(F, gram, rank, count, x, spare)
-    for r in range(count):
-        x[r] *= scale[r]
+    fit_coordinates(factor, x, u)
+    solve_transposed(factor, u, x)

@@ -58,10 +58,15 @@ def pass_on(squares, first, last, rank, level, x, column):
     """
     mobility = squares[L]
     for j in range(last, x.size):
-        t = 0.0
+        t, coupled = 0.0, False
         for r in range(first, last):
             t += mobility[j, r] * x[r]
             column[r - first] = mobility[j, r]
+            coupled = coupled or mobility[j, r] != 0.0
+        if not coupled:  # as rows that are not controlled
+            for r in range(first, last):
+                mobility[r, j] = 0.0
+            continue
         x[j] -= t
         solve_level(rank, level, column)
         for i in range(last, j + 1):
@@ -74,7 +79,7 @@ def pass_on(squares, first, last, rank, level, x, column):
 
 
 @called
-def resolve_forces(rows, squares, levels, threshold, data):
+def resolve_forces(rows, squares, order, sizes, levels, threshold, data):
     """
     Replace the accelerations of the tasks by their forces, ``x = Λ b``.
 
@@ -97,6 +102,8 @@ def resolve_forces(rows, squares, levels, threshold, data):
         Scratch from ``SPARE`` on.
     squares : (SQUARES, k, k) array
         ``L``: Λ⁻¹, lower triangle; overwritten. ``FACTOR`` and ``VECTORS`` are scratch.
+    order, sizes : (k,), (2,) array of int
+        Scratch.
     levels : (l + 1,) array of int
         First row of each level, the highest first, and the end of the last. Rows before the first
         level are none of this.
@@ -116,7 +123,7 @@ def resolve_forces(rows, squares, levels, threshold, data):
         first, last = levels[number], levels[number + 1]
         level = Decomposition(
             squares[FACTOR], squares[VECTORS], rows[SPARE, first:last], rows[SCALE, first:last],
-            rows[SPARE + 1, first:last])
+            rows[SPARE + 1, first:last], order[first:last], sizes)
         column = rows[SPARE + 2, first:last]
         subtract_applied(mobility, first, last, rows[MOVING], rows[COMPLIANT], x)
         axes = 0.0

@@ -119,6 +119,17 @@ def stack_points(cycle, robot, demand, q, v, a_null, rows):
                 stack_task(tasks[record], points, e, cycle, states, sensors, rows)
 
 
+@called
+def find_idle(robot, demand, rows):
+    """Find the points whose rows are neither controlled nor pushed in this cycle."""
+    points, constraints, tasks = robot.points, demand.constraints.size, demand.tasks
+    for e in range(points.size):
+        idle = e < constraints or is_group(points[e]) or not tasks[points[e].record].impedance > 0.0
+        for r in range(6 * e, 6 * e + 6):
+            idle = idle and rows[ACTIVATION, r] == 0.0 and rows[APPLIED, r] == 0.0
+        robot.carried[e].idle = 1 if idle else 0
+
+
 @rare
 def add_spring_force(task, Lambda_inverse, first, k, small, rows):
     """Add the force of a spring and damper, which needs Λ⁻¹, to the rows of its task."""
@@ -167,23 +178,22 @@ def exert(node, p, wrench, responds, states):
 def eliminate_constraint_rows(cycle, constrained, scratch):
     """Eliminate constraints and passive joints from the tasks' mobility."""
     if constrained > 0 or cycle.has_passive:
-        eliminate_constraints(scratch.squares, scratch.rows, scratch.orders, constrained,
-                              cycle.has_passive, cycle.ranks)
+        eliminate_constraints(cycle, scratch, constrained)
 
 
 @inlined
 def predict_constraints(cycle, constrained, scratch):
     """Predict the reactions of so many constraint rows, and the wrenches exerted there."""
     if constrained > 0 or cycle.has_passive:
-        predict_reactions(scratch.squares, scratch.rows, scratch.orders, constrained,
-                          cycle.has_passive, cycle.ranks)
+        predict_reactions(cycle, scratch, constrained)
 
 
 @inlined
 def resolve_tasks(cycle, demand, scratch, data):
     """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
-        scratch.rows, scratch.squares, demand.levels, cycle.singularity_threshold, data)
+        scratch.rows, scratch.squares, scratch.orders[2], cycle.ranks[2], demand.levels,
+        cycle.singularity_threshold, data)
     predict_constraints(cycle, 6 * demand.constraints.size, scratch)
 
 
