@@ -102,6 +102,7 @@ def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
     made.compute_torque(bent)
     assert diagnostics.singular_in_words(made, facts, {}) == (
         '3 of 5 cycles had singular directions of the tasks; the last one had none.')
+    assert diagnostics.singular_in_words(made, {'singular': 2, 'cycles': 100}, lost) == ''
     free = SimpleNamespace(least_eigenvalue=0.0, active_limits=())
     assert diagnostics.singular_in_words(free, facts, {}) == (
         '3 of 5 cycles had singular directions of the tasks.')

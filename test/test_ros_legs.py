@@ -62,6 +62,9 @@ def test_forces_cones_and_footholds_are_shown_and_told(b1):
     assert values['gait'] == 'trot' and float(values['duty factor']) == 0.5
     assert values['velocity command'].startswith('0.50')
     assert 'contacts that slide' in values and 'contacts without load' in values
+    # Two point feet control all directions that the tasks have, and no leg is nearly straight.
+    assert values['cycles with singular directions'] == '0'
+    assert told[-1].status[0].message == 'Active.'
 
 
 def test_what_the_gait_sets_is_refused_to_others(b1):

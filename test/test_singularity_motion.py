@@ -9,6 +9,7 @@ from robots import TALOS, robot_file
 
 from opspace_control import PoseTask, PostureTask, RobotModel, RobotState
 from opspace_control.cli.robots import demo_robot
+from opspace_control.control.freedom import task_freedom
 from opspace_control.share import share_directory
 
 ALL = 'x y z rx ry rz'
@@ -65,6 +66,16 @@ def test_beyond_reach_an_arm_stretches_out_and_stays_still(name, way):
     left = np.linalg.norm(course.errors[:, 0, :3], axis=1)
     assert 0.3 < left[-1] < left.min() + 2e-3  # as near as it gets
     assert scene.controller.least_eigenvalue == 0.0
+
+
+def test_axes_that_are_not_controlled_are_no_singular_directions():
+    """Four of six rows are not active; the goal is so far that the direction might be singular."""
+    scene = Scene('planar_2r', (0.6, -0.3))
+    scene.go(1e-3, by=-0.02 * scene.goal[:3])
+    state = RobotState(scene.model, [0.6, -0.3], np.zeros(2))
+    least = task_freedom(scene.model, state, [scene.task]).least_eigenvalue
+    assert least > 2.0 * scene.controller.singularity_threshold
+    assert scene.controller.least_eigenvalue == pytest.approx(least)
 
 
 def test_a_posture_far_away_leaves_no_error_near_a_singularity():

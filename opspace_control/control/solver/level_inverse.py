@@ -48,10 +48,16 @@ def factor_of_level(level):
 
 @inlined
 def write_scaled(L, first, scale, matrix):
-    """Write the lower triangle of the level's scaled ``M = S Λ⁻¹ S``."""
+    """
+    Write the lower triangle of the level's scaled ``M = S Λ⁻¹ S``.
+
+    A row of scale 0, which is not active, is a row of the identity: no singular direction.
+    """
     for r in range(scale.size):
         for c in range(r + 1):
             matrix[r, c] = scale[r] * L[first + r, first + c] * scale[c]
+        if scale[r] == 0.0:
+            matrix[r, r] += 1.0  # NaN stays
 
 
 @inlined
@@ -184,9 +190,6 @@ def decompose_level(L, first, threshold, near, directions, level):
     """
     count = level.scale.size
     write_scaled(L, first, level.scale, level.matrix)
-    for r in range(count):
-        if level.scale[r] == 0.0:  # not active: a row of the identity, but NaN stays
-            level.matrix[r, r] += 1.0
     if factorise(level.matrix, count):
         least = 1.0 / inverse_trace(level.matrix, level.scale, level.spare)
         if least >= near:
