@@ -3,8 +3,10 @@
 """A controller node in lock-step with a robot on legs, on a MuJoCo floor in the test."""
 
 import array
+import copy
 import math
 
+import mujoco
 import numpy as np
 import ros_nodes
 from geometry_msgs.msg import Twist
@@ -34,6 +36,11 @@ _START = 10.0  # s, of the stamps: a stamp of zero is none
 def given(name, node):
     """Return the parameters of a node in config/<name>.yaml."""
     return ParameterFile(share_directory() / 'config' / f'{name}.yaml').of_node(node)
+
+
+def fastest_fall(heights):
+    """Return the greatest speed, m/s, averaged over 20 ms, at which heights, m, decrease."""
+    return np.convolve(-np.diff(heights) / STEP, np.full(20, 0.05), 'valid').max()
 
 
 class Legged:
@@ -100,6 +107,22 @@ class Legged:
                 self._tell(True)
             self.network.spin(STEP)
             self._step()
+
+    def fall(self, seconds=1.0):
+        """
+        Return the greatest speeds of a fall from the present state that nothing damps.
+
+        They are that of a joint, in parts of its limit, and of the sinking trunk, m/s.
+        """
+        physics, before = self.physics, copy.copy(self.physics.data)
+        speeds, heights = [], []
+        physics.set_effort(np.zeros_like(self._efforts))
+        for _ in range(round(seconds / STEP)):
+            physics.step()
+            speeds.append(abs(physics.velocities) / self._fastest)
+            heights.append(physics.base_pose[2])
+        mujoco.mj_copyData(physics.data, physics.model, before)
+        return np.max(speeds), fastest_fall(heights)
 
     def command(self, *velocity):
         """Send a velocity ahead and to the left, m/s, and a yaw rate, rad/s."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from opspace_control import OperationalSpaceController, RobotModel, RobotState
+from opspace_control import Contact, OperationalSpaceController, RobotModel, RobotState
 from opspace_control.control import DAMPING_RATE
 from opspace_control.control.brake import Brake
 from opspace_control.share import share_directory
@@ -133,6 +133,22 @@ class TestHold:
             brake.carry(self.at(model, q), out)
         brake.weight(self.at(model, away), weight)
         np.testing.assert_array_equal(out, weight)
+
+
+def test_what_legs_carry_is_damped_by_a_present_velocity_alone():
+    model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf',
+                                      floating_base=True, passive_joints=('base',))
+    controller = OperationalSpaceController(model, constraints=[Contact('l_hand', kind='point')])
+    v = np.zeros(model.nv)
+    v[6:] = 0.01
+    state, out, brake = RobotState(model, model.neutral(), v), np.empty(model.nv), Brake(controller)
+    own = controller.damping_torque(state)
+    brake.damp(state, 0.0, 1.0, out)
+    J = model.jacobian(state, 'l_hand')[:3, 6:]
+    carried = DAMPING_RATE * model.nodes['mass'].sum() * J.T @ (J @ v[6:])
+    np.testing.assert_allclose(out[6:], own[6:] - carried)
+    brake.damp(state, 0.06, 1.0, out)
+    np.testing.assert_allclose(out, math.exp(-0.06 * DAMPING_RATE) * own)
 
 
 def test_damping_acts_on_what_is_left_of_a_motion(controller, state, out):

@@ -104,11 +104,14 @@ def test_an_acknowledgement_waits_for_good_states_but_not_for_another_trip(super
     assert not good_states(supervisor, 2.0)
 
 
-def test_a_jump_is_forgiven_only_before_the_release(supervisor):
-    supervisor.on_fault(POSITION_JUMP, '', 1.0)
+@pytest.mark.parametrize(('trip', 'least'), [
+    (POSITION_JUMP, Recovery.AUTOMATIC), (STATE_TIMEOUT, Recovery.BEFORE_RELEASE)])
+def test_a_jump_is_forgiven_only_before_the_release_and_all_trips_of_legs(trip, least):
+    supervisor = Supervisor(RELEASE, least)
+    supervisor.on_fault(trip, '', 1.0)
     assert good_states(supervisor, 1.1)
     supervisor.resume()
-    supervisor.on_fault(POSITION_JUMP, '', 2.0)
+    supervisor.on_fault(trip, '', 2.0)
     assert not good_states(supervisor, 2.5, 100)
     supervisor.acknowledge()
     assert good_states(supervisor, 3.0)

@@ -18,6 +18,7 @@ from opspace_control.model import RobotState
 _STIFFNESS = DAMPING_RATE ** 2 / 4.0
 # A reading that changes by more from one call to the next does not tell of a motion.
 _JUMP = 0.1  # rad or m; 50 rad/s at 500 Hz
+_PRESENT = 0.05  # s, age of a velocity; a fall has changed its own by 0.5 m/s then
 
 
 class Brake:
@@ -42,9 +43,14 @@ class Brake:
         self._damping = np.zeros(model.nv)
 
     @property
+    def lies_down(self):
+        """Whether the robot is on legs, and lies down where it is not controlled."""
+        return bool(self._feet)
+
+    @property
     def manner(self):
         """What `carry` does to the robot, as text."""
-        return 'damped: it lies down' if self._feet else 'held in position'
+        return 'damped: it lies down' if self.lies_down else 'held in position'
 
     def weight(self, state, out):
         """
@@ -94,17 +100,19 @@ class Brake:
         """
         Write the efforts (nv,) that damp a robot that was last seen ``age`` s ago, times ``scale``.
 
-        The velocity is what this damping has left of the last one. The next hold begins anew.
+        The velocity is what this damping has left of the last one. What legs carry is damped by a
+        present velocity alone: a fall has another one soon, and the efforts of an old one kick. The
+        next hold begins anew.
         """
         self.forget()
         out[:] = 0.0
         if scale > 0.0:
             self._scratch.update(state.q, math.exp(-DAMPING_RATE * age) * state.v)
-            out[:] = scale * self._damping_torque()
+            out[:] = scale * self._damping_torque(carries=age < _PRESENT)
 
-    def _damping_torque(self):
+    def _damping_torque(self, carries=True):
         """
-        Return the damping (nv,) of the scratch state, so that robots on legs lie down, damped.
+        Return the damping (nv,) of the scratch state, and of what legs carry, which lie down then.
 
         `damping_torque` knows nothing of what legs carry. Of a floating robot of mass m with n
         contacts, engaged or not, each is damped as if it carried m/n, ``−rate Jᵀ (m/n) J v``, J
@@ -112,7 +120,7 @@ class Brake:
         """
         controller, state, tau = self._controller, self._scratch, self._damping
         controller.damping_torque(state, out=tau)
-        if not self._feet:
+        if not (self._feet and carries):
             return tau
         model = controller.model
         share = DAMPING_RATE * model.nodes['mass'].sum() / len(self._feet)

@@ -70,11 +70,11 @@ class Supervisor:
 
     ``trip`` is the reason not to control, or None, and ``reason`` the description of the fault, a
     sentence, until the next trip. Within ``release_time`` a robot of unknown state is damped before
-    it is released.
+    it is released. No trip has less than the ``least_recovery``.
     """
 
-    def __init__(self, release_time=0.3):
-        self.release_time = release_time
+    def __init__(self, release_time=0.3, least_recovery=Recovery.AUTOMATIC):
+        self.release_time, self.least_recovery = release_time, least_recovery
         self.restart()
 
     def restart(self):
@@ -119,8 +119,9 @@ class Supervisor:
     @property
     def may_resume(self):
         """Whether good states end the trip: it is acknowledged, or its recovery is automatic."""
-        return self._acknowledged or self.trip.recovery == Recovery.AUTOMATIC or (
-            self.trip.recovery == Recovery.BEFORE_RELEASE and not self._released)
+        recovery = max(self.trip.recovery, self.least_recovery)
+        return self._acknowledged or recovery == Recovery.AUTOMATIC or (
+            recovery == Recovery.BEFORE_RELEASE and not self._released)
 
     def resume(self):
         """End the trip; return whether the robot was released during it."""

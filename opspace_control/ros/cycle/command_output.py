@@ -25,7 +25,7 @@ class CommandOutput:
         self._brake = Brake(controller)
         self._envelope, self._state_input = envelope, state_input
         self._command, self._publish = command, publish
-        self.manner = self._brake.manner
+        self.manner, self.lies_down = self._brake.manner, self._brake.lies_down
         self.restart(0.0)
 
     def restart(self, now):

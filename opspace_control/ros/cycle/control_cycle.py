@@ -40,10 +40,12 @@ class ControlCycle:
         self._controller = controller
         self._logger = logger
         self.envelope = Envelope(model, controller.effort_limits)  # bounds every command
-        self.supervisor = Supervisor()                             # the active trip
         self.ramps = Ramps(controller.gradual)                     # of gains and activations
         self._state_input = StateInput(model, self.envelope, odometry)
         self._output = CommandOutput(controller, self.envelope, self._state_input, command, publish)
+        # The active trip. A robot that lies does not stand up by itself.
+        self.supervisor = Supervisor(least_recovery=Recovery.BEFORE_RELEASE
+                                     if self._output.lies_down else Recovery.AUTOMATIC)
         self.period = 0.0           # s, shortest time between two cycles
         self.state_timeout = 0.05   # s, 0 for never
         self.feedback_period = 0.0  # s, 0 for never
@@ -224,7 +226,9 @@ class ControlCycle:
             self.envelope.forget_state()
         if self.supervisor.on_fault(trip, str(error), now):
             does = 'damped, then released' if trip.blind else self._output.manner
-            self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}')
+            then = (' Once the robot is released, ~/hold ends the trip.'
+                    if trip.recovery < self.supervisor.least_recovery else '')
+            self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}{then}')
             # The cause of an unexpected motion may be another controller.
             self.doubtful = self.doubtful or not trip.blind
 
