@@ -24,6 +24,7 @@ _SECTIONS = {
     'modes': 'Talos without a drive of its base, and with both hands on one object',
     'growth': 'serial chains of 25 to 400 joints',
     'points': 'the inertia of 2 to 32 points, beside Pinocchio',
+    'contacts': 'robots on legs, their contact forces kept, beside Pinocchio and quadprog',
     'redundant_rows': 'more rows of tasks than joints, beside Pinocchio',
     'beyond_limits': 'the slowest cycles with limits of joints, beside Pinocchio',
     'allocation': 'memory, and crossings into compiled code',

@@ -14,7 +14,7 @@ constraint forces, which are not unique where rows are redundant, need the pseud
 ``L_cc⁺ L_ct f`` is `solve_transposed` of the coordinates ``F_tᵀ f``.
 """
 
-from opspace_control.compiled import called, inlined, rare
+from opspace_control.compiled import called, inlined
 from opspace_control.control.data import (
     APPLIED,
     CONSTRAINT_FORCE,
@@ -35,6 +35,7 @@ from opspace_control.control.solver.semidefinite import (
     solve_semidefinite,
     solve_transposed,
 )
+from opspace_control.dynamics.force_propagation import add_block
 
 
 @inlined
@@ -52,58 +53,62 @@ def factor_of(cycle, scratch, which):
 
 
 @called
-def extend_factor(M, factor, count):
+def extend_factor(M, factor, carried, count):
     """
     Write the coordinates ``F_c⁻¹ S M_ct`` of the rows after the first ``count``.
 
-    Those of row t are column t of the factor's first rows, which have no entry there.
+    Those of row t are column t of the factor's first rows, which have no entry there. ``carried``
+    tells which points are idle.
     """
     F, order, scale = factor.rows, factor.order, factor.scale
     for k in range(factor.sizes[0]):
         pivot = order[k]
         per_pivot = 1.0 / F[pivot, k]
-        for t in range(count, M.shape[0]):
-            F[k, t] = scale[pivot] * M[t, pivot]
-        for j in range(k):
-            part = F[pivot, j]
-            for t in range(count, M.shape[0]):
-                F[k, t] -= part * F[j, t]
-        for t in range(count, M.shape[0]):
-            F[k, t] *= per_pivot
+        for e in range(count // 6, M.shape[0] // 6):
+            for r in range(6):
+                F[k, 6 * e + r] = scale[pivot] * M[6 * e + r, pivot]
+            if carried[e].idle:  # these are 0
+                continue
+            for j in range(k):
+                for r in range(6):
+                    F[k, 6 * e + r] -= F[pivot, j] * F[j, 6 * e + r]
+            for r in range(6):
+                F[k, 6 * e + r] *= per_pivot
 
 
 @called
-def add_products(factor, count, sign, M):
-    """Add ``sign F_t F_tᵀ`` to the lower triangle of the rows of M after the first ``count``."""
+def add_products(factor, carried, count, sign, M):
+    """Add ``sign F_t F_tᵀ`` to the blocks on and below the diagonal of M, for rows of tasks."""
     F = factor.rows
-    for k in range(factor.sizes[0]):
-        for j in range(count, M.shape[0]):
-            part = sign * F[k, j]
-            if part != 0.0:
-                for i in range(count, j + 1):
-                    M[j, i] += part * F[k, i]
+    for e in range(count // 6, M.shape[0] // 6):
+        for d in range(count // 6, e + 1):
+            if not (carried[e].idle or carried[d].idle):
+                for k in range(factor.sizes[0]):
+                    add_block(F[k, 6 * e:6 * e + 6], F[k, 6 * d:6 * d + 6], sign, 6 * e, 6 * d, M)
 
 
 @inlined
-def sum_coordinates(factor, count, forces, u):
+def sum_coordinates(factor, carried, count, forces, u):
     """Write the coordinates ``F_tᵀ f`` of forces (k,), those of constraints left out."""
     for k in range(factor.sizes[0]):
         u[k] = 0.0
-        for t in range(count, forces.size):
-            u[k] += factor.rows[k, t] * forces[t]
+        for e in range(count // 6, forces.size // 6):
+            if not carried[e].idle:
+                for r in range(6 * e, 6 * e + 6):
+                    u[k] += factor.rows[k, r] * forces[r]
 
 
-@rare
-def constraint_reactions(factor, count, forces, u):
+@called
+def constraint_reactions(factor, carried, count, forces, u):
     """Write the first ``count`` forces: reactions to those of tasks by L or Q; u is scratch."""
-    sum_coordinates(factor, count, forces, u)
+    sum_coordinates(factor, carried, count, forces, u)
     solve_transposed(factor, u, forces[:count])
     for c in range(count):
         forces[c] = -forces[c]
 
 
-@rare
-def eliminate_constraints(cycle, scratch, count):
+@called
+def eliminate_constraints(cycle, carried, scratch, count):
     """
     Eliminate the constraint rows from Λ⁻¹ and from the accelerations of the tasks.
 
@@ -117,6 +122,8 @@ def eliminate_constraints(cycle, scratch, count):
     ----------
     cycle : CYCLE
         Receives the ranks of L_cc and Q_cc. Q counts only if it has passive joints.
+    carried : array of POINT
+        Tells which points are idle.
     scratch : Scratch
         Of ``squares``, L and Q, lower triangles: the tasks' block of L becomes Λ⁻¹. The factors
         are written, with the coordinates of tasks.
@@ -130,31 +137,34 @@ def eliminate_constraints(cycle, scratch, count):
     x, lambda0, spare = rows[FORCE], rows[CONSTRAINT_FORCE], rows[SPARE]
     factor = factor_of(cycle, scratch, L)
     decompose_semidefinite(whole, count, spare, factor)
-    extend_factor(whole, factor, count)
+    extend_factor(whole, factor, carried, count)
     if cycle.has_passive:
         factor_q = factor_of(cycle, scratch, Q)
         decompose_semidefinite(passive, count, spare, factor_q)
-        extend_factor(passive, factor_q, count)
+        extend_factor(passive, factor_q, carried, count)
         for c in range(count):
             lambda0[c] = -rows[PASSIVE_RESPONSE, c]
         solve_semidefinite(factor_q, lambda0[:count], spare)
-        for r in range(x.size):
-            for p in range(factor.sizes[1]):
-                c = factor.order[p]
+        for p in range(factor.sizes[1]):
+            c = factor.order[p]
+            for o in range(factor.sizes[1]):
+                r = factor.order[o]
                 x[r] += (symmetric(whole, r, c) - symmetric(passive, r, c)) * lambda0[c]
+            for r in range(count, x.size):
+                x[r] += (whole[r, c] - passive[r, c]) * lambda0[c]
         for j in range(count, x.size):
             for i in range(count, j + 1):
                 whole[j, i] -= passive[j, i]
-        add_products(factor_q, count, 1.0, whole)
+        add_products(factor_q, carried, count, 1.0, whole)
     solve_semidefinite(factor, x[:count], spare)
     for j in range(count, x.size):
         for p in range(factor.sizes[1]):
             x[j] -= whole[j, factor.order[p]] * x[factor.order[p]]
-    add_products(factor, count, -1.0, whole)
+    add_products(factor, carried, count, -1.0, whole)
 
 
-@rare
-def predict_reactions(cycle, scratch, count):
+@called
+def predict_reactions(cycle, carried, scratch, count):
     """
     Write the constraint reactions λ, and to ``FORCE`` of constraints the wrenches exerted there.
 
@@ -170,20 +180,22 @@ def predict_reactions(cycle, scratch, count):
         rows[SPARE + 4])
     for j in range(count, x.size):
         spare[j] = x[j] - (applied[j] - moving[j])
-    constraint_reactions(factor, count, spare, u)
+    constraint_reactions(factor, carried, count, spare, u)
     for c in range(count):
         reaction[c] = x[c] + spare[c]
     if not cycle.has_passive:
         for c in range(count):
             x[c] = applied[c]
         return
-    constraint_reactions(factor_of(cycle, scratch, Q), count, x, u)
-    for c in range(count):
+    constraint_reactions(factor_of(cycle, scratch, Q), carried, count, x, u)
+    for p in range(factor.sizes[1]):
+        c = factor.order[p]
         extra[c] = 0.0
+        for o in range(factor.sizes[1]):  # x is −Q_cc⁺ Q_ct f
+            d = factor.order[o]
+            extra[c] -= (symmetric(whole, c, d) - symmetric(passive, c, d)) * x[d]
         for j in range(count, x.size):
             extra[c] += passive[j, c] * x[j]
-        for d in range(count):  # x is −Q_cc⁺ Q_ct f
-            extra[c] -= (symmetric(whole, c, d) - symmetric(passive, c, d)) * x[d]
     for c in range(count):
         x[c] += applied[c] - rows[CONSTRAINT_FORCE, c]
     solve_semidefinite(factor, extra[:count], u)
@@ -191,7 +203,7 @@ def predict_reactions(cycle, scratch, count):
         reaction[c] += extra[c]
 
 
-@rare
+@called
 def bound_reactions(data, multipliers, count, taken):
     """Write the constraint forces (c,) that multipliers f of bounds take away, ``L_cc⁺ C_cᵀ f``."""
     factor, u = factor_of(data.cycle, data.scratch, L), data.scratch.rows[SPARE + 4]

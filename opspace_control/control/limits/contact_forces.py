@@ -97,7 +97,7 @@ def write_singular_reactions(data):
     applied = data.scratch.limits.singular[SINGULAR_FORCE, :stack.shape[1]]
     if data.cycle.has_passive:
         factor = factor_of(data.cycle, data.scratch, Q)
-        sum_coordinates(factor, singular.size, applied, stack[SPARE])
+        sum_coordinates(factor, data.robot.carried, singular.size, applied, stack[SPARE])
         solve_transposed(factor, stack[SPARE], singular)
     for c in range(singular.size):
         singular[c] += applied[c]

@@ -110,7 +110,7 @@ def react(data, count, applied):
     stack, constrained = data.scratch.rows, 6 * data.demand.constraints.size
     for c in range(constrained):
         stack[FORCE, c] = stack[WANTED, c]
-    predict_constraints(data.cycle, constrained, data.scratch)
+    predict_constraints(data.cycle, data.robot.carried, constrained, data.scratch)
     moving_forces(stack, constrained, applied)
     if count > 0:
         taken = stack[SPARE + 1, :constrained]

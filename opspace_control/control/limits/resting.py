@@ -76,7 +76,7 @@ def regularise_resting(data, count):
     """
     Decompose the Gram matrix of joints at rest, regularised where the share of rest is below 1.
 
-    Return its rank, for `solve_level`. ``WISH`` receives the accelerations that keep them at rest.
+    ``WISH`` receives the accelerations that keep them at rest.
     """
     bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
     limits, gram = data.bounds.joints, bound_rows.gram
@@ -90,11 +90,9 @@ def regularise_resting(data, count):
         rows.numbers[WISH, w] = -bound_rows.offset[w] - value_of(
             data.scratch.limits.gravity_rates, k, kind, data.scratch.a_null, data.scratch.a_null)
         rows.gravity_node[w] = limits[k].node if kind == GRAVITY_TORQUE else -1
-    _, rank = decompose_level(
-        gram, first, _THRESHOLD, _THRESHOLD, False, decomposed_rows(count, rows))
+    decompose_level(gram, first, _THRESHOLD, _THRESHOLD, False, decomposed_rows(count, rows))
     for w in range(count):
         gram[w, w] = bound_rows.force[w]
-    return rank
 
 
 @rare
@@ -102,7 +100,8 @@ def resolve_at_limits(data, count):
     """Resolve the stack with the mobility that ``count`` joints at rest leave."""
     bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
     left, mobility, stack = data.scratch.squares[L], data.scratch.Lambda_inverse, data.scratch.rows
-    constrained, rank = 6 * data.demand.constraints.size, regularise_resting(data, count)
+    constrained = 6 * data.demand.constraints.size
+    regularise_resting(data, count)
     for c in range(stack.shape[1]):
         stack[FORCE, c] = stack[WANTED, c]
         response = rows.response[c, :count]
@@ -110,14 +109,14 @@ def resolve_at_limits(data, count):
             response[w] = bound_rows.coupling[w, c] if c >= constrained else 0.0
         if c < constrained:
             continue
-        solve_level(rank, decomposed_rows(count, rows), response)
+        solve_level(decomposed_rows(count, rows), response)
         for w in range(count):
             stack[FORCE, c] -= rows.numbers[WISH, w] * response[w]
         for r in range(c, stack.shape[1]):
             left[r, c] = mobility[r - constrained, c - constrained]
             for w in range(count):
                 left[r, c] -= bound_rows.coupling[w, r] * response[w]
-    resolve_tasks(data.cycle, data.demand, data.scratch, data)
+    resolve_tasks(data.cycle, data.robot.carried, data.demand, data.scratch, data)
 
 
 @rare

@@ -144,8 +144,8 @@ def apply_unit_force(data, level, which, exerted):
             for j in range(levels[upper + 1], end):
                 applied[r] -= squares[L, r, j] * applied[j]
     if levels[0] > 0:
-        constraint_reactions(factor_of(data.cycle, data.scratch, which), levels[0], applied,
-                             data.scratch.rows[SPARE + 4])
+        constraint_reactions(factor_of(data.cycle, data.scratch, which), data.robot.carried,
+                             levels[0], applied, data.scratch.rows[SPARE + 4])
     if levels[0] > 0 and data.cycle.resting_count > 0 and not exerted:
         multipliers = memory.resting_rows.multipliers
         for w in range(data.cycle.resting_count):

@@ -95,8 +95,8 @@ def move_to_stack(data):
     for r in range(constrained):
         reaction[r] += applied[r]
     if data.cycle.has_passive:
-        constraint_reactions(factor_of(data.cycle, data.scratch, Q), constrained, applied,
-                             data.scratch.rows[SPARE])
+        constraint_reactions(factor_of(data.cycle, data.scratch, Q), data.robot.carried,
+                             constrained, applied, data.scratch.rows[SPARE])
         for r in range(constrained):
             forces[r] += applied[r]
             reaction[r] -= applied[r]

@@ -31,13 +31,13 @@ _ROUNDING = 1e-13
 class Decomposition(NamedTuple):
     """A level's scaled Λ⁻¹, decomposed: its factor, or eigenvectors where it is near singular."""
 
-    matrix: np.ndarray  # (m, m)
+    matrix: np.ndarray  # (m, m): factor of the rows that are used; or what `diagonalise` leaves
     vectors: np.ndarray  # (m, m)
     gains: np.ndarray  # (m,)
     scale: np.ndarray  # (m,)
     spare: np.ndarray  # (m,)
-    order: np.ndarray  # (m,) int: as of `Factor`, and the next one
-    sizes: np.ndarray  # (2,) int
+    order: np.ndarray  # (m,) int: rows that are used, as of `Factor`
+    sizes: np.ndarray  # (2,) int: rank, -1 where M is diagonalised, and number of used rows
 
 
 @inlined
@@ -61,17 +61,28 @@ def write_scaled(L, first, scale, matrix):
 
 
 @inlined
-def inverse_trace(factor, scale, column):
+def write_used(L, first, scale, order, matrix):
+    """Write ``M = S Λ⁻¹ S`` over the rows that have a scale; return how many."""
+    used = 0
+    for r in range(scale.size):
+        if scale[r] != 0.0 or scale[r] * L[first + r, first + r] != 0.0:  # infinity stays visible
+            order[used] = r
+            for p in range(used + 1):
+                c = order[p]
+                matrix[used, p] = scale[r] * L[first + r, first + c] * scale[c]
+            used += 1
+    return used
+
+
+@inlined
+def inverse_trace(factor, n, column):
     """
-    Return the trace of the inverse of the factorised matrix, but for the rows of scale zero.
+    Return the trace of the inverse of the factorised matrix of n rows.
 
     Its reciprocal is a lower bound of the smallest eigenvalue, tight within the number of rows.
     """
-    n = column.size
     trace = 0.0
     for j in range(n):
-        if scale[j] == 0.0:
-            continue
         column[j] = factor[j, j]
         trace += column[j] * column[j]
         for i in range(j + 1, n):
@@ -146,20 +157,23 @@ def solve_truncated(matrix, vectors, gains, scale, x, spare):
 
 
 @inlined
-def solve_factorised(factor, scale, x):
-    """Replace x by ``S M⁻¹ S x``, M being the factorised matrix."""
+def solve_factorised(level, used, x):
+    """Replace x by ``S M⁻¹ S x``, M being the factorised matrix of the used rows."""
+    order, scale, spare = level.order, level.scale, level.spare
+    for p in range(used):
+        spare[p] = scale[order[p]] * x[order[p]]
+    solve_lower(level.matrix, used, spare)
+    solve_upper(level.matrix, used, spare)
     for r in range(x.size):
-        x[r] *= scale[r]
-    solve_lower(factor, x.size, x)
-    solve_upper(factor, x.size, x)
-    for r in range(x.size):
-        x[r] *= scale[r]
+        x[r] = 0.0
+    for p in range(used):
+        x[order[p]] = scale[order[p]] * spare[p]
 
 
 @called
 def decompose_level(L, first, threshold, near, directions, level):
     """
-    Prepare `solve_level`; return a bound of the eigenvalues of ``M = S Λ⁻¹ S``, and its rank.
+    Prepare `solve_level`; return a bound of the eigenvalues of ``M = S Λ⁻¹ S``.
 
     Cholesky factors do where no direction is truncated. If rows are redundant, as those of more
     axes than there are joints, these are ``F Fᵀ = M`` with as many columns as the rank, and the
@@ -184,38 +198,36 @@ def decompose_level(L, first, threshold, near, directions, level):
     float
         A lower bound of the smallest eigenvalue, tight within the number of rows; 0 if it is below
         ``near``.
-    int
-        The number of columns of the factor; 0 where M is diagonalised.
 
     """
     count = level.scale.size
-    write_scaled(L, first, level.scale, level.matrix)
-    if factorise(level.matrix, count):
-        least = 1.0 / inverse_trace(level.matrix, level.scale, level.spare)
+    used = write_used(L, first, level.scale, level.order, level.matrix)
+    level.sizes[0] = level.sizes[1] = used
+    if factorise(level.matrix, used):
+        least = 1.0 / inverse_trace(level.matrix, used, level.spare)
         if least >= near:
-            return least, count
+            return least
     if not directions:
         factor = factor_of_level(level)
         factorise_pivoted(L, first, count, _ROUNDING, level.spare, factor)
         rank, rest = level.sizes[0], 0.0
-        for p in range(rank, level.sizes[1]):
+        for p in range(rank, used):
             rest += abs(level.spare[level.order[p]])
-        if 0 < rank < count and rest <= count * _ROUNDING and factorise_gram(factor):  # not NaN
-            level.gains[:] = 1.0
-            trace = inverse_trace(level.matrix, level.gains[:rank], level.spare[:rank])
-            if trace * threshold <= 1.0:
-                return 0.0, rank
+        if 0 < rank < used and rest <= count * _ROUNDING and factorise_gram(factor) and (  # not NaN
+                inverse_trace(level.matrix, rank, level.spare) * threshold <= 1.0):
+            return 0.0
+    level.sizes[0] = -1
     truncate(L, first, level.scale, threshold, level.matrix, level.vectors, level.gains,
              level.spare)
-    return 0.0, 0
+    return 0.0
 
 
 @called
-def solve_level(rank, level, x):
-    """Replace x by X x: the inverse as `decompose_level` prepared it, with the ``rank`` it told."""
-    count = x.size
-    if rank == count:
-        solve_factorised(level.matrix, level.scale, x)
+def solve_level(level, x):
+    """Replace x by X x: the inverse as `decompose_level` prepared it."""
+    rank, used = level.sizes[0], level.sizes[1]
+    if rank == used:
+        solve_factorised(level, used, x)
     elif rank > 0:
         factor = factor_of_level(level)
         fit_redundant(factor, x, level.spare)

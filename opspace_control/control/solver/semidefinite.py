@@ -21,7 +21,7 @@ RANK_TOLERANCE = 1e-9
 
 
 class Factor(NamedTuple):
-    """The factor F of the used rows of a matrix, those whose scaled diagonal is not 0."""
+    """The factor F of the used rows of a matrix, those that have a scale."""
 
     rows: np.ndarray  # (n, n): row r belongs to row r of the matrix
     gram: np.ndarray  # (n, n): Cholesky factor of FᵀF; not written where no row is redundant
@@ -57,7 +57,7 @@ def factorise_pivoted(M, first, count, tolerance, remaining, factor):
     F, order, scale, used = factor.rows, factor.order, factor.scale, 0
     for r in range(count):
         remaining[r] = scale[r] * M[first + r, first + r] * scale[r]
-        if remaining[r] != 0.0:  # NaN is used, and remains visible
+        if scale[r] != 0.0 or remaining[r] != 0.0:  # infinity stays visible: it makes NaN
             order[used] = r
             used += 1
     factor.sizes[0], factor.sizes[1] = used, used

@@ -50,29 +50,30 @@ def subtract_applied(mobility, first, last, moving, compliant, x):
 
 
 @called
-def pass_on(squares, first, last, rank, level, x, column):
+def pass_on(squares, first, last, level, x, column):
     """
     Write the motion and the mobility that this level leaves to the rows below.
 
     Above the diagonal L keeps ``Y = X L_ℓ,rest``, by which the forces below disturb this level.
     """
-    mobility = squares[L]
+    mobility, order, used = squares[L], level.order, level.sizes[1]
     for j in range(last, x.size):
-        t, coupled = 0.0, False
+        coupled = False
         for r in range(first, last):
-            t += mobility[j, r] * x[r]
             column[r - first] = mobility[j, r]
+        for p in range(used):
+            r = first + order[p]
+            x[j] -= mobility[j, r] * x[r]
             coupled = coupled or mobility[j, r] != 0.0
-        if not coupled:  # as rows that are not controlled
+        if not coupled:  # as rows of idle points
             for r in range(first, last):
                 mobility[r, j] = 0.0
             continue
-        x[j] -= t
-        solve_level(rank, level, column)
+        solve_level(level, column)
         for i in range(last, j + 1):
             t = 0.0
-            for r in range(first, last):
-                t += mobility[i, r] * column[r - first]
+            for p in range(used):
+                t += mobility[i, first + order[p]] * column[order[p]]
             mobility[j, i] -= t
         for r in range(first, last):
             mobility[r, j] = column[r - first]
@@ -134,17 +135,17 @@ def resolve_forces(rows, squares, order, sizes, levels, threshold, data):
             near = level_neighbourhood(
                 data.scratch.limits.singular, rows[SCALE], first, last, truncated)
         directions = data is not None and data.cycle.singular_control
-        least, rank = decompose_level(mobility, first, truncated, near, directions, level)
+        least = decompose_level(mobility, first, truncated, near, directions, level)
         controlled = False
         if data is not None:
-            controlled = directions and rank == 0
+            controlled = directions and level.sizes[0] < 0
             if controlled:
                 least = control_level(data, number, truncated, level, column, x[first:last])
         smallest = min(smallest, least)
         if not controlled:
-            solve_level(rank, level, x[first:last])
+            solve_level(level, x[first:last])
         if last < x.size:
-            pass_on(squares, first, last, rank, level, x, column)
+            pass_on(squares, first, last, level, x, column)
     for number in range(levels.size - 2, -1, -1):
         first, last = levels[number], levels[number + 1]
         for r in range(first, last):

@@ -175,26 +175,26 @@ def exert(node, p, wrench, responds, states):
 
 
 @inlined
-def eliminate_constraint_rows(cycle, constrained, scratch):
+def eliminate_constraint_rows(cycle, carried, constrained, scratch):
     """Eliminate constraints and passive joints from the tasks' mobility."""
     if constrained > 0 or cycle.has_passive:
-        eliminate_constraints(cycle, scratch, constrained)
+        eliminate_constraints(cycle, carried, scratch, constrained)
 
 
 @inlined
-def predict_constraints(cycle, constrained, scratch):
+def predict_constraints(cycle, carried, constrained, scratch):
     """Predict the reactions of so many constraint rows, and the wrenches exerted there."""
     if constrained > 0 or cycle.has_passive:
-        predict_reactions(cycle, scratch, constrained)
+        predict_reactions(cycle, carried, scratch, constrained)
 
 
 @inlined
-def resolve_tasks(cycle, demand, scratch, data):
+def resolve_tasks(cycle, carried, demand, scratch, data):
     """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
         scratch.rows, scratch.squares, scratch.orders[2], cycle.ranks[2], demand.levels,
         cycle.singularity_threshold, data)
-    predict_constraints(cycle, 6 * demand.constraints.size, scratch)
+    predict_constraints(cycle, carried, 6 * demand.constraints.size, scratch)
 
 
 @inlined
@@ -212,7 +212,7 @@ def resolve_stack(cycle, robot, demand, scratch, data):
     regularise_rows(mobility, squares[Q], constrained, activation)
     for r in range(force.size):
         rows[SPARE + 2, r] = mobility[r, r]
-    eliminate_constraint_rows(cycle, constrained, scratch)
+    eliminate_constraint_rows(cycle, robot.carried, constrained, scratch)
     for r in range(force.size):
         rows[WANTED, r] = force[r]
     if constrained > 0:
@@ -222,7 +222,7 @@ def resolve_stack(cycle, robot, demand, scratch, data):
             scratch.Lambda_inverse[r - constrained, c - constrained] = mobility[r, c]
     add_spring_forces(
         points, demand.tasks, constrained, scratch.Lambda_inverse, scratch.small, rows)
-    resolve_tasks(cycle, demand, scratch, data)
+    resolve_tasks(cycle, robot.carried, demand, scratch, data)
 
 
 @inlined
