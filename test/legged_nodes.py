@@ -9,7 +9,7 @@ import math
 import mujoco
 import numpy as np
 import ros_nodes
-from geometry_msgs.msg import Twist
+from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
@@ -75,7 +75,9 @@ class Legged:
             Float64MultiArray, ros_nodes.COMMANDS, self._on_command, QoSProfile(depth=1000))
         self._states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
         self._odom = network.publisher(Odometry, 'odom', ros_nodes.LATCHED)
-        self._cmd_vel = network.publisher(Twist, 'cmd_vel') if robot.feet else None
+        self._stamped = parameters.get('legs.cmd_vel_stamped', False)
+        self._cmd_vel = network.publisher(
+            TwistStamped if self._stamped else Twist, 'cmd_vel') if robot.feet else None
         self.speeds, self.efforts, self.heights = [], [], []
 
     time = property(lambda self: _START + self.physics.time)
@@ -124,10 +126,14 @@ class Legged:
         mujoco.mj_copyData(physics.data, physics.model, before)
         return np.max(speeds), fastest_fall(heights)
 
-    def command(self, *velocity):
-        """Send a velocity ahead and to the left, m/s, and a yaw rate, rad/s."""
-        message = Twist()
-        fill_message(message, np.array([*velocity, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])[:6])
+    def command(self, vx, stamp=None):
+        """Send a velocity ahead, m/s, if stamped with the present time or another one, s."""
+        twist = Twist()
+        twist.linear.x = vx
+        message = TwistStamped(twist=twist) if self._stamped else twist
+        if self._stamped:
+            stamp = self.time if stamp is None else stamp
+            message.header.stamp = time_message(round(1e9 * stamp))
         self._cmd_vel.publish(message)
         self.network.spin(0.02)
 

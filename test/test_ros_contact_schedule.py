@@ -21,6 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from opspace_control import RobotState
 from opspace_control.cli.robots import demo_robot
 from opspace_control.locomotion import Locomotion
+from opspace_control.locomotion.trunk import VELOCITY
 from opspace_control.ros.middleware.conversions import fill_message, time_message
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.robot import make_controller
@@ -66,6 +67,8 @@ class Planner:
         record, topic = task._record, f'{CONTROLLER}/{task.name}'
         pose = PoseStamped()
         fill_message(pose.pose, task.target)
+        if task.name == VELOCITY:  # a gait controls no place of the trunk, and need not tell any
+            pose.pose.position.x = pose.pose.position.y = 0.0
         self._publisher(PoseStamped, f'{topic}/target_pose').publish(pose)
         for kind, name, part in ((TwistStamped, 'twist', 'target_twist'),
                                  (AccelStamped, 'accel', 'target_acceleration')):
@@ -87,8 +90,9 @@ def schedule(time, contacts, *rows):
 @pytest.fixture(scope='module')
 def robot():
     with ros_nodes.network() as network:
-        robot = Legged(network, 'go2', {'legs.gait': 'external', 'publish_rate': 500.0})
-        robot.run(0.2)
+        robot = Legged(network, 'go2', {'publish_rate': 500.0})
+        robot.run(0.2)  # by its own gait, which controls the place of a robot that stands
+        assert robot.change(legs__gait='external') == ''
         yield robot
 
 
@@ -109,6 +113,20 @@ def test_another_gait_trots_the_robot(robot):
     planner.locomotion.gait = 'stand'
     planner.run(0.5)
     assert robot.tilt < 0.1
+
+
+def test_hold_leaves_the_contacts_to_the_other_gait(robot):
+    """Feet that swing do not become engaged in the air."""
+    planner = Planner(robot)
+    planner.run(0.05)
+    planner.locomotion.gait = 'trot'
+    planner.locomotion.command(0.3)
+    planner.run(0.4)
+    robot.hold()
+    planner.run(0.5)
+    assert robot.tilt < 0.1 and robot.position[2] == pytest.approx(0.34, abs=0.02)
+    planner.locomotion.gait = 'stand'
+    planner.run(0.5)
 
 
 def test_schedules_that_cannot_be_used_are_refused(robot):

@@ -84,6 +84,16 @@ def test_the_gait_changes_while_it_goes_and_is_refused_where_it_cannot(b1):
     assert b1.tilt < 0.1 and b1.velocity[0] == pytest.approx(0.5, abs=0.2)
 
 
+def test_hold_between_two_steps_stops_it_and_it_stands(b1):
+    """Feet that swing are put down first."""
+    b1.go(0.5, 0.5)
+    b1.hold()
+    b1.run(0.5 + 0.8)
+    assert np.max(b1.speeds[-100:]) < 0.03 and b1.tilt < 0.1
+    assert b1.position[2] == pytest.approx(0.566, abs=0.01)
+    b1.go(0.3, 0.5)
+
+
 def test_without_commands_it_stops_and_stands(b1):
     b1.run(0.5 + 0.5 + 0.8)
     assert np.max(b1.speeds[-100:]) < 0.03
@@ -93,6 +103,28 @@ def test_without_commands_it_stops_and_stands(b1):
     b1.go(0.5, 0.0)
     assert np.ptp(b1.heights[-400:]) > 0.03
     assert b1.tilt < 0.1
+
+
+def test_commands_with_stamps_are_followed_unless_they_are_late():
+    """A stamp of zero is none."""
+    with ros_nodes.network() as network:
+        robot = Legged(network, 'go2', {'legs.cmd_vel_stamped': True})
+        robot.run(0.1)
+        for refusal, off in (('s older than', -5.0), ('s newer than', 5.0)):
+            for _ in range(100):
+                robot.command(0.4, robot.time + off)
+                robot.run(0.002)
+                if robot.said(refusal):
+                    break
+            assert robot.said(f'A cmd_vel is refused: it is 5.00 {refusal} the joint states.')
+        robot.run(0.3)
+        assert np.max(robot.speeds) < 0.05
+        robot.go(0.9, 0.4)
+        assert robot.velocity[0] == pytest.approx(0.4, abs=0.15)
+        for _ in range(5):
+            robot.command(0.4, 0.0)
+            robot.run(0.1)
+        assert robot.velocity[0] == pytest.approx(0.4, abs=0.15)
 
 
 @pytest.mark.parametrize(('wrong', 'match'), [

@@ -52,7 +52,8 @@ class ControlCycle:
         self.feedback = None        # called with the stamp of the state
         self.simulated_time = lambda: None  # returns the time of /clock, ns, if the node uses it
         self.move_goals = None      # called with the time of the state, ns, before each cycle
-        self.hold_goals = controller.hold  # makes the present pose every goal
+        # Makes the present pose every goal; called with whether control was interrupted.
+        self.hold_goals = lambda interrupted: controller.hold()
         self.end_plan = lambda reason: False  # ends a plan; returns whether there was one
         self.statistics = CycleStatistics(controller)
         self._work = []
@@ -155,7 +156,7 @@ class ControlCycle:
 
     def hold(self):
         """Make the present pose every goal, and acknowledge a trip."""
-        self.hold_goals()
+        self.hold_goals(self.supervisor.trip is not None)
         if self.supervisor.trip:
             self.supervisor.acknowledge()
             self.envelope.forget_state()
@@ -238,7 +239,7 @@ class ControlCycle:
         goals = 'its goals'
         if self.supervisor.resume() or self._dropped:
             self._dropped = False
-            self.hold_goals()
+            self.hold_goals(True)
             self._controller.forget_forces()
             goals = 'the present pose as goal; send other goals again'
         self.ramps.start_from_zero(*_STARTED_FROM_ZERO)

@@ -98,10 +98,10 @@ class Interface(Part):
         self._schedule.advance(time)
         self._legs.advance(time)
 
-    def _hold_goals(self):
+    def _hold_goals(self, interrupted):
         self._goals.hold()
         self._schedule.clear()
-        self._legs.restart()
+        (self._legs.restart if interrupted else self._legs.stop)()
 
     def _hold_robot(self):
         if not self._is_active():

@@ -11,7 +11,7 @@ from opspace_control.dynamics import GRAVITY
 from opspace_control.errors import ControlError, RosInterfaceError, SafetyError
 from opspace_control.locomotion import Locomotion, Stepping
 from opspace_control.locomotion.footholds import rotate_about_z
-from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_support
+from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_standing, set_support
 from opspace_control.ros.middleware.conversions import nanoseconds, six_from_message
 from opspace_control.ros.middleware.endpoints import RELIABLE, Part
 from opspace_control.ros.parameters import joints
@@ -45,6 +45,8 @@ class Legs(Part):
             return
         self._posture = joints.standing_posture(self._controller.model, parameters)
         self._locomotion = Locomotion(self._controller, parameters['legs.feet'], self._posture)
+        velocity = self._controller.tasks[VELOCITY]
+        self._gains = velocity.kp, velocity.kd  # of a robot that steps
         if parameters['legs.cmd_vel_stamped']:
             self._endpoints.listen(TwistStamped, 'cmd_vel', self._on_stamped, RELIABLE)
         else:
@@ -66,8 +68,8 @@ class Legs(Part):
                       parameters['legs.max_drop'] * self._locomotion.stance.height)
         self._locomotion.stepping = Stepping(**{
             row.name.rpartition('.')[2]: parameters[row.name] for row in STEPPING})
-        if before == EXTERNAL != self._gait:
-            self._cycle.soon(self.restart)
+        if EXTERNAL in (before, self._gait) and before != self._gait:
+            self._cycle.soon(self._hand_over if self.external else self.restart)
 
     def check(self, gait):
         """Raise an OpspaceError if the robot cannot change to a gait of this name now."""
@@ -96,6 +98,10 @@ class Legs(Part):
             set_support(controller.tasks[LEVEL], controller.tasks[VELOCITY],
                         [poses[foot][:3, 3] for foot in feet])
 
+    def stop(self):
+        """Stop and stand after the present steps, until the next cmd_vel, as without cmd_vel."""
+        self._heard = -math.inf
+
     def restart(self):
         """Stand where the feet are, until the next cmd_vel."""
         if self.present:
@@ -103,6 +109,10 @@ class Legs(Part):
             self._begins = True
             with self._cycle.ramps.smoothly():  # which tells which tasks are enabled
                 self._locomotion.restart()
+
+    def _hand_over(self):
+        """Have the trunk's velocity controlled, and not its place, for another gait's goals."""
+        set_standing(self._controller.tasks[VELOCITY], *self._gains, standing=False)
 
     def advance(self, time):
         """
@@ -113,8 +123,8 @@ class Legs(Part):
         if not self.present:
             return
         walk, state = self._locomotion, self._cycle.state
-        if self._begins and not self.external:
-            self._check_posture(state)
+        if self._begins:
+            (self.set_support if self.external else self._check_posture)()
         self._begins = False
         if not self.external:
             # A first joint state without a stamp has another clock than the next one.
@@ -128,8 +138,9 @@ class Legs(Part):
         if drop > self._most[1] and not self.external:
             raise SafetyError(FALLEN, f'The trunk is {drop:.2f} m below its goal.', value=drop)
 
-    def _check_posture(self, state):
+    def _check_posture(self):
         """Raise a SafetyError FALLEN if the legs are not folded, the feet not below the trunk."""
+        state = self._cycle.state
         for joint, position in self._posture.items():
             away = abs(state.q[state.model.q_index[state.model.dof_index(joint)]] - position)
             if away > _FOLDED:
@@ -190,7 +201,8 @@ class Legs(Part):
         late = 1e-9 * (self._cycle.time - stamp)
         if stamp and abs(late) > self._timeout:
             self._logger.warning(
-                f'A cmd_vel is refused: it is {late:.2f} s older than the joint states. Leave its '
-                'time stamp empty, or use their clock.', throttle_duration_sec=_COMPLAIN_EVERY)
+                f'A cmd_vel is refused: it is {abs(late):.2f} s '
+                f'{"older" if late > 0.0 else "newer"} than the joint states. Leave its time stamp '
+                'empty, or use their clock.', throttle_duration_sec=_COMPLAIN_EVERY)
             return
         self._on_command(message.twist)
