@@ -22,7 +22,8 @@ def _solve_bounded(program, active, f_y):
 
 
 @njit
-def _solve_levels(*arguments):
+def solve_problem_levels(*arguments):
+    """Return what `solve_levels` does, compiled."""
     return solve_levels(*arguments)
 
 
@@ -77,7 +78,7 @@ class Problem:
             active = np.zeros((len(self.levels) - 1, n), dtype=int)
         f_y = np.full((2, n), np.nan)
         f_y[0] = forces
-        changes = _solve_levels(
+        changes = solve_problem_levels(
             Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
                    np.array([self.lasting, np.maximum(self.own, ATTAINABLE)
                              * self.mobility.diagonal()]),

@@ -191,6 +191,33 @@ def test_an_effort_at_its_limit_leaves_the_task_to_other_joints(bench):
     assert forces[-1] * tau[k] < 0.0
 
 
+def test_the_feed_forward_of_the_posture_counts_as_effort(bench):
+    """Such as that against friction: the task is met with what the limit leaves beside it."""
+    rng = np.random.default_rng(3)
+    model, state = bench.model, state_of(bench.model, rng)
+    goal = goal_near(model, state, rng, 0.05)
+    bench.records['acceleration'], bench.records['slow'] = 1e3, -1.0
+    tau, _ = bench.run(state, goal)
+    load = model.gravity(state)
+    k = int(np.argmax(abs(tau - load)))
+    feed = np.zeros(model.nv)
+    feed[k] = 0.3 * (tau - load)[k]
+    bench.posture.set_feed_forward(effort=feed)
+    try:
+        bench.efforts[k] = abs(load[k] + 0.9 * (tau[k] - load[k]))
+        bench.run(state, goal)
+        held_tau, _ = bench.run(state, goal)
+    finally:
+        bench.posture.set_feed_forward()
+    assert abs(held_tau[k]) == pytest.approx(bench.efforts[k], rel=1e-9)
+    posture, wanted = advised(bench, state)
+    a = model.forward_dynamics(state, held_tau - feed)
+    missed = part_missed(bench, state, model.mass_matrix(state)[k])
+    assert missed < 1e-2
+    np.testing.assert_allclose(model.jacobian(state, HAND) @ (a - posture), wanted,
+                               atol=(1e-7 + 10.0 * missed) * abs(wanted).max())
+
+
 def test_nothing_changes_where_nothing_is_near_a_limit(arm, bench):
     """The law within its limits is the law without them."""
     rng = np.random.default_rng(5)

@@ -5,16 +5,23 @@
 import numpy as np
 import pytest
 from numba import njit
-from prioritised import NotSolvedError, Problem, random_problem
+from prioritised import NotSolvedError, Problem, random_problem, solve_problem_levels
 
 from opspace_control.control.solver.cholesky import append_row, delete_row, solve_lower
+from opspace_control.control.solver.levels import LEVEL_SCRATCH, Levels
 from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
+    DEPENDENT,
     EQUALITY,
     INACTIVE,
     REDUNDANT,
     REFUSED,
+)
+from opspace_control.control.solver.semidefinite import (
+    Factor,
+    decompose_semidefinite,
+    solve_semidefinite,
 )
 from opspace_control.control.solver.truncation import truncate_level
 
@@ -33,6 +40,15 @@ def _delete(factor, count, row):
 @njit
 def _truncate(*arguments):
     return truncate_level(*arguments)
+
+
+@njit
+def _pseudo_solve(matrix, x):
+    n = x.size
+    factor = Factor(np.zeros((n, n)), np.zeros((n, n)), np.zeros(n, np.int64),
+                    np.zeros(2, np.int64), np.ones(n))
+    decompose_semidefinite(matrix, n, np.zeros(n), factor)
+    solve_semidefinite(factor, x, np.zeros(n))
 
 
 def assert_optimal(problem, f, y, tolerance=1e-9):
@@ -320,3 +336,36 @@ class TestTruncation:
         steps = np.linalg.norm(np.diff(motions, axis=0), axis=1)
         assert steps.max() < 0.05 * np.ptp(motions, axis=0).max()
         assert motions[0] == pytest.approx([1.0, 0.0])
+
+
+def test_a_bound_that_cannot_yield_beats_one_that_can():
+    """x ≤ 0 hard, x ≥ 1 as soft as contact forces are: whatever is violated more at the start."""
+    for free in 0.1, 0.5:
+        n = 2
+        f_y = np.zeros((2, n))
+        changes = solve_problem_levels(
+            Levels(np.array([0, n]), np.array([8]), np.ones((n, n)),
+                   np.array([[0.0, 0.0], [0.0, 1e-8]]), np.array([[-np.inf, 1.0], [0.0, np.inf]]),
+                   np.full(n, free), DEPENDENT),
+            np.zeros((1, n), int), np.full((n, n), np.nan), np.zeros(n, int),
+            np.full((LEVEL_SCRATCH, n), np.nan), f_y)
+        assert changes >= 0
+        assert f_y[1, 0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_level_that_is_met_at_once_leaves_its_bounds_free():
+    """Both levels can be met with x = (-3, 7), wherever the multipliers begin."""
+    problem = Problem(
+        np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0]]), np.array([-np.inf, 4.0, -10.0]),
+        np.array([1.0, 4.0, -10.0]), np.eye(2), (0, 1, 2, 3), np.array([1e-6, 5e-4, 5e-4]))
+    for start in 0.0, np.array([0.0, 3.0, 0.0]):
+        f, _, _ = problem.solve_levels(steps=8, forces=start)
+        assert problem.motion(f) == pytest.approx([-3.0, 7.0], abs=1e-4)
+
+
+def test_nan_in_a_semidefinite_matrix_stays_visible():
+    for bad in 0, 1:
+        matrix, x = np.eye(2), np.ones(2)
+        matrix[bad, bad] = np.nan
+        _pseudo_solve(matrix, x)
+        assert not np.isfinite(x).all()

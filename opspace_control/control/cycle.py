@@ -147,12 +147,11 @@ def move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau):
 
 
 @inlined
-def finish(cycle, robot, demand, grasping, efforts, scratch, tau):
-    """Minimise effort by internal forces, add the posture's feed-forward, cut at limits."""
+def complete_efforts(cycle, robot, demand, grasping, efforts, scratch, tau):
+    """Minimise effort by internal forces, and add the posture's feed-forward."""
     if grasping is not None:
         minimise_effort(cycle, robot, demand.constraints, grasping, efforts, scratch, tau)
     feed_efforts(robot.nodes, demand.dofs, tau)
-    cycle.limited = limit_efforts(robot.nodes, efforts, tau)
 
 
 @kernel
@@ -175,7 +174,8 @@ def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     evaluate_points(cycle, robot, demand, grasping, scratch, None, q, v)
     resolve_stack(cycle, robot, demand, scratch, None)
     move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
-    finish(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)
+    complete_efforts(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)
+    cycle.limited = limit_efforts(robot.nodes, bounds.efforts, tau)
 
 
 @kernel
@@ -225,6 +225,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     if cycle.problems > 0:
         add_bound_forces(cycle.bound_count, memory.bound_rows, tau)
         add_limit_reactions(memory.singular, tau)
-    elif keeps:
+    complete_efforts(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)
+    if keeps and cycle.problems == 0:
         activate_cut_efforts(nodes, limits, bounds.efforts, tau)
-    finish(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)
+    cycle.limited = limit_efforts(nodes, bounds.efforts, tau)

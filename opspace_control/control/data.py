@@ -161,7 +161,7 @@ class LimitData(NamedTuple):
 
     projection: np.ndarray  # (n, k): of the stack's unit forces on the joints
     a_ref: np.ndarray  # (nv,) reference acceleration
-    tau_posture: np.ndarray  # (nv,) joint forces of the posture's acceleration
+    tau_posture: np.ndarray  # (nv,) joint forces of the posture, with its feed-forward
     tau_null: np.ndarray  # (nv,) likewise, with what moves singular directions
     tau_ref: np.ndarray  # (nv,) likewise, with the grip forces
     carried: np.ndarray  # (n + 1, 4): masses and first moments of subtrees; a vector of scratch

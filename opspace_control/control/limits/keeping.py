@@ -16,7 +16,6 @@ from opspace_control.control.data import (
     MOVING,
     REACTION,
     RESIDUAL,
-    SCALE,
     SPARE,
     WANTED,
 )
@@ -51,7 +50,12 @@ from opspace_control.control.limits.problem import (
     write_matrix,
 )
 from opspace_control.control.limits.resting import write_reference
-from opspace_control.control.limits.solution import read_forces, side_of, solve_problem
+from opspace_control.control.limits.solution import (
+    exceeds_residual,
+    read_forces,
+    side_of,
+    solve_problem,
+)
 from opspace_control.control.singular.transfer import (
     add_correction,
     add_response,
@@ -65,12 +69,12 @@ from opspace_control.dynamics.responses import (
     motion_torques,
     project_forces,
 )
+from opspace_control.tasks.posture import feed_efforts
 
 # So often rows of efforts are corrected: the grasp force does not follow the motion linearly,
 # and the rows leave out constraint reactions to passive joints' own forces.
 _CORRECTIONS = 8
-# Residual of a direction at the truncation threshold, in parts of its acceleration.
-_RESIDUAL = 4e-3
+
 
 
 @inlined
@@ -121,6 +125,14 @@ def react(data, count, applied):
 
 
 @rare
+def find_posture_torques(data, tau):
+    """Write the joint forces, (nv,), of the reference motion, with their feed-forward."""
+    motion_torques(data.robot.nodes, data.robot.states, data.scratch.a_null,
+                   data.scratch.joint_force, tau)
+    feed_efforts(data.robot.nodes, data.demand.dofs, tau)
+
+
+@rare
 def find_efforts(data, grasping, count, tau_null, tau):
     """Write the efforts, (nv,), of the reference motion and of all forces of the problem."""
     robot, stack, force = data.robot, data.scratch.rows, data.scratch.joint_force
@@ -151,18 +163,6 @@ def refer_efforts(data, reference, tau_null):
     for c in range(contacts.force.size):
         contacts.reference[reference, c] = contacts.force[c]
     find_efforts(data, None, 0, tau_null, contacts.effort[reference])
-
-
-@rare
-def exceeds_residual(data, t):
-    """Return whether the residual exceeds that of a direction at the truncation threshold."""
-    problem, stack = data.scratch.limits.problem, data.scratch.rows
-    residual = wanted = 0.0
-    for i in range(t):
-        r = problem.task_rows[i]
-        residual += (stack[SCALE, r] * stack[RESIDUAL, r]) ** 2
-        wanted += (stack[SCALE, r] * stack[WANTED, r]) ** 2
-    return residual > _RESIDUAL * _RESIDUAL * wanted
 
 
 @rare
@@ -220,7 +220,7 @@ def solve_within_limits(data, grasping, tau):
     nodes, states, stack = robot.nodes, robot.states, data.scratch.rows
     a, force, applied = data.scratch.a_task, data.scratch.joint_force, stack[SPARE + 3]
     a_ref, tau_null, tau_ref = memory.a_ref, memory.tau_null, memory.tau_ref
-    motion_torques(nodes, states, data.scratch.a_null, force, memory.tau_posture)
+    find_posture_torques(data, memory.tau_posture)
     resting, count = begin_rows(data, grasping)
     write_reference(data, resting, a_ref)
     for k in range(tau.size):

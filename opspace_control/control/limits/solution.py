@@ -9,25 +9,22 @@ Bounds are the first level of it: what they attain alone, the tasks below keep.
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.data import APPLIED, FORCE
+from opspace_control.control.data import APPLIED, FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bound_rows import bound_number
 from opspace_control.control.limits.limit_law import BRAKING, CONTACT_FORCE, EFFORT, MOTION
 from opspace_control.control.limits.problem import STEPS
 from opspace_control.control.solver.levels import OWN, Levels, solve_levels
-from opspace_control.control.solver.program import (
-    AT_LOWER,
-    AT_UPPER,
-    EQUALITY,
-    REDUNDANT,
-)
+from opspace_control.control.solver.program import DEPENDENT
 
 # Softness of bounds while they are solved alone, in parts of a row's own mobility: which of them
 # give way where not all can be kept. The acceleration with which a joint can always brake gives way
 # first, then positions and velocities of joints whose own effort limit has a row, then positions,
 # velocities and gravity torques; contact forces and efforts, which are physical, come last.
 _BRAKING, _WEAK, _MOTION, _CONTACT, _EFFORT = 1e-3, 1e-4, 1e-6, 1e-8, 0.0
-# Rows of which others leave less than this, in parts of their own, follow from them.
-_DEPENDENT = 1e-8
+
+# Residual of a direction at the truncation threshold, in parts of its acceleration: that of the
+# proximal steps where the levels above leave as much as the softness.
+_RESIDUAL = 0.5 ** STEPS
 
 
 @inlined
@@ -73,7 +70,7 @@ def solve_problem(data, count, t, begin):
     start_forces(problem, count, t, begin)
     changes = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G[:n, :n], problem.all_softness[:, :n],
-               problem.bounds[:, :n], problem.free[:n], _DEPENDENT),
+               problem.bounds[:, :n], problem.free[:n], DEPENDENT),
         problem.state[:, :n], problem.factor[:n, :n], problem.order[:n], problem.scratch[:, :n],
         problem.f_y[:, :n])
     finite = True
@@ -85,16 +82,19 @@ def solve_problem(data, count, t, begin):
 
 @inlined
 def side_of(problem, w):
-    """Return at which bound a row is in the end: 1, -1, or 0 for none."""
-    if problem.f_y[0, w] == 0.0:
+    """
+    Return at which bound a row with a multiplier is: 1, -1, or 0 for none.
+
+    It is the nearest one, for a level above may have left the row as an equality beyond its bounds;
+    a row with two equal bounds is at the one that its multiplier keeps.
+    """
+    force, value = problem.f_y[0, w], problem.f_y[1, w]
+    if force == 0.0:
         return 0
-    for level in range(1, problem.state.shape[0]):
-        state = problem.state[level, w]
-        if state in (AT_UPPER, AT_LOWER):
-            return state
-        if state in (EQUALITY, REDUNDANT):  # as a level above left it
-            return problem.state[0, w] if problem.state[0, w] in (AT_UPPER, AT_LOWER) else 0
-    return 0
+    nearer = abs(value - problem.bounds[0, w]) - abs(value - problem.bounds[1, w])
+    if nearer == 0.0:
+        nearer = -force
+    return 1 if nearer > 0.0 else -1
 
 
 @rare
@@ -116,3 +116,15 @@ def read_forces(data, count):
                 for j in range(first, last):
                     turned[i] += problem.vectors[j, i] * f[count + j]
             stack[FORCE, problem.task_rows[i]] += turned[i]
+
+
+@rare
+def exceeds_residual(data, t):
+    """Return whether the residual exceeds that of a direction at the truncation threshold."""
+    problem, stack = data.scratch.limits.problem, data.scratch.rows
+    residual = wanted = 0.0
+    for i in range(t):
+        r = problem.task_rows[i]
+        residual += (stack[SCALE, r] * stack[RESIDUAL, r]) ** 2
+        wanted += (stack[SCALE, r] * stack[WANTED, r]) ** 2
+    return residual > _RESIDUAL * _RESIDUAL * wanted

@@ -65,7 +65,8 @@ class Levels(NamedTuple):
     # (n, n) ``R A⁻¹ Rᵀ``, symmetric and positive semidefinite.
     G: np.ndarray
     # (2, n). LASTING: δ of `truncate_level`, as in `improve_active`. OWN: ε, in the same units; 0
-    # for a row that is hard, else at least ATTAINABLE of G's diagonal.
+    # for a row that is hard, else at least ATTAINABLE of G's diagonal, or in the first level, which
+    # has no residuals above it, more than `dependent`.
     softness: np.ndarray
     bounds: np.ndarray  # (2, n): as in `improve_active`
     free: np.ndarray  # (n,) R q̈_ref
@@ -83,9 +84,13 @@ def any_refused(active, last):
 
 @rare
 def solve_steps(problem, program, level, current, before, step, f_y):
-    """Solve a level by proximal steps; return the changes of its active set as `solve_levels`."""
+    """
+    Solve a level by proximal steps.
+
+    Return the changes of its active set as `solve_levels`, and whether a residual is left.
+    """
     first, last, f, y = problem.first_rows[level], problem.first_rows[level + 1], f_y[0], f_y[1]
-    lasting, total, ended = problem.softness[LASTING], 0, True
+    lasting, total, ended, residual = problem.softness[LASTING], 0, True, False
     count = start_active(program, last, current)
     step[:last] = 0.0
     for _ in range(problem.steps[level] if first < last else 1):
@@ -96,17 +101,18 @@ def solve_steps(problem, program, level, current, before, step, f_y):
         count, changes = improve_active(program, last, current, count, f_y)
         ended = ended and changes >= 0
         total += changes if changes >= 0 else -changes - 1
-        met = True
+        residual = moves = False
         for r in range(last):
             own = program.softness[r] - lasting[r] if r >= first else 0.0
             last_step, step[r], before[r] = step[r], f[r] - before[r], f[r]
-            met = met and (own * abs(step[r]) <= _MET * program.G[r, r] * abs(f[r])
-                           or abs(step[r] - last_step) <= _STILL * abs(step[r]))
-        if met:
+            if own * abs(step[r]) > _MET * program.G[r, r] * abs(f[r]):
+                residual = True
+                moves = moves or abs(step[r] - last_step) > _STILL * abs(step[r])
+        if not moves:
             break
     for r in range(first, last):
         y[r] -= (program.softness[r] - lasting[r]) * f[r]
-    return total if ended else -total - 1
+    return total if ended else -total - 1, residual
 
 
 @rare
@@ -191,7 +197,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
             above[r] = before[r]
             soft[r] += softness[OWN, r] if r >= first else 0.0
         current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
-        changes = solve_steps(problem, program, level, current, before, step, f_y)
+        changes, residual = solve_steps(problem, program, level, current, before, step, f_y)
         ended = ended and changes >= 0
         total += changes if changes >= 0 else -changes - 1
         for r in range(first, last):
@@ -203,6 +209,6 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
                 active[level, r] = active[level - 1, r] if r < first else INACTIVE
             continue
         settle(program, active[level], first, last, f_y)
-        if steps[level] > 1:
+        if steps[level] > 1 and residual:
             keep_bounds(program, active[level], first, step, f_y)
     return total if ended else -total - 1

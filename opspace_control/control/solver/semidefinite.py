@@ -54,12 +54,16 @@ def factorise_pivoted(M, first, count, tolerance, remaining, factor):
     block of a lower triangle that begins at the ``first`` row. ``remaining`` receives what the
     columns leave of the diagonal of redundant rows.
     """
-    F, order, scale, used = factor.rows, factor.order, factor.scale, 0
+    F, order, scale, used, trace = factor.rows, factor.order, factor.scale, 0, 0.0
     for r in range(count):
         remaining[r] = scale[r] * M[first + r, first + r] * scale[r]
         if scale[r] != 0.0 or remaining[r] != 0.0:  # infinity stays visible: it makes NaN
             order[used] = r
             used += 1
+        trace += remaining[r]
+    if math.isnan(trace):  # no comparison is true: there would be no pivot
+        F[order[0], 0], factor.sizes[0], factor.sizes[1] = trace, 1, 1
+        return True
     factor.sizes[0], factor.sizes[1] = used, used
     for rank in range(used):
         place = rank
