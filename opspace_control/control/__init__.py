@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Control laws: from tasks to joint forces, limits last."""
+"""Control laws: from tasks to joint forces, within limits."""
 
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.constraints.contact import Contact

@@ -3,7 +3,7 @@
 """
 One control cycle, compiled: the straight line of this package.
 
-    state → kinematics + dynamics → tasks → torque → limits
+    state → kinematics + dynamics → forces of tasks → limits → torque → cut of efforts
 """
 
 from opspace_control.compiled import called, inlined, kernel
@@ -12,17 +12,17 @@ from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
 from opspace_control.control.limits.bound_rows import add_bound_forces
-from opspace_control.control.limits.contact_forces import begin_contacts, decides_forces
+from opspace_control.control.limits.contact_forces import begin_contacts, contact_bounds_apply
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
-from opspace_control.control.limits.grip_efforts import count_closed, exerts_reactions
+from opspace_control.control.limits.grip_efforts import all_belong_to_grasps, count_closed
 from opspace_control.control.limits.keeping import keep_limits
 from opspace_control.control.limits.limit_check import (
     activate_cut_efforts,
     begin_limits,
     deactivate_all,
 )
-from opspace_control.control.limits.limit_law import bound_posture, faded
+from opspace_control.control.limits.limit_law import bound_motion, faded
 from opspace_control.control.limits.resting import find_resting
 from opspace_control.control.singular.direction_law import perturb
 from opspace_control.control.singular.direction_motion import (
@@ -55,7 +55,7 @@ from opspace_control.tasks.posture import demand_posture, feed_efforts
 # acceleration limits; the rest damps oscillations between two joint motions of one direction.
 # Robots that drift need all of it to return.
 _POSTURE_SHARE = 0.15
-# Time of the change, s.
+# Time in which that part changes, s.
 _TIME = 0.03
 
 
@@ -159,12 +159,12 @@ def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     """
     Write the joint forces of a cycle: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
 
-    ``τ = hybrid(q̈_null) + J_Gᵀ f``, ``f = Λ (a* − a_null)``, without A or A⁻¹, in O(n + m³); of m,
-    the k points that are seen from another link, groups of joints and centres of mass take O(n k²)
-    more. The outward pass has the motion q̈_null alone, with the response of passive joints, so it
-    gives a_null of the points; f is added to the links before the inward pass: no Jacobian is
-    formed either. With all joints active and no constraint
-    this is ``τ = A q̈_null + b + g + Jᵀ f``.
+    ``τ = hybrid(q̈_null) + J_Gᵀ f``, ``f = Λ (a* − J q̈_null − J̇ v)``, without A or A⁻¹, in
+    O(n + m³); of m, the k points that are seen from another link, groups of joints and centres of
+    mass take O(n k²) more. The outward pass has the motion q̈_null alone, with the response of
+    passive joints, so it gives ``J q̈_null + J̇ v``; f is added to the links before the inward pass:
+    no Jacobian is formed either. With all joints active and no constraint this is
+    ``τ = A q̈_null + b + g + Jᵀ f``.
 
     ``grasping`` is None where there are no grasps: their law is not even compiled then.
     """
@@ -180,23 +180,23 @@ def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
 
 @kernel
 def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, tau):
-    """Do the same within the limits of joints' positions and velocities, and of efforts first."""
+    """Do the same within the limits of efforts, contact forces, positions and velocities."""
     cycle = cycles[0]
     cycle.dt = dt
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
     rows, memory, keeps = scratch.rows, scratch.limits, cycle.kept > 0.0
     closed = count_closed(constraints)
     drifts = cycle.has_passive and closed == 0
-    cycle.forces_decided = keeps and decides_forces(constraints, grasping)
+    cycle.forces_decided = keeps and contact_bounds_apply(constraints, grasping)
     cycle.reactions_exerted = grasping is not None and (closed == 0 or (
-        not cycle.has_passive and exerts_reactions(closed, constraints, grasping)))
+        not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
     cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
     demand_posture(nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
     if cycle.stuck:
         perturb(nodes, scratch.a_null)
     if keeps:
         share = 1.0 if drifts else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
-        bound_posture(nodes, demand.dofs, limits, share, cycle.kept,
+        bound_motion(nodes, demand.dofs, limits, share, cycle.kept,
                       cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
     begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts_determined)
     evaluate_points(cycle, robot, demand, grasping, scratch, memory.projection, q, v)

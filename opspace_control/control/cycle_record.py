@@ -31,7 +31,7 @@ CYCLE = np.dtype([
     ('problems', np.int64),              # that were solved to keep limits of joints
     ('unsolved', np.int64),              # of them, those that were not solved: see `solve_problem`
     ('singular_control', np.bool_),      # whether singular directions have a law of their own
-    ('resting_count', np.int64),         # the first of them, of joints at rest at their limits
+    ('resting_count', np.int64),         # the first rows of bounds, of joints at rest at limits
     ('singular_active', np.bool_),       # whether any direction was singular in this cycle
     ('singular_share', np.float64),      # whether any was lately: gradually, from 0 to 1
     ('stuck', np.bool_),                 # whether one was all but lost at the last cycle

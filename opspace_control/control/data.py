@@ -14,8 +14,9 @@ import numpy as np
 # Rows of `Scratch.rows`, a number for each row of the stack: its activation, 0 to 1; whether it is
 # of a single joint; applied forces, N and N m, and the part of them that moves; 1 where such forces
 # may move the row; its scale; its acceleration by the passive-joint response; λ0 of
-# `eliminate_constraints`; constraint reactions; grip forces; wanted accelerations, their residual,
-# and those before singular-direction control; forces; and scratch.
+# `eliminate_constraints`; constraint reactions; grip forces; wanted accelerations (of constraints
+# z of `eliminate_constraints`, N and N m), their residual, and those before singular-direction
+# control; the accelerations to attain, which become forces; and scratch.
 (ACTIVATION, SINGLE_JOINT, APPLIED, MOVING, COMPLIANT, SCALE, PASSIVE_RESPONSE, CONSTRAINT_FORCE,
  REACTION, GRIP_FORCE, WANTED, RESIDUAL, DEMANDED, FORCE, SPARE) = range(15)
 ROWS = SPARE + 5
@@ -43,11 +44,11 @@ class Demand(NamedTuple):
     """Constraints, tasks and posture; the records also receive results."""
 
     constraints: np.ndarray  # (c,) CONSTRAINT
-    tasks: np.ndarray  # (t,) TASK
+    tasks: np.ndarray  # (t,) POSE_TASK
     sensors: np.ndarray  # (s,) SENSOR
     joint_tasks: np.ndarray  # (j,) JOINT_TASK
     levels: np.ndarray  # (l + 1,) int: first row of each level, and the end of the last
-    dofs: np.ndarray  # (nv,) POSTURE
+    dofs: np.ndarray  # (nv,) POSTURE_DOF
     posture: np.ndarray  # (nq,) the posture's goal
     passive_dofs: np.ndarray  # (nv,) PASSIVE_DOF
 
@@ -67,13 +68,18 @@ class Bounds(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory of a cycle, none of which has to outlast it but `RESIDUAL` of the rows."""
+    """
+    Memory of a cycle.
 
-    a_null: np.ndarray  # (nv,) the posture's acceleration
-    a_task: np.ndarray  # (nv,)
-    passive_torque: np.ndarray  # (nv,)
-    joint_force: np.ndarray  # (nv,)
-    Lambda_inverse: np.ndarray  # of the tasks' rows
+    The next cycle needs of it `RESIDUAL` of the rows, and of the limits ``bound_rows.state`` and
+    ``contacts.active``. Users read ``a_null``, ``Lambda_inverse`` and rows after the cycle.
+    """
+
+    a_null: np.ndarray  # (nv,) q̈_null, the reference motion
+    a_task: np.ndarray  # (nv,) q̈ of the forces of the stack and of bounds
+    passive_torque: np.ndarray  # (nv,) known forces of passive joints, such as springs
+    joint_force: np.ndarray  # (nv,) scratch
+    Lambda_inverse: np.ndarray  # (t, t) of the t rows of tasks, lower triangle
     rows: np.ndarray  # (ROWS, k)
     squares: np.ndarray  # (SQUARES, k, k)
     orders: np.ndarray  # (3, k) int: used rows of the constraints in L and Q, and of a level
@@ -120,7 +126,7 @@ class ContactForces(NamedTuple):
 
 
 class RestingRows(NamedTuple):
-    """What joints at rest at their limits, m at most, take off singular directions."""
+    """What joints at rest at their limits, m at most, take from the mobility of directions."""
 
     response: np.ndarray  # (k, m): ``M⁻¹ C``, forces at limits for a unit of the stack's force
     factor: np.ndarray  # (m, m)

@@ -36,7 +36,7 @@ _STANDARD_GRAVITY = 9.81  # m/s²: forces of contacts are measured by the weight
 
 
 @inlined
-def decides_forces(constraints, grasping):
+def contact_bounds_apply(constraints, grasping):
     """Return whether some contact's force has bounds, and all constraints are closed entirely."""
     bounded = False
     for c in range(constraints.size):

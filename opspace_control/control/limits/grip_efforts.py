@@ -41,7 +41,7 @@ def count_closed(constraints):
 
 
 @inlined
-def exerts_reactions(closed, constraints, grasping):
+def all_belong_to_grasps(closed, constraints, grasping):
     """
     Return whether all ``closed`` constraints belong to grasps of activation 1.
 

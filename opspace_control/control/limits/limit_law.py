@@ -135,7 +135,7 @@ def runs_free(limit, q, v):
 
 
 @called
-def bound_posture(nodes, dofs, limits, share, kept, rate, approach, q, v, a):
+def bound_motion(nodes, dofs, limits, share, kept, rate, approach, q, v, a):
     """
     Write the bounds of all joints, and clip the posture's accelerations a (nv,) to them.
 

@@ -17,9 +17,10 @@ from opspace_control.control.solver.levels import OWN, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT
 
 # Softness of bounds while they are solved alone, in parts of a row's own mobility: which of them
-# give way where not all can be kept. The acceleration with which a joint can always brake gives way
-# first, then positions and velocities of joints whose own effort limit has a row, then positions,
-# velocities and gravity torques; contact forces and efforts, which are physical, come last.
+# give way where not all can be kept, by the ratio of these numbers. The acceleration that the law
+# counts on to brake gives way first, then positions and velocities of joints whose own effort limit
+# has a row, then positions, velocities and gravity torques; contact forces and efforts, which are
+# physical, come last.
 _BRAKING, _WEAK, _MOTION, _CONTACT, _EFFORT = 1e-3, 1e-4, 1e-6, 1e-8, 0.0
 
 # Residual of a direction at the truncation threshold, in parts of its acceleration: that of the

@@ -4,7 +4,7 @@
 Singular-direction control in the neighbourhood of singular configurations, [K87] VIII.
 
 A singular direction is an eigenvector u of a level's scaled Λ⁻¹ that joints can hardly move. It is
-removed from operational space and share along its joint motion w, in the null space of all
+removed from operational space and controlled along its joint motion w, in the null space of all
 other directions. A displacement η along w moves u by
 
     x(η) = s η + c η² / 2

@@ -118,7 +118,7 @@ def solve_steps(problem, program, level, current, before, step, f_y):
 @rare
 def settle(program, active, first, last, f_y):
     """
-    Let the bounds of all rows so far contain what they attain, and equality rows just that.
+    Widen the bounds of all rows so far to the values attained; fix the level's equality rows there.
 
     With as much slack as rounding takes: bounds without an interior point would be contradictions.
     """

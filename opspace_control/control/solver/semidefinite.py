@@ -15,8 +15,7 @@ import numpy as np
 from opspace_control.compiled import called, inlined
 from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
 
-# Of what a row yields, in units of itself: less counts as none. Rounding leaves 1e-15 of redundant
-# rows.
+# A pivot of ``S M S``, whose diagonal is about 1, up to this counts as zero: rounding leaves 1e-15.
 RANK_TOLERANCE = 1e-9
 
 

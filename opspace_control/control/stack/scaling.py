@@ -70,7 +70,7 @@ def rescale_rows(rest, mobility, constrained, single_joint, scale):
 @called
 def regularise_rows(L, Q, constrained, activation):
     """
-    Inflate the diagonal of each row that with an activation a below 1, to ``L_rr / a²``.
+    Inflate the diagonal of each row that has an activation a between 0 and 1, to ``L_rr / a²``.
 
     As if a spring were between its force and its point: 1 is exact, towards 0 the force goes to
     zero. The first rows, those of constraints, are inflated as much in Q: ``L − Q`` stays.
