@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The view as a user runs it: beside a controller and a robot, with viewers that steer."""
 
+import contextlib
 import math
 import re
 
@@ -12,6 +13,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 pytest.importorskip('viser', reason='viser is not installed')
 
+import rclpy
 import ros_nodes
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rcl_interfaces.msg import Parameter
@@ -238,6 +240,25 @@ def test_offer_is_what_the_graph_shows(stage):
         ('hand', 'press'), ('hand',), (), ('hand', 'press'))
     assert (offer.switches, offer.measured, offer.sensors) == (('box',), ('wrist',), ('wrist',))
     assert offer.groups == ('neck',)
+
+
+def test_offer_of_a_controller_whose_namesake_is_in_the_graph_too():
+    """One that has left, say: by a name the graph tells of the first participant that has it."""
+    with ros_nodes.network() as network, contextlib.ExitStack() as stack:
+        for _ in range(5):  # in any order
+            context = rclpy.Context()
+            rclpy.init(context=context, domain_id=int(network.environment['ROS_DOMAIN_ID']))
+            stack.callback(context.try_shutdown)
+            node = rclpy.create_node('twin', context=context)
+            stack.callback(node.destroy_node)
+        node.create_publisher(JointState, '/twin/controller_state', 1)
+        node.create_subscription(PoseStamped, '/twin/hand/target_pose', print, 1)
+        node.create_service(SetBool, '/twin/hand/enable', print)
+
+        def is_complete():
+            offer = look_for_offer(network.node, '/twin')
+            return offer is not None and offer.tasks == offer.optional == ('hand',)
+        network.expect(is_complete, 10.0)
 
 
 def angle(wxyz):

@@ -30,8 +30,22 @@ def namesakes(node):
 
 
 def endpoints_of(node, name):
-    """Return publishers, subscribers and services of a node: names to types; None without it."""
+    """
+    Return publishers, subscribers and services of a node: names to types; None without it.
+
+    Of several nodes of the name it has the topics of all. The graph may keep a node that has left,
+    where the last word of it comes late, and by its name tells of that one alone: of no topic.
+    """
     namespace, _, base = name.rpartition('/')
+    if node.get_node_names_and_namespaces().count((base, namespace or '/')) > 1:
+        published, subscribed = (
+            {topic: kinds for topic, kinds in node.get_topic_names_and_types()
+             if any(_full_name(each) == name for each in endpoints(topic))}
+            for endpoints in (node.get_publishers_info_by_topic,
+                              node.get_subscriptions_info_by_topic))
+        return published, subscribed, {
+            service: kinds for service, kinds in node.get_service_names_and_types()
+            if service.startswith(f'{name}/')}
     try:
         return tuple(dict(names_and_types(base, namespace or '/')) for names_and_types in (
             node.get_publisher_names_and_types_by_node,
