@@ -270,7 +270,7 @@ def test_a_foot_that_is_stretched_lifts_early_and_swings_longer():
     while locomotion.on_ground[0]:
         scene.run(0.001)
     assert 0.25 < locomotion._clock.phases()[0] < 0.4 < locomotion._clock.duty
-    assert locomotion._begin[0] < 0.0
+    assert locomotion._footing.swing_progress(0, locomotion._clock)[1] > 1.0
 
 
 def test_excursions_are_those_of_feet_from_places_below_the_trunk():

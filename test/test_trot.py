@@ -73,6 +73,37 @@ def test_a_trotting_robot_is_shoved(direction):
     assert abs(scene.run(0.4)[:, [AHEAD, LEFT]].mean(axis=0)).max() < 0.1
 
 
+@pytest.mark.parametrize('direction', [225.0, 270.0])
+def test_go2_is_shoved_at_2_metres_per_second(direction):
+    """Legs that are straight lift, and feet that are late get no load: the trunk stays level."""
+    scene = LeggedScene('go2', stepping=Stepping(acceleration=2.0))
+    run(scene, 'trot', 2.0, settle=0.4, seconds=0.0)
+    angle = math.radians(direction)
+    scene.robot.shove(0.5 * math.cos(angle), 0.5 * math.sin(angle))
+    assert abs(scene.run(0.8)[:, :2]).max() < math.radians(15.0)
+    assert abs(scene.run(0.4)[:, LEFT].mean()) < 0.1
+
+
+@pytest.mark.parametrize('speed', [0.5, 1.5])
+@pytest.mark.parametrize('gait', ['trot', 'running_trot'])
+def test_go2_crosses_unseen_steps(gait, speed):
+    """3 cm up and down, of a height of 32 cm: feet are blocked, and meet ground early and late."""
+    steps = tuple(Box(f'step_{x}', (0.4, 4.0, 0.5), 1.0, (x, 0.0, 0.03 - 0.25, 0.0, 0.0, 0.0, 1.0),
+                      fixed=True, friction=0.7) for x in (0.7, 1.5))
+    scene = LeggedScene('go2', objects=steps, stepping=Stepping(acceleration=3.0))
+    reports = run(scene, gait, speed, settle=0.0, seconds=2.0 / speed)
+    assert scene.robot.simulated.base_pose[0] > 1.9
+    assert abs(reports[:, :2]).max() < math.radians(20.0)
+
+
+def test_go2_bounds_at_2_metres_per_second():
+    reports = run(LeggedScene('go2'), 'bound', 2.0, settle=0.5)
+    assert reports[:, AHEAD].mean() == pytest.approx(2.0, abs=0.1)
+    assert tilt(reports) < 7.0
+    assert reports[:, SPEED].max() < 1.02
+    assert reports[:, EFFORT].max() <= 1.0
+
+
 def test_gaits_change_without_a_stop():
     scene = LeggedScene('b1', stepping=Stepping(acceleration=2.0))
     for gait, speed in (('walk', 0.5), ('trot', 1.0), ('running_trot', 1.5)):
@@ -98,9 +129,9 @@ def test_gaits_in_which_other_feet_step_together_follow_without_a_stop():
 def test_go2_walks(gait):
     """Between two and four feet on the ground; slowly, three and four: no pendulum is fed back."""
     reports = run(LeggedScene('go2'), gait, 0.5, settle=0.5, seconds=1.5)
-    assert reports[:, AHEAD].mean() == pytest.approx(0.5, abs=0.03)
-    assert abs(reports[:, LEFT]).max() < 0.3
-    assert tilt(reports) < 0.5
+    assert reports[:, AHEAD].mean() == pytest.approx(0.5, abs=0.02)
+    assert abs(reports[:, LEFT]).max() < 0.35  # the slow reference sways at 0.35 m/s
+    assert tilt(reports) < 0.3
     assert reports[:, [SPEED, EFFORT]].max() <= 1.0
 
 

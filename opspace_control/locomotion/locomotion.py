@@ -9,10 +9,12 @@ import numpy as np
 from opspace_control.errors import ControlError
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footholds import GroundPlane, rotate_about_z, step_gain, step_length
+from opspace_control.locomotion.footing import Footing
 from opspace_control.locomotion.gaits import Gait, read_gait
+from opspace_control.locomotion.legs import Legs
 from opspace_control.locomotion.moving_frame import MovingFrame, commanded_acceleration
 from opspace_control.locomotion.stepping import Stepping
-from opspace_control.locomotion.swing import swing
+from opspace_control.locomotion.swing import raise_lagging, swing
 from opspace_control.locomotion.symmetric_stance import SymmetricStance
 from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_standing, set_support
 from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
@@ -25,7 +27,8 @@ _YAW_LEAD = 0.3
 _LANDED = -0.1
 # Part of its height from which on the robot can step.
 _RISEN = 0.9
-_UPRIGHT, _NONE = np.eye(3), np.zeros(3)
+# Part of their velocity at which feet that go down are told from feet at rest: the middle.
+_MOVES = 0.5
 
 
 class Locomotion:
@@ -72,7 +75,7 @@ class Locomotion:
         self.stepping = Stepping() if stepping is None else stepping
         try:
             self._level, self._velocity = controller.tasks[LEVEL], controller.tasks[VELOCITY]
-            self._swings = [controller.tasks[foot] for foot in self.feet]
+            self._legs = Legs(controller, self.feet)
             self._contacts = [controller.constraints[foot] for foot in self.feet]
         except KeyError as missing:
             raise ControlError(f'The controller has no task or contact {missing}.',
@@ -84,9 +87,7 @@ class Locomotion:
         self._motion = None
         self._wanted, self._command = np.zeros(3), np.zeros(3)
         self._ground, self._yaw, self._height = None, 0.0, 0.0
-        self._on_ground, self._early = np.zeros((2, len(self.feet)), bool)
-        self.footholds, self._lift_off = np.zeros((2, len(self.feet), 3))
-        self._begin = np.zeros(len(self.feet))  # part of the swing at which it began
+        self._footing, self.footholds = Footing(len(self.feet)), np.zeros((len(self.feet), 3))
 
     @property
     def gait(self):
@@ -122,8 +123,8 @@ class Locomotion:
     def restart(self):
         """Stand on all feet, where they are then, and rise as at first."""
         self._clock.stand()
-        self._ground = None
-        self._on_ground[:], self._command[:] = False, 0.0
+        self._ground, self._footing = None, Footing(len(self.feet))
+        self._command[:] = 0.0
         for contact in self._contacts:
             contact.disengage()
             contact.engage()
@@ -154,8 +155,8 @@ class Locomotion:
 
     @property
     def on_ground(self):
-        """Which feet are on the ground by the schedule, (n,) of bool."""
-        return self._on_ground.copy()
+        """Which feet are on the ground by the schedule and by their motion, (n,) of bool."""
+        return self._footing.on_ground.copy()
 
     @property
     def standing(self):
@@ -174,9 +175,8 @@ class Locomotion:
             Time since the last call, s.
 
         """
-        poses = self.controller.model.forward_kinematics(state, self.feet)
-        feet = np.array([poses[foot][:3, 3] for foot in self.feet])
-        yaw = yaw_of(state.q[3:7])
+        self._legs.update(state)
+        feet, yaw = self._legs.feet, yaw_of(state.q[3:7])
         if self._ground is None:
             self._ground, self._yaw = GroundPlane(feet), yaw
             self._height = state.q[2] - self._ground.height(state.q)
@@ -187,7 +187,8 @@ class Locomotion:
         if self._clock.changing:
             self._make_motion()
         far = self.stance.excursions(state.q[:3], rotate_about_z(yaw), feet)
-        self._change_contacts(feet, state.v[2], far > self.stepping.reach * self.stance.height)
+        stretched = (far > self.stepping.reach * self.stance.height) | self._legs.straight()
+        self._change_contacts(feet, state.v[2], stretched)
         self._move_trunk(state, yaw, feet, dt)
 
     def _make_motion(self):
@@ -195,22 +196,24 @@ class Locomotion:
         self._motion = TrunkMotion(
             clock.offsets, clock.duty, clock.tilting, self.stance.arms[:, :2])
 
+    # Velocity of feet that go down to lower ground, (3,), m/s, world axes.
+    _descent = property(lambda self: -self.stepping.descent_rate * math.sqrt(
+        self._gravity * self.stance.height) * self._ground.normal)
+
     def _change_contacts(self, feet, rise, stretched):
-        """Engage and disengage the contacts of the schedule, for feet (n, 3), m, and ż, m/s."""
-        clock, phases = self._clock, self._clock.phases()
-        in_stance = phases < clock.duty
-        # A leg that is stretched behind cannot follow the ground, and would turn the trunk.
-        self._early = in_stance & (
-            self._early | (self._on_ground & stretched & (phases > 0.5 * clock.duty)))
-        on_ground = in_stance & ~self._early
+        """Engage and disengage contacts, for feet (n, 3), m, and ż, m/s."""
+        clock, footing, descent = self._clock, self._footing, self._descent
+        descending = (self._legs.velocities - _MOVES * descent) @ descent > 0.0
+        on_ground = footing.scheduled(clock, stretched, descending)
         if clock.gathering:
-            on_ground |= self._on_ground
+            on_ground |= footing.on_ground
             if on_ground.all() and rise > _LANDED:
                 clock.gathered()
                 self._make_motion()
         if self.standing:
             on_ground[:] = True
-        landed, lifted = on_ground & ~self._on_ground, self._on_ground & ~on_ground
+        landed, lifted = on_ground & ~footing.on_ground, footing.on_ground & ~on_ground
+        footing.put(on_ground, clock, feet)
         if not (landed.any() or lifted.any()):
             return
         for i in np.flatnonzero(landed):
@@ -221,9 +224,6 @@ class Locomotion:
             self._ground.touch(landed, feet[landed])
             for contact in self._contacts:
                 contact.normal = self._ground.normal
-        self._lift_off[lifted] = feet[lifted]
-        self._begin[lifted] = (phases[lifted] - clock.duty) / (1.0 - clock.duty)
-        self._on_ground = on_ground
         set_support(self._level, self._velocity, feet[on_ground])
         set_standing(self._velocity, *self._velocity_gains, self.standing)
 
@@ -260,8 +260,8 @@ class Locomotion:
         expected = velocity * (1.0 + stepping.force_line * g * T * T / h * motion.speed)
         expected[:2] += heading[:2, :2] @ (g * T / h * motion.sway)
         phases = clock.phases()
-        shares = load_shares(phases, clock.duty) * self._on_ground
-        if np.count_nonzero(self._on_ground) > 2:
+        shares = load_shares(phases, clock.duty)
+        if np.count_nonzero(shares) > 2:
             # Contact forces control both directions: a measured Δ would be unstable feedback.
             ahead = T * (shares @ (phases - 0.5 * clock.duty)) * velocity
         else:
@@ -271,29 +271,29 @@ class Locomotion:
         twist[:2] = expected[:2]
         self._velocity.move_target(place, R, twist, acceleration)
         trunk = MovingFrame(state, commanded_acceleration(self._level, state, twist, acceleration))
-        self._swing_feet(state, heading, velocity, expected, trunk)
+        self._move_feet(state, heading, velocity, expected, trunk)
 
-    def _swing_feet(self, state, heading, velocity, expected, trunk):
-        """Set the goals of swinging feet at a commanded and an expected velocity (3,), m/s."""
+    def _move_feet(self, state, heading, velocity, expected, trunk):
+        """Set the goals of feet in the air at a commanded and an expected velocity (3,), m/s."""
         clock, stepping, h = self._clock, self.stepping, self.stance.height
+        legs, footing = self._legs, self._footing
         actual = np.array([state.v[0], state.v[1], 0.0])
         gain = stepping.step_gain * step_gain(h, clock.period, clock.steps, self._gravity)
         step = step_length(
             velocity, actual - expected, clock.stance_time, gain, stepping.reach * h)
-        phases = clock.phases()
-        for i in np.flatnonzero(~self._on_ground):
-            s = (phases[i] - clock.duty) / (1.0 - clock.duty)
-            left = (1.0 - s) * clock.swing_time
+        for i in np.flatnonzero(~footing.on_ground):
+            if not footing.swinging[i]:
+                legs.move_foot(i, trunk, legs.feet[i], self._descent, np.zeros(3))
+                continue
+            s, whole = footing.swing_progress(i, clock)
+            left = (1.0 - s) * whole * clock.swing_time
             turn = self._command[2] * (left + 0.5 * clock.stance_time)
             hip = self.stance.center + rotate_about_z(turn) @ self.stance.arms[i]
             end = state.q[:3] + heading @ hip + left * actual + step
             end[2] = self._ground.height(end) - stepping.touch_down_depth * h
             self.footholds[i] = end
             # Begun late, as from standing, a swing is shorter and as much lower.
-            whole = 1.0 - self._begin[i]
-            position, *rates = swing(
-                self._lift_off[i], end, stepping.clearance * h * whole * whole,
-                min(max((s - self._begin[i]) / whole, 0.0), 1.0), clock.swing_time * whole)
-            position, *rates = trunk.seen(position, *rates)
-            self._swings[i].move_target(
-                position, _UPRIGHT, *(np.concatenate([rate, _NONE]) for rate in rates))
+            goal = swing(footing.lift_off[i], end, stepping.clearance * h * min(whole, 1.0)**2,
+                         s, whole * clock.swing_time)
+            raise_lagging(goal, legs.feet[i], legs.velocities[i], end - footing.lift_off[i])
+            legs.move_foot(i, trunk, *goal)

@@ -19,6 +19,9 @@ class Stepping:
     touch_down_depth : float
         The goal of a swing is so far below the ground, so that a foot whose height is known less
         well is on the ground when it gets its load: in the air it would be accelerated by it.
+    descent_rate : float
+        Velocity, in units of ``√(g h)``, of a foot that has met no ground when it should, and goes
+        on down: it gets its load when it is at rest.
     force_line : float
         κ of `TrunkMotion`: 1 is a force along the line from foot to hip.
     step_gain : float
@@ -35,6 +38,7 @@ class Stepping:
 
     clearance: float = 0.12
     touch_down_depth: float = 0.02
+    descent_rate: float = 1.0
     force_line: float = 1.3
     step_gain: float = 1.0
     reach: float = 0.6

@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trajectories of swinging feet."""
 
+import math
+
+# Rise of a goal by the lag of its foot: greater than the friction of what may block the foot.
+_LAG_RISE = 1.0
+
 
 def _along(s):
     """Return ``10 s³ − 15 s⁴ + 6 s⁵`` and two derivatives: at rest without jerk at both ends."""
@@ -39,3 +44,31 @@ def swing(start, end, clearance, s, duration):
     velocity[2] += rate * dz * clearance
     acceleration[2] += rate * rate * ddz * clearance
     return position, velocity, acceleration
+
+
+def raise_lagging(goal, position, velocity, way):
+    """
+    Raise the goal of a foot that lags behind it, as at the face of a step.
+
+    What blocks a foot is pushed forward by ``Λ (kp e + kd ė)``, e being the lag along the ``way``.
+    A friction of μ keeps it there against μ times this force. The goal is raised by the lag: then
+    the foot is pushed up as much as forward, and rises for any μ below 1.
+
+    Parameters
+    ----------
+    goal : tuple of (3,) arrays
+        Position, velocity, and what else, of `swing`; changed in place.
+    position, velocity, way : (3,) arrays
+        Of the foot, m and m/s, and from where it left the ground to where it will touch it, m,
+        world axes.
+
+    """
+    length = math.hypot(way[0], way[1])
+    if length == 0.0:
+        return
+    x, y = way[:2] / length
+    lag, rate = ((at[:2] - actual[:2]) @ (x, y)
+                 for at, actual in zip(goal[:2], (position, velocity), strict=True))
+    if lag > 0.0:
+        goal[0][2] += _LAG_RISE * lag
+        goal[1][2] += _LAG_RISE * rate

@@ -1,0 +1,67 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which feet are on the ground: what the schedule says, and how the feet move."""
+
+import numpy as np
+
+
+class Footing:
+    """
+    Feet on the ground, feet that swing, and feet that go down to ground lower than expected.
+
+    There is no sensor of contact: a foot that should be on the ground and moves down is above it.
+
+    Parameters
+    ----------
+    n : int
+        Number of feet.
+
+    Attributes
+    ----------
+    on_ground, swinging : (n,) arrays of bool
+        A foot that is neither goes down to the ground.
+    lift_off : (n, 3) array
+        Where feet began to swing, m, world axes.
+
+    """
+
+    def __init__(self, n):
+        self.on_ground, self.swinging, self._early = np.zeros((3, n), bool)
+        self.lift_off, self._begin = np.zeros((n, 3)), np.zeros(n)
+
+    def scheduled(self, clock, stretched, descending):
+        """
+        Return which feet are to be on the ground, (n,) of bool.
+
+        A leg that is ``stretched`` in the second half of its stance cannot follow the ground, and
+        would turn the trunk: its foot lifts early. A foot that is ``descending`` gets no load.
+        """
+        phases = clock.phases()
+        in_stance = phases < clock.duty
+        self._early = in_stance & (
+            self._early | (self.on_ground & stretched & (phases > 0.5 * clock.duty)))
+        self._swing = ~in_stance | self._early
+        return in_stance & ~self._early & ~descending
+
+    def put(self, on_ground, clock, feet):
+        """Put feet on the ground, (n,) of bool; all are at ``feet``, (n, 3), m, world axes."""
+        swinging = self._swing & ~on_ground
+        lifted = swinging & ~self.swinging
+        self.lift_off[lifted] = feet[lifted]
+        self._begin[lifted] = _part_of_swing(clock)[lifted]
+        self.on_ground, self.swinging = on_ground, swinging
+
+    def swing_progress(self, foot, clock):
+        """
+        Return the part of its swing that a foot has done, and how much of the usual time it takes.
+
+        A swing that begins late, as from standing, takes less than 1; one that begins early, more.
+        """
+        whole = 1.0 - self._begin[foot]
+        part = (_part_of_swing(clock)[foot] - self._begin[foot]) / whole
+        return min(max(part, 0.0), 1.0), whole
+
+
+def _part_of_swing(clock):
+    """Return the part of the usual time of a swing that is over, (n,); before it, below 0."""
+    return (clock.phases() - clock.duty) / (1.0 - clock.duty)

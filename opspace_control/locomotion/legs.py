@@ -1,0 +1,73 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Legs: how their feet move and are to move, and which legs are as long as they can be."""
+
+import numpy as np
+
+from opspace_control.model import RobotState
+
+_UPRIGHT = np.eye(3)
+
+
+class Legs:
+    """
+    The legs of a controller's robot.
+
+    Parameters
+    ----------
+    controller : OperationalSpaceController
+        Of a model with a floating base; its tasks and contacts of the feet have their names.
+    feet : sequence of str
+        Links.
+
+    Attributes
+    ----------
+    feet, velocities : (n, 3) arrays
+        Positions and velocities of the feet at the last `update`, m and m/s, world axes.
+
+    Raises
+    ------
+    KeyError
+        For a foot without a task.
+
+    """
+
+    def __init__(self, controller, feet):
+        self._controller, self._names, model = controller, feet, controller.model
+        self._tasks = [controller.tasks[foot] for foot in feet]
+        self.feet, self.velocities = np.zeros((2, len(feet), 3))
+        state = RobotState(model, model.neutral(), np.zeros(model.nv))
+        moved = [np.abs(model.jacobian(state, foot)).max(axis=0) > 0.0 for foot in feet]
+        self._joints = [{model.dof_names[k] for k in np.flatnonzero(each) if k > 5}
+                        for each in moved]
+
+    def update(self, state):
+        """Take a state of the controller's model."""
+        model, names = self._controller.model, self._names
+        poses = model.forward_kinematics(state, names)
+        self.feet = np.array([poses[foot][:3, 3] for foot in names])
+        self.velocities = (model.jacobian(state, names) @ state.v).reshape(-1, 6)[:, :3]
+
+    def move_foot(self, foot, trunk, *motion):
+        """
+        Set the goal of the task of a foot, an index.
+
+        ``motion`` are position, velocity and acceleration, (3,) each, m, m/s and m/s², world axes;
+        ``trunk`` is the `MovingFrame` that the task is relative to.
+        """
+        position, *rates = trunk.seen(*motion)
+        self._tasks[foot].move_target(
+            position, _UPRIGHT, *(np.concatenate([rate, np.zeros(3)]) for rate in rates))
+
+    def straight(self):
+        """
+        Return which legs could only pull at the last cycle, (n,) of bool.
+
+        A joint is at a limit of its position, and the contact's force at its least: the leg
+        cannot be longer, and as the foot cannot leave the ground in the law, the trunk stays.
+        """
+        limits = self._controller.active_limits
+        joints = {each.name for each in limits if each.limit == 'position'}
+        empty = {each.name for each in limits if each.limit == 'normal force' and each.side < 0}
+        return np.array([foot in empty and not joints.isdisjoint(leg)
+                         for foot, leg in zip(self._names, self._joints, strict=True)])
