@@ -240,7 +240,7 @@ class Handover:
 
     def _follow(self):
         """Run a cycle with the present pose as every goal."""
-        self._cycle.hold_goals()
+        self._cycle.hold_goals(True)
         self._run_cycle()
 
     def _run_cycle(self):
