@@ -26,6 +26,7 @@ _SECTIONS = {
     'points': 'the inertia of 2 to 32 points, beside Pinocchio',
     'contacts': 'robots on legs, their contact forces kept, beside Pinocchio and quadprog',
     'redundant_rows': 'more rows of tasks than joints, beside Pinocchio',
+    'contact_models': 'contacts eliminated and as large inertias, beside Pinocchio',
     'beyond_limits': 'the slowest cycles with limits of joints, beside Pinocchio',
     'allocation': 'memory, and crossings into compiled code',
     'first_torque': 'from the start of the demo to the first torque, compiling and compiled',

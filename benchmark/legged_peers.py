@@ -41,6 +41,9 @@ LAWS = {
     'the law, `tilt_gain` of the peer': (LeggedScene, {'tasks': _STIFF}),
     "without the swing legs' dynamics": (WithoutSwingDynamics, {}),
     'without friction bounds': (LeggedScene, {'tasks': {'friction': 1e6}}),
+    'without limits': (LeggedScene, {'law': {}}),
+    'contacts of large inertia, without limits': (
+        LeggedScene, {'law': {'contact_model': 'large_inertia'}}),
     'posture controller after Raibert': (RaibertScene, {'gains': TUNED}),
 }
 

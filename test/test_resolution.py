@@ -29,7 +29,7 @@ LEAST_MOBILITY = 1e-2  # 1/kg
 @njit
 def _resolve(rows, squares, levels, least_mobility, threshold):
     scale_rows(squares[L], rows[ACTIVATION], np.zeros_like(rows[ACTIVATION]), least_mobility, 1e-3,
-               rows[SCALE])
+               0.0, rows[SCALE])
     regularise_rows(squares[L], squares[L], 0, rows[ACTIVATION])
     order = np.zeros(rows.shape[1], np.int64)
     return resolve_forces(rows, squares, order, np.zeros(2, np.int64), levels, threshold, None)

@@ -10,7 +10,7 @@ import pytest
 from opspace_control import OpspaceError, RobotState
 from opspace_control.control.controller_state import ActiveLimit
 from opspace_control.ros.parameters.controller_parameters import controller_table
-from opspace_control.ros.parameters.robot import apply_gains, make_controller
+from opspace_control.ros.parameters.robot import apply_gains, change_limits, make_controller
 from opspace_control.share import share_directory
 
 ROBOT = (share_directory() / 'urdf' / 'arm_7r.urdf').read_text()
@@ -113,3 +113,16 @@ def test_unsolved_limits_in_words():
     told = diagnostics.unsolved_in_words({'unsolved': 2, 'cycles': 1000})
     assert told.startswith('2 of 1000 cycles did not solve the problem of joint limits')
     assert 'Lower gains' in told
+
+
+def test_contacts_of_large_inertia_come_without_limits():
+    values = {row.name: row.default for row in controller_table([], contacts=['link_7'])}
+    values |= {'contact_model': 'large_inertia', 'link_7.kind': 'point'}
+    with pytest.raises(OpspaceError, match=r'limits.keep: false'):
+        make_controller(ROBOT, values)
+    values |= {'limits.keep': False}
+    made, _ = make_controller(ROBOT, values)
+    assert made.limits is None
+    apply_gains(made, values, set(values))
+    with pytest.raises(OpspaceError, match=r'contact_model'):
+        change_limits(None, values | {'limits.keep': True})

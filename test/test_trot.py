@@ -33,6 +33,19 @@ def test_b1_runs_at_3_6_metres_per_second():
     assert reports[:, EFFORT].max() <= 1.0
 
 
+def test_b1_runs_with_contacts_of_large_inertia():
+    """[WPO15] (43), without limits: as with contacts that are eliminated."""
+    tilts = {}
+    for contact_model in ('exact', 'large_inertia'):
+        scene = LeggedScene('b1', noise=1.0, delay=2, stepping=Stepping(acceleration=2.0),
+                            law={'contact_model': contact_model})
+        reports = run(scene, 'running_trot', 3.6)
+        assert reports[:, AHEAD].mean() > 3.6
+        tilts[contact_model] = tilt(reports)
+    assert tilts['exact'] < 3.0
+    assert tilts['large_inertia'] == pytest.approx(tilts['exact'], rel=0.1)
+
+
 def test_go2_runs_and_stops():
     scene = LeggedScene('go2', stepping=Stepping(acceleration=2.0))
     reports = run(scene, 'running_trot', 2.5, seconds=0.5)

@@ -8,10 +8,21 @@ from numbers import Real
 import numpy as np
 
 from opspace_control.control.constraints.constraint import Constraint
+from opspace_control.control.constraints.contact import Contact
+from opspace_control.control.data import Robot
 from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.dynamics import RobotModel
-from opspace_control.dynamics.data import make_center_point, make_joint_points, make_points
+from opspace_control.dynamics.data import (
+    NODE_STATE,
+    find_supports,
+    make_center_point,
+    make_joint_points,
+    make_points,
+    nan_filled,
+    nodes_in_inertia,
+)
 from opspace_control.dynamics.preparation import check_state
+from opspace_control.dynamics.trunks import plan_propagation
 from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import CenterOfMassTask, PostureTask
@@ -43,6 +54,27 @@ def check_arguments(model, tasks, posture, constraints, singularity_threshold):
     if not (isinstance(singularity_threshold, Real) and 0.0 < singularity_threshold < 1.0):
         raise ControlError(f'singularity_threshold = {singularity_threshold!r} is not allowed.',
                            cure=f'Give a number between 0 and 1; {SINGULARITY_THRESHOLD} is usual.')
+
+
+def split_contacts(contact_model, constraints, grasps, limits):
+    """
+    Return the constraints that are eliminated, and those that are large inertias.
+
+    Raises a ControlError for a model that is unknown, or that does not go with the others.
+    """
+    if contact_model == 'exact':
+        return constraints, ()
+    others = [one.name for one in constraints if not isinstance(one, Contact)]
+    for refused, what, cure in (
+            (contact_model != 'large_inertia', 'is unknown', 'Take exact or large_inertia.'),
+            (limits is not None, 'does not keep limits: it bounds no contact force',
+             "Take contact_model='exact', or no limits (limits.keep: false)."),
+            (others or grasps, f'does not fit {others}: it is of contacts with the ground alone',
+             "Take contact_model='exact'.")):
+        if refused:
+            raise ControlError(f'contact_model {contact_model!r} {what}.', cure=cure,
+                               value=contact_model)
+    return (), constraints
 
 
 def gather_parts(tasks, constraints, grasps):
@@ -114,6 +146,27 @@ def make_stack(model, constraints, tasks):
         counts[in_group] += points.size
         parts.append(points)
     return np.concatenate(parts)
+
+
+def make_robot(status, points, limited):
+    """
+    Return the `Robot` of a cycle without `LargeInertia`.
+
+    Parameters
+    ----------
+    status : JointStatus
+        Its nodes are those of the robot.
+    points : (k,) array of POINT
+        Of `make_stack`; those in use are a copy.
+    limited : bool
+        Whether any joint may need its inertia, not only those that move a point.
+
+    """
+    nodes, supports = status.nodes, find_supports(status.nodes, points)
+    carried, crossing, coupling = plan_propagation(nodes, points, supports)
+    return Robot(nodes, nan_filled(nodes.size, NODE_STATE),
+                 nodes_in_inertia(nodes, supports) | limited, status.responds,
+                 carried[:points.size], supports, carried, crossing, coupling, None)
 
 
 def operational_frames(points, constraints):

@@ -13,12 +13,15 @@ from opspace_control.control.arguments import (
     check_time,
     gather_parts,
     level_rows,
+    make_robot,
     make_stack,
     operational_frames,
     result_for,
+    split_contacts,
 )
 from opspace_control.control.constraints.constraint import bind_constraints
 from opspace_control.control.constraints.contact import bind_contacts
+from opspace_control.control.constraints.large_inertia import large_inertia
 from opspace_control.control.controller_state import ControllerState
 from opspace_control.control.cycle import control_cycle, limited_cycle
 from opspace_control.control.cycle_record import make_cycle
@@ -31,7 +34,6 @@ from opspace_control.control.data import (
     Bounds,
     Demand,
     Grasping,
-    Robot,
     Scratch,
 )
 from opspace_control.control.gradual import gradual_numbers
@@ -41,9 +43,8 @@ from opspace_control.control.limits.effort_limits import read_effort_limits, shr
 from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.dynamics import GRAVITY
-from opspace_control.dynamics.data import NODE_STATE, find_supports, nan_filled, nodes_in_inertia
+from opspace_control.dynamics.data import nan_filled
 from opspace_control.dynamics.passive_forces import PassiveForces
-from opspace_control.dynamics.trunks import plan_propagation
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.tasks import PostureTask
@@ -94,6 +95,10 @@ class OperationalSpaceController(ControllerState):
     singularity_threshold : float
         Scaled eigenvalue of Λ⁻¹, times the number of controlled axes, below which a direction is
         truncated, without unit: it is met exactly at it, by half at half of it, at zero not at all.
+    contact_model : str
+        ``exact``: contacts are eliminated as all constraints. ``large_inertia``: they are large
+        inertias of their links, [WPO15] (43), at less cost, up to an error of first order; without
+        ``limits``, and with no other constraints or grasps.
 
     Attributes
     ----------
@@ -121,7 +126,7 @@ class OperationalSpaceController(ControllerState):
 
     def __init__(self, model, tasks=(), posture=None, *, constraints=(), grasps=(),
                  passive_forces=None, effort_limits=None, limits=None, gravity_compensation=True,
-                 singularity_threshold=SINGULARITY_THRESHOLD):
+                 singularity_threshold=SINGULARITY_THRESHOLD, contact_model='exact'):
         tasks, constraints, grasps = gather_parts(tasks, constraints, grasps)
         posture = PostureTask() if posture is None else posture
         check_arguments(model, tasks, posture, constraints, singularity_threshold)
@@ -129,11 +134,13 @@ class OperationalSpaceController(ControllerState):
         tasks = sorted(tasks, key=lambda task: task.priority)
         operational = [task for task in tasks if not isinstance(task, JointTask)]
         groups = [task for task in tasks if isinstance(task, JointTask)]
-        points = make_stack(model, constraints, tasks)
-        supports = find_supports(model.nodes, points)
-        carried, crossing, coupling = plan_propagation(model.nodes, points, supports)
-        points = carried[:points.size]  # those in use: `carried` is a copy
-        self._points = points[len(constraints):]
+        eliminated, contacts = split_contacts(contact_model, constraints, grasps, limits)
+        contact_points, points = make_stack(model, contacts, ()), make_stack(
+            model, eliminated, tasks)
+        self._status = JointStatus(model)
+        robot = make_robot(self._status, points, limits is not None or bool(contacts))
+        nodes, points = robot.nodes, robot.points
+        self._points = points[len(eliminated):]
         dofs, goal = bind_posture(posture, model)
         joint_records = bind_joints(groups, model)
         records, sensors, sensor_records = bind_tasks(operational, model)
@@ -144,37 +151,33 @@ class OperationalSpaceController(ControllerState):
         self.sensors = MappingProxyType({sensor.name: sensor for sensor in sensors})
         self.constraints = MappingProxyType({item.name: item for item in constraints})
         self.grasps = MappingProxyType({grasp.name: grasp for grasp in grasps})
-        self._status = JointStatus(model)
-        nodes = self._status.nodes
         self._cycle = make_cycle(model, self._status, singularity_threshold)
         self.gravity_compensation = gravity_compensation
         self._posture_acceleration = nan_filled(model.nv)
         self.passive_forces = (
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
-        constrained, rows = 6 * len(constraints), 6 * points.size
+        constrained, rows = 6 * len(eliminated), 6 * points.size
         self.payloads = Payloads(model, nodes)
-        frames = operational_frames(points, len(constraints))
+        frames = operational_frames(points, len(eliminated))
         holds, grips = bind_grasps(
             grasps, model, operational, constraints, frames, self.payloads, self._status)
-        bound = bind_constraints(constraints, points['other'][:len(constraints)])
+        bound = bind_constraints(
+            constraints, [*points['other'][:len(eliminated)], *contact_points['other']])
         bind_contacts(constraints, model, operational)
         self._kept = None if limits is None else KeptLimits(
-            limits, model, nodes, self._cycle, len(constraints), 6 * carried.size,
+            limits, model, nodes, self._cycle, len(constraints), 6 * robot.carried.size,
             len({task.priority for task in tasks}))
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,
             self.passive_forces.dofs)
-        # Any joint limit may be active: all inertias are needed then.
-        needs_inertia = nodes_in_inertia(nodes, supports) | (limits is not None)
         self._inverse_inertia = nan_filled((rows - constrained, rows - constrained))
         self._rows = stack = nan_filled((ROWS, rows))
         self._row_scales, stack[RESIDUAL] = stack[SCALE, constrained:], 0.0
         self._arguments = Arguments(
             self._cycle,
-            Robot(nodes, nan_filled(nodes.size, NODE_STATE), needs_inertia,
-                  self._status.responds, points, supports, carried, crossing, coupling),
-            Demand(bound, records, sensor_records, joint_records, level_rows(tasks, constrained),
-                   dofs, goal, self.passive_forces.dofs),
+            robot._replace(contacts=large_inertia(bound, contact_points, robot)),
+            Demand(bound[:len(eliminated)], records, sensor_records, joint_records,
+                   level_rows(tasks, constrained), dofs, goal, self.passive_forces.dofs),
             Grasping(holds, grips) if grasps else None,
             Bounds(self._effort_limits, self._kept.records if self._kept else None),
             Scratch(self._posture_acceleration, *nan_filled((3, model.nv)), self._inverse_inertia,

@@ -7,7 +7,16 @@ One control cycle, compiled: the straight line of this package.
 """
 
 from opspace_control.compiled import called, inlined, kernel
-from opspace_control.control.data import RESIDUAL, Data, L, Q
+from opspace_control.control.constraints.large_inertia import (
+    add_inertia,
+    correct_reference,
+    demand_contacts,
+    exert_contacts,
+    predict_contacts,
+    projection_of,
+    respond_contacts,
+)
+from opspace_control.control.data import FORCE, RESIDUAL, Data, L, Q
 from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
@@ -118,15 +127,18 @@ def evaluate_points(cycle, robot, demand, grasping, scratch, K, q, v):
         for r in range(3):
             cycle.origin[r] = q[r]
     move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, q, v, a_null)
+    add_inertia(robot.contacts, cycle, nodes, states, robot.responds)
     if cycle.has_passive:
         passive_forces(nodes, demand.passive_dofs, q, v, scratch.passive_torque)
         induce_passive(nodes, states, robot.responds, scratch.passive_torque, a_null)
+    demand_contacts(robot.contacts, cycle, states, robot.responds)
     stack_points(cycle, robot, demand, q, v, a_null, scratch.rows)
     if grasping is not None:
         constrain_fingertips(cycle, grasping, robot, demand, scratch.rows, scratch.small)
     find_idle(robot, demand, scratch.rows)
     sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
                  cycle.has_passive, squares[L], squares[Q], K)
+    correct_reference(robot.contacts, nodes, states, scratch.rows[FORCE])
 
 
 @inlined
@@ -137,13 +149,16 @@ def move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau):
         plan_loads(cycle, grasping, constraints.size, demand.tasks, robot.points, rows)
         share_loads(cycle, robot, constraints.size, grasping, rows, scratch.squares)
     apply_forces(robot, demand, joint_force, rows)
+    exert_contacts(robot.contacts, robot.states, robot.responds)
     if cycle.has_passive:
         respond_to_wrenches(robot.nodes, robot.states, robot.responds, demand.joint_tasks,
                             joint_force, scratch.a_task)
+        respond_contacts(robot.contacts, robot.states, robot.responds)
     gather_torques(robot.nodes, scratch.passive_torque, scratch.a_null, robot.states, tau)
     if demand.joint_tasks.size > 0:
         for k in range(tau.size):
             tau[k] += joint_force[k]
+    predict_contacts(robot.contacts, robot, scratch)
 
 
 @inlined
@@ -171,7 +186,8 @@ def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
     cycle = cycles[0]
     cycle.dt = dt
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
-    evaluate_points(cycle, robot, demand, grasping, scratch, None, q, v)
+    evaluate_points(
+        cycle, robot, demand, grasping, scratch, projection_of(robot.contacts), q, v)
     resolve_stack(cycle, robot, demand, scratch, None)
     move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
     complete_efforts(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)

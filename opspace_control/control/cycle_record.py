@@ -6,6 +6,10 @@ import numpy as np
 
 from opspace_control.dynamics.data import reach
 
+# Inertia of the robot, moved as one body, over that of a contact of large inertia: about the part
+# by which accelerations and contact forces are wrong. See `benchmark/contact_models.py` for others.
+CONTACT_SOFTNESS = 1e-7
+
 CYCLE = np.dtype([
     ('gravity', np.float64, (3,)),       # m/s², zero where the hardware compensates it
     ('floating_base', np.bool_),
@@ -13,6 +17,7 @@ CYCLE = np.dtype([
     ('singularity_threshold', np.float64),  # of the scaled Λ⁻¹, without unit
     ('least_mobility', np.float64),      # of a point, 1/kg: of the robot moved as one body
     ('least_turning', np.float64),       # 1/(kg m²), the same for turning it
+    ('contact_softness', np.float64),    # of `LargeInertia`: the robot's inertia over I_c
     ('origin', np.float64, (3,)),        # of the root link in the world, m
     ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
     ('dt', np.float64),                  # since the last cycle, s
@@ -50,4 +55,5 @@ def make_cycle(model, status, singularity_threshold):
     cycle['singularity_threshold'] = singularity_threshold
     cycle['least_mobility'] = 1.0 / mass
     cycle['least_turning'] = 1.0 / (mass * max(reach(status.nodes), 1e-3) ** 2)
+    cycle['contact_softness'] = CONTACT_SOFTNESS
     return cycle

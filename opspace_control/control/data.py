@@ -26,6 +26,20 @@ SQUARES = 8
 L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
 
 
+class LargeInertia(NamedTuple):
+    """Contacts that are large inertias of their links; each has six rows, base axes."""
+
+    constraints: np.ndarray  # (c,) CONSTRAINT
+    points: np.ndarray  # (c,) POINT
+    inertia: np.ndarray  # (c, 6) I_c of each row, kg and kg m²; 0 without contact
+    demand: np.ndarray  # (c, 6) acceleration a_c − a of the contact
+    response: np.ndarray  # (c, 6) its acceleration by passive joints
+    opposing: np.ndarray  # (c, 6) force that opposes the reference motion
+    exerted: np.ndarray  # (c, 6) wrench that the drives exert there
+    projection: np.ndarray  # (n, b): of unit wrenches at the stack's points on the joints
+    work: np.ndarray  # (6,) scratch
+
+
 class Robot(NamedTuple):
     """The robot, and the points of constraints and tasks."""
 
@@ -38,6 +52,7 @@ class Robot(NamedTuple):
     carried: np.ndarray  # of `plan_propagation`, and the next two
     crossing: np.ndarray
     coupling: np.ndarray
+    contacts: LargeInertia  # None where contacts are eliminated
 
 
 class Demand(NamedTuple):

@@ -91,6 +91,15 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
 
 
 @inlined
+def add_row_inertia(W, inertia, total):
+    """Add inertias (6,) along unit wrenches W, by column, to a spatial inertia (6, 6)."""
+    for row in range(6):
+        for r in range(6):
+            for c in range(6):
+                total[r, c] += inertia[row] * W[r, row] * W[c, row]
+
+
+@inlined
 def add_contact_inertia(contacts, e, inertia, states):
     """
     Add the inertia of contact e to that of its body: ``IA += Σ_r I_c,r w_r w_rᵀ``.
@@ -104,11 +113,7 @@ def add_contact_inertia(contacts, e, inertia, states):
             contact.axes[0, r, c] = contact.axes[1, r, c] = contact.R[r, c]
     W = contact.Psi
     unit_wrenches(contact.p, contact.axes, 1.0, W)
-    IA = states[contact.frame.node].IA
-    for row in range(6):
-        for r in range(6):
-            for c in range(6):
-                IA[r, c] += inertia[row] * W[r, row] * W[c, row]
+    add_row_inertia(W, inertia, states[contact.frame.node].IA)
 
 
 @kernel

@@ -27,7 +27,8 @@ class LeggedScene:
 
     The controller is told the ``friction`` of the floor; it is one of the arguments of
     `LeggedRobot`, ``motion``. The robot starts in a ``posture``, its trunk at a ``height``, m;
-    standing, if not given. ``tasks`` are arguments of `legged_tasks`.
+    standing, if not given. ``tasks`` are arguments of `legged_tasks`, ``law`` of the controller
+    instead of its ``limits``.
 
     ``reports`` has for each step roll and pitch, rad, the velocity ahead and to the left, m/s, the
     yaw rate, rad/s, the greatest velocity and effort of a joint in parts of its limit, and the
@@ -35,7 +36,7 @@ class LeggedScene:
     """
 
     def __init__(self, name='b1', *, friction=FRICTION, posture=None, height=None, stepping=None,
-                 tasks=None, **motion):
+                 tasks=None, law=None, **motion):
         from opspace_control.simulation import Shape
         from opspace_control.simulation.legged_robot import LeggedRobot
 
@@ -47,9 +48,10 @@ class LeggedScene:
         stand = quadruped_stance(inside, math.acos(0.5 * HEIGHT))
         tasks, contacts = legged_tasks(
             self.model.root_link, FEET, **{'friction': friction, **(tasks or {})})
+        if law is None:
+            law = {'limits': JointLimits(self.model, acceleration=1e3, approach_rate=50.0)}
         self.controller = OperationalSpaceController(
-            self.model, tasks, constraints=contacts,
-            limits=JointLimits(self.model, acceleration=1e3, approach_rate=50.0))
+            self.model, tasks, constraints=contacts, **law)
         self.locomotion = Locomotion(self.controller, FEET, stand, stepping=stepping)
         if height is None:
             height = self.locomotion.stance.height + radius

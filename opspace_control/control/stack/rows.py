@@ -25,7 +25,12 @@ from opspace_control.control.data import (
     Q,
 )
 from opspace_control.control.stack.resolution import resolve_forces
-from opspace_control.control.stack.scaling import regularise_rows, rescale_rows, scale_rows
+from opspace_control.control.stack.scaling import (
+    IMMOVABLE,
+    regularise_rows,
+    rescale_rows,
+    scale_rows,
+)
 from opspace_control.dynamics.center_of_mass import move_center, spread_force
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
@@ -208,14 +213,14 @@ def resolve_stack(cycle, robot, demand, scratch, data):
             for r in range(6):
                 rows[SINGLE_JOINT, 6 * e + r] = -points[e].own_mobility[r // 3]
     scale_rows(mobility, activation, rows[SINGLE_JOINT], cycle.least_mobility, cycle.least_turning,
-               scale)
+               0.0 if robot.contacts is None else IMMOVABLE, scale)
     regularise_rows(mobility, squares[Q], constrained, activation)
     for r in range(force.size):
         rows[SPARE + 2, r] = mobility[r, r]
     eliminate_constraint_rows(cycle, robot.carried, constrained, scratch)
     for r in range(force.size):
         rows[WANTED, r] = force[r]
-    if constrained > 0:
+    if constrained > 0 or robot.contacts is not None:
         rescale_rows(mobility, rows[SPARE + 2], constrained, rows[SINGLE_JOINT], scale)
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):

@@ -13,12 +13,15 @@ from opspace_control.compiled import called, inlined
 
 # A relative turn that two links cannot make still leaves the square of rounding errors.
 _ROUNDING = 1e-12
+# Part of the mobility of the robot moved as one body below which a contact of large inertia holds a
+# row: its own is 1e-7, that of rows that can move about 1.
+IMMOVABLE = 1e-4
 # Part of the mobility without constraints below which a task may be in conflict with these.
 _LEFT = 1e-2
 
 
 @called
-def scale_rows(L, activation, single_joint, least_mobility, least_turning, scale):
+def scale_rows(L, activation, single_joint, least_mobility, least_turning, immovable, scale):
     """
     Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
 
@@ -28,7 +31,8 @@ def scale_rows(L, activation, single_joint, least_mobility, least_turning, scale
     errors would count as freedoms. A point that is seen from another link, and so is moved by both,
     is scaled by the mobility of its own link, ``-single_joint``: a light wrist of the other would
     hide it. Rows that cannot move or are not active get zero; for those that cannot turn,
-    ``least_turning`` is the measure. The row of a ``single_joint`` is scaled by itself.
+    ``least_turning`` is the measure; ``immovable`` is the part of both that counts as none. The row
+    of a ``single_joint`` is scaled by itself.
     """
     for first in range(0, scale.size, 3):
         mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
@@ -36,9 +40,9 @@ def scale_rows(L, activation, single_joint, least_mobility, least_turning, scale
             mobility = min(mobility, -single_joint[first])
         s = 0.0
         if first % 6 == 0:
-            if mobility > 0.0:
+            if mobility > immovable * least_mobility:
                 s = 1.0 / math.sqrt(max(mobility, least_mobility))
-        elif mobility > _ROUNDING * least_turning:
+        elif mobility > max(_ROUNDING, immovable) * least_turning:
             s = 1.0 / math.sqrt(mobility)
         for r in range(first, first + 3):
             if single_joint[r] > 0.0:

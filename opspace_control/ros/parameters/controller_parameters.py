@@ -79,6 +79,10 @@ NODE = (
         'and topics of its own.'),
     Parameter('contacts', 'string_array', [],
         'Names of contacts with the ground; each has a block of parameters.'),
+    Parameter('contact_model', 'string', 'exact',
+        'Model of the contacts: exact; large_inertia, of links with large inertias at their '
+        'contacts: cycles cost less, without limits of joints and of contact forces, so '
+        'limits.keep must be false, and without grasps.', choices=('exact', 'large_inertia')),
     Parameter('payloads', 'string_array', [],
         'Names of payloads of links that are not in the URDF; each has a block of parameters.'),
     *_COMMANDS,

@@ -8,7 +8,7 @@ import time
 from opspace_control.compiled import cache_directory
 from opspace_control.control import JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
-from opspace_control.errors import RosInterfaceError
+from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.locomotion import legged_tasks
 from opspace_control.model import KinematicTree, RobotState
 from opspace_control.ros.parameters import joints as of_joints
@@ -59,6 +59,9 @@ def make_controller(description, parameters, *, floating_base=False):
         raise error
     sensors = blocks.make_sensors(parameters)
     effort_limits = parameters['limits.effort_scale'] * model.effort_limits
+    contact_model, limits = parameters['contact_model'], None
+    if contact_model == 'exact' or parameters['limits.keep']:
+        limits = make_limits(model, effort_limits, parameters)
     controller = OperationalSpaceController(
         model, [*(blocks.make_task(name, parameters, sensors) for name in parameters['tasks']),
                 *make_leg_tasks(model, parameters)],
@@ -66,7 +69,7 @@ def make_controller(description, parameters, *, floating_base=False):
         constraints=[blocks.make_contact(name, parameters) for name in parameters['contacts']],
         grasps=[blocks.make_grasp(name, parameters) for name in parameters['grasps']],
         passive_forces=PassiveForces(model, **of_joints.passive_forces(model, parameters)),
-        effort_limits=effort_limits, limits=make_limits(model, effort_limits, parameters),
+        effort_limits=effort_limits, limits=limits, contact_model=contact_model,
         gravity_compensation=parameters['gravity_compensation'])
     blocks.put_payloads(controller, parameters)
     return controller, joints
@@ -100,7 +103,12 @@ def make_limits(model, effort_limits, parameters):
 
 
 def change_limits(limits, parameters):
-    """Return limits with the present parameters, or raise a ControlError."""
+    """Return limits, or None, with the present parameters, or raise a ControlError."""
+    if limits is None:
+        if parameters['limits.keep']:
+            raise ControlError('limits.keep: the controller was made without limits.',
+                               cure='Set contact_model to exact, and configure it again.')
+        return None
     return limits.changed(**_limit_numbers(parameters))
 
 
@@ -121,7 +129,7 @@ def apply_gains(controller, parameters, changed):
         controller.posture.set_gains(*of_joints.posture_gains(parameters))
     if any(name.startswith('passive_forces.') for name in changed):
         controller.passive_forces.set(**of_joints.passive_forces(controller.model, parameters))
-    if not LIMIT_PARAMETERS.keys().isdisjoint(changed):
+    if controller.limits and not LIMIT_PARAMETERS.keys().isdisjoint(changed):
         controller.limits = change_limits(controller.limits, parameters)
 
 
