@@ -125,7 +125,7 @@ def _judge_swing(whole, partial):
             Finding('without: tilt, RMS', partial.tilt, 1.3 * whole.tilt, 'deg', True)]
 
 
-_SLIPPERY = 0.4
+_SLIPPERY = 0.3
 
 
 def _friction():
