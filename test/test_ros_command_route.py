@@ -114,11 +114,11 @@ def test_a_relay_that_tells_that_it_starts_is_no_listener_yet(guarded):
     network, route = guarded.network, guarded.route
     listen(network, 'guard/commands')
     network.expect(lambda: route.listeners == 1)  # who does not tell is ready
+    guarded.go_on(0.1)
+    assert route.had_subscriber
     tell = network.node.create_publisher(Bool, 'guard/ready', LATCHED)
     tell.publish(Bool(data=False))
     network.expect(lambda: route.relay_starts)
-    route.close()
-    route.open()
     assert guarded.go_on(3.0)[0] == ''
     assert route.listeners == 0
     assert not route.had_subscriber
@@ -126,6 +126,9 @@ def test_a_relay_that_tells_that_it_starts_is_no_listener_yet(guarded):
     network.expect(lambda: route.listeners == 1)
     guarded.go_on(0.1)
     assert route.had_subscriber
+    tell.publish(Bool(data=False))  # it has been restarted
+    network.expect(lambda: route.relay_starts)
+    assert guarded.go_on(3.0)[0] == 'The topic /guard/commands has lost its subscriber.'
 
 
 def test_a_relay_that_ends_while_it_starts_does_not_start_any_more(guarded):

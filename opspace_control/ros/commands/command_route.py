@@ -93,7 +93,7 @@ class CommandRoute:
         # Created early: discovery takes time.
         self._shortcut = self._relay and self._endpoints.publisher(self._kind, self._end)
         self.direct = self.had_subscriber = False
-        self._sent = False
+        self._sent = self._relayed = False  # relayed: whether the relay was ready at some time
         self._last_sent = -math.inf
         self._unsubscribed_since = math.inf  # time of the first command without a subscriber
         self._arrives = False                # whether a command has arrived
@@ -147,6 +147,10 @@ class CommandRoute:
         listeners = self.listeners
         if listeners:
             self.had_subscriber = True
+        if self._relay and self._relay.ready:
+            self._relayed = True
+        elif self.relay_starts and not self._relayed:
+            self.had_subscriber = False  # its subscription may be known before what it publishes
         if listeners or now - self._last_sent > _PAUSE:
             self._unsubscribed_since = math.inf
         elif self._last_sent == now:
