@@ -9,7 +9,7 @@ import numpy as np
 from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
 from opspace_control.control.data import ACTIVATION, COMPLIANT, RESIDUAL
-from opspace_control.control.limits.limit_law import BRAKING, EFFORT, MOTION, REASONS
+from opspace_control.control.limits.kinds import KIND_TABLE, REASONS
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks.joint import JointTask
 
@@ -129,8 +129,7 @@ class ControllerState:
             names, limits = self.model.dof_names, self._kept.records
             for k, kind in np.argwhere(limits['active']):
                 side = int(limits['active'][k, kind])
-                why = (REASONS[limits['reason'][k, int(side > 0)]] if kind in (MOTION, BRAKING)
-                       else 'effort' if kind == EFFORT else 'gravity torque')
+                why = KIND_TABLE[kind].name or REASONS[limits['reason'][k, int(side > 0)]]
                 active.append(ActiveLimit(names[k], why, side))
             contacts, sides = tuple(self.constraints), self._kept.memory.contacts.active
             active.extend(dict.fromkeys(

@@ -12,14 +12,14 @@ from opspace_control.control.limits.contact_forces import (
     write_direction,
 )
 from opspace_control.control.limits.grip_efforts import add_shares
-from opspace_control.control.limits.limit_law import (
-    ACCELERATION,
-    BRAKING,
+from opspace_control.control.limits.kinds import (
     CONTACT_FORCE,
     EFFORT,
-    GRAVITY_TORQUE,
     KINDS,
-    MOTION,
+    RESTING_KINDS,
+    bounds_of,
+    unit_of,
+    value_of,
 )
 from opspace_control.control.limits.row_projection import (
     couple_row,
@@ -29,44 +29,6 @@ from opspace_control.control.limits.row_projection import (
 from opspace_control.model.nodes import ACTIVE
 
 ROUNDING = 1e-7  # in the unit of a limit: what is passed by less is not
-# Effort limits below this, N m or N, such as that of a joint without a motor, are bounds of this
-# size: the two bounds of an effort must differ. The cut makes it the limit itself.
-_LEAST_EFFORT = 1e-6
-
-
-@inlined
-def bounds_of(limit, kind, effort_limit):
-    """Return the least and the greatest value that a limit of a kind allows, ±inf for none."""
-    if kind == EFFORT:
-        most = max(effort_limit, _LEAST_EFFORT) if limit.determined else math.inf
-        return -most, most
-    if kind == GRAVITY_TORQUE:
-        return -math.inf, limit.gravity_bound
-    braking = kind == BRAKING
-    least = limit.least if (limit.reason[0] == ACCELERATION) == braking else -math.inf
-    greatest = limit.greatest if (limit.reason[1] == ACCELERATION) == braking else math.inf
-    return least, greatest
-
-
-@inlined
-def unit_of(limit, kind, effort_limit):
-    """Return what the values of a limit of a kind are measured by."""
-    if kind == EFFORT:
-        return max(effort_limit, _LEAST_EFFORT)
-    return limit.gravity_braking if kind == GRAVITY_TORQUE else limit.acceleration
-
-
-@inlined
-def value_of(rates, k, kind, a, tau):
-    """Return the value of a row under accelerations and joint forces, (nv,) each."""
-    if kind == EFFORT:
-        return tau[k]
-    if kind == GRAVITY_TORQUE:
-        total = 0.0
-        for j in range(a.size):
-            total += rates[k, j] * a[j]
-        return total
-    return a[k]
 
 
 @inlined
@@ -127,7 +89,7 @@ def begin_rows(data, grasping):
     index, count = data.scratch.limits.bound_rows.index, 0
     index[:] = -1
     for k in range(limits.size):
-        for kind in (MOTION, GRAVITY_TORQUE):
+        for kind in RESTING_KINDS:
             if limits[k].resting_share[kind] > 0.0:
                 count = add_row(data, grasping, count, k, kind)
     resting = count

@@ -23,7 +23,7 @@ from opspace_control.control.constraints.contact_bounds import (
 from opspace_control.control.constraints.elimination import factor_of, sum_coordinates
 from opspace_control.control.data import ACTIVATION, APPLIED, REACTION, SCALE, SPARE, Q
 from opspace_control.control.grasping.grasp_law import fill_row
-from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT
+from opspace_control.control.limits.kinds import FORCE_COMPONENT, JOINT_FORCE, quantity_of
 from opspace_control.control.singular.direction_motion import SINGULAR_FORCE
 from opspace_control.control.solver.semidefinite import fit_coordinates, solve_transposed
 
@@ -171,13 +171,14 @@ def write_direction(data, w):
     rows, contacts = data.scratch.limits.bound_rows, data.scratch.limits.contacts
     direction, bound = rows.direction[w], rows.dof[w]
     direction[:] = 0.0
-    if rows.kind[w] == CONTACT_FORCE:
+    quantity = quantity_of(rows.kind[w])
+    if quantity == FORCE_COMPONENT:
         first = 6 * (bound // CONTACT_BOUNDS)
         for r in range(6):
             direction[first + r] = contacts.direction[bound, r] * (
                 data.scratch.rows[ACTIVATION, first + r])
         project_rotation(data.robot.points[first // 6].axes[1], direction[first:first + 6])
-    elif rows.kind[w] == EFFORT:
+    elif quantity == JOINT_FORCE:
         fill_row(data.bounds.joints[bound].node, data.robot.states, data.robot.points,
                  data.robot.supports, contacts.force.size, direction)
         for r in range(contacts.force.size):

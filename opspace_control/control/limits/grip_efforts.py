@@ -22,7 +22,7 @@ from opspace_control.control.data import (
 )
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
 from opspace_control.control.grasping.load_sharing import plan_loads
-from opspace_control.control.limits.limit_law import EFFORT
+from opspace_control.control.limits.kinds import EFFORT
 from opspace_control.control.singular.transfer import add_correction
 from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
 

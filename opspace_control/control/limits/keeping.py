@@ -40,8 +40,8 @@ from opspace_control.control.limits.grip_efforts import (
     exert_all,
     exert_reactions,
 )
+from opspace_control.control.limits.kinds import CONTACT_FORCE, KINDS
 from opspace_control.control.limits.limit_check import within_limits
-from opspace_control.control.limits.limit_law import CONTACT_FORCE, KINDS
 from opspace_control.control.limits.problem import (
     prepare_tasks,
     select_rows,

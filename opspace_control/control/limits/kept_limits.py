@@ -13,7 +13,7 @@ from opspace_control.control.data import (
     RestingRows,
 )
 from opspace_control.control.limits.joint_limits import JointLimits
-from opspace_control.control.limits.limit_law import KINDS
+from opspace_control.control.limits.kinds import KINDS, check_kinds
 from opspace_control.control.singular.direction_motion import SINGULAR_ROWS
 from opspace_control.control.solver.levels import LEVEL_SCRATCH
 from opspace_control.dynamics.data import nan_filled
@@ -52,11 +52,12 @@ class KeptLimits:
     Raises
     ------
     ControlError
-        If the limits are another model's.
+        If the limits are another model's, or a kind of limits is not known: `check_kinds`.
 
     """
 
     def __init__(self, limits, model, nodes, cycle, constraints, rows, levels):
+        check_kinds()
         self._model, self._nodes, self._cycle = model, nodes, cycle
         self.records = self._checked(limits).records(nodes)
         self.memory = _memory(nodes, model.nv, constraints, rows, levels)

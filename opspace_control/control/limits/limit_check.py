@@ -7,7 +7,8 @@ import math
 from opspace_control.compiled import called
 from opspace_control.control.limits.bound_rows import ROUNDING, beyond, is_limited
 from opspace_control.control.limits.gravity_torques import is_open_branch
-from opspace_control.control.limits.limit_law import EFFORT, GRAVITY_TORQUE, KINDS, deactivate
+from opspace_control.control.limits.kinds import EFFORT, JOINT_FORCE, KINDS, quantity_of
+from opspace_control.control.limits.limit_law import deactivate
 from opspace_control.model.nodes import ACTIVE
 
 
@@ -30,20 +31,19 @@ def begin_limits(nodes, supports, constraints, limits, efforts):
 
 @called
 def within_limits(nodes, limits, rates, a):
-    """Return whether no limit is active, and no acceleration (nv,) goes beyond any."""
+    """
+    Return whether no limit is active, and no acceleration (nv,) goes beyond any.
+
+    Efforts are not known here: `activate_cut_efforts` finds those that are cut.
+    """
     for k in range(limits.size):
         limit = limits[k]
         if not is_limited(nodes, limit):
             continue
         for kind in range(KINDS):
-            if limit.active[kind] != 0:
+            if limit.active[kind] != 0 or (quantity_of(kind) != JOINT_FORCE and not (
+                    beyond(limit, rates, 0.0, k, kind, a, a) <= ROUNDING)):  # NaN is beyond
                 return False
-        slack = ROUNDING * limit.acceleration
-        if not limit.least - slack <= a[k] <= limit.greatest + slack:
-            return False
-        if limit.gravity_bound < math.inf and (
-                beyond(limit, rates, 0.0, k, GRAVITY_TORQUE, a, a) > ROUNDING):
-            return False
     return True
 
 

@@ -13,17 +13,8 @@ import math
 import numpy as np
 
 from opspace_control.compiled import called, inlined
+from opspace_control.control.limits.kinds import ACCELERATION, KINDS, POSITION, VELOCITY
 from opspace_control.model.nodes import ACTIVE
-
-# What may bound the acceleration of a joint.
-REASONS = 'acceleration', 'velocity', 'position'
-ACCELERATION, VELOCITY, POSITION = range(3)
-# Kinds of limits: of its effort, of its position and velocity, of its gravity torque, and of the
-# acceleration with which it can always brake.
-KINDS = 4
-EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(KINDS)
-# And one of contacts.
-CONTACT_FORCE = KINDS
 
 # One degree of freedom, in the order of dof_names.
 LIMIT = np.dtype([

@@ -14,9 +14,15 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, COMPLIANT, FORCE, MOVING, SCALE
-from opspace_control.control.limits.bound_rows import bounds_of, unit_of, value_of
 from opspace_control.control.limits.contact_forces import contact_value
-from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT
+from opspace_control.control.limits.kinds import (
+    FORCE_COMPONENT,
+    JOINT_FORCE,
+    bounds_of,
+    quantity_of,
+    unit_of,
+    value_of,
+)
 from opspace_control.control.solver.levels import LASTING, OWN
 from opspace_control.control.solver.semidefinite import RANK_TOLERANCE
 from opspace_control.control.solver.truncation import truncate_level, turn
@@ -151,7 +157,7 @@ def write_bounds(data, count, a, tau, plain):
     limits, efforts = data.bounds.joints, data.bounds.efforts
     for w in range(count):
         k, kind = rows.dof[w], rows.kind[w]
-        if kind == CONTACT_FORCE:
+        if quantity_of(kind) == FORCE_COMPONENT:
             lower, upper = contacts.bounds[0, k], contacts.bounds[1, k]
         else:
             lower, upper = bounds_of(limits[k], kind, efforts[k])
@@ -177,9 +183,9 @@ def free_value(data, w, a, tau, reference):
     rows, stack, contacts = data.scratch.limits.bound_rows, data.scratch.rows, (
         data.scratch.limits.contacts)
     k, kind = rows.dof[w], rows.kind[w]
-    if kind == CONTACT_FORCE:
+    if quantity_of(kind) == FORCE_COMPONENT:
         return contact_value(contacts, contacts.reference[reference], k)
-    if kind == EFFORT and data.cycle.forces_decided:
+    if quantity_of(kind) == JOINT_FORCE and data.cycle.forces_decided:
         return contacts.effort[reference, k]
     free = value_of(data.scratch.limits.gravity_rates, k, kind, a, tau) + rows.offset[w]
     for r in range(stack.shape[1]):

@@ -12,8 +12,8 @@ import math
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.data import DEMANDED, FORCE, WANTED, L
-from opspace_control.control.limits.bound_rows import value_of
-from opspace_control.control.limits.limit_law import GRAVITY_TORQUE, MOTION, POSITION, faded
+from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS, value_of
+from opspace_control.control.limits.limit_law import faded
 from opspace_control.control.singular.direction_motion import clear_singular_forces
 from opspace_control.control.singular.transfer import move_to_reference
 from opspace_control.control.solver.level_inverse import (
@@ -45,7 +45,7 @@ def find_resting(limits, singular, dt, v):
     found = False
     for k in range(limits.size):
         limit = limits[k]
-        for kind in (MOTION, GRAVITY_TORQUE):
+        for kind in RESTING_KINDS:
             if not singular or (kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
                 limit.resting_share[kind] = 0.0
                 continue

@@ -9,10 +9,18 @@ of a row on contact forces accelerates passive joints alone. Both with the respo
 joints, so that none of them exerts a force. Constraints have priority over all rows.
 """
 
+import math
+
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.elimination import factor_of
 from opspace_control.control.data import CONSTRAINT_FORCE, SPARE, WANTED, L, Q
-from opspace_control.control.limits.limit_law import CONTACT_FORCE, EFFORT, GRAVITY_TORQUE
+from opspace_control.control.limits.kinds import (
+    FORCE_COMPONENT,
+    GRAVITY_TORQUE_RATE,
+    JOINT_ACCELERATION,
+    JOINT_FORCE,
+    quantity_of,
+)
 from opspace_control.control.singular.direction_motion import FORCES, PASSIVE_MOTION
 from opspace_control.control.solver.semidefinite import (
     find_coordinates,
@@ -83,14 +91,14 @@ def project_row(data, w):
     nodes, states = data.robot.nodes, data.robot.states
     limits, memory = data.bounds.joints, data.scratch.limits
     rows, singular, dofs = memory.bound_rows, memory.singular, limits.size
-    k, kind = rows.dof[w], rows.kind[w]
+    k, quantity = rows.dof[w], quantity_of(rows.kind[w])
     torque, projection = rows.torque[w], rows.projection[w]
-    if kind == GRAVITY_TORQUE:
+    if quantity == GRAVITY_TORQUE_RATE:
         for j in range(dofs):
             torque[j] = memory.gravity_rates[k, j]
         project_torques(nodes, states, torque, projection)
-    elif kind in (EFFORT, CONTACT_FORCE):
-        if kind == EFFORT:
+    elif quantity in (JOINT_FORCE, FORCE_COMPONENT):
+        if quantity == JOINT_FORCE:
             project_unit_acceleration(nodes, limits[k].node, states, projection, torque)
         else:
             torque[:] = projection[:] = 0.0
@@ -101,10 +109,12 @@ def project_row(data, w):
                                      singular[PASSIVE_MOTION, :dofs], projection, torque)
             if data.cycle.ranks[Q, 0] > 0:
                 project_torques(nodes, states, torque, projection)
-    else:
+    elif quantity == JOINT_ACCELERATION:
         project_unit_torque(nodes, limits[k].node, states, projection)
         torque[:] = 0.0
         torque[k] = 1.0
+    else:
+        torque[:] = projection[:] = math.nan
 
 
 @rare

@@ -11,17 +11,10 @@ import math
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bound_rows import bound_number
-from opspace_control.control.limits.limit_law import BRAKING, CONTACT_FORCE, EFFORT, MOTION
+from opspace_control.control.limits.kinds import CONTACT_FORCE, EFFORT, softness_of
 from opspace_control.control.limits.problem import STEPS
 from opspace_control.control.solver.levels import OWN, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT
-
-# Softness of bounds while they are solved alone, in parts of a row's own mobility: which of them
-# give way where not all can be kept, by the ratio of these numbers. The acceleration that the law
-# counts on to brake gives way first, then positions and velocities of joints whose own effort limit
-# has a row, then positions, velocities and gravity torques; contact forces and efforts, which are
-# physical, come last.
-_BRAKING, _WEAK, _MOTION, _CONTACT, _EFFORT = 1e-3, 1e-4, 1e-6, 1e-8, 0.0
 
 # Residual of a direction at the truncation threshold, in parts of its acceleration: that of the
 # proximal steps where the levels above leave as much as the softness.
@@ -39,17 +32,10 @@ def start_forces(problem, count, t, begin):
 def write_bound_softness(problem, rows, dofs, count):
     """Write the softness of so many bounds in their own level."""
     for w in range(count):
-        kind = rows.kind[w]
-        softness = _MOTION
-        if kind == EFFORT:
-            softness = _EFFORT
-        elif kind == CONTACT_FORCE:
-            softness = _CONTACT
-        elif kind == BRAKING:
-            softness = _BRAKING
-        elif kind == MOTION and rows.index[bound_number(EFFORT, rows.dof[w], dofs)] >= 0:
-            softness = _WEAK
-        problem.all_softness[OWN, w] = softness * rows.mobility[w]
+        kind, effort_bounded = rows.kind[w], False
+        if kind != CONTACT_FORCE:
+            effort_bounded = rows.index[bound_number(EFFORT, rows.dof[w], dofs)] >= 0
+        problem.all_softness[OWN, w] = softness_of(kind, effort_bounded) * rows.mobility[w]
 
 
 @rare
