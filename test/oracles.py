@@ -142,6 +142,32 @@ def pinocchio_forward_dynamics(model, urdf, state, torque):
     return T.T @ (pin.aba(theirs, theirs.createData(), q, T @ state.v, T @ torque) - drift)
 
 
+def pinocchio_terms(model, urdf, state):
+    """
+    Return ``A v`` and ``Cᵀ v − g``, (nv,) each, of Pinocchio's dense matrices.
+
+    In its coordinates ``v_theirs = T v``, where T turns with the bodies of free-flyers:
+    ``d/dt (Tᵀ p_theirs) = Tᵀ ṗ_theirs + Ṫᵀ p_theirs``.
+    """
+    theirs = _pinocchio_model(urdf, model.floating_base)
+    data = theirs.createData()
+    q, T, _ = _pinocchio_coordinates(model, theirs, state)
+    v = T @ state.v
+    A = pin.crba(theirs, data, q)
+    p = (np.triu(A) + np.triu(A, 1).T) @ v
+    rate = (pin.computeCoriolisMatrix(theirs, data, q, v).T @ v
+            - pin.computeGeneralizedGravity(theirs, data, q))
+    turning = np.zeros_like(p)  # Ṫᵀ p: for each free-flyer ω × R p
+    for name, joint in zip(theirs.names[1:], theirs.joints[1:], strict=True):
+        if joint.nv == 6:
+            first, block = joint.idx_v, slice(joint.idx_v, joint.idx_v + 6)
+            R = T[first:first + 3, model.joint_dofs['base' if name == 'root_joint' else name][:3]].T
+            w = R @ v[first + 3:first + 6]
+            turning[block] = np.r_[R.T @ np.cross(w, R @ p[first:first + 3]),
+                                   R.T @ np.cross(w, R @ p[first + 3:first + 6])]
+    return T.T @ p, T.T @ (rate + turning)
+
+
 def mujoco_oracle(model, urdf, state, frames):
     """Return MuJoCo's `Oracle`; its importer reads the tree, without meshes and joint friction."""
     mujoco = pytest.importorskip('mujoco')

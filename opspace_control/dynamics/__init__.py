@@ -25,15 +25,18 @@ from opspace_control.dynamics.generalized_jacobian import (
     generalized_jacobian,
     hybrid_inertia,
 )
+from opspace_control.dynamics.generalized_momentum import GeneralizedMomentum, generalized_momentum
 from opspace_control.dynamics.hybrid_dynamics import HybridMotion, hybrid_dynamics
+from opspace_control.dynamics.momentum_observer import MomentumObserver
 from opspace_control.dynamics.operational_space import OperationalSpace, operational_space
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 
-__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'CoriolisMatrices', 'HybridInertia', 'HybridMotion',
-           'OperationalSpace', 'PassiveForces', 'RobotModel', 'VirtualLinkage', 'center_of_mass',
-           'closed_chain', 'closed_chain_dynamics', 'contact_space', 'coriolis_matrices',
-           'disturbance_jacobian', 'generalized_jacobian', 'hybrid_dynamics', 'hybrid_inertia',
+__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'CoriolisMatrices', 'GeneralizedMomentum',
+           'HybridInertia', 'HybridMotion', 'MomentumObserver', 'OperationalSpace', 'PassiveForces',
+           'RobotModel', 'VirtualLinkage', 'center_of_mass', 'closed_chain',
+           'closed_chain_dynamics', 'contact_space', 'coriolis_matrices', 'disturbance_jacobian',
+           'generalized_jacobian', 'generalized_momentum', 'hybrid_dynamics', 'hybrid_inertia',
            'momentum', 'operational_space']

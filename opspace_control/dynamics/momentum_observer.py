@@ -1,0 +1,190 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The generalized-momentum observer of unknown joint forces, [DM03], [DM05]."""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import entry_point, kernel
+from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
+from opspace_control.dynamics.generalized_momentum import sum_generalized_momentum
+from opspace_control.dynamics.preparation import GRAVITY, check_state, joint_vector
+from opspace_control.errors import StateError
+from opspace_control.model import RobotState
+from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial import read_numbers
+
+
+@kernel
+def observe(nodes, states, gravity, gains, memory, started, dt, q, v, torque):
+    """
+    Advance the residual by dt; return whether it is finite, else nothing has changed.
+
+    ``gains`` (2, nv) has rates and limits; ``memory`` (5, nv) the residual, p and ``Cᵀ v − g`` of
+    the last state, and these two of this one; ``started`` (1,) int is 0 without a last state.
+    """
+    rates, limits = gains[0], gains[1]
+    residual, p_before, rate_before, p, rate = memory[0], memory[1], memory[2], memory[3], memory[4]
+    sum_generalized_momentum(nodes, q, v, gravity, states, p, rate)
+    for k in range(p.size):
+        # One by one: reassociation of floating point would cancel their sum in the test.
+        if not (math.isfinite(p[k]) and math.isfinite(rate[k]) and math.isfinite(torque[k])):
+            return False
+    for i in range(nodes.size):
+        k = nodes[i].v_index
+        if k >= 0 and nodes[i].status == LOCKED:
+            residual[k] = 0.0
+        elif k >= 0 and started[0] != 0 and dt > 0.0:
+            unknown = (p[k] - p_before[k]) / dt - torque[k] - 0.5 * (rate_before[k] + rate[k])
+            x = residual[k] - math.expm1(-rates[k] * dt) * (unknown - residual[k])
+            residual[k] = min(max(x, -limits[k]), limits[k])
+    for k in range(p.size):
+        p_before[k], rate_before[k] = p[k], rate[k]
+    started[0] = 1
+    return True
+
+
+class MomentumObserver:
+    """
+    Observer of the joint forces that the model does not know, by the generalized momentum.
+
+    ``r = K (p − p(0) − ∫ (τ + Cᵀ v − g + r) dt)``, [DM03] (11), [DM05]: with ``p = A v`` and
+    ``ṗ = τ + Cᵀ v − g + τ_ext`` each joint's residual is its unknown force behind a filter of the
+    first order, ``ṙ = K (τ_ext − r)``. Neither accelerations nor A nor Ȧ are needed: O(n).
+
+    Over a time step the mean of ``τ_ext`` is that of the model's equation, with the trapezoidal
+    rule for ``Cᵀ v − g``, and r approaches it by ``1 − exp(−K dt)``: exact for a force that is
+    constant, and stable for every ``K dt``.
+
+    What r contains is all that ``torque`` does not: contact and payload by ``Jᵀ f``, friction, and
+    errors of the model by the forces that they take. At a passive joint the known force belongs
+    into ``torque``, see `PassiveForces.torque`. Of a closed chain, or of a robot that stands, r has
+    the constraint forces ``J_cᵀ λ`` unless they are in ``torque``; of a floating base r has the
+    wrench on it, moment about its origin. At a locked joint r is zero.
+
+    Parameters
+    ----------
+    model : RobotModel
+    rate : float or (nv,) array
+        K, 1/s: after 1/K a constant force is found to 63 %; white noise of the momentum, A times
+        that of the velocities, becomes noise of r of K times its standard deviation.
+    limit : float or (nv,) array, optional
+        Of the size of each residual, N·m or N, inf for none.
+    gravity_compensation : bool
+        False for hardware that compensates gravity itself: ``torque`` is then without g.
+    nodes : (n,) array of NODE, optional
+        Those of the model with payloads and the present status of joints, read at each update, such
+        as `OperationalSpaceController.nodes`.
+
+    Raises
+    ------
+    StateError
+        For a rate that is not positive, a limit that is negative, or a wrong number of them.
+
+    """
+
+    def __init__(self, model, rate, *, limit=np.inf, gravity_compensation=True, nodes=None):
+        self.model = model
+        self._gains = np.empty((2, model.nv))
+        self._memory, self._started = np.zeros((5, model.nv)), np.zeros(1, np.int64)
+        self._nodes = moment_nodes(model) if nodes is None else nodes
+        self._gravity = np.array(GRAVITY) if gravity_compensation else np.zeros(3)
+        self._states = nan_filled(model.nodes.size, NODE_STATE)
+        self._update = None
+        self.rate, self.limit = rate, limit
+
+    @property
+    def rate(self):
+        """K of each joint, (nv,), 1/s; a copy. It may be set at any time, also to one number."""
+        return self._gains[0].copy()
+
+    @rate.setter
+    def rate(self, rate):
+        values = self._numbers('The rate', rate)
+        if not ((values > 0.0) & (values < np.inf)).all():
+            raise StateError(f'The rate of an observer is {rate!r}.', value=rate,
+                             cure='Give a positive number of 1/s, or one for each joint.')
+        self._gains[0] = values
+
+    @property
+    def limit(self):
+        """Largest size of each residual, (nv,), N·m or N; a copy. It may be set as the rate."""
+        return self._gains[1].copy()
+
+    @limit.setter
+    def limit(self, limit):
+        values = self._numbers('The limit', limit)
+        if not (values >= 0.0).all():
+            raise StateError(f'The limit of an observer is {limit!r}.', value=limit,
+                             cure='Give a number of N m or N, 0 or more, or one for each joint.')
+        self._gains[1] = values
+
+    @property
+    def residual(self):
+        """The r of the last update, estimated unknown joint forces, (nv,), N·m or N; a copy."""
+        return self._memory[0].copy()
+
+    def update(self, state, torque, dt):
+        """
+        Advance the residual to a state; the first state after a `restart` is where it begins.
+
+        Parameters
+        ----------
+        state : RobotState
+            Of this model, measured.
+        torque : (nv,) array
+            Known joint forces, N·m or N, that acted since the last update: as applied, after any
+            limit. Best are those measured.
+        dt : float
+            Time since then, s; with 0 the residual stays.
+
+        Raises
+        ------
+        StateError
+            If the state is another model's, the torque not (nv,), either not finite, or dt no time;
+            then nothing has changed.
+
+        """
+        check_state(self.model, state)
+        if not (isinstance(torque, np.ndarray) and torque.shape == (self.model.nv,)
+                and torque.dtype == float and torque.flags.carray):
+            torque = joint_vector(self.model, torque, 'torque')
+        if not 0.0 <= dt < math.inf:
+            raise StateError(f'dt = {dt!r} is no time since the last update.', value=dt,
+                             cure='Give seconds, 0 or more.')
+        if self._update is None:
+            self.warm_up()
+        if not self._update(*self._arguments, float(dt), state.q, state.v, torque):
+            joint_vector(self.model, torque, 'torque')
+            raise StateError('The momentum of the robot is not finite.', value=state,
+                             cure='Check the state that is measured.')
+
+    def warm_up(self):
+        """Compile the update, or load it from the cache, so that no update waits for that."""
+        state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
+        self._arguments = (self._nodes, self._states, self._gravity, self._gains, self._memory,
+                           self._started)
+        self._update = entry_point(
+            observe, *self._arguments, 0.0, state.q, state.v, np.zeros(self.model.nv))
+
+    def restart(self, residual=0.0):
+        """
+        Forget the last state, as after a gap in time; the residual begins at a value.
+
+        ``residual``, a number or (nv,), N·m or N, is cut at the limit; a StateError refuses others.
+        """
+        values = self._numbers('The residual', residual)
+        if not np.isfinite(values).all():
+            raise StateError(f'The residual is {residual!r}.', value=residual,
+                             cure='Give finite numbers.')
+        self._memory[0] = np.clip(values, -self._gains[1], self._gains[1])
+        self._started[0] = 0
+
+    def _numbers(self, what, values):
+        """Return nv numbers, from one or from nv, or raise a StateError."""
+        numbers = read_numbers(values)
+        if numbers.shape not in {(), (self.model.nv,)}:
+            raise StateError(f'{what} has shape {numbers.shape}.', value=values,
+                             cure=f'Give one number or {self.model.nv}.')
+        return np.broadcast_to(numbers, self.model.nv)
