@@ -34,7 +34,7 @@ TEST_READY := $(VENV)/ready-to-test
 DOCS_READY := $(VENV)/ready-for-docs
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest bench soak lint docs gallery clean help
+.PHONY: demo test test-oldest bench soak lint docs reference gallery clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo 'make lint   ruff'
 	@echo 'make gallery   the pictures of doc/gallery.md, anew; NAMES="torso floor" for some'
 	@echo 'make docs   the documentation site, in doc/site'
+	@echo 'make reference   the pages of doc/reference that are made from tables of the code'
 	@echo 'make clean  remove environments and build products'
 
 demo: $(RUN_READY)
@@ -82,6 +83,9 @@ gallery: $(RUN_READY)
 	@for name in $(or $(NAMES),$$(sed -n 's/^opspace demo --experiment //p' doc/gallery.md)); do \
 	  $(BIN)/opspace demo --experiment $$name --output doc/gallery/$$name.png || failed=1; \
 	done; [ -z "$$failed" ]
+
+reference: $(RUN_READY)
+	@$(BIN)/python -m opspace_control.cli.reference doc/reference
 
 docs: $(DOCS_READY)
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet doc doc/site

@@ -36,6 +36,10 @@ _SECTIONS = {
 _PACKAGES = ('numpy', 'numba', 'pin', 'mujoco', 'ros-jazzy-rclpy')
 _ROOT = Path(__file__).resolve().parents[1]
 _README, _PICTURE = _ROOT / 'README.md', _ROOT / 'doc' / 'growth.png'
+_PAGE = _ROOT / 'doc' / 'measurements' / 'performance.md'
+# Figures of the README.
+_HEADLINE = ('talos.two_hands.aba', 'talos.two_hands.pinocchio', 'growth.joints_400', 'points.tip',
+             'ros.p99')
 
 
 def main():
@@ -63,8 +67,8 @@ def main():
                           'figures': [figure.as_dict() for figure in figures]}, indent=2))
     else:
         print(report)
-    if arguments.update_readme:
-        _update_readme(report)
+    if arguments.write:
+        _write(report, markdown([each for each in figures if each.key in _HEADLINE]))
         if 'growth' not in skipped:
             importlib.import_module('growth').plot(figures, _PICTURE)
     return 0 if succeeded and all(figure.met for figure in figures) else 1
@@ -78,14 +82,15 @@ def _arguments():
     parser.add_argument('sections', nargs='*', metavar='SECTION',
                         help='what to measure; everything if not said:')
     parser.add_argument('--json', action='store_true', help='print everything as JSON')
-    parser.add_argument('--update-readme', action='store_true',
-                        help='put the table into README.md, and the picture into doc/')
+    parser.add_argument('--write', action='store_true',
+                        help='put the table into doc/measurements/performance.md with its picture, '
+                             'and the headline figures into README.md')
     arguments = parser.parse_args()
     unknown = [name for name in arguments.sections if name not in _SECTIONS]
     if unknown:
         parser.error(f'there is no section {unknown[0]!r}')
-    if arguments.update_readme and (arguments.sections or not _README.is_file()):
-        parser.error('README.md is that of a checkout, and its table has every section')
+    if arguments.write and (arguments.sections or not _README.is_file()):
+        parser.error('pages are those of a checkout, and their tables have every section')
     arguments.sections = arguments.sections or list(_SECTIONS)
     return arguments
 
@@ -114,11 +119,13 @@ def _processor():
     return platform.processor() or platform.machine()
 
 
-def _update_readme(report):
+def _write(report, headline):
+    """Put the report into its page, and the headline figures into the README."""
     from figures import put_into
-    picture = f'![Time of a control cycle by number of joints]({_PICTURE.relative_to(_ROOT)})'
-    put_into(_README, 'performance', f'{report}\n\n{picture}')
-    print(f'{_README} is up to date.', file=sys.stderr)
+    picture = f'![Time of a control cycle by number of joints](../{_PICTURE.name})'
+    put_into(_PAGE, 'performance', f'{report}\n\n{picture}')
+    put_into(_README, 'headline', headline)
+    print(f'{_PAGE} and {_README} are up to date.', file=sys.stderr)
 
 
 if __name__ == '__main__':

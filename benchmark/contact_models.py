@@ -5,7 +5,7 @@ Contacts eliminated, and contacts as large inertias, [WPO15]: what each costs, a
 
 As a section of the benchmark, cycles of b1 on two and on four feet beside Pinocchio's `aba`.
 `python benchmark/contact_models.py` prints how wrong other inertias are; `--write` puts the table
-in doc/contact_forces.md.
+in doc/explanation/contact_forces.md.
 """
 
 import argparse

@@ -10,8 +10,6 @@ from docutils.nodes import raw
 from docutils.utils.math.latex2mathml import tex2mathml
 
 import opspace_control
-from opspace_control.cli.main import VERBS
-from opspace_control.cli.parameters import tables
 
 HERE = Path(__file__).parent
 
@@ -58,19 +56,12 @@ _OF_CLASSES = ('   :members:', '   :inherited-members: Exception, object', '')
 
 
 def write_generated_pages(app):
-    """Write the parts of pages that the code's own tables know."""
+    """Write the directives of the public names."""
     folder = HERE / 'generated'
     folder.mkdir(exist_ok=True)
-    pages = {'parameters.md': tables(), 'commands.md': _commands(), 'api.md': _api()}
-    for name, text in pages.items():
-        path = folder / name
-        if not path.is_file() or path.read_text() != text:  # else all would be built anew
-            path.write_text(text)
-
-
-def _commands():
-    rows = [f'| `opspace {verb}` | {summary} |' for verb, (*_, summary) in VERBS.items()]
-    return '\n'.join(['| command | what it does |', '|---|---|', *rows, ''])
+    path, text = folder / 'api.md', _api()
+    if not path.is_file() or path.read_text() != text:  # else all would be built anew
+        path.write_text(text)
 
 
 def _api():

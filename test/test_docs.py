@@ -37,12 +37,18 @@ from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.processes import own_domain, private_environment
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiments import all_experiments
+from opspace_control.cli.topic_tables import CONTROLLER
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 
 ROOT = Path(__file__).parents[1]
 DOC, README = ROOT / 'doc', ROOT / 'README.md'
-PAGES = sorted([*DOC.glob('*.md'), *DOC.glob('measurements/*.md')])
+PAGES = sorted(page for page in DOC.glob('**/*.md')
+               if page.relative_to(DOC).parts[0] not in ('generated', 'site'))
+# Their commands are of a workspace, a robot or a file of the reader, and are only looked at.
+DESCRIBED = [README, *(DOC / 'how_to' / f'{name}.md' for name in (
+    'dead_drives', 'install', 'legged_robots', 'ros2_control', 'tasks_over_ros',
+    'view_and_record'))]
 # What ends when the user wants it to, and what it has said by then.
 ENDLESS = {
     'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Active: ',
@@ -64,7 +70,8 @@ def commands(page):
     return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
 
 
-ALL = [words for page in PAGES for words in commands(page)]
+DONE = [page for page in PAGES if page not in DESCRIBED]
+ALL = [words for page in DONE for words in commands(page)]
 
 
 @pytest.fixture(scope='module')
@@ -88,12 +95,13 @@ class TestSite:
             page.relative_to(site).with_suffix('') for page in site.glob('**/*.html')}
 
     def test_has_every_public_name(self, site):
-        text = (site / 'api.html').read_text()
+        text = (site / 'reference' / 'api.html').read_text()
         for name in opspace_control.__all__:
             assert re.search(rf'id="opspace_control\.[\w.]*\b{name}"', text), name
 
     def test_reference_is_that_of_the_code(self, site):
-        text = (site / 'ros_reference.html').read_text()
+        text = ''.join((site / 'reference' / f'{name}.html').read_text()
+                       for name in ('commands', 'parameters', 'topics'))
         for name in (*(f'opspace {verb}' for verb in VERBS), 'safety.state_timeout',
                      '~/hold', '~/&lt;task&gt;/target_pose'):
             shown = ' '.join(f'<span class="pre">{part}</span>' for part in name.split())
@@ -113,7 +121,7 @@ class TestSite:
             loaded = Loaded()
             loaded.feed(page.read_text())
             assert loaded.found == (), page.name
-        assert '<math' in (site / 'mathematics.html').read_text()
+        assert '<math' in (site / 'explanation' / 'mathematics.html').read_text()
 
 
 class Yard:
@@ -128,7 +136,7 @@ class Yard:
             text = text.replace(f'"{ours}"', f'"{yours}"')
         (folder / 'my_robot.urdf').write_text(text)
         for language, name in (('yaml', 'my_robot.yaml'), ('python', 'send_goal.py')):
-            text, = blocks(DOC / 'your_robot.md', language)
+            text, = blocks(DOC / 'tutorials' / 'your_robot.md', language)
             (folder / name).write_text(text)
         self._done = set()
 
@@ -243,7 +251,7 @@ def yard(tmp_path_factory):
     return Yard(tmp_path_factory.mktemp('yard'))
 
 
-@pytest.mark.parametrize('page', [page for page in PAGES if commands(page)],
+@pytest.mark.parametrize('page', [page for page in DONE if commands(page)],
                          ids=lambda page: page.stem)
 def test_commands_work(yard, page):
     """In the order of the page, as its reader types them."""
@@ -253,10 +261,11 @@ def test_commands_work(yard, page):
                 yard.do(words)
 
 
-class TestReadme:
-    """What it tells one to type and to write is there, called so; the pages of doc/ do it."""
+class TestDescribed:
+    """What README and some guides tell one to type and to write is there, called so."""
 
-    @pytest.mark.parametrize('words', commands(README), ids=shlex.join)
+    @pytest.mark.parametrize(
+        'words', [words for page in DESCRIBED for words in commands(page)], ids=shlex.join)
     def test_commands(self, words):
         match words:
             case ['make', target, *_]:
@@ -280,13 +289,13 @@ class TestReadme:
                 assert words[0] in ('cd', 'git', 'rosdep', 'colcon')
 
     def is_told(self, name, kind):
-        """Check that the table has a topic or service, of this type."""
+        """Check that the controller has a topic or service, of this type."""
         names = {name.replace('/opspace_controller', '~'),
                  re.sub(r'/opspace_controller/\w+/', '~/<task>/', name)}
-        assert any(f'`{each}`' in line and kind in line for each in names
-                   for line in README.read_text().splitlines()), name
+        assert any(topic.name in names and kind in topic.type for topic in CONTROLLER), name
 
-    @pytest.mark.parametrize('text', blocks(README, 'yaml'))
+    @pytest.mark.parametrize('text', [
+        text for page in DESCRIBED for text in blocks(page, 'yaml')])
     def test_parameters(self, text, tmp_path):
         file = tmp_path / 'parameters.yaml'
         file.write_text('opspace_controller:\n  ros__parameters:\n'
@@ -299,7 +308,8 @@ class TestReadme:
 
 
 @pytest.mark.parametrize('page', [
-    page for page in PAGES if blocks(page, 'python') and page.stem != 'your_robot'],  # a script
+    page for page in (README, *PAGES)
+    if blocks(page, 'python') and page.stem != 'your_robot'],  # a script
                          ids=lambda page: page.stem)
 def test_snippets_of_python_work(page, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -309,13 +319,13 @@ def test_snippets_of_python_work(page, monkeypatch):
 
 
 def test_every_command_is_there_for_ros2_run():
-    """As doc/ros_reference.md says."""
+    """As doc/reference/commands.md says."""
     assert {path.name for path in (ROOT / 'scripts').iterdir()} == set(VERBS)
 
 
 def test_no_page_has_commands_that_look_otherwise():
     """Fences of other names would not be tested."""
-    for page in PAGES:
+    for page in (README, *PAGES):
         languages = set(re.findall(r'^```(\S+)$', page.read_text(), re.MULTILINE))
         assert {each for each in languages if not each.startswith('{')} <= {
             'bash', 'python', 'yaml'}, page.name
@@ -323,7 +333,7 @@ def test_no_page_has_commands_that_look_otherwise():
 
 def test_parameters_that_are_shown_are_parameters():
     """`opspace check` refuses others; here the values too are those of their kind."""
-    text, = blocks(DOC / 'your_robot.md', 'yaml')
+    text, = blocks(DOC / 'tutorials' / 'your_robot.md', 'yaml')
     node = yaml.safe_load(text)['/**/opspace_controller']
     assert node['ros__parameters']['tasks'] == ['left_hand', 'right_hand']
 

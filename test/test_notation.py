@@ -28,7 +28,7 @@ from opspace_control.tasks.posture import POSTURE_DOF
 from opspace_control.tasks.sensor import SENSOR
 
 ROOT = Path(__file__).parents[1]
-NOTATION = (ROOT / 'doc' / 'notation.md').read_text()
+NOTATION = (ROOT / 'doc' / 'reference' / 'notation.md').read_text()
 RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POINT,
            'PASSIVE_DOF': PASSIVE_DOF,
            'POSE_TASK': POSE_TASK, 'FORCE': FORCE, 'SPRING': SPRING, 'SENSOR': SENSOR,
@@ -66,11 +66,11 @@ def test_every_helper_of_the_spatial_room_is_there():
 
 
 def test_every_paper_cited_is_in_the_references():
-    known = set(re.findall(r'^\*\*\[(\w+)\]\*\*', (ROOT / 'doc/references.md').read_text(), re.M))
+    page = ROOT / 'doc' / 'reference' / 'references.md'
+    known = set(re.findall(r'^\*\*\[(\w+)\]\*\*', page.read_text(), re.M))
     assert known == {'K87', 'JR94', 'RKR95', 'CK00', 'DM03', 'DM05', 'WPO15'}
     files = [*(ROOT / 'opspace_control').glob('**/*.py'), *(ROOT / 'test').glob('*.py'),
-             *(ROOT / 'doc').glob('*.md'), *(ROOT / 'doc').glob('measurements/*.md'),
-             ROOT / 'README.md']
+             *(ROOT / 'doc').glob('**/*.md'), ROOT / 'README.md']
     for path in files:
         assert set(re.findall(r'\[([A-Z]{1,3}\d\d)\]', path.read_text())) <= known, path
 

@@ -3,7 +3,6 @@
 """The whole interface of the controller as the network sees it: names, types, QoS, namespaces."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -19,11 +18,11 @@ from ros_nodes import joint_state, robot_text
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from opspace_control.cli.topic_tables import CONTROLLER
 from opspace_control.control.split import SOURCES
 
 NODE, NAMESPACE = 'opspace_controller', '/robot_1'
 OWN = f'{NAMESPACE}/{NODE}'
-README = (Path(__file__).parents[1] / 'README.md').read_text()
 
 RELIABLE = (ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 BEST_EFFORT = (ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE)
@@ -147,20 +146,20 @@ def test_robot_description_is_latched():
         assert (profile.reliability, profile.durability) == LATCHED
 
 
-def test_readme_tells_of_every_topic_and_service():
-    table = README[README.index('### Topics and services'):]
-    table = table[:table.index('\n\n', table.index('|---'))]
-    told = set(re.findall(r'`([\w~/<>]+)`', table))
-    row, = (line for line in table.splitlines() if '`~/controller_state/<source>`' in line)
-    assert all(f'`{source}`' in row for source in SOURCES)
-    assert told >= {'odom', 'robot_description', '/tf'}
-    for name in (*SUBSCRIBED, *PUBLISHED, *SERVICES):
+def test_reference_has_every_topic_and_service():
+    told = {topic.name: topic for topic in CONTROLLER}
+    parts = told['~/controller_state/<source>'].description
+    assert all(f'`{source}`' in parts for source in SOURCES)
+    assert told.keys() >= {'odom', 'robot_description', '/tf'}
+    for name, kind in {**SUBSCRIBED, **PUBLISHED, **SERVICES}.items():
         short = name.replace(f'{OWN}/', '~/').replace(f'{NAMESPACE}/', '')
         short = re.sub('/carry/(?=.*(engage|internal))', '/<grasp>/', short)
         short = re.sub('/(left|right|neck|carry)/', '/<task>/', short)
         short = short.replace('/wrist/', '/<sensor>/').replace('/heel/', '/<contact>/')
         short = re.sub('controller_state/.*', 'controller_state/<source>', short)
         assert short in told, short
+        type_name = kind if isinstance(kind, str) else kind[0]
+        assert re.sub('/(msg|srv)/', '/', type_name) in told[short].type, short
 
 
 class TestTwoRobots:

@@ -16,10 +16,15 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter as RosParameter
 from ros2_words import dump, load
 
-from opspace_control.cli.parameters import parameter_file, tables, yaml_value
+from opspace_control.cli.parameters import parameter_file, yaml_value
+from opspace_control.cli.reference import pages
 from opspace_control.cli.robots import LEGGED, ROBOTS
 from opspace_control.errors import ControlError, RosInterfaceError
-from opspace_control.ros.parameters.controller_parameters import controller_table
+from opspace_control.ros.parameters.controller_parameters import (
+    NODE,
+    WATCHDOG,
+    controller_table,
+)
 from opspace_control.ros.parameters.node_parameters import NodeParameters
 from opspace_control.ros.parameters.parameter_table import Parameter
 from opspace_control.ros.parameters.task_blocks import make_contact
@@ -253,8 +258,12 @@ def test_parameter_file_is_the_one_that_the_table_makes(robot):
     assert given == pytest.approx(robot.start)
 
 
-def test_readme_has_the_tables():
-    """Write them anew with: opspace parameters."""
-    readme = (share_directory() / 'README.md').read_text()
-    between = readme.split('<!-- parameters:begin -->\n')[1].split('<!-- parameters:end -->')[0]
-    assert between == tables()
+@pytest.mark.parametrize('name', pages())
+def test_reference_pages_are_those_that_the_tables_make(name):
+    """Write them anew with: make reference."""
+    assert (share_directory() / 'doc' / 'reference' / name).read_text() == pages()[name]
+
+
+def test_reference_has_every_parameter():
+    for parameter in (*NODE, *WATCHDOG):
+        assert f'`{parameter.name}`: ' in pages()['parameters.md']

@@ -3,7 +3,6 @@
 """Boxes around a simulated robot, and the service that closes and opens its grips."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import SetBool, Trigger
 from test_ros_simulated_sensors import ALL, FLOATING, Bench
 
+from opspace_control.cli.topic_tables import NODES
 from opspace_control.ros.middleware.conversions import TFMessage
 
 # Two arms that reach down from a beam, each with a slide and a hand.
@@ -115,20 +115,7 @@ def test_refuses_bad_parameters_with_the_reason(network, parameters, complaint):
     assert complaint in process.said()
 
 
-def told_of(node):
-    """Return the topics and services of a node in the README's table of them."""
-    text = (Path(__file__).parents[1] / 'README.md').read_text()
-    names, whose = set(), None
-    for row in text.split('### Topics and services of the other nodes')[1].split('###')[0].split(
-            '\n'):
-        _, whom, _, cell, *_ = row.split('|') if row.count('|') == 6 else [None] * 5
-        if cell:
-            whose = whom.strip(' `') or whose
-            names |= set(re.findall('`(.*?)`', cell.partition('(')[0])) if whose == node else set()
-    return names
-
-
-def test_readme_tells_of_all_that_the_node_hears_and_says(network):
+def test_reference_has_all_that_the_node_subscribes_and_publishes(network):
     """No topic and no service more, none less."""
     network.start('simulator', FLOATING | {
         'wrench_sensors': ['tool'], 'contact_sensors': ['sole'], 'objects': ['box'],
@@ -144,7 +131,7 @@ def test_readme_tells_of_all_that_the_node_hears_and_says(network):
         for own, kind in (('tool|sole', 'link'), ('box', 'object'), ('grip', 'grasp')):
             names = [re.sub(rf'\b({own})/', f'<{kind}>/', name) for name in names]
         return {re.sub('^/(?!clock|tf)', '', name) for name in names}
-    told = told_of(node) - (set() if TFMessage else {'/tf'})
+    told = {topic.name for topic in NODES[node]} - (set() if TFMessage else {'/tf'})
     assert len(told) > 10
     network.until(lambda: found() >= told)
     assert found() == told

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""doc/safety.md names every safety test, every trip and every parameter of the envelope."""
+"""The page about safety names every safety test, trip and parameter of the envelope."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from opspace_control.safety import supervisor as trips
 from opspace_control.safety.supervisor import Recovery, Trip
 
 HERE = Path(__file__).parent
-PAGE = (HERE.parent / 'doc' / 'safety.md').read_text()
+PAGE = (HERE.parent / 'doc' / 'reference' / 'safety.md').read_text()
 
 
 def ids_of(path):

@@ -25,7 +25,7 @@ VERBS = {
     'report': ('cli.recordings', 'report', 'make one page of a recorded run'),
     'replay': ('cli.recordings', 'replay', 'show a recorded run again, in the view'),
     'bench': ('cli.main', 'bench', 'measure the mathematics and the nodes beside their peers'),
-    'parameters': ('cli.parameters', 'main', 'print the parameters of the nodes, as table or YAML'),
+    'parameters': ('cli.parameters', 'main', 'print the parameters of nodes, as Markdown or YAML'),
 }
 
 # Optional dependencies of verbs, and the extras that they come with.

@@ -1,9 +1,10 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""`opspace parameters`: the tables of the README, and the parameter file of a robot."""
+"""`opspace parameters`: the parameters of all nodes, and the parameter file of a robot."""
 
 import re
 import textwrap
+from functools import partial
 
 from opspace_control.arguments import make_parser
 from opspace_control.cli import legged_parameters
@@ -16,16 +17,16 @@ from opspace_control.ros.parameters.parameter_table import Parameter
 
 # Given by the launch file or the demo, which know where the robot's file is.
 _GIVEN_ELSEWHERE = {'robot_description': None}
-_WIDTH = 96
+_WIDTH, _PAGE = 96, 116
 # Words that YAML does not read as text.
 _NOT_WORDS = ('yes', 'no', 'on', 'off', 'true', 'false', 'null')
 
 
 def main(arguments):
-    """Print the Markdown tables, or a robot's complete YAML file."""
+    """Print all parameters as Markdown, or a robot's complete YAML file."""
     parser = make_parser('parameters', __doc__)
     parser.add_argument('--robot', choices=[robot.name for robot in (*ROBOTS, *LEGGED)],
-                        help='print the YAML file of this robot instead of the tables')
+                        help='print the YAML file of this robot instead')
     parser.add_argument('--ros2-control', action='store_true',
                         help='print the YAML file of dual_arm under ros2_control')
     parser.add_argument('--gazebo', action='store_true',
@@ -48,10 +49,10 @@ def tables():
               for row in joint_table(block, ['<joint>'])]
     simulated = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
                  for kind, table in simulator.BLOCKS.items() for parameter in table]
-    return (f'**`opspace_controller`**\n\n{markdown([*controller.NODE, *joints, *blocks])}\n'
-            f'**`opspace_command_watchdog`**\n\n{markdown(controller.WATCHDOG)}\n'
-            '**`opspace_simulator`**\n\n'
-            f'{markdown([*simulator.NODE, simulator.INITIAL_POSITION, *simulated])}')
+    return '\n'.join(f'## `{node}`\n\n{markdown(table)}' for node, table in {
+        'opspace_controller': [*controller.NODE, *joints, *blocks],
+        'opspace_command_watchdog': controller.WATCHDOG,
+        'opspace_simulator': [*simulator.NODE, simulator.INITIAL_POSITION, *simulated]}.items())
 
 
 def task_names(robot):
@@ -219,22 +220,29 @@ def _simulator_table(robot):
 
 
 def markdown(table):
-    """Return a Markdown table of these parameters."""
-    rows = ['| parameter | type | default | unit | what it does |', '|---|---|---|---|---|']
+    """Return these parameters as Markdown: a list for each block of parameters."""
+    blocks = {}
     for parameter in table:
-        notes = [parameter.description]
-        if len(parameter.choices) > 1:
-            notes.append(f'One of {", ".join(f"`{choice}`" for choice in parameter.choices)}.')
-        if parameter.bounds:
-            notes.append(f'{parameter.bounds.capitalize()}.')
-        if parameter.read_only:
-            notes.append('Read-only.')
-        kind = 'double or double[6]' if parameter.type == 'gain' else parameter.type.replace(
-            '_array', '[]')
-        default = '' if parameter.default is None else f'`{yaml_value(parameter.default)}`'
-        rows.append(f'| `{parameter.name}` | {kind} | {default} | {parameter.unit} | '
-                    f'{" ".join(notes)} |')
-    return '\n'.join(rows) + '\n'
+        block, dot, _ = parameter.name.partition('.')
+        blocks.setdefault(f'`{block}`' if dot else 'Of the node', []).append(_entry(parameter))
+    return '\n'.join(f'### {block}\n\n{"".join(entries)}' for block, entries in blocks.items())
+
+
+def _entry(parameter):
+    kind = 'double or double[6]' if parameter.type == 'gain' else parameter.type.replace(
+        '_array', '[]')
+    default = '' if parameter.default is None else f'default `{yaml_value(parameter.default)}`'
+    choices = ', '.join(f'`{choice}`' for choice in parameter.choices)
+    facts = (f'`{parameter.name}`: {kind}', f'{default} {parameter.unit}'.strip(), parameter.bounds,
+             f'one of {choices}' * (len(parameter.choices) > 1), 'read-only' * parameter.read_only)
+    return item(', '.join(filter(None, facts)), parameter.description.replace('<', r'\<'))
+
+
+def item(facts, description):
+    """Return a list item of Markdown, in short lines: facts first, then a description."""
+    wrap = partial(textwrap.wrap, width=_PAGE, subsequent_indent='  ', break_long_words=False,
+                   break_on_hyphens=False)
+    return '\n'.join([*wrap(f'- {facts}.'), *wrap(description, initial_indent='  '), ''])
 
 
 def yaml_block(table, values, indent):

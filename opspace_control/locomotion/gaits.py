@@ -49,7 +49,7 @@ class Gait:
                                     'its tilting from 0 to 1.')
 
 
-# Of quadrupeds. Periods and duty factors are measured optima, see doc/legged_robots.md.
+# Of quadrupeds. Periods and duty factors are measured optima, see doc/explanation/legged_robots.md.
 GAITS = {
     'trot': Gait(1.5, 0.5, (0.0, 0.5, 0.5, 0.0)),
     'running_trot': Gait(1.25, 0.32, (0.0, 0.5, 0.5, 0.0)),

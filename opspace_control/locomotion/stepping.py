@@ -10,7 +10,7 @@ class Stepping:
     """
     Numbers of a `Locomotion`; lengths are in parts of the trunk's height.
 
-    doc/legged_robots.md has for each what half and double of it does.
+    doc/explanation/legged_robots.md has for each what half and double of it does.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of the controller node; README and example files are made from this table."""
+"""Parameters of the controller node: reference and example files are made from this table."""
 
 import math
 from dataclasses import replace

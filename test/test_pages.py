@@ -1,0 +1,67 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""README and documentation: size, links, and numbers that stand in more than one place."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOC, README = ROOT / 'doc', ROOT / 'README.md'
+KINDS = ('tutorials', 'how_to', 'reference', 'explanation', 'measurements')
+PAGES = [README, ROOT / 'CONTRIBUTING.md', ROOT / 'CHANGELOG.md', *sorted(
+    page for page in DOC.glob('**/*.md')
+    if page.relative_to(DOC).parts[0] not in ('generated', 'site'))]
+
+
+def name_of(page):
+    """Return the path of a page in the checkout."""
+    return str(page.relative_to(ROOT))
+
+
+def table(page, name):
+    """Return the lines of the table between the marks of this name."""
+    begin, end = f'<!-- {name}:begin -->', f'<!-- {name}:end -->'
+    text = page.read_text().split(begin)[1].split(end)[0]
+    return [line for line in text.splitlines() if line.startswith('|')]
+
+
+def anchors(page):
+    """Return the anchors of the headings of a page, as GitHub and MyST make them."""
+    return {re.sub(r'[^\w\- ]', '', heading.lower()).strip().replace(' ', '-')
+            for heading in re.findall(r'^#+ (.*)$', page.read_text(), re.MULTILINE)}
+
+
+def test_readme_is_of_one_screen_or_two():
+    assert len(README.read_bytes()) <= 8000
+
+
+def test_headline_figures_are_those_of_the_performance_page():
+    """Write them anew with: opspace bench --write."""
+    headline = table(README, 'headline')
+    assert len(headline) == 7
+    assert set(headline) <= set(table(DOC / 'measurements' / 'performance.md', 'performance'))
+
+
+@pytest.mark.parametrize('page', PAGES, ids=name_of)
+def test_links_have_a_target(page):
+    text = re.sub(r'^```.*?^```$', '', page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r'\]\((?!https?://)([^)\s]+)\)', text):
+        path, _, anchor = target.partition('#')
+        other = (page.parent / path).resolve() if path else page
+        assert other.exists(), target
+        assert not anchor or anchor in anchors(other), target
+
+
+@pytest.mark.parametrize('page', [page for page in PAGES if page.name != 'CHANGELOG.md'],
+                         ids=name_of)
+def test_lines_are_short(page):
+    """Rows of tables cannot be broken."""
+    assert [line for line in page.read_text().splitlines()
+            if len(line) > 120 and not line.startswith('|')] == []
+
+
+def test_every_page_is_of_a_kind():
+    assert {page.parent.name for page in DOC.glob('*/*.md')} - {'generated', 'site'} == set(KINDS)
+    assert {page.name for page in DOC.glob('*.md')} == {'index.md', 'gallery.md'}
