@@ -16,8 +16,8 @@ _NAMES = {
     'dynamics': (
         'RobotModel operational_space Closure closed_chain closed_chain_dynamics contact_space '
         'coriolis_matrices VirtualLinkage hybrid_dynamics hybrid_inertia generalized_jacobian '
-        'disturbance_jacobian momentum generalized_momentum MomentumObserver center_of_mass '
-        'PassiveForces'),
+        'disturbance_jacobian momentum generalized_momentum MomentumObserver estimated_wrench '
+        'center_of_mass PassiveForces'),
     'tasks': (
         'PoseTask PositionTask OrientationTask RelativeTask CenterOfMassTask ForceTask JointTask '
         'JointTrajectory ForceControl ForceSensor Impedance JerkLimits PostureTask'),

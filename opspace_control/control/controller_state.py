@@ -10,6 +10,7 @@ from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
 from opspace_control.control.data import ACTIVATION, COMPLIANT, RESIDUAL
 from opspace_control.control.limits.kinds import KIND_TABLE, REASONS
+from opspace_control.dynamics import MomentumObserver
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks.joint import JointTask
 
@@ -71,6 +72,17 @@ class ControllerState:
         With the payloads of its links, and the present status of its joints.
         """
         return self._status.nodes.copy()
+
+    def momentum_observer(self, rate, limit=np.inf):
+        """
+        Return a `MomentumObserver` of this robot, of this ``rate``, 1/s, and ``limit``, N·m or N.
+
+        With the payloads of its links, the present status of its joints, the known forces of
+        passive ones, and gravity as now compensated; its arguments' errors are those of the class.
+        """
+        return MomentumObserver(
+            self.model, rate, limit=limit, gravity_compensation=self.gravity_compensation,
+            passive_forces=self.passive_forces, nodes=self._status.nodes)
 
     def task_points(self, tasks):
         """Return the POINT of each of some tasks at points, (m,), as they are now: a copy."""

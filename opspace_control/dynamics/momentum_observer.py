@@ -3,12 +3,14 @@
 """The generalized-momentum observer of unknown joint forces, [DM03], [DM05]."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from opspace_control.compiled import entry_point, kernel
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
 from opspace_control.dynamics.generalized_momentum import sum_generalized_momentum
+from opspace_control.dynamics.passive_forces import PassiveForces, passive_forces
 from opspace_control.dynamics.preparation import GRAVITY, check_state, joint_vector
 from opspace_control.errors import StateError
 from opspace_control.model import RobotState
@@ -16,18 +18,29 @@ from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial import read_numbers
 
 
-@kernel
-def observe(nodes, states, gravity, gains, memory, started, dt, q, v, torque):
-    """
-    Advance the residual by dt; return whether it is finite, else nothing has changed.
+class Observed(NamedTuple):
+    """What an observer gives to its kernel at each update."""
 
-    ``gains`` (2, nv) has rates and limits; ``memory`` (5, nv) the residual, p and ``Cᵀ v − g`` of
-    the last state, and these two of this one; ``started`` (1,) int is 0 without a last state.
-    """
-    rates, limits = gains[0], gains[1]
-    residual, p_before, rate_before, p, rate = memory[0], memory[1], memory[2], memory[3], memory[4]
-    sum_generalized_momentum(nodes, q, v, gravity, states, p, rate)
+    nodes: np.ndarray  # (n,) NODE
+    states: np.ndarray  # (n,) NODE_STATE, scratch
+    passive_dofs: np.ndarray  # (nv,) PASSIVE_DOF
+    gravity: np.ndarray  # (3,) m/s²
+    gains: np.ndarray  # (2, nv): rates, 1/s, and limits, N m or N
+    started: np.ndarray  # (1,) int: 0 without a last state
+    memory: np.ndarray  # (6, nv): the residual; p of the last state, and its rate under no drive;
+    #                     these of this state; forces of passive joints
+
+
+@kernel
+def observe(data, dt, q, v, torque):
+    """Advance the residual by dt; return whether all is finite, else nothing has changed."""
+    nodes, rates, limits, started = data.nodes, data.gains[0], data.gains[1], data.started
+    residual, p_before, rate_before = data.memory[0], data.memory[1], data.memory[2]
+    p, rate, passive = data.memory[3], data.memory[4], data.memory[5]
+    sum_generalized_momentum(nodes, q, v, data.gravity, data.states, p, rate)
+    passive_forces(nodes, data.passive_dofs, q, v, passive)
     for k in range(p.size):
+        rate[k] += passive[k]
         # One by one: reassociation of floating point would cancel their sum in the test.
         if not (math.isfinite(p[k]) and math.isfinite(rate[k]) and math.isfinite(torque[k])):
             return False
@@ -57,11 +70,11 @@ class MomentumObserver:
     rule for ``Cᵀ v − g``, and r approaches it by ``1 − exp(−K dt)``: exact for a force that is
     constant, and stable for every ``K dt``.
 
-    What r contains is all that ``torque`` does not: contact and payload by ``Jᵀ f``, friction, and
-    errors of the model by the forces that they take. At a passive joint the known force belongs
-    into ``torque``, see `PassiveForces.torque`. Of a closed chain, or of a robot that stands, r has
-    the constraint forces ``J_cᵀ λ`` unless they are in ``torque``; of a floating base r has the
-    wrench on it, moment about its origin. At a locked joint r is zero.
+    What r contains is all that is not in ``torque``: contact and payload by ``Jᵀ f``, friction, and
+    errors of the model by the forces that they take. The forces of passive joints are known, those
+    of ``passive_forces``. Of a closed chain, or of a robot that stands, r has the constraint forces
+    ``J_cᵀ λ`` unless they are in ``torque``; of a floating base r has the wrench on it, moment
+    about its origin. At a locked joint r is zero.
 
     Parameters
     ----------
@@ -73,9 +86,11 @@ class MomentumObserver:
         Of the size of each residual, N·m or N, inf for none.
     gravity_compensation : bool
         False for hardware that compensates gravity itself: ``torque`` is then without g.
+    passive_forces : PassiveForces, optional
+        What is known of the forces of passive joints; the URDF's friction if not given.
     nodes : (n,) array of NODE, optional
-        Those of the model with payloads and the present status of joints, read at each update, such
-        as `OperationalSpaceController.nodes`.
+        Those of the model with payloads and the present status of joints, read at each update; see
+        `OperationalSpaceController.momentum_observer`.
 
     Raises
     ------
@@ -84,20 +99,22 @@ class MomentumObserver:
 
     """
 
-    def __init__(self, model, rate, *, limit=np.inf, gravity_compensation=True, nodes=None):
+    def __init__(self, model, rate, *, limit=np.inf, gravity_compensation=True,
+                 passive_forces=None, nodes=None):
         self.model = model
-        self._gains = np.empty((2, model.nv))
-        self._memory, self._started = np.zeros((5, model.nv)), np.zeros(1, np.int64)
-        self._nodes = moment_nodes(model) if nodes is None else nodes
-        self._gravity = np.array(GRAVITY) if gravity_compensation else np.zeros(3)
-        self._states = nan_filled(model.nodes.size, NODE_STATE)
+        forces = PassiveForces.from_urdf(model) if passive_forces is None else passive_forces
+        self._data = Observed(
+            moment_nodes(model) if nodes is None else nodes,
+            nan_filled(model.nodes.size, NODE_STATE), forces.dofs,
+            np.array(GRAVITY) if gravity_compensation else np.zeros(3),
+            np.empty((2, model.nv)), np.zeros(1, np.int64), np.zeros((6, model.nv)))
         self._update = None
         self.rate, self.limit = rate, limit
 
     @property
     def rate(self):
         """K of each joint, (nv,), 1/s; a copy. It may be set at any time, also to one number."""
-        return self._gains[0].copy()
+        return self._data.gains[0].copy()
 
     @rate.setter
     def rate(self, rate):
@@ -105,12 +122,12 @@ class MomentumObserver:
         if not ((values > 0.0) & (values < np.inf)).all():
             raise StateError(f'The rate of an observer is {rate!r}.', value=rate,
                              cure='Give a positive number of 1/s, or one for each joint.')
-        self._gains[0] = values
+        self._data.gains[0] = values
 
     @property
     def limit(self):
         """Largest size of each residual, (nv,), N·m or N; a copy. It may be set as the rate."""
-        return self._gains[1].copy()
+        return self._data.gains[1].copy()
 
     @limit.setter
     def limit(self, limit):
@@ -118,12 +135,12 @@ class MomentumObserver:
         if not (values >= 0.0).all():
             raise StateError(f'The limit of an observer is {limit!r}.', value=limit,
                              cure='Give a number of N m or N, 0 or more, or one for each joint.')
-        self._gains[1] = values
+        self._data.gains[1] = values
 
     @property
     def residual(self):
         """The r of the last update, estimated unknown joint forces, (nv,), N·m or N; a copy."""
-        return self._memory[0].copy()
+        return self._data.memory[0].copy()
 
     def update(self, state, torque, dt):
         """
@@ -134,8 +151,8 @@ class MomentumObserver:
         state : RobotState
             Of this model, measured.
         torque : (nv,) array
-            Known joint forces, N·m or N, that acted since the last update: as applied, after any
-            limit. Best are those measured.
+            Joint forces of the drives, N·m or N, since the last update: as applied, after any
+            limit; those measured, if they are. Other known forces, too.
         dt : float
             Time since then, s; with 0 the residual stays.
 
@@ -155,7 +172,7 @@ class MomentumObserver:
                              cure='Give seconds, 0 or more.')
         if self._update is None:
             self.warm_up()
-        if not self._update(*self._arguments, float(dt), state.q, state.v, torque):
+        if not self._update(self._data, float(dt), state.q, state.v, torque):
             joint_vector(self.model, torque, 'torque')
             raise StateError('The momentum of the robot is not finite.', value=state,
                              cure='Check the state that is measured.')
@@ -163,10 +180,8 @@ class MomentumObserver:
     def warm_up(self):
         """Compile the update, or load it from the cache, so that no update waits for that."""
         state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
-        self._arguments = (self._nodes, self._states, self._gravity, self._gains, self._memory,
-                           self._started)
         self._update = entry_point(
-            observe, *self._arguments, 0.0, state.q, state.v, np.zeros(self.model.nv))
+            observe, self._data, 0.0, state.q, state.v, np.zeros(self.model.nv))
 
     def restart(self, residual=0.0):
         """
@@ -178,8 +193,8 @@ class MomentumObserver:
         if not np.isfinite(values).all():
             raise StateError(f'The residual is {residual!r}.', value=residual,
                              cure='Give finite numbers.')
-        self._memory[0] = np.clip(values, -self._gains[1], self._gains[1])
-        self._started[0] = 0
+        self._data.memory[0] = np.clip(values, -self._data.gains[1], self._data.gains[1])
+        self._data.started[0] = 0
 
     def _numbers(self, what, values):
         """Return nv numbers, from one or from nv, or raise a StateError."""
