@@ -102,7 +102,7 @@ def test_unknown_section():
 
 
 def test_dynamics_at_a_lower_rate_cost_accuracy(module):
-    """What doc/measurements/performance.md says of the two levels of [K87] (4.13)."""
+    """As doc/decisions/001-one-rate.md says of [K87] (4.13)."""
     errors = module('two_rates').effort_errors((500, 50))
     assert 1e-4 < errors[500] < 0.005
     assert 0.01 < errors[50] < 0.06

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOC, README = ROOT / 'doc', ROOT / 'README.md'
-KINDS = ('tutorials', 'how_to', 'reference', 'explanation', 'measurements')
+KINDS = ('tutorials', 'how_to', 'reference', 'explanation', 'measurements', 'decisions')
 PAGES = [README, ROOT / 'CONTRIBUTING.md', ROOT / 'CHANGELOG.md', *sorted(
     page for page in DOC.glob('**/*.md')
     if page.relative_to(DOC).parts[0] not in ('generated', 'site'))]
