@@ -84,7 +84,7 @@ class RandomStates:
         """Return what outlasts a cycle: its record, and those of the limits."""
         arguments = self.controller._arguments
         return (arguments.cycle, arguments.bounds.joints,
-                arguments.scratch.limits.bound_rows.state)
+                *arguments.storage.memory)
 
     def forward_dynamics(self):
         """Return the times of Pinocchio's articulated-body algorithm at the same states, µs."""

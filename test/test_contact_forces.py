@@ -123,7 +123,7 @@ def random_posture(controller, name, rng):
     records = controller._kept.records
     records['active'] = records['pressed'] = 0
     records['resting_share'] = 0.0
-    controller._kept.memory.contacts.active[:] = 0
+    controller._kept.memory.contact_active[:] = 0
     return RobotState(model, state.q, v)
 
 
@@ -137,7 +137,7 @@ def set_goals(controller, state, reach, rng):
 
 def facets(controller, state):
     """Return the bounds ``D λ <= u`` of all contact forces, λ as in `Dense`."""
-    contacts, D, u = controller._kept.memory.contacts, [], []
+    contacts, D, u = controller._kept.scratch.contacts, [], []
     sizes = [len(contact.axes) for contact in controller.constraints.values()]
     # At the place of the rows bounds know wrenches in base axes.
     turns = [np.kron(np.eye(2), contact_rows(contact, state)[0])[
@@ -193,7 +193,7 @@ def test_bounds_are_those_of_forces_at_the_corners(sole):
     R = state.model.forward_kinematics(state, FEET[0])[FEET[0]][:3, :3]
     contact.normal = R[:, 2] if sole else [0.1, -0.2, 1.0]
     controller.compute_torque(state)
-    contacts = controller._kept.memory.contacts
+    contacts = controller._kept.scratch.contacts
     if sole:
         across, along = R[:, 1], R[:, 0]
         (x, y, z), ends = contact.place, np.transpose(sole)
@@ -253,7 +253,8 @@ def test_forces_of_contacts_are_within_bounds(case, reach):
         parts = np.split(force, np.cumsum([len(one.axes) for one in contacts])[:-1])
         for one, wrench, rows in zip(contacts, told, parts, strict=True):
             assert abs(contact_rows(one, state)[2].T @ rows - wrench).max() < 1e-6 * weight
-        assert abs(a - controller._arguments.scratch.a_task).max() < 1e-5 * abs(a).max() + 1e-6
+        a_task = controller._arguments.storage.results.a_task
+        assert abs(a - a_task).max() < 1e-5 * abs(a).max() + 1e-6
         # The optimum over q̈ and λ, level by level.
         limits = controller.effort_limits
         driven = slice(6, n)

@@ -246,8 +246,8 @@ def test_joint_forces_of_a_direction_are_zero_at_passive_joints(path, passive, f
     goal[0] += 0.02
     task.set_target(goal)
     controller.compute_torque(state)
-    singular = controller._kept.memory.singular
-    h, w = singular[EXERTED, :model.nv], singular[MOVED, :model.nv]
+    directions = controller._kept.scratch.directions
+    h, w = directions[EXERTED, :model.nv], directions[MOVED, :model.nv]
     force = model.mass_matrix(state) @ w
     assert not h[model.passive].any()
     assert w @ force == pytest.approx(1.0, abs=1e-12)

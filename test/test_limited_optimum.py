@@ -61,7 +61,7 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
         controller.compute_torque(state)
         if controller._cycle['singular_active'][0]:
             continue
-        a = controller._arguments.scratch.a_task
+        a = controller._arguments.storage.results.a_task
         assert abs(a).max() <= bound * (1.0 + 1e-6)
         A, fixed, values = model.mass_matrix(state), np.zeros((0, model.nv)), np.zeros(0)
         for k, task in enumerate(tasks):
@@ -93,7 +93,7 @@ def test_a_single_joint_with_all_six_axes():
     goal = task.pose
     goal[:3] += 0.0, 0.0, -2.0
     task.set_target(goal)
-    problem = controller._kept.memory.problem
+    problem = controller._kept.scratch.problem
     assert len(problem.G) >= 2 * len(problem.task_rows) + 1  # scratch of `truncate_level`
     for _ in range(3):
         torque = controller.compute_torque(state)

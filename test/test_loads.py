@@ -51,7 +51,7 @@ def test_rows_are_how_loads_change(name, frame, braked):
             there, back = (model.gravity(RobotState(model, q + way * step, v)) for way in (1, -1))
             change[:, j] = (there - back) / 2e-6
         for k in np.flatnonzero(np.isfinite(controller._kept.records['gravity_bound'])):
-            row = controller._kept.memory.gravity_rates[k, :model.nv] * np.sign(gravity[k])
+            row = controller._kept.scratch.gravity_rates[k, :model.nv] * np.sign(gravity[k])
             np.testing.assert_allclose(row, change[k], atol=1e-6)
             seen += 1
     assert seen > 10

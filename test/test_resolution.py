@@ -14,40 +14,39 @@ from opspace_control.control.data import (
     COMPLIANT,
     FORCE,
     MOVING,
-    ROWS,
     SCALE,
-    SQUARES,
-    L,
 )
 from opspace_control.control.stack.resolution import resolve_forces
 from opspace_control.control.stack.scaling import regularise_rows, scale_rows
+from opspace_control.control.storage import make_storage, scratch_of
 
 THRESHOLD = 2.5e-2
 LEAST_MOBILITY = 1e-2  # 1/kg
 
 
 @njit
-def _resolve(rows, squares, levels, least_mobility, threshold):
-    scale_rows(squares[L], rows[ACTIVATION], np.zeros_like(rows[ACTIVATION]), least_mobility, 1e-3,
-               0.0, rows[SCALE])
-    regularise_rows(squares[L], squares[L], 0, rows[ACTIVATION])
-    order = np.zeros(rows.shape[1], np.int64)
-    return resolve_forces(rows, squares, order, np.zeros(2, np.int64), levels, threshold, None)
+def _resolve(stack, scratch, levels, least_mobility, threshold):
+    mobility, activation = scratch.mobility, stack[ACTIVATION]
+    scale_rows(mobility, activation, np.zeros_like(activation), least_mobility, 1e-3, 0.0,
+               stack[SCALE])
+    regularise_rows(mobility, mobility, 0, activation)
+    return resolve_forces(stack, scratch, levels, threshold, None)
 
 
 def resolve(mobility, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_MOBILITY,
             levels=None, push=None, moving=None, compliant=None):
     """Return the forces and the eigenvalue bound; only the lower triangle of Λ⁻¹ is given."""
     n = len(b)
-    rows, squares = np.full((ROWS, n), np.nan), np.full((SQUARES, n, n), np.nan)
-    squares[L] = np.where(np.tri(n, dtype=bool), mobility, np.nan)
-    rows[FORCE] = b
+    storage = make_storage(1, n, 0, None)
+    stack, scratch = storage.results.stack, scratch_of.py_func(storage)
+    scratch.mobility[:] = np.where(np.tri(n, dtype=bool), mobility, np.nan)
+    stack[FORCE] = b
     for row, values, default in ((ACTIVATION, asked, 1.0), (APPLIED, push, 0.0),
                                  (MOVING, moving, 0.0), (COMPLIANT, compliant, 0.0)):
-        rows[row] = default if values is None else values
+        stack[row] = default if values is None else values
     levels = np.array([0, n] if levels is None else levels)
-    least = _resolve(rows, squares, levels, least_mobility, threshold)
-    return rows[FORCE], least
+    least = _resolve(stack, scratch, levels, least_mobility, threshold)
+    return stack[FORCE], least
 
 
 def scaling(L, least_mobility=LEAST_MOBILITY):

@@ -10,6 +10,7 @@ from robots import chain
 from samples import by_sample, random_state, sample
 
 from opspace_control import (
+    JointLimits,
     ModelError,
     OperationalSpaceController,
     PoseTask,
@@ -54,30 +55,41 @@ def test_nothing_returned_is_poisoned(name, floating_base):
         assert np.isfinite(value).all()
 
 
+def write_nan(arrays):
+    """Write NaN to all numbers, but for a projection, whose zeros are those of joints without."""
+    for array in arrays:
+        if isinstance(array, tuple):
+            write_nan(part for name, part in array._asdict().items() if name != 'projection')
+        elif array is not None and array.dtype.kind == 'f':
+            array[...] = np.nan
+
+
+@pytest.mark.parametrize('limited', [False, True], ids=['bare', 'within limits'])
 @pytest.mark.parametrize('q', [0.4, 0.0], ids=['regular', 'stretched'])
 @pytest.mark.parametrize(('name', 'floating_base'), [
     ('planar_3r', False), ('dual_arm', False), ('talos', True), ('tree', True)])
-def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q):
+def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q, limited):
     """Poison all scratch between two cycles at one state: the torques must not change."""
     _, model, frames = sample(name, floating_base)
     q = model.integrate(model.neutral(), np.full(model.nv, q), 1.0)
     state = RobotState(model, q, np.linspace(-1.0, 1.0, model.nv))
     tasks = [PoseTask(frame, max_linear_velocity=0.3, mode='impedance' if e else 'decoupled',
                       force_axes='z rx', axes_frame=frames[-1]) for e, frame in enumerate(frames)]
-    controller = OperationalSpaceController(model, tasks, PostureTask(target=model.neutral()))
+    controller = OperationalSpaceController(
+        model, tasks, PostureTask(target=model.neutral()),
+        limits=JointLimits(model) if limited else None)
     for task in tasks:
         task.force.approach_velocity = task.force.approach_rate = 0.0
         task.force.set_target(np.ones(6))
         task.set_target([0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 1.0])
-    torque = controller.compute_torque(state, dt=0.0)  # what takes time stands still
+    for _ in range(3):  # until the same limits are active; what takes time stands still
+        torque = controller.compute_torque(state, dt=0.0)
     assert np.isfinite(torque).all()
     arguments = controller._arguments
     for path, fields in FIELDS.items():
         for field in fields:
             attrgetter(path)(arguments)[field][...] = np.nan
-    for array in arguments.scratch:
-        if array is not None and array.dtype.kind == 'f':
-            array[...] = np.nan
+    write_nan([*arguments.storage.results, arguments.storage.blocks])
     if floating_base:
         arguments.cycle['origin'] = np.nan
     again = controller.compute_torque(state, out=np.full(model.nv, np.nan), dt=0.0)

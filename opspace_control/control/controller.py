@@ -26,15 +26,11 @@ from opspace_control.control.controller_state import ControllerState
 from opspace_control.control.cycle import control_cycle, limited_cycle
 from opspace_control.control.cycle_record import make_cycle
 from opspace_control.control.data import (
-    RESIDUAL,
-    ROWS,
     SCALE,
-    SQUARES,
     Arguments,
     Bounds,
     Demand,
     Grasping,
-    Scratch,
 )
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasping.grasp_binding import bind_grasps
@@ -42,8 +38,8 @@ from opspace_control.control.joint_status import JointStatus
 from opspace_control.control.limits.effort_limits import read_effort_limits, shrink_to_limits
 from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
+from opspace_control.control.storage import make_storage
 from opspace_control.dynamics import GRAVITY
-from opspace_control.dynamics.data import nan_filled
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
@@ -153,7 +149,6 @@ class OperationalSpaceController(ControllerState):
         self.grasps = MappingProxyType({grasp.name: grasp for grasp in grasps})
         self._cycle = make_cycle(model, self._status, singularity_threshold)
         self.gravity_compensation = gravity_compensation
-        self._posture_acceleration = nan_filled(model.nv)
         self.passive_forces = (
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         constrained, rows = 6 * len(eliminated), 6 * points.size
@@ -170,19 +165,19 @@ class OperationalSpaceController(ControllerState):
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,
             self.passive_forces.dofs)
-        self._inverse_inertia = nan_filled((rows - constrained, rows - constrained))
-        self._rows = stack = nan_filled((ROWS, rows))
-        self._row_scales, stack[RESIDUAL] = stack[SCALE, constrained:], 0.0
+        storage = make_storage(model.nv, rows, constrained, self._kept)
+        self._posture_acceleration, _, self._inverse_inertia, self._rows = storage.results
+        self._row_scales = self._rows[SCALE, constrained:]
         self._arguments = Arguments(
-            self._cycle,
-            robot._replace(contacts=large_inertia(bound, contact_points, robot)),
-            Demand(bound[:len(eliminated)], records, sensor_records, joint_records,
-                   level_rows(tasks, constrained), dofs, goal, self.passive_forces.dofs),
-            Grasping(holds, grips) if grasps else None,
-            Bounds(self._effort_limits, self._kept.records if self._kept else None),
-            Scratch(self._posture_acceleration, *nan_filled((3, model.nv)), self._inverse_inertia,
-                    stack, nan_filled((SQUARES, rows, rows)), np.zeros((3, rows), np.int64),
-                    nan_filled((3, 6, 6)), self._kept.memory if self._kept else None))
+            cycle=self._cycle,
+            robot=robot._replace(contacts=large_inertia(bound, contact_points, robot)),
+            demand=Demand(
+                constraints=bound[:len(eliminated)], tasks=records, sensors=sensor_records,
+                joint_tasks=joint_records, levels=level_rows(tasks, constrained), dofs=dofs,
+                posture=goal, passive_dofs=self.passive_forces.dofs),
+            grasping=Grasping(holds, grips) if grasps else None,
+            bounds=Bounds(self._effort_limits, self._kept.records if self._kept else None),
+            storage=storage)
         self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
 
     def compute_torque(self, state, out=None, *, dt=1e-3):

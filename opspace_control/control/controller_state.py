@@ -143,7 +143,7 @@ class ControllerState:
                 side = int(limits['active'][k, kind])
                 why = KIND_TABLE[kind].name or REASONS[limits['reason'][k, int(side > 0)]]
                 active.append(ActiveLimit(names[k], why, side))
-            contacts, sides = tuple(self.constraints), self._kept.memory.contacts.active
+            contacts, sides = tuple(self.constraints), self._kept.memory.contact_active
             active.extend(dict.fromkeys(
                 ActiveLimit(contacts[k // CONTACT_BOUNDS], BOUND_NAMES[k % CONTACT_BOUNDS],
                             int(sides[k])) for k in np.flatnonzero(sides)))

@@ -16,7 +16,7 @@ from opspace_control.control.constraints.large_inertia import (
     projection_of,
     respond_contacts,
 )
-from opspace_control.control.data import FORCE, RESIDUAL, Data, L, Q
+from opspace_control.control.data import FORCE, RESIDUAL, Data
 from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
@@ -45,6 +45,7 @@ from opspace_control.control.stack.rows import (
     resolve_stack,
     stack_points,
 )
+from opspace_control.control.storage import scratch_of
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     eliminate_passive,
@@ -119,10 +120,10 @@ def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
 
 
 @inlined
-def evaluate_points(cycle, robot, demand, grasping, scratch, K, q, v):
+def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
     """Evaluate the motion of all points under q̈_null, the rows of the stack, and Λ⁻¹."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
-    nodes, states, a_null, squares = robot.nodes, robot.states, scratch.a_null, scratch.squares
+    nodes, states, a_null, stack = robot.nodes, robot.states, results.a_null, results.stack
     if cycle.floating_base:
         for r in range(3):
             cycle.origin[r] = q[r]
@@ -132,45 +133,47 @@ def evaluate_points(cycle, robot, demand, grasping, scratch, K, q, v):
         passive_forces(nodes, demand.passive_dofs, q, v, scratch.passive_torque)
         induce_passive(nodes, states, robot.responds, scratch.passive_torque, a_null)
     demand_contacts(robot.contacts, cycle, states, robot.responds)
-    stack_points(cycle, robot, demand, q, v, a_null, scratch.rows)
+    stack_points(cycle, robot, demand, q, v, a_null, stack)
     if grasping is not None:
-        constrain_fingertips(cycle, grasping, robot, demand, scratch.rows, scratch.small)
-    find_idle(robot, demand, scratch.rows)
+        constrain_fingertips(cycle, grasping, robot, demand, stack, scratch.small)
+    find_idle(robot, demand, stack)
     sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
-                 cycle.has_passive, squares[L], squares[Q], K)
-    correct_reference(robot.contacts, nodes, states, scratch.rows[FORCE])
+                 cycle.has_passive, scratch.mobility, scratch.passive_mobility, K)
+    correct_reference(robot.contacts, nodes, states, stack[FORCE])
 
 
 @inlined
-def move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau):
+def move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau):
     """Turn the stack's forces into joint forces."""
-    rows, constraints, joint_force = scratch.rows, demand.constraints, scratch.joint_force
+    stack, constraints, joint_force = results.stack, demand.constraints, scratch.joint_force
     if grasping is not None:
-        plan_loads(cycle, grasping, constraints.size, demand.tasks, robot.points, rows)
-        share_loads(cycle, robot, constraints.size, grasping, rows, scratch.squares)
-    apply_forces(robot, demand, joint_force, rows)
+        plan_loads(cycle, grasping, constraints.size, demand.tasks, robot.points, stack,
+                   scratch.wrench)
+        share_loads(cycle, robot, constraints.size, grasping, stack, scratch)
+    apply_forces(robot, demand, joint_force, stack)
     exert_contacts(robot.contacts, robot.states, robot.responds)
     if cycle.has_passive:
         respond_to_wrenches(robot.nodes, robot.states, robot.responds, demand.joint_tasks,
-                            joint_force, scratch.a_task)
+                            joint_force, results.a_task)
         respond_contacts(robot.contacts, robot.states, robot.responds)
-    gather_torques(robot.nodes, scratch.passive_torque, scratch.a_null, robot.states, tau)
+    gather_torques(robot.nodes, scratch.passive_torque, results.a_null, robot.states, tau)
     if demand.joint_tasks.size > 0:
         for k in range(tau.size):
             tau[k] += joint_force[k]
-    predict_contacts(robot.contacts, robot, scratch)
+    predict_contacts(robot.contacts, robot, results, scratch)
 
 
 @inlined
-def complete_efforts(cycle, robot, demand, grasping, efforts, scratch, tau):
+def complete_efforts(cycle, robot, demand, grasping, efforts, results, scratch, tau):
     """Minimise effort by internal forces, and add the posture's feed-forward."""
     if grasping is not None:
-        minimise_effort(cycle, robot, demand.constraints, grasping, efforts, scratch, tau)
+        minimise_effort(
+            cycle, robot, demand.constraints, grasping, efforts, results, scratch, tau)
     feed_efforts(robot.nodes, demand.dofs, tau)
 
 
 @kernel
-def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, tau):
+def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, tau):
     """
     Write the joint forces of a cycle: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
 
@@ -183,65 +186,67 @@ def control_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, ta
 
     ``grasping`` is None where there are no grasps: their law is not even compiled then.
     """
-    cycle = cycles[0]
+    cycle, results, scratch = cycles[0], storage.results, scratch_of(storage)
     cycle.dt = dt
-    demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
+    demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, results.a_null)
     evaluate_points(
-        cycle, robot, demand, grasping, scratch, projection_of(robot.contacts), q, v)
-    resolve_stack(cycle, robot, demand, scratch, None)
-    move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
-    complete_efforts(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)
+        cycle, robot, demand, grasping, results, scratch, projection_of(robot.contacts), q, v)
+    resolve_stack(cycle, robot, demand, results, scratch, None)
+    move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
+    complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
     cycle.limited = limit_efforts(robot.nodes, bounds.efforts, tau)
 
 
 @kernel
-def limited_cycle(cycles, robot, demand, grasping, bounds, scratch, dt, q, v, tau):
+def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, tau):
     """Do the same within the limits of efforts, contact forces, positions and velocities."""
-    cycle = cycles[0]
+    cycle, memory, results, scratch = (
+        cycles[0], storage.memory, storage.results, scratch_of(storage))
     cycle.dt = dt
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
-    rows, memory, keeps = scratch.rows, scratch.limits, cycle.kept > 0.0
+    bounded, keeps = scratch.bounded, cycle.kept > 0.0
     closed = count_closed(constraints)
     drifts = cycle.has_passive and closed == 0
     cycle.forces_decided = keeps and contact_bounds_apply(constraints, grasping)
     cycle.reactions_exerted = grasping is not None and (closed == 0 or (
         not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
     cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
-    demand_posture(nodes, demand.dofs, demand.posture, q, v, scratch.a_null)
+    demand_posture(nodes, demand.dofs, demand.posture, q, v, results.a_null)
     if cycle.stuck:
-        perturb(nodes, scratch.a_null)
+        perturb(nodes, results.a_null)
     if keeps:
         share = 1.0 if drifts else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
         bound_motion(nodes, demand.dofs, limits, share, cycle.kept,
-                      cycle.return_rate, cycle.approach_rate, q, v, scratch.a_null)
+                      cycle.return_rate, cycle.approach_rate, q, v, results.a_null)
     begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts_determined)
-    evaluate_points(cycle, robot, demand, grasping, scratch, memory.projection, q, v)
-    begin_contacts(cycle, robot, constraints, memory.contacts, scratch.small)
+    evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
+    begin_contacts(cycle, robot, constraints, bounded.contacts, memory.contact_active,
+                   scratch.small)
     if keeps and not drifts:
         bound_gravity_torques(
-            cycle, nodes, robot.states, robot.supports, constraints, limits, v, memory)
+            cycle, nodes, robot.states, robot.supports, constraints, limits, v, bounded)
     any_resting = find_resting(limits, keeps and not drifts, dt, v)
     cycle.singular_control, cycle.resting_count = keeps and not any_resting, 0
     cycle.singular_active = cycle.stuck = False
     if keeps:
         write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
-                  memory.singular)
-        clear_singular_forces(memory.singular, rows.shape[1])
-    data = Data(cycle, robot, demand, bounds, scratch, v)
-    resolve_stack(cycle, robot, demand, scratch, data)
+                          bounded.directions)
+        clear_singular_forces(bounded.directions, results.stack.shape[1])
+    data = Data(cycle, robot, demand, bounds, memory, results, scratch, v)
+    resolve_stack(cycle, robot, demand, results, scratch, data)
     cycle.bound_count = cycle.problems = cycle.unsolved = 0
     if keeps:
         keep_limits(data, grasping, any_resting, tau)
     else:
         deactivate_all(limits)
-        rows[RESIDUAL, :] = 0.0
+        results.stack[RESIDUAL, :] = 0.0
     cycle.singular_share = faded(
         cycle.singular_share, cycle.singular_active, dt, _TIME) if keeps else 0.0
-    move_joints_by_forces(cycle, robot, demand, grasping, scratch, tau)
+    move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
     if cycle.problems > 0:
-        add_bound_forces(cycle.bound_count, memory.bound_rows, tau)
-        add_limit_reactions(memory.singular, tau)
-    complete_efforts(cycle, robot, demand, grasping, bounds.efforts, scratch, tau)
+        add_bound_forces(cycle.bound_count, bounded.bound_rows, tau)
+        add_limit_reactions(bounded.directions, tau)
+    complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
     if keeps and cycle.problems == 0:
         activate_cut_efforts(nodes, limits, bounds.efforts, tau)
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)

@@ -22,8 +22,6 @@ CYCLE = np.dtype([
     ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
     ('dt', np.float64),                  # since the last cycle, s
     ('limited', np.int64),               # how many efforts were cut
-    ('ranks', np.int64, (3, 2)),         # of the constraints through all joints, through passive
-                                         # ones, and of a level; and how many rows are used of each
     ('passive_rows', np.int64),          # that passive joints add to internal forces of grasps
     ('return_rate', np.float64),         # at which joints return to their limits of motion, 1/s
     ('approach_rate', np.float64),       # at which they approach their limits at last, 1/s

@@ -11,19 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Rows of `Scratch.rows`, a number for each row of the stack: its activation, 0 to 1; whether it is
+from opspace_control.control.solver.level_inverse import Decomposition
+from opspace_control.control.solver.semidefinite import Factor
+
+# Rows of `Results.stack`, a number for each row of the stack: its activation, 0 to 1; whether it is
 # of a single joint; applied forces, N and N m, and the part of them that moves; 1 where such forces
 # may move the row; its scale; its acceleration by the passive-joint response; λ0 of
 # `eliminate_constraints`; constraint reactions; grip forces; wanted accelerations (of constraints
 # z of `eliminate_constraints`, N and N m), their residual, and those before singular-direction
-# control; the accelerations to attain, which become forces; and scratch.
+# control; and the accelerations to attain, which become forces.
+STACK_ROWS = 14
 (ACTIVATION, SINGLE_JOINT, APPLIED, MOVING, COMPLIANT, SCALE, PASSIVE_RESPONSE, CONSTRAINT_FORCE,
- REACTION, GRIP_FORCE, WANTED, RESIDUAL, DEMANDED, FORCE, SPARE) = range(15)
-ROWS = SPARE + 5
-# Squares of `Scratch.squares`, a number for each pair of rows: Λ⁻¹ through all joints and through
-# passive ones, then factors of a level and of the constraints, those of Q two after those of L.
-SQUARES = 8
-L, Q, FACTOR, VECTORS, FACTOR_L, GRAM_L, FACTOR_Q, GRAM_Q = range(SQUARES)
+ REACTION, GRIP_FORCE, WANTED, RESIDUAL, DEMANDED, FORCE) = range(STACK_ROWS)
 
 
 class LargeInertia(NamedTuple):
@@ -82,24 +81,80 @@ class Bounds(NamedTuple):
     joints: np.ndarray  # (nv,) LIMIT, of motion and gravity torque; None for the bare law
 
 
-class Scratch(NamedTuple):
-    """
-    Memory of a cycle.
+class Memory(NamedTuple):
+    """What the next cycle needs of this one, beside CYCLE, LIMIT and the records of tasks."""
 
-    The next cycle needs of it `RESIDUAL` of the rows, and of the limits ``bound_rows.state`` and
-    ``contacts.active``. Users read ``a_null``, ``Lambda_inverse`` and rows after the cycle.
-    """
+    bound_state: np.ndarray  # (l + 1, m) int: of each bound at each level, by `bound_number`
+    contact_active: np.ndarray  # (b,) int: as ``active`` of LIMIT, of each bound of a contact
+
+
+class Results(NamedTuple):
+    """What a cycle computes, and users may read after it."""
 
     a_null: np.ndarray  # (nv,) q̈_null, the reference motion
     a_task: np.ndarray  # (nv,) q̈ of the forces of the stack and of bounds
-    passive_torque: np.ndarray  # (nv,) known forces of passive joints, such as springs
-    joint_force: np.ndarray  # (nv,) scratch
     Lambda_inverse: np.ndarray  # (t, t) of the t rows of tasks, lower triangle
-    rows: np.ndarray  # (ROWS, k)
-    squares: np.ndarray  # (SQUARES, k, k)
-    orders: np.ndarray  # (3, k) int: used rows of the constraints in L and Q, and of a level
+    stack: np.ndarray  # (STACK_ROWS, k); ``RESIDUAL`` is 0 without limits
+
+
+class GraspScratch(NamedTuple):
+    """Intermediate results of grasps; ``C``, ``U``: of `fill_passive_rows`."""
+
+    passive_rows: np.ndarray  # (2, k, k): C and U
+    admissible: np.ndarray  # (2, k): change of forces to admissible ones, and a wrench of each grip
+    basis: np.ndarray  # (k, k): X, internal forces of `minimise_effort`
+    gram: np.ndarray  # (k, k): J_c W² J_cᵀ
+    factor: np.ndarray  # (k, k): Cholesky factor of XᵀGX
+    gradient: np.ndarray  # (k,): J_c W² τ, then x
+    column: np.ndarray  # (k,): of J_c, of one joint
+    half: np.ndarray  # (k,): y after the forward substitution
+    change: np.ndarray  # (k,): y
+    slope: np.ndarray  # (k,): of y by the grasp force
+    shares: np.ndarray  # (k,): forces of objects by which efforts of grips follow the motion
+
+
+class Scratch(NamedTuple):
+    """Intermediate results, of no use after their cycle; made by `scratch_of`."""
+
+    passive_torque: np.ndarray  # (nv,) known forces of passive joints, such as springs
+    joint_force: np.ndarray  # (nv,) joint forces of the wrenches applied last
+    wrench: np.ndarray  # (6,)
     small: np.ndarray  # (3, 6, 6)
-    limits: NamedTuple  # LimitData; None for the bare law
+    mobility: np.ndarray  # (k, k) L, J A⁻¹ Jᵀ through all joints, lower triangle
+    passive_mobility: np.ndarray  # (k, k) Q, the same through passive joints
+    unconstrained: np.ndarray  # (k,): the diagonal of L before constraints are eliminated
+    constraint_factor: Factor  # of the constraint rows of L, with the coordinates of other rows
+    passive_factor: Factor  # of Q
+    remaining: np.ndarray  # (k,): of `factorise_pivoted`
+    coordinates: np.ndarray  # (k,): of one of these factors
+    level: Decomposition  # of the level that is resolved; of rows as many as the stack has
+    column: np.ndarray  # (k,): of a level's coupling, or of J_c
+    moving: np.ndarray  # (k,): forces that move the robot, see `moving_forces`
+    exerted: np.ndarray  # (k,): forces that the joints exert
+    bound_reaction: np.ndarray  # (k,): constraint forces that multipliers of bounds take away
+    response_reaction: np.ndarray  # (k,): constraint forces to responses of passive joints
+    grasps: GraspScratch
+    bounded: NamedTuple  # BoundedScratch; None for the bare law
+
+
+class Blocks(NamedTuple):
+    """The memory of `Scratch`: each array costs time when Python calls a kernel."""
+
+    joints: np.ndarray  # (2, nv)
+    vectors: np.ndarray  # (VECTORS, k)
+    squares: np.ndarray  # (SQUARES, k, k)
+    small: np.ndarray  # (4, 6, 6)
+    orders: np.ndarray  # (3, k) int
+    sizes: np.ndarray  # (3, 2) int
+
+
+class Storage(NamedTuple):
+    """The arrays of a controller that are no inputs; the blocks become a `Scratch`."""
+
+    memory: Memory
+    results: Results
+    blocks: Blocks
+    bounded: NamedTuple  # BoundedScratch; None for the bare law
 
 
 class BoundRows(NamedTuple):
@@ -110,7 +165,6 @@ class BoundRows(NamedTuple):
     """
 
     index: np.ndarray  # (m,) int: the row of a bound in this cycle, by number, -1 without one
-    state: np.ndarray  # (l + 1, m) int: of a bound at each level of the last problem, by number
     dof: np.ndarray  # (m,) int; of a contact force, its bound
     kind: np.ndarray  # (m,) int
     projection: np.ndarray  # (m, n): of its joint forces on the joints
@@ -130,14 +184,13 @@ class ContactForces(NamedTuple):
 
     direction: np.ndarray  # (b, 6): d of each bound
     bounds: np.ndarray  # (2, b)
-    active: np.ndarray  # (b,) int: as of `LIMIT`
     force: np.ndarray  # (6c,): on the links
     internal: np.ndarray  # (6c,): that drives exert for them
     reference: np.ndarray  # (2, 6c): without the forces of tasks and bounds; and without those of
     #                        singular directions either
     effort: np.ndarray  # (2, nv): joint forces, likewise
-    singular: np.ndarray  # (6c,): reactions to those of singular directions
-    work: np.ndarray  # (6c,): scratch
+    singular_reaction: np.ndarray  # (6c,): to the forces of singular directions
+    coordinates: np.ndarray  # (6c,): of ``Scratch.passive_factor``
 
 
 class RestingRows(NamedTuple):
@@ -177,17 +230,19 @@ class Problem(NamedTuple):
     f_y: np.ndarray  # (2, N)
 
 
-class LimitData(NamedTuple):
-    """Memory of a cycle that keeps limits of joints."""
+class BoundedScratch(NamedTuple):
+    """Intermediate results of a cycle that keeps limits of joints."""
 
     projection: np.ndarray  # (n, k): of the stack's unit forces on the joints
     a_ref: np.ndarray  # (nv,) reference acceleration
     tau_posture: np.ndarray  # (nv,) joint forces of the posture, with its feed-forward
     tau_null: np.ndarray  # (nv,) likewise, with what moves singular directions
     tau_ref: np.ndarray  # (nv,) likewise, with the grip forces
-    carried: np.ndarray  # (n + 1, 4): masses and first moments of subtrees; a vector of scratch
-    gravity_rates: np.ndarray  # (nv + 1, max(n, nv)): rates of gravity torques; scratch
-    singular: np.ndarray  # (SINGULAR_ROWS, side): of singular-direction control
+    carried: np.ndarray  # (n, 4): masses and first moments of subtrees
+    moment: np.ndarray  # (4,): of a subtree's weight
+    reach: np.ndarray  # (n,): of the nodes of a branch, m
+    gravity_rates: np.ndarray  # (nv, nv): rates of gravity torques
+    directions: np.ndarray  # (DIRECTION_ROWS, side): of singular-direction control
     bound_rows: BoundRows
     contacts: ContactForces
     resting_rows: RestingRows
@@ -202,7 +257,7 @@ class Arguments(NamedTuple):
     demand: Demand
     grasping: Grasping
     bounds: Bounds
-    scratch: Scratch
+    storage: Storage
 
 
 class Data(NamedTuple):
@@ -212,5 +267,7 @@ class Data(NamedTuple):
     robot: Robot
     demand: Demand
     bounds: Bounds
+    memory: Memory
+    results: Results
     scratch: Scratch
     v: np.ndarray  # (nv,)

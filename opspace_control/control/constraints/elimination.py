@@ -18,19 +18,12 @@ from opspace_control.compiled import called, inlined
 from opspace_control.control.data import (
     APPLIED,
     CONSTRAINT_FORCE,
-    FACTOR_L,
     FORCE,
-    GRAM_L,
     MOVING,
     PASSIVE_RESPONSE,
     REACTION,
-    SCALE,
-    SPARE,
-    L,
-    Q,
 )
 from opspace_control.control.solver.semidefinite import (
-    Factor,
     decompose_semidefinite,
     solve_semidefinite,
     solve_transposed,
@@ -42,14 +35,6 @@ from opspace_control.dynamics.force_propagation import add_block
 def symmetric(M, r, c):
     """Return an entry of a symmetric matrix of which the lower triangle is given."""
     return M[r, c] if r >= c else M[c, r]
-
-
-@inlined
-def factor_of(cycle, scratch, which):
-    """Return the `Factor` of the constraint rows of ``which``, L or Q."""
-    squares = scratch.squares
-    return Factor(squares[FACTOR_L + 2 * which], squares[GRAM_L + 2 * which],
-                  scratch.orders[which], cycle.ranks[which], scratch.rows[SCALE])
 
 
 @called
@@ -108,7 +93,7 @@ def constraint_reactions(factor, carried, count, forces, u):
 
 
 @called
-def eliminate_constraints(cycle, carried, scratch, count):
+def eliminate_constraints(cycle, carried, results, scratch, count):
     """
     Eliminate the constraint rows from Λ⁻¹ and from the accelerations of the tasks.
 
@@ -121,30 +106,30 @@ def eliminate_constraints(cycle, carried, scratch, count):
     Parameters
     ----------
     cycle : CYCLE
-        Receives the ranks of L_cc and Q_cc. Q counts only if it has passive joints.
+        Q counts only if it has passive joints.
     carried : array of POINT
         Tells which points are idle.
-    scratch : Scratch
-        Of ``squares``, L and Q, lower triangles: the tasks' block of L becomes Λ⁻¹. The factors
-        are written, with the coordinates of tasks.
-        Of ``rows``, ``PASSIVE_RESPONSE``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints
+    results : Results
+        Of ``stack``, ``PASSIVE_RESPONSE``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints
         ``a_c − a_c,hyb``, which become z. Receives λ0 in ``CONSTRAINT_FORCE``, N and N m.
+    scratch : Scratch
+        ``mobility`` and ``passive_mobility`` are L and Q: the tasks' block of L becomes Λ⁻¹. The
+        factors are written, with the coordinates of tasks.
     count : int
         Rows of constraints.
 
     """
-    rows, whole, passive = scratch.rows, scratch.squares[L], scratch.squares[Q]
-    x, lambda0, spare = rows[FORCE], rows[CONSTRAINT_FORCE], rows[SPARE]
-    factor = factor_of(cycle, scratch, L)
-    decompose_semidefinite(whole, count, spare, factor)
+    stack, whole, passive = results.stack, scratch.mobility, scratch.passive_mobility
+    x, lambda0, factor = stack[FORCE], stack[CONSTRAINT_FORCE], scratch.constraint_factor
+    decompose_semidefinite(whole, count, scratch.remaining, factor)
     extend_factor(whole, factor, carried, count)
     if cycle.has_passive:
-        factor_q = factor_of(cycle, scratch, Q)
-        decompose_semidefinite(passive, count, spare, factor_q)
+        factor_q = scratch.passive_factor
+        decompose_semidefinite(passive, count, scratch.remaining, factor_q)
         extend_factor(passive, factor_q, carried, count)
         for c in range(count):
-            lambda0[c] = -rows[PASSIVE_RESPONSE, c]
-        solve_semidefinite(factor_q, lambda0[:count], spare)
+            lambda0[c] = -stack[PASSIVE_RESPONSE, c]
+        solve_semidefinite(factor_q, lambda0[:count], scratch.coordinates)
         for p in range(factor.sizes[1]):
             c = factor.order[p]
             for o in range(factor.sizes[1]):
@@ -156,7 +141,7 @@ def eliminate_constraints(cycle, carried, scratch, count):
             for i in range(count, j + 1):
                 whole[j, i] -= passive[j, i]
         add_products(factor_q, carried, count, 1.0, whole)
-    solve_semidefinite(factor, x[:count], spare)
+    solve_semidefinite(factor, x[:count], scratch.coordinates)
     for j in range(count, x.size):
         for p in range(factor.sizes[1]):
             x[j] -= whole[j, factor.order[p]] * x[factor.order[p]]
@@ -164,7 +149,7 @@ def eliminate_constraints(cycle, carried, scratch, count):
 
 
 @called
-def predict_reactions(cycle, carried, scratch, count):
+def predict_reactions(cycle, carried, results, scratch, count):
     """
     Write the constraint reactions λ, and to ``FORCE`` of constraints the wrenches exerted there.
 
@@ -174,20 +159,19 @@ def predict_reactions(cycle, carried, scratch, count):
     of which ``FORCE`` is z of the constraints, and f of the tasks; receives λ in the first
     ``count`` entries of ``REACTION``, N and N m.
     """
-    rows, whole, passive = scratch.rows, scratch.squares[L], scratch.squares[Q]
-    x, applied, moving, reaction = rows[FORCE], rows[APPLIED], rows[MOVING], rows[REACTION]
-    factor, spare, extra, u = factor_of(cycle, scratch, L), rows[SPARE], rows[SPARE + 1], (
-        rows[SPARE + 4])
+    stack, whole, passive = results.stack, scratch.mobility, scratch.passive_mobility
+    x, applied, reaction = stack[FORCE], stack[APPLIED], stack[REACTION]
+    factor, moving, extra = scratch.constraint_factor, scratch.moving, scratch.response_reaction
     for j in range(count, x.size):
-        spare[j] = x[j] - (applied[j] - moving[j])
-    constraint_reactions(factor, carried, count, spare, u)
+        moving[j] = x[j] - (applied[j] - stack[MOVING, j])
+    constraint_reactions(factor, carried, count, moving, scratch.coordinates)
     for c in range(count):
-        reaction[c] = x[c] + spare[c]
+        reaction[c] = x[c] + moving[c]
     if not cycle.has_passive:
         for c in range(count):
             x[c] = applied[c]
         return
-    constraint_reactions(factor_of(cycle, scratch, Q), carried, count, x, u)
+    constraint_reactions(scratch.passive_factor, carried, count, x, scratch.coordinates)
     for p in range(factor.sizes[1]):
         c = factor.order[p]
         extra[c] = 0.0
@@ -197,8 +181,8 @@ def predict_reactions(cycle, carried, scratch, count):
         for j in range(count, x.size):
             extra[c] += passive[j, c] * x[j]
     for c in range(count):
-        x[c] += applied[c] - rows[CONSTRAINT_FORCE, c]
-    solve_semidefinite(factor, extra[:count], u)
+        x[c] += applied[c] - stack[CONSTRAINT_FORCE, c]
+    solve_semidefinite(factor, extra[:count], scratch.coordinates)
     for c in range(count):
         reaction[c] += extra[c]
 
@@ -206,11 +190,11 @@ def predict_reactions(cycle, carried, scratch, count):
 @called
 def bound_reactions(data, multipliers, count, taken):
     """Write the constraint forces (c,) that multipliers f of bounds take away, ``L_cc⁺ C_cᵀ f``."""
-    factor, u = factor_of(data.cycle, data.scratch, L), data.scratch.rows[SPARE + 4]
+    factor, u = data.scratch.constraint_factor, data.scratch.coordinates
     for k in range(factor.sizes[0]):
         u[k] = 0.0
     for w in range(count):
         if multipliers[w] != 0.0:
             for k in range(factor.sizes[0]):
-                u[k] += multipliers[w] * data.scratch.limits.bound_rows.coordinates[w, k]
+                u[k] += multipliers[w] * data.scratch.bounded.bound_rows.coordinates[w, k]
     solve_transposed(factor, u, taken)

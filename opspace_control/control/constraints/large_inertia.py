@@ -15,7 +15,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
-from opspace_control.control.data import APPLIED, FORCE, MOVING, SPARE, LargeInertia
+from opspace_control.control.data import APPLIED, FORCE, MOVING, LargeInertia
 from opspace_control.dynamics.data import nan_filled
 from opspace_control.dynamics.force_propagation import unit_wrenches
 from opspace_control.dynamics.kinematics import move_point, place_point
@@ -191,20 +191,19 @@ def correct_reference(contacts, nodes, states, x):
 
 
 @called
-def predict_contacts(contacts, robot, scratch):
+def predict_contacts(contacts, robot, results, scratch):
     """Write the forces of contacts, ``λ = I_c (a_c − a)`` of the motion by all forces."""
     if contacts is not None:
-        nodes, states, rows = robot.nodes, robot.states, scratch.rows
-        moving = rows[SPARE]
+        nodes, states, stack, moving = robot.nodes, robot.states, results.stack, scratch.moving
         for r in range(moving.size):
-            moving[r] = rows[FORCE, r] - (rows[APPLIED, r] - rows[MOVING, r])
+            moving[r] = stack[FORCE, r] - (stack[APPLIED, r] - stack[MOVING, r])
         apply_wrenches(nodes, states, robot.points, robot.supports, moving, scratch.joint_force,
                        contacts.work)
         for e in range(contacts.points.size):
             node = moving_node(contacts, e)
             if node >= 0:
                 add_force(contacts, e, contacts.opposing[e], states[node].z)
-        forward_response(nodes, states, scratch.joint_force, scratch.a_null, scratch.a_task)
+        forward_response(nodes, states, scratch.joint_force, results.a_null, results.a_task)
         for e in range(contacts.points.size):
             point, constraint, node = contacts.points[e], contacts.constraints[e], moving_node(
                 contacts, e)

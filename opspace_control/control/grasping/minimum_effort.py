@@ -11,15 +11,7 @@ pass over the joints and a Cholesky decomposition.
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.data import (
-    ACTIVATION,
-    FACTOR,
-    FACTOR_Q,
-    GRAM_Q,
-    SPARE,
-    VECTORS,
-    L,
-)
+from opspace_control.control.data import ACTIVATION
 from opspace_control.control.grasping.friction_cone import least_grasp_force, longest_step
 from opspace_control.control.grasping.grasp_law import fill_row
 from opspace_control.control.grasping.passive_rows import (
@@ -150,41 +142,42 @@ def limit_step(grasp, grips, y, forces):
 
 
 @called
-def minimise_effort(cycle, robot, constraints, grasping, limits, scratch, tau):
+def minimise_effort(cycle, robot, constraints, grasping, effort_limits, results, scratch, tau):
     """
     Add the joint forces of the minimum-effort internal forces of all grasps to τ.
 
     Parameters
     ----------
     cycle : CYCLE record
-        ``passive_rows`` of ``FACTOR_Q`` and ``GRAM_Q`` are C and U of `fill_passive_rows`.
+        ``passive_rows`` is the rank of C and U of `fill_passive_rows`.
     robot : Robot
         Constraints are the first points.
     constraints : array of CONSTRAINT
         ``exerted`` is updated.
     grasping : Grasping
         ``applied_force`` and ``wrench`` are updated.
-    limits : (nv,) array
-        Effort limits, N m or N.
+    effort_limits : (nv,) array
+        N m or N.
+    results : Results
+        ``ACTIVATION`` of the stack is positive for active constraint rows.
     scratch : Scratch
-        Row ``ACTIVATION`` is positive for active constraint rows; the other squares, and rows from
-        ``SPARE`` on, are overwritten.
+        ``grasps.passive_rows`` are C and U; the rest of ``grasps`` is written.
     tau : (nv,) array
         Joint forces without limits, N m or N.
 
     """
     nodes, states, points, supports = robot.nodes, robot.states, robot.points, robot.supports
-    (grasps, grips), active = grasping, scratch.rows[ACTIVATION]
-    spare, passive = scratch.rows[SPARE:], scratch.squares[FACTOR_Q:GRAM_Q + 1]
-    X, G, M = scratch.squares[FACTOR], scratch.squares[VECTORS], scratch.squares[L]
+    (grasps, grips), active = grasping, results.stack[ACTIVATION]
+    work, passive = scratch.grasps, scratch.grasps.passive_rows
+    X, G, M = work.basis, work.gram, work.factor
     count = 6 * constraints.size
-    g, row, half, y, slope = spare[0], spare[1], spare[2], spare[3], spare[4]
+    g, row, half, y, slope = work.gradient, work.column, work.half, work.change, work.slope
     for n in range(grasps.size):
         grasp = grasps[n]
         if grasp.minimum_effort == 0.0 or grasp.activation == 0.0:
             continue
         weight = row_activation(grasp.activation)
-        effort_gradient(nodes, states, points, supports, count, limits, tau, G, g, row)
+        effort_gradient(nodes, states, points, supports, count, effort_limits, tau, G, g, row)
         for a in range(grasp.basis_size):
             admissible_force(grasp, grips, active, passive, cycle.passive_rows, count, a, row, half)
             turn_all_rows(grasps, grips, points, count, False, half)

@@ -60,11 +60,12 @@ def add_row(data, grasping, count, k, kind):
 
     It is active where it was so in the last problem.
     """
-    rows, state = data.scratch.limits.bound_rows, data.scratch.limits.problem.state
+    rows, state, kept = data.scratch.bounded.bound_rows, data.scratch.bounded.problem.state, (
+        data.memory.bound_state)
     number = bound_number(kind, k, data.bounds.joints.size)
     rows.dof[count], rows.kind[count], rows.index[number] = k, kind, count
     for level in range(state.shape[0]):
-        state[level, count] = rows.state[level, number]
+        state[level, count] = kept[level, number]
     if data.cycle.forces_decided:
         write_direction(data, count)
     project_row(data, count)
@@ -86,7 +87,7 @@ def begin_rows(data, grasping):
     Returns how many there are of the first, and of all.
     """
     nodes, limits = data.robot.nodes, data.bounds.joints
-    index, count = data.scratch.limits.bound_rows.index, 0
+    index, count = data.scratch.bounded.bound_rows.index, 0
     index[:] = -1
     for k in range(limits.size):
         for kind in RESTING_KINDS:
@@ -99,7 +100,7 @@ def begin_rows(data, grasping):
         for kind in range(KINDS):
             if limits[k].active[kind] != 0 and index[bound_number(kind, k, limits.size)] < 0:
                 count = add_row(data, grasping, count, k, kind)
-    active = data.scratch.limits.contacts.active
+    active = data.memory.contact_active
     for bound in range(active.size):
         if active[bound] != 0:
             count = add_row(data, grasping, count, bound, CONTACT_FORCE)
@@ -110,17 +111,17 @@ def begin_rows(data, grasping):
 def add_violated(data, grasping, count, a, tau):
     """Add the rows of all limits that are passed and have none yet; return how many there are."""
     nodes, limits, efforts = data.robot.nodes, data.bounds.joints, data.bounds.efforts
-    memory = data.scratch.limits
-    index = memory.bound_rows.index
+    bounded = data.scratch.bounded
+    index = bounded.bound_rows.index
     for k in range(limits.size):
         if not is_limited(nodes, limits[k]):
             continue
         for kind in range(KINDS):
             if index[bound_number(kind, k, limits.size)] < 0 and beyond(
-                    limits[k], memory.gravity_rates, efforts[k], k, kind, a, tau) > ROUNDING:
+                    limits[k], bounded.gravity_rates, efforts[k], k, kind, a, tau) > ROUNDING:
                 count = add_row(data, grasping, count, k, kind)
-    contacts, slack = memory.contacts, ROUNDING * weight_of(data.cycle)
-    for bound in range(contacts.active.size):
+    contacts, slack = bounded.contacts, ROUNDING * weight_of(data.cycle)
+    for bound in range(data.memory.contact_active.size):
         if index[bound_number(CONTACT_FORCE, bound, limits.size)] < 0 and (
                 passes_contact_bound(contacts, bound, slack)):
             count = add_row(data, grasping, count, bound, CONTACT_FORCE)
@@ -130,12 +131,13 @@ def add_violated(data, grasping, count, a, tau):
 @rare
 def keep_states(data, count):
     """Keep what became of so many rows, for the next problem."""
-    rows, state = data.scratch.limits.bound_rows, data.scratch.limits.problem.state
-    rows.state[:] = 0
+    rows, state, kept = data.scratch.bounded.bound_rows, data.scratch.bounded.problem.state, (
+        data.memory.bound_state)
+    kept[:] = 0
     for w in range(count):
         number = bound_number(rows.kind[w], rows.dof[w], data.bounds.joints.size)
         for level in range(state.shape[0]):
-            rows.state[level, number] = state[level, w]
+            kept[level, number] = state[level, w]
 
 
 @rare

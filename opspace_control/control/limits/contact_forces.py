@@ -20,8 +20,8 @@ from opspace_control.control.constraints.contact_bounds import (
     CONTACT_BOUNDS,
     write_contact_bounds,
 )
-from opspace_control.control.constraints.elimination import factor_of, sum_coordinates
-from opspace_control.control.data import ACTIVATION, APPLIED, REACTION, SCALE, SPARE, Q
+from opspace_control.control.constraints.elimination import sum_coordinates
+from opspace_control.control.data import ACTIVATION, APPLIED, REACTION, SCALE
 from opspace_control.control.grasping.grasp_law import fill_row
 from opspace_control.control.limits.kinds import FORCE_COMPONENT, JOINT_FORCE, quantity_of
 from opspace_control.control.singular.direction_motion import SINGULAR_FORCE
@@ -58,8 +58,8 @@ def weight_of(cycle):
 
 
 @rare
-def begin_contacts(cycle, robot, constraints, contacts, small):
-    """Write the bounds of all contacts; open ones have none."""
+def begin_contacts(cycle, robot, constraints, contacts, active, small):
+    """Write the bounds of all contacts; open ones have none, and none ``active``, (b,)."""
     for c in range(constraints.size):
         first, last = c * CONTACT_BOUNDS, (c + 1) * CONTACT_BOUNDS
         bounds = contacts.bounds[:, first:last]
@@ -68,7 +68,7 @@ def begin_contacts(cycle, robot, constraints, contacts, small):
                                  contacts.direction[first:last], bounds)
         else:
             bounds[0], bounds[1] = -math.inf, math.inf
-            contacts.active[first:last] = 0
+            active[first:last] = 0
 
 
 @rare
@@ -77,7 +77,7 @@ def leave_internal(data, forces):
     if not data.cycle.has_passive:
         forces[:] = 0.0
         return
-    factor, u = factor_of(data.cycle, data.scratch, Q), data.scratch.limits.contacts.work
+    factor, u = data.scratch.passive_factor, data.scratch.bounded.contacts.coordinates
     for k in range(factor.sizes[0]):
         u[k] = 0.0
     for p in range(factor.sizes[1]):
@@ -90,34 +90,34 @@ def leave_internal(data, forces):
 @rare
 def write_singular_reactions(data):
     """Write the constraint forces that singular-direction control adds, as `move_to_stack`."""
-    singular, stack = data.scratch.limits.contacts.singular, data.scratch.rows
-    singular[:] = 0.0
+    reaction = data.scratch.bounded.contacts.singular_reaction
+    reaction[:] = 0.0
     if not data.cycle.singular_active:
         return
-    applied = data.scratch.limits.singular[SINGULAR_FORCE, :stack.shape[1]]
+    applied = data.scratch.bounded.directions[SINGULAR_FORCE, :data.results.stack.shape[1]]
     if data.cycle.has_passive:
-        factor = factor_of(data.cycle, data.scratch, Q)
-        sum_coordinates(factor, data.robot.carried, singular.size, applied, stack[SPARE])
-        solve_transposed(factor, stack[SPARE], singular)
-    for c in range(singular.size):
-        singular[c] += applied[c]
+        factor, u = data.scratch.passive_factor, data.scratch.coordinates
+        sum_coordinates(factor, data.robot.carried, reaction.size, applied, u)
+        solve_transposed(factor, u, reaction)
+    for c in range(reaction.size):
+        reaction[c] += applied[c]
 
 
 @rare
-def decide_forces(data, count, singular):
+def decide_forces(data, count, with_singular):
     """
     Write the forces of constraints on the links, and the internal ones that drives exert for them.
 
-    They follow from ``REACTION``, from what singular-direction control adds, if ``singular``, and
-    from the multipliers of so many bounds.
+    They follow from ``REACTION``, from what singular-direction control adds, if ``with_singular``,
+    and from the multipliers of so many bounds.
     """
-    contacts, rows, stack = data.scratch.limits.contacts, data.scratch.limits.bound_rows, (
-        data.scratch.rows)
+    contacts, rows, stack = data.scratch.bounded.contacts, data.scratch.bounded.bound_rows, (
+        data.results.stack)
     force, internal = contacts.force, contacts.internal
     for c in range(force.size):
         internal[c] = stack[REACTION, c]
-        if singular:
-            internal[c] += contacts.singular[c]
+        if with_singular:
+            internal[c] += contacts.singular_reaction[c]
         force[c] = internal[c]
     leave_internal(data, force)
     for c in range(force.size):
@@ -157,10 +157,10 @@ def passes_contact_bound(contacts, bound, slack):
 
 
 @rare
-def within_contact_bounds(contacts, slack):
+def within_contact_bounds(contacts, active, slack):
     """Return whether no bound on contact forces is active, and none is passed by more."""
-    for bound in range(contacts.active.size):
-        if contacts.active[bound] != 0 or passes_contact_bound(contacts, bound, slack):
+    for bound in range(active.size):
+        if active[bound] != 0 or passes_contact_bound(contacts, bound, slack):
             return False
     return True
 
@@ -168,7 +168,7 @@ def within_contact_bounds(contacts, slack):
 @rare
 def write_direction(data, w):
     """Write d of a row, (k,): how constraint forces change its value."""
-    rows, contacts = data.scratch.limits.bound_rows, data.scratch.limits.contacts
+    rows, contacts = data.scratch.bounded.bound_rows, data.scratch.bounded.contacts
     direction, bound = rows.direction[w], rows.dof[w]
     direction[:] = 0.0
     quantity = quantity_of(rows.kind[w])
@@ -176,26 +176,26 @@ def write_direction(data, w):
         first = 6 * (bound // CONTACT_BOUNDS)
         for r in range(6):
             direction[first + r] = contacts.direction[bound, r] * (
-                data.scratch.rows[ACTIVATION, first + r])
+                data.results.stack[ACTIVATION, first + r])
         project_rotation(data.robot.points[first // 6].axes[1], direction[first:first + 6])
     elif quantity == JOINT_FORCE:
         fill_row(data.bounds.joints[bound].node, data.robot.states, data.robot.points,
                  data.robot.supports, contacts.force.size, direction)
         for r in range(contacts.force.size):
-            direction[r] *= -data.scratch.rows[ACTIVATION, r]
+            direction[r] *= -data.results.stack[ACTIVATION, r]
 
 
 @rare
 def add_internal(data, w):
     """Add to the coupling of a row what internal forces do, ``d_xᵀ α S (1 − Π) S d_w``."""
-    rows, contacts, stack = data.scratch.limits.bound_rows, data.scratch.limits.contacts, (
-        data.scratch.rows)
+    rows, contacts, stack = data.scratch.bounded.bound_rows, data.scratch.bounded.contacts, (
+        data.results.stack)
     direction, internal, scale = rows.direction[w], rows.internal[w], stack[SCALE]
     constrained = contacts.force.size
     for r in range(constrained):
         internal[r] = scale[r] * direction[r]
     if data.cycle.has_passive:
-        factor, u = factor_of(data.cycle, data.scratch, Q), contacts.work
+        factor, u = data.scratch.passive_factor, contacts.coordinates
         rank = factor.sizes[0]
         fit_coordinates(factor, direction, u)
         for p in range(factor.sizes[1]):

@@ -109,16 +109,14 @@ def is_open_branch(nodes, supports, constraints, node):
 
 
 @called
-def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v, memory):
+def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v, scratch):
     """
     Write the bounds of gravity torques, ``∇g_k · q̈ ≤ gravity_bound``.
 
     The law of `bound_acceleration`; half of what the strongest joint can do is for braking. The
     term ``q̇ᵀ ∇²g_k q̇`` is neglected: it is small against the return rate.
     """
-    carried, gravity = memory.carried, cycle.gravity
-    moment, gathered = carried[nodes.size], False
-    reach = memory.gravity_rates[v.size]
+    carried, gravity, gathered = scratch.carried, cycle.gravity, False
     for k in range(limits.size):
         limit = limits[k]
         if math.isinf(limit.gravity_torque) or nodes[limit.node].status != ACTIVE:
@@ -127,15 +125,16 @@ def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v
         if not gathered:
             gather_weights(nodes, states, carried)
             gathered = True
-        node, row = limit.node, memory.gravity_rates[k]
+        node, row = limit.node, scratch.gravity_rates[k]
         torque = gravity_torque_of(node, states, carried, gravity)
         if (abs(torque) < _LIGHT * limit.gravity_torque
-                or greatest_gravity_torque(nodes, limits, node, carried[node, 0], gravity, reach)
+                or greatest_gravity_torque(nodes, limits, node, carried[node, 0], gravity,
+                                           scratch.reach)
                 < limit.gravity_torque or not is_open_branch(nodes, supports, constraints, node)):
             deactivate(limit, GRAVITY_TORQUE)
             continue
         side = math.copysign(1.0, torque)
-        write_gradient(nodes, states, node, side, carried, gravity, moment, row[:v.size])
+        write_gradient(nodes, states, node, side, carried, gravity, scratch.moment, row)
         rate = strongest = 0.0
         for j in range(limits.size):
             if row[j] != 0.0:

@@ -16,9 +16,7 @@ from opspace_control.control.data import (
     GRIP_FORCE,
     REACTION,
     RESIDUAL,
-    SPARE,
     WANTED,
-    L,
 )
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
 from opspace_control.control.grasping.load_sharing import plan_loads
@@ -61,30 +59,31 @@ def all_belong_to_grasps(closed, constraints, grasping):
 @rare
 def add_grip_efforts(data, grasping, tau):
     """Add to τ (nv,) the efforts of grip forces under the reference acceleration."""
-    robot, rows, constraints = data.robot, data.scratch.rows, data.demand.constraints.size
+    robot, stack, constraints = data.robot, data.results.stack, data.demand.constraints.size
     force, constrained = data.scratch.joint_force, 6 * constraints
-    exerted, residual, wanted = rows[SPARE + 2], rows[RESIDUAL], rows[WANTED]
+    exerted, residual, wanted = data.scratch.exerted, stack[RESIDUAL], stack[WANTED]
     for r in range(residual.size):
         residual[r] = wanted[r]
         if r >= constrained:
             for c in range(constrained):
-                residual[r] += data.scratch.squares[L, r, c] * wanted[c]
+                residual[r] += data.scratch.mobility[r, c] * wanted[c]
     add_correction(data, residual)
-    plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, rows)
+    plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
+               data.scratch.wrench)
     for r in range(exerted.size):
-        exerted[r] = rows[GRIP_FORCE, r] + rows[FORCE, r] if r < constrained else 0.0
+        exerted[r] = stack[GRIP_FORCE, r] + stack[FORCE, r] if r < constrained else 0.0
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
-               rows[SPARE + 1])
+               data.scratch.wrench)
     project_forces(robot.nodes, robot.states, force, tau)
 
 
 @inlined
-def exert_all(constrained, grasping, rows, exerted):
+def exert_all(constrained, grasping, stack, exerted):
     """Write the stack's forces (k,) with reactions and grip forces of the constraints of grasps."""
     for r in range(exerted.size):
-        exerted[r] = rows[FORCE, r]
+        exerted[r] = stack[FORCE, r]
         if grasping is not None and r < constrained:
-            exerted[r] += rows[REACTION, r] + rows[GRIP_FORCE, r]
+            exerted[r] += stack[REACTION, r] + stack[GRIP_FORCE, r]
 
 
 @rare
@@ -92,12 +91,12 @@ def add_shares(data, grasping, w, node):
     """Add ``(∂h/∂q̈)ᵀ J_c e_k`` of grasps to the effort row ``A_k`` of a node's joint."""
     nodes, states, points, supports = (
         data.robot.nodes, data.robot.states, data.robot.points, data.robot.supports)
-    rows, stack, small = data.scratch.limits.bound_rows, data.scratch.rows, data.scratch.small
+    rows, stack, small = data.scratch.bounded.bound_rows, data.results.stack, data.scratch.small
     joint_force, constrained = data.scratch.joint_force, 6 * data.demand.constraints.size
     grasps, grips = grasping
-    column, applied, wrench = stack[SPARE], stack[SPARE + 1], stack[SPARE + 2]
-    for r in range(applied.size):
-        column[r] = applied[r] = 0.0
+    column, shares, wrench = data.scratch.column, data.scratch.grasps.shares, data.scratch.wrench
+    for r in range(shares.size):
+        column[r] = shares[r] = 0.0
     fill_row(node, states, points, supports, constrained, column)
     for g in range(grasps.size):
         grasp = grasps[g]
@@ -110,9 +109,9 @@ def add_shares(data, grasping, w, node):
             if task.row_activation[r] > 0.0:
                 part = r - r % 3
                 for d in range(3):
-                    applied[6 * e + r] += task.activation * (
+                    shares[6 * e + r] += task.activation * (
                         point.axes[r // 3, d, r - part] * wrench[part + d])
-    apply_wrenches(nodes, states, points, supports, applied, joint_force, wrench)
+    apply_wrenches(nodes, states, points, supports, shares, joint_force, wrench)
     project_forces(nodes, states, joint_force, rows.torque[w])
     project_torques(nodes, states, rows.torque[w], rows.projection[w])
 
@@ -125,8 +124,8 @@ def correct_efforts(data, count, tau, tau_ref):
     Grasp forces for friction depend on the motion, but not linearly. Only efforts at their limits
     or beyond count.
     """
-    rows, efforts, corrected = data.scratch.limits.bound_rows, data.bounds.efforts, False
-    y = data.scratch.limits.problem.f_y[1]
+    rows, efforts, corrected = data.scratch.bounded.bound_rows, data.bounds.efforts, False
+    y = data.scratch.bounded.problem.f_y[1]
     for w in range(count):
         k = rows.dof[w]
         if rows.kind[w] != EFFORT:
@@ -142,9 +141,9 @@ def correct_efforts(data, count, tau, tau_ref):
 @rare
 def exert_reactions(data):
     """Exert the constraint reactions to the multipliers of the bounds."""
-    stack = data.scratch.rows
-    taken = stack[SPARE, :6 * data.demand.constraints.size]
-    bound_reactions(data, data.scratch.limits.bound_rows.force, data.cycle.bound_count, taken)
+    stack = data.results.stack
+    taken = data.scratch.bound_reaction[:6 * data.demand.constraints.size]
+    bound_reactions(data, data.scratch.bounded.bound_rows.force, data.cycle.bound_count, taken)
     for c in range(taken.size):
         stack[FORCE, c] -= taken[c]
         stack[REACTION, c] += taken[c]

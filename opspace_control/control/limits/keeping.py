@@ -16,7 +16,6 @@ from opspace_control.control.data import (
     MOVING,
     REACTION,
     RESIDUAL,
-    SPARE,
     WANTED,
 )
 from opspace_control.control.grasping.load_sharing import plan_loads
@@ -78,56 +77,56 @@ _CORRECTIONS = 8
 
 
 @inlined
-def moving_forces(rows, constrained, applied):
+def moving_forces(stack, constrained, moving):
     """
     Write the forces of the stack that move the robot: those that the environment does not balance.
 
     At constraints these are the reactions, and the forces exerted for passive joints.
     """
-    for r in range(applied.size):
-        applied[r] = rows[FORCE, r] - (rows[APPLIED, r] - rows[MOVING, r])
+    for r in range(moving.size):
+        moving[r] = stack[FORCE, r] - (stack[APPLIED, r] - stack[MOVING, r])
         if r < constrained:
-            applied[r] += rows[REACTION, r]
+            moving[r] += stack[REACTION, r]
 
 
 @rare
-def write_residual(data, count, applied):
-    """Write the residual of the tasks under forces of the stack, (k,), and of so many bounds."""
-    constrained, mobility = 6 * data.demand.constraints.size, data.scratch.Lambda_inverse
-    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
-    residual = stack[RESIDUAL]
-    for t in range(applied.size):
+def write_residual(data, count):
+    """Write the residual of the tasks under the moving forces, and those of so many bounds."""
+    constrained, mobility = 6 * data.demand.constraints.size, data.results.Lambda_inverse
+    stack, rows = data.results.stack, data.scratch.bounded.bound_rows
+    residual, moving = stack[RESIDUAL], data.scratch.moving
+    for t in range(moving.size):
         residual[t] = 0.0
         if t < constrained:
             continue
         residual[t] = stack[WANTED, t]
-        for r in range(constrained, applied.size):
+        for r in range(constrained, moving.size):
             i, j = max(t, r) - constrained, min(t, r) - constrained
-            residual[t] -= mobility[i, j] * applied[r]
+            residual[t] -= mobility[i, j] * moving[r]
         for w in range(count):
             residual[t] -= rows.coupling[w, t] * rows.force[w]
 
 
 @rare
-def react(data, count, applied):
-    """Write reactions of constraints, and the forces (k,) of the stack that move the robot."""
-    stack, constrained = data.scratch.rows, 6 * data.demand.constraints.size
+def react(data, count):
+    """Write reactions of constraints, and the forces of the stack that move the robot."""
+    stack, constrained = data.results.stack, 6 * data.demand.constraints.size
     for c in range(constrained):
         stack[FORCE, c] = stack[WANTED, c]
-    predict_constraints(data.cycle, data.robot.carried, constrained, data.scratch)
-    moving_forces(stack, constrained, applied)
+    predict_constraints(data.cycle, data.robot.carried, constrained, data.results, data.scratch)
+    moving_forces(stack, constrained, data.scratch.moving)
     if count > 0:
-        taken = stack[SPARE + 1, :constrained]
-        bound_reactions(data, data.scratch.limits.bound_rows.force, count, taken)
+        taken = data.scratch.bound_reaction[:constrained]
+        bound_reactions(data, data.scratch.bounded.bound_rows.force, count, taken)
         for c in range(constrained):
             stack[REACTION, c] -= taken[c]
-            applied[c] -= taken[c]
+            data.scratch.moving[c] -= taken[c]
 
 
 @rare
 def find_posture_torques(data, tau):
     """Write the joint forces, (nv,), of the reference motion, with their feed-forward."""
-    motion_torques(data.robot.nodes, data.robot.states, data.scratch.a_null,
+    motion_torques(data.robot.nodes, data.robot.states, data.results.a_null,
                    data.scratch.joint_force, tau)
     feed_efforts(data.robot.nodes, data.demand.dofs, tau)
 
@@ -135,30 +134,31 @@ def find_posture_torques(data, tau):
 @rare
 def find_efforts(data, grasping, count, tau_null, tau):
     """Write the efforts, (nv,), of the reference motion and of all forces of the problem."""
-    robot, stack, force = data.robot, data.scratch.rows, data.scratch.joint_force
-    exerted, constraints = stack[SPARE + 2], data.demand.constraints.size
+    robot, stack, force = data.robot, data.results.stack, data.scratch.joint_force
+    exerted, constraints = data.scratch.exerted, data.demand.constraints.size
     if grasping is not None and data.cycle.reactions_exerted:
-        plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack)
+        plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
+                   data.scratch.wrench)
     exert_all(6 * constraints if data.cycle.reactions_exerted else 0, grasping, stack, exerted)
     if data.cycle.forces_decided:
         for c in range(6 * constraints):
-            exerted[c] += data.scratch.limits.contacts.internal[c]
+            exerted[c] += data.scratch.bounded.contacts.internal[c]
     for k in range(tau.size):
         tau[k] = tau_null[k]
     add_response(data, exerted, tau)
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
-                   stack[SPARE + 1])
-    add_bound_forces(count, data.scratch.limits.bound_rows, force)
+                   data.scratch.wrench)
+    add_bound_forces(count, data.scratch.bounded.bound_rows, force)
     project_forces(robot.nodes, robot.states, force, tau)
 
 
 @rare
 def refer_efforts(data, reference, tau_null):
     """Write the contact forces and the efforts without forces of tasks and bounds."""
-    contacts, stack = data.scratch.limits.contacts, data.scratch.rows
+    contacts, stack = data.scratch.bounded.contacts, data.results.stack
     for r in range(contacts.force.size, stack.shape[1]):
         stack[FORCE, r] = stack[APPLIED, r]
-    react(data, 0, stack[SPARE + 3])
+    react(data, 0)
     decide_forces(data, 0, reference == 0)
     for c in range(contacts.force.size):
         contacts.reference[reference, c] = contacts.force[c]
@@ -168,17 +168,17 @@ def refer_efforts(data, reference, tau_null):
 @rare
 def record_active(data, count, plain):
     """Record ``active`` limits, or ``pressed`` ones, of the ``plain`` problem."""
-    limits, rows = data.bounds.joints, data.scratch.limits.bound_rows
+    limits, rows = data.bounds.joints, data.scratch.bounded.bound_rows
     for k in range(limits.size):
         sides = limits[k].pressed if plain else limits[k].active
         for kind in range(KINDS):
             sides[kind] = 0
-    active = data.scratch.limits.contacts.active
+    active = data.memory.contact_active
     if not plain:
         active[:] = 0
         keep_states(data, count)
     for w in range(count):
-        kind, side = rows.kind[w], side_of(data.scratch.limits.problem, w)
+        kind, side = rows.kind[w], side_of(data.scratch.bounded.problem, w)
         if kind == CONTACT_FORCE:
             if not plain:
                 active[rows.dof[w]] = side
@@ -202,8 +202,8 @@ def find_pressed(data, count, t, tau_null):
     if data.cycle.singular_active or data.cycle.resting_count > 0:
         prepare_tasks(data, t, 0)
         write_matrix(data, count, t)
-        write_bounds(data, count, data.scratch.a_null, tau_null, True)
-        write_demands(data, count, t, data.scratch.rows[DEMANDED])
+        write_bounds(data, count, data.results.a_null, tau_null, True)
+        write_demands(data, count, t, data.results.stack[DEMANDED])
         solve_problem(data, count, t, False)
     record_active(data, count, True)
 
@@ -216,15 +216,15 @@ def solve_within_limits(data, grasping, tau):
     ``a_task`` (nv,) receives how joints accelerate, ``tau`` (nv,) is scratch. Limits of efforts
     take part where the motion determines these, `LIMIT.determined`.
     """
-    cycle, robot, memory = data.cycle, data.robot, data.scratch.limits
-    nodes, states, stack = robot.nodes, robot.states, data.scratch.rows
-    a, force, applied = data.scratch.a_task, data.scratch.joint_force, stack[SPARE + 3]
-    a_ref, tau_null, tau_ref = memory.a_ref, memory.tau_null, memory.tau_ref
-    find_posture_torques(data, memory.tau_posture)
+    cycle, robot, bounded = data.cycle, data.robot, data.scratch.bounded
+    nodes, states, stack = robot.nodes, robot.states, data.results.stack
+    a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
+    a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref
+    find_posture_torques(data, bounded.tau_posture)
     resting, count = begin_rows(data, grasping)
     write_reference(data, resting, a_ref)
     for k in range(tau.size):
-        tau_null[k] = memory.tau_posture[k]
+        tau_null[k] = bounded.tau_posture[k]
     add_singular_torque(data, tau_null)
     for k in range(tau.size):
         tau_ref[k] = tau_null[k]
@@ -238,7 +238,7 @@ def solve_within_limits(data, grasping, tau):
     if cycle.forces_decided:
         write_singular_reactions(data)
         if cycle.singular_active:
-            refer_efforts(data, 1, memory.tau_posture)
+            refer_efforts(data, 1, bounded.tau_posture)
         refer_efforts(data, 0, tau_null)
     while True:
         write_matrix(data, count, t)
@@ -247,12 +247,12 @@ def solve_within_limits(data, grasping, tau):
         solve_problem(data, count, t, True)
         read_forces(data, count)
         cycle.problems += 1
-        react(data, count, applied)
+        react(data, count)
         apply_wrenches(
-            nodes, states, robot.points, robot.supports, applied, force, stack[SPARE + 1])
-        add_bound_forces(count, memory.bound_rows, force)
+            nodes, states, robot.points, robot.supports, moving, force, data.scratch.wrench)
+        add_bound_forces(count, bounded.bound_rows, force)
         forward_response(nodes, states, force, a_ref, a)
-        write_residual(data, count, applied)
+        write_residual(data, count)
         add_correction(data, stack[RESIDUAL])
         if cycle.forces_decided:
             decide_forces(data, count, True)
@@ -268,28 +268,28 @@ def solve_within_limits(data, grasping, tau):
     if cycle.singular_active or exceeds_residual(data, t):
         cycle.least_eigenvalue = 0.0
     record_active(data, count, False)
-    find_pressed(data, count, t, memory.tau_posture)
+    find_pressed(data, count, t, bounded.tau_posture)
 
 
 @inlined
 def keep_limits(data, grasping, any_resting, tau):
     """Solve the problem with bounds where the stack's forces violate limits."""
-    robot, stack = data.robot, data.scratch.rows
-    constrained, applied = 6 * data.demand.constraints.size, stack[SPARE]
-    moving_forces(stack, constrained, applied)
-    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, applied,
-                   data.scratch.joint_force, stack[SPARE + 1])
-    forward_response(robot.nodes, robot.states, data.scratch.joint_force, data.scratch.a_null,
-                     data.scratch.a_task)
+    robot, stack, moving = data.robot, data.results.stack, data.scratch.moving
+    constrained = 6 * data.demand.constraints.size
+    moving_forces(stack, constrained, moving)
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, moving,
+                   data.scratch.joint_force, data.scratch.wrench)
+    forward_response(robot.nodes, robot.states, data.scratch.joint_force, data.results.a_null,
+                     data.results.a_task)
     if grasping is not None:
-        write_residual(data, 0, applied)
-    contacts = data.scratch.limits.contacts
+        write_residual(data, 0)
+    contacts = data.scratch.bounded.contacts
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)
     if any_resting or not (within_limits(
-            robot.nodes, data.bounds.joints, data.scratch.limits.gravity_rates,
-            data.scratch.a_task) and within_contact_bounds(
-                contacts, ROUNDING * weight_of(data.cycle))):
+            robot.nodes, data.bounds.joints, data.scratch.bounded.gravity_rates,
+            data.results.a_task) and within_contact_bounds(
+                contacts, data.memory.contact_active, ROUNDING * weight_of(data.cycle))):
         solve_within_limits(data, grasping, tau)
         if constrained > 0 and not data.cycle.has_passive and not data.cycle.forces_decided:
             exert_reactions(data)

@@ -6,15 +6,16 @@ import numpy as np
 
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import (
+    BoundedScratch,
     BoundRows,
     ContactForces,
-    LimitData,
+    Memory,
     Problem,
     RestingRows,
 )
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.kinds import KINDS, check_kinds
-from opspace_control.control.singular.direction_motion import SINGULAR_ROWS
+from opspace_control.control.singular.direction_motion import DIRECTION_ROWS
 from opspace_control.control.solver.levels import LEVEL_SCRATCH
 from opspace_control.dynamics.data import nan_filled
 from opspace_control.errors import ControlError
@@ -44,8 +45,8 @@ class KeptLimits:
     limits : JointLimits
         Those that have been set.
     records : (nv,) array of LIMIT
-    memory : LimitData
-        Of the cycle.
+    memory : Memory
+    scratch : BoundedScratch
     gradual : dict of str to array
         The numbers themselves.
 
@@ -60,7 +61,20 @@ class KeptLimits:
         check_kinds()
         self._model, self._nodes, self._cycle = model, nodes, cycle
         self.records = self._checked(limits).records(nodes)
-        self.memory = _memory(nodes, model.nv, constraints, rows, levels)
+        bounds, levels = bound_count(model.nv, constraints), max(levels, 1)
+        self.memory = Memory(
+            bound_state=np.zeros((levels + 1, bounds), int),
+            contact_active=np.zeros(CONTACT_BOUNDS * constraints, int))
+        self.scratch = BoundedScratch(
+            projection=np.zeros((nodes.size, rows)), a_ref=nan_filled(model.nv),
+            tau_posture=nan_filled(model.nv), tau_null=nan_filled(model.nv),
+            tau_ref=nan_filled(model.nv), carried=nan_filled((nodes.size, 4)),
+            moment=nan_filled(4), reach=nan_filled(nodes.size),
+            gravity_rates=nan_filled((model.nv, model.nv)),
+            directions=nan_filled((DIRECTION_ROWS, max(model.nv, rows, 12))),
+            bound_rows=_bound_rows(bounds, nodes.size, model.nv, rows),
+            contacts=_contact_forces(constraints, model.nv),
+            resting_rows=_resting_rows(bounds, rows), problem=_problem(bounds, rows, levels))
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
             f'limits.{name}': cycle[name] for name in _OF_ALL}
         self.set(limits)
@@ -81,30 +95,50 @@ class KeptLimits:
         return limits
 
 
-def _memory(nodes, dofs, constraints, rows, levels):
-    """Return the `LimitData` of a controller with so many dofs, constraints, rows and levels."""
-    n, m, levels = nodes.size, KINDS * dofs + CONTACT_BOUNDS * constraints, max(levels, 1)
-    side = max(n + 1, m, rows, SINGULAR_ROWS)
-    size = max(m + rows, 2 * rows + 1)  # of all rows; what `truncate_level` takes of G as scratch
-    bound_rows = BoundRows(
-        np.full(m, -1), np.zeros((levels + 1, m), int), *np.zeros((2, m), int),
-        nan_filled((m, n)), nan_filled((m, dofs)), *nan_filled((4, m, rows)), nan_filled((m, m)),
-        *nan_filled((3, m)))
+def bound_count(dofs, constraints):
+    """Return how many numbers `bound_number` has for so many dofs and constraints."""
+    return KINDS * dofs + CONTACT_BOUNDS * constraints
+
+
+def _bound_rows(m, n, dofs, rows):
+    """Return the `BoundRows` of m bounds, n nodes, so many dofs and rows of the stack."""
+    return BoundRows(
+        index=np.full(m, -1), dof=np.zeros(m, int), kind=np.zeros(m, int),
+        projection=nan_filled((m, n)), torque=nan_filled((m, dofs)),
+        coordinates=nan_filled((m, rows)), coupling=nan_filled((m, rows)),
+        direction=nan_filled((m, rows)), internal=nan_filled((m, rows)), gram=nan_filled((m, m)),
+        mobility=nan_filled(m), offset=nan_filled(m), force=nan_filled(m))
+
+
+def _contact_forces(constraints, dofs):
+    """Return the `ContactForces` of so many constraints and dofs."""
     bounds, forces = CONTACT_BOUNDS * constraints, 6 * constraints
-    contacts = ContactForces(
-        nan_filled((bounds, 6)), nan_filled((2, bounds)), np.zeros(bounds, int),
-        *nan_filled((2, forces)), nan_filled((2, forces)), nan_filled((2, dofs)),
-        *nan_filled((2, forces)))
-    resting_rows = RestingRows(nan_filled((rows, m)), *nan_filled((2, m, m)), nan_filled((4, m)),
-                               nan_filled(m), *np.zeros((2, m), int), np.zeros(2, int))
-    problem = Problem(
-        np.zeros(rows, int), np.zeros(levels + 1, int), *nan_filled((3, rows, rows)),
-        np.zeros(levels, bool), nan_filled((2, rows)), nan_filled(rows),
-        np.zeros(levels + 2, int), np.zeros(levels + 1, int), nan_filled((size, size)),
-        *nan_filled((2, 2, size)), nan_filled(size), np.zeros((levels + 1, size), int),
-        nan_filled((size, size)), np.zeros(size, int), nan_filled((LEVEL_SCRATCH, size)),
-        nan_filled((2, size)))
-    return LimitData(
-        np.zeros((n, rows)), *nan_filled((4, dofs)), nan_filled((n + 1, 4)),
-        nan_filled((dofs + 1, max(n, dofs))), nan_filled((SINGULAR_ROWS, side)), bound_rows,
-        contacts, resting_rows, problem)
+    return ContactForces(
+        direction=nan_filled((bounds, 6)), bounds=nan_filled((2, bounds)),
+        force=nan_filled(forces), internal=nan_filled(forces), reference=nan_filled((2, forces)),
+        effort=nan_filled((2, dofs)), singular_reaction=nan_filled(forces),
+        coordinates=nan_filled(forces))
+
+
+def _resting_rows(m, rows):
+    """Return the `RestingRows` of m bounds and so many rows of the stack."""
+    return RestingRows(
+        response=nan_filled((rows, m)), factor=nan_filled((m, m)), vectors=nan_filled((m, m)),
+        numbers=nan_filled((4, m)), multipliers=nan_filled(m), gravity_node=np.zeros(m, int),
+        order=np.zeros(m, int), sizes=np.zeros(2, int))
+
+
+def _problem(m, rows, levels):
+    """Return the `Problem` of m bounds and so many rows and levels of tasks."""
+    size = max(m + rows, 2 * rows + 1)  # of all rows; what `truncate_level` takes of G as scratch
+    return Problem(
+        task_rows=np.zeros(rows, int), levels=np.zeros(levels + 1, int),
+        gram=nan_filled((rows, rows)), left=nan_filled((rows, rows)),
+        vectors=nan_filled((rows, rows)), turned=np.zeros(levels, bool),
+        softness=nan_filled((2, rows)), start=nan_filled(rows),
+        first_rows=np.zeros(levels + 2, int), steps=np.zeros(levels + 1, int),
+        G=nan_filled((size, size)), all_softness=nan_filled((2, size)),
+        bounds=nan_filled((2, size)), free=nan_filled(size),
+        state=np.zeros((levels + 1, size), int), factor=nan_filled((size, size)),
+        order=np.zeros(size, int), scratch=nan_filled((LEVEL_SCRATCH, size)),
+        f_y=nan_filled((2, size)))

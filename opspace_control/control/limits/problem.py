@@ -40,7 +40,7 @@ STEPS = 8
 @rare
 def select_rows(data):
     """Find the active rows of tasks in the stack, level by level; return their number."""
-    problem, stack, levels = data.scratch.limits.problem, data.scratch.rows, data.demand.levels
+    problem, stack, levels = data.scratch.bounded.problem, data.results.stack, data.demand.levels
     t = 0
     for level in range(problem.turned.size):
         problem.levels[level] = t
@@ -56,9 +56,9 @@ def select_rows(data):
 @inlined
 def gather_tasks(data, t, resting):
     """Write the coupling of the rows of tasks, and what joints at rest leave of it."""
-    problem, mobility = data.scratch.limits.problem, data.scratch.Lambda_inverse
-    response, coupling = data.scratch.limits.resting_rows.response, (
-        data.scratch.limits.bound_rows.coupling)
+    problem, mobility = data.scratch.bounded.problem, data.results.Lambda_inverse
+    response, coupling = data.scratch.bounded.resting_rows.response, (
+        data.scratch.bounded.bound_rows.coupling)
     constrained = 6 * data.demand.constraints.size
     for i in range(t):
         r = problem.task_rows[i]
@@ -105,7 +105,7 @@ def prepare_tasks(data, t, resting):
     These are those of what so many joints at rest at their limits leave of Λ⁻¹. The stack's forces,
     those of the problem without bounds, are what to begin with.
     """
-    problem, stack = data.scratch.limits.problem, data.scratch.rows
+    problem, stack = data.scratch.bounded.problem, data.results.stack
     scale, turned = problem.f_y[0], problem.scratch[0]
     gather_tasks(data, t, resting)
     for i in range(t):
@@ -152,8 +152,8 @@ def write_bounds(data, count, a, tau, plain):
     limit stays there, and leaves it gradually, unless the problem is the ``plain`` one, which
     decides about that.
     """
-    problem, rows, contacts = data.scratch.limits.problem, data.scratch.limits.bound_rows, (
-        data.scratch.limits.contacts)
+    problem, rows, contacts = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
+        data.scratch.bounded.contacts)
     limits, efforts = data.bounds.joints, data.bounds.efforts
     for w in range(count):
         k, kind = rows.dof[w], rows.kind[w]
@@ -180,14 +180,14 @@ def write_bounds(data, count, a, tau, plain):
 @rare
 def free_value(data, w, a, tau, reference):
     """Return the value of a row under a reference acceleration; which, says `ContactForces`."""
-    rows, stack, contacts = data.scratch.limits.bound_rows, data.scratch.rows, (
-        data.scratch.limits.contacts)
+    rows, stack, contacts = data.scratch.bounded.bound_rows, data.results.stack, (
+        data.scratch.bounded.contacts)
     k, kind = rows.dof[w], rows.kind[w]
     if quantity_of(kind) == FORCE_COMPONENT:
         return contact_value(contacts, contacts.reference[reference], k)
     if quantity_of(kind) == JOINT_FORCE and data.cycle.forces_decided:
         return contacts.effort[reference, k]
-    free = value_of(data.scratch.limits.gravity_rates, k, kind, a, tau) + rows.offset[w]
+    free = value_of(data.scratch.bounded.gravity_rates, k, kind, a, tau) + rows.offset[w]
     for r in range(stack.shape[1]):
         if stack[MOVING, r] != 0.0:
             free += rows.coupling[w, r] * stack[MOVING, r]
@@ -202,8 +202,8 @@ def write_demands(data, count, t, wanted):
     All rows below the level of such a force compensate for it, and those of its own as far as they
     are not compliant themselves.
     """
-    problem, stack, levels = data.scratch.limits.problem, data.scratch.rows, data.demand.levels
-    mobility, constrained = data.scratch.Lambda_inverse, 6 * data.demand.constraints.size
+    problem, stack, levels = data.scratch.bounded.problem, data.results.stack, data.demand.levels
+    mobility, constrained = data.results.Lambda_inverse, 6 * data.demand.constraints.size
     demand = problem.bounds[0, count:]
     for level in range(levels.size - 1):
         for i in range(problem.levels[level], problem.levels[level + 1]):
@@ -230,7 +230,7 @@ def write_demands(data, count, t, wanted):
 @rare
 def write_matrix(data, count, t):
     """Write G of all rows, and the softness of those of tasks."""
-    problem, rows = data.scratch.limits.problem, data.scratch.limits.bound_rows
+    problem, rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
     G, soft = problem.G, problem.all_softness
     for w in range(count):
         for x in range(w + 1):

@@ -11,7 +11,7 @@ those of Λ⁻¹ without these joints, and their joint motion w leaves these joi
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.data import DEMANDED, FORCE, WANTED, L
+from opspace_control.control.data import DEMANDED, FORCE, WANTED
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS, value_of
 from opspace_control.control.limits.limit_law import faded
 from opspace_control.control.singular.direction_motion import clear_singular_forces
@@ -35,18 +35,18 @@ GAINS, SCALING, WORK, WISH = range(4)
 
 
 @called
-def find_resting(limits, singular, dt, v):
+def find_resting(limits, allowed, dt, v):
     """
     Find the joints at rest at a limit that they are pressed against.
 
     Their share of rest changes gradually, so that singular directions are continuous. Returns
-    whether any is above 0, fading ones included. Where nothing may be ``singular``, none rests.
+    whether any is above 0, fading ones included. Unless it is ``allowed``, none rests.
     """
     found = False
     for k in range(limits.size):
         limit = limits[k]
         for kind in RESTING_KINDS:
-            if not singular or (kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
+            if not allowed or (kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
                 limit.resting_share[kind] = 0.0
                 continue
             side = limit.pressed[kind]
@@ -78,7 +78,7 @@ def regularise_resting(data, count):
 
     ``WISH`` receives the accelerations that keep them at rest.
     """
-    bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
+    bound_rows, rows = data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows
     limits, gram = data.bounds.joints, bound_rows.gram
     first = int(0.0)  # a literal 0 would be a type of its own: one more compilation
     for w in range(count):
@@ -88,7 +88,7 @@ def regularise_resting(data, count):
         gram[w, w] += (softer - 1.0) * bound_rows.mobility[w]
         rows.numbers[SCALING, w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
         rows.numbers[WISH, w] = -bound_rows.offset[w] - value_of(
-            data.scratch.limits.gravity_rates, k, kind, data.scratch.a_null, data.scratch.a_null)
+            data.scratch.bounded.gravity_rates, k, kind, data.results.a_null, data.results.a_null)
         rows.gravity_node[w] = limits[k].node if kind == GRAVITY_TORQUE else -1
     decompose_level(gram, first, _THRESHOLD, _THRESHOLD, False, decomposed_rows(count, rows))
     for w in range(count):
@@ -98,8 +98,8 @@ def regularise_resting(data, count):
 @rare
 def resolve_at_limits(data, count):
     """Resolve the stack with the mobility that ``count`` joints at rest leave."""
-    bound_rows, rows = data.scratch.limits.bound_rows, data.scratch.limits.resting_rows
-    left, mobility, stack = data.scratch.squares[L], data.scratch.Lambda_inverse, data.scratch.rows
+    bound_rows, rows = data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows
+    left, mobility, stack = data.scratch.mobility, data.results.Lambda_inverse, data.results.stack
     constrained = 6 * data.demand.constraints.size
     regularise_resting(data, count)
     for c in range(stack.shape[1]):
@@ -116,7 +116,8 @@ def resolve_at_limits(data, count):
             left[r, c] = mobility[r - constrained, c - constrained]
             for w in range(count):
                 left[r, c] -= bound_rows.coupling[w, r] * response[w]
-    resolve_tasks(data.cycle, data.robot.carried, data.demand, data.scratch, data)
+    resolve_tasks(
+        data.cycle, data.robot.carried, data.demand, data.results, data.scratch, data)
 
 
 @rare
@@ -127,11 +128,12 @@ def write_reference(data, count, a_ref):
     ``count`` joints are at rest at their limits and stay there, whatever the sign of their
     multipliers; if no direction is singular, their bounds are as all others.
     """
-    cycle, size, stack = data.cycle, data.scratch.rows.shape[1], data.scratch.rows
+    cycle, stack = data.cycle, data.results.stack
+    size = stack.shape[1]
     cycle.resting_count = count
     if count > 0:
         cycle.singular_control, cycle.singular_active = True, False
-        clear_singular_forces(data.scratch.limits.singular, size)
+        clear_singular_forces(data.scratch.bounded.directions, size)
         resolve_at_limits(data, count)
         if not cycle.singular_active:
             cycle.resting_count = 0

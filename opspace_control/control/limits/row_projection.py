@@ -12,8 +12,7 @@ joints, so that none of them exerts a force. Constraints have priority over all 
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.constraints.elimination import factor_of
-from opspace_control.control.data import CONSTRAINT_FORCE, SPARE, WANTED, L, Q
+from opspace_control.control.data import CONSTRAINT_FORCE, WANTED
 from opspace_control.control.limits.kinds import (
     FORCE_COMPONENT,
     GRAVITY_TORQUE_RATE,
@@ -62,26 +61,25 @@ def add_constraint_forces(data, direction, torque):
     ``m = Q_cc⁺ (J_cp r − d)``, r being the `passive_response` to the row's joint forces (nv,), and
     d (k,) how constraint forces change the row's value.
     """
-    robot, stack, singular = data.robot, data.scratch.rows, data.scratch.limits.singular
+    robot, scratch, directions = data.robot, data.scratch, data.scratch.bounded.directions
     nodes, states, dofs = robot.nodes, robot.states, torque.size
-    force, wrenches, work = singular[FORCES, :dofs], stack[SPARE + 2], stack[SPARE + 1]
+    force, reaction = directions[FORCES, :dofs], scratch.response_reaction
     for k in range(dofs):
         force[k] = torque[k]
     for i in range(nodes.size):
         for r in range(6):
             states[i].z[r] = 0.0
-    passive_response(nodes, states, robot.responds, force, singular[PASSIVE_MOTION, :dofs])
+    passive_response(nodes, states, robot.responds, force, directions[PASSIVE_MOTION, :dofs])
     constrained = 6 * data.demand.constraints.size
-    for r in range(wrenches.size):
-        wrenches[r] = 0.0
+    for r in range(reaction.size):
+        reaction[r] = 0.0
     for c in range(data.demand.constraints.size):
-        accelerate_constraint(robot.points[c], states, wrenches, 6 * c)
+        accelerate_constraint(robot.points[c], states, reaction, 6 * c)
     if data.cycle.forces_decided:
         for r in range(constrained):
-            wrenches[r] -= direction[r]
-    solve_semidefinite(
-        factor_of(data.cycle, data.scratch, Q), wrenches[:constrained], work[:constrained])
-    apply_wrenches(nodes, states, robot.points, robot.supports, wrenches, force, work)
+            reaction[r] -= direction[r]
+    solve_semidefinite(scratch.passive_factor, reaction[:constrained], scratch.coordinates)
+    apply_wrenches(nodes, states, robot.points, robot.supports, reaction, force, scratch.wrench)
     project_forces(nodes, states, force, torque)
 
 
@@ -89,13 +87,13 @@ def add_constraint_forces(data, direction, torque):
 def project_row(data, w):
     """Write the joint forces of a row's unit multiplier, and their projection on the joints."""
     nodes, states = data.robot.nodes, data.robot.states
-    limits, memory = data.bounds.joints, data.scratch.limits
-    rows, singular, dofs = memory.bound_rows, memory.singular, limits.size
+    limits, bounded = data.bounds.joints, data.scratch.bounded
+    rows, directions, dofs = bounded.bound_rows, bounded.directions, limits.size
     k, quantity = rows.dof[w], quantity_of(rows.kind[w])
     torque, projection = rows.torque[w], rows.projection[w]
     if quantity == GRAVITY_TORQUE_RATE:
         for j in range(dofs):
-            torque[j] = memory.gravity_rates[k, j]
+            torque[j] = bounded.gravity_rates[k, j]
         project_torques(nodes, states, torque, projection)
     elif quantity in (JOINT_FORCE, FORCE_COMPONENT):
         if quantity == JOINT_FORCE:
@@ -103,11 +101,11 @@ def project_row(data, w):
         else:
             torque[:] = projection[:] = 0.0
         if data.cycle.has_passive:
-            if data.cycle.ranks[Q, 0] > 0:
+            if data.scratch.passive_factor.sizes[0] > 0:
                 add_constraint_forces(data, rows.direction[w], torque)
-            project_passive_response(nodes, states, data.robot.responds, singular[FORCES, :dofs],
-                                     singular[PASSIVE_MOTION, :dofs], projection, torque)
-            if data.cycle.ranks[Q, 0] > 0:
+            project_passive_response(nodes, states, data.robot.responds, directions[FORCES, :dofs],
+                                     directions[PASSIVE_MOTION, :dofs], projection, torque)
+            if data.scratch.passive_factor.sizes[0] > 0:
                 project_torques(nodes, states, torque, projection)
     elif quantity == JOINT_ACCELERATION:
         project_unit_torque(nodes, limits[k].node, states, projection)
@@ -120,7 +118,7 @@ def project_row(data, w):
 @rare
 def couple_row(data, w):
     """Write the coupling of a row with the rows before it, with itself and with the stack."""
-    rows, K, states = data.scratch.limits.bound_rows, data.scratch.limits.projection, (
+    rows, K, states = data.scratch.bounded.bound_rows, data.scratch.bounded.projection, (
         data.robot.states)
     gram, coupling = rows.gram[w], rows.coupling[w]
     coupling[:] = 0.0
@@ -145,8 +143,8 @@ def leave_row_to_constraints(data, w):
     As in `eliminate_constraints`, these rows having no part in Q: ``M − C_c L_cc⁺ C_cᵀ``,
     ``C_t − C_c L_cc⁺ L_ct``, and ``−C_c (λ0 − z)`` on top of its value.
     """
-    stack, rows = data.scratch.rows, data.scratch.limits.bound_rows
-    factor, constrained = factor_of(data.cycle, data.scratch, L), 6 * data.demand.constraints.size
+    stack, rows = data.results.stack, data.scratch.bounded.bound_rows
+    factor, constrained = data.scratch.constraint_factor, 6 * data.demand.constraints.size
     u, coupling = rows.coordinates[w], rows.coupling[w]
     for c in range(constrained):
         before = stack[CONSTRAINT_FORCE, c] if data.cycle.has_passive else 0.0

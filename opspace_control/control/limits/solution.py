@@ -47,13 +47,13 @@ def solve_problem(data, count, t, begin):
     an active set came to no end, or multipliers are not finite, the problem counts as unsolved:
     active rows are at their bounds then, others may be beyond theirs, and NaN stays.
     """
-    problem, n = data.scratch.limits.problem, count + t
+    problem, n = data.scratch.bounded.problem, count + t
     problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, STEPS
     for level in range(problem.turned.size):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
         problem.steps[level + 1] = STEPS if begin else 1
     write_bound_softness(
-        problem, data.scratch.limits.bound_rows, data.bounds.joints.size, count)
+        problem, data.scratch.bounded.bound_rows, data.bounds.joints.size, count)
     start_forces(problem, count, t, begin)
     changes = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G[:n, :n], problem.all_softness[:, :n],
@@ -87,8 +87,8 @@ def side_of(problem, w):
 @rare
 def read_forces(data, count):
     """Write the multipliers of the solved problem: of bounds, and the stack's forces of tasks."""
-    problem, rows, stack = data.scratch.limits.problem, data.scratch.limits.bound_rows, (
-        data.scratch.rows)
+    problem, rows, stack = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
+        data.results.stack)
     f, turned = problem.f_y[0], problem.scratch[0]
     for w in range(count):
         rows.force[w] = f[w]
@@ -108,7 +108,7 @@ def read_forces(data, count):
 @rare
 def exceeds_residual(data, t):
     """Return whether the residual exceeds that of a direction at the truncation threshold."""
-    problem, stack = data.scratch.limits.problem, data.scratch.rows
+    problem, stack = data.scratch.bounded.problem, data.results.stack
     residual = wanted = 0.0
     for i in range(t):
         r = problem.task_rows[i]

@@ -67,11 +67,11 @@ def neighbourhood(displacement, threshold):
 
 
 @called
-def level_neighbourhood(singular, scale, first, last, threshold):
+def level_neighbourhood(directions, scale, first, last, threshold):
     """Return the scaled eigenvalue below which directions of some rows may be singular."""
     square = 0.0
     for r in range(first, last):
-        displacement = scale[r] * singular[UNDAMPED, r] / max(singular[STIFFNESS, r], LEAST)
+        displacement = scale[r] * directions[UNDAMPED, r] / max(directions[STIFFNESS, r], LEAST)
         square += displacement * displacement
     return neighbourhood(math.sqrt(square), threshold)
 
@@ -128,18 +128,18 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     motion causes it. What else ``demand`` has along u, above all the compensation of the
     acceleration by all other motions, stays with the task as far as it is not truncated.
     """
-    cycle, singular, nodes = data.cycle, data.scratch.limits.singular, data.robot.nodes
+    cycle, directions, nodes = data.cycle, data.scratch.bounded.directions, data.robot.nodes
     limits, dofs, v = data.bounds.joints, data.demand.dofs, data.v
-    a_null, first = data.scratch.a_null, data.demand.levels[level]
-    undamped = along(singular, UNDAMPED, u, scale, first)
-    kd, stiffness = weigh(singular[DAMPING], u, first), weigh(singular[STIFFNESS], u, first)
+    a_null, first = data.results.a_null, data.demand.levels[level]
+    undamped = along(directions, UNDAMPED, u, scale, first)
+    kd, stiffness = weigh(directions[DAMPING], u, first), weigh(directions[STIFFNESS], u, first)
     e = undamped / max(stiffness, LEAST)
     near = neighbourhood(abs(e), threshold)
-    most = cycle.kept * weigh(singular[MOTION_SHARE], u, first)
+    most = cycle.kept * weigh(directions[MOTION_SHARE], u, first)
     if most <= 0.0 or value >= near:
         return 0.0, 0.0, 1.0
     for r in range(u.size):
-        singular[UNIT_FORCE, first + r] = scale[r] * u[r]
+        directions[UNIT_FORCE, first + r] = scale[r] * u[r]
     s = find_motion(data, level)
     if s < 10.0 * LEAST and abs(e) > LEAST:
         cycle.stuck = True
@@ -148,7 +148,7 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     rate = reference = preference = turned = 0.0
     fastest = hardest = math.inf
     for k in range(dofs.size):
-        w, h = singular[MOVED, k], singular[EXERTED, k] / s
+        w, h = directions[MOVED, k], directions[EXERTED, k] / s
         rate += h * v[k]
         reference += h * a_null[k]
         if nodes[limits[k].node].status == ACTIVE:
@@ -159,7 +159,7 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
         if abs(w) * fastest > _SHARE * limits[k].velocity:
             fastest = _SHARE * limits[k].velocity / abs(w)
     preference /= max(stiffness, LEAST) * math.sqrt(turned)
-    c = curvature_along(data, level, singular[MOVED, :v.size])
+    c = curvature_along(data, level, directions[MOVED, :v.size])
     beyond = smooth_step(-2.0 * c * e / max(value, _PLAIN * threshold) - 1.0)
     fast = smooth_step(4.0 * abs(undamped) / (s * kd * fastest) - 3.0)
     fast *= 1.0 - smooth_step((value / threshold - 1.0) / (_FAST - 1.0))
@@ -213,12 +213,12 @@ def control_level(data, level, threshold, decomposed, parts, x):
         The smallest eigenvalue; 0 where any direction is truncated or singular.
 
     """
-    singular, levels = data.scratch.limits.singular, data.demand.levels
+    directions, levels = data.scratch.bounded.directions, data.demand.levels
     matrix, vectors, scale = decomposed.matrix, decomposed.vectors, decomposed.scale
     gains, values = decomposed.gains, decomposed.spare
     first, n = levels[level], x.size
     project_modes(matrix, vectors, scale, x, parts)
-    u = singular[DIRECTION, first:first + n]
+    u = directions[DIRECTION, first:first + n]
     least = math.inf
     for k in range(n):
         demand, least = parts[k], min(least, values[k])
@@ -228,14 +228,14 @@ def control_level(data, level, threshold, decomposed, parts, x):
         for j in range(n - 3, -1, -1):
             reflect(matrix, j, u)
         for r in range(levels[level + 1]):
-            singular[UNIT_FORCE, r] = 0.0
+            directions[UNIT_FORCE, r] = 0.0
         force, share, weight = control_direction(
             data, level, threshold, values[k], gains[k], demand, u, scale)
         for r in range(levels[level + 1]):
-            singular[SINGULAR_FORCE, r] += share * force * singular[UNIT_FORCE, r]
+            directions[SINGULAR_FORCE, r] += share * force * directions[UNIT_FORCE, r]
         for j in range(n):
             if scale[j] > 0.0:
-                singular[CORRECTION, first + j] += (
+                directions[CORRECTION, first + j] += (
                     ((1.0 - weight) * demand - share * values[k] * force) * u[j] / scale[j])
         if share > 0.0:
             data.cycle.singular_active, least = True, 0.0

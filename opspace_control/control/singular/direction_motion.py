@@ -15,9 +15,7 @@ from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.elimination import (
     bound_reactions,
     constraint_reactions,
-    factor_of,
 )
-from opspace_control.control.data import SPARE, L, Q
 from opspace_control.dynamics.center_of_mass import move_center
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import (
@@ -38,26 +36,25 @@ from opspace_control.model.nodes import PASSIVE
 
 # Below this s the motion w is not defined.
 LEAST = 1e-6
-# Rows of `LimitData.singular`. A number for each row of the stack: the task acceleration without
-# its damping, stiffness and damping of `write_motion_laws`, and the share of motion control; a
-# direction u, and its force S u; the sum of the forces of singular directions, and the correction
-# of the tasks' accelerations. A number for each joint: scratch, h, w, and the passive-joint
-# response; scratch of a wrench; the reaction torque of joints at their limits; zeros; six of
-# scratch.
+# Rows of `BoundedScratch.directions`. A number for each row of the stack: the task acceleration
+# without its damping, stiffness and damping of `write_motion_laws`, and the share of motion
+# control; a direction u, and its force S u; the sum of the forces of singular directions, and the
+# correction of the tasks' accelerations. A number for each joint: scratch, h, w, and the
+# passive-joint response; the reaction torque of joints at their limits; zeros; six of scratch.
 (UNDAMPED, STIFFNESS, DAMPING, MOTION_SHARE, DIRECTION, UNIT_FORCE, SINGULAR_FORCE, CORRECTION,
- FORCES, EXERTED, MOVED, PASSIVE_MOTION, WRENCH, LIMIT_REACTION, ZEROS, WORK) = range(16)
-SINGULAR_ROWS = WORK + 6
+ FORCES, EXERTED, MOVED, PASSIVE_MOTION, LIMIT_REACTION, ZEROS, WORK) = range(15)
+DIRECTION_ROWS = WORK + 6
 
 
 @called
-def clear_singular_forces(singular, size):
+def clear_singular_forces(directions, size):
     """Zero the forces of singular directions, and their correction, in the first rows."""
     for r in range(size):
-        singular[SINGULAR_FORCE, r] = singular[CORRECTION, r] = 0.0
+        directions[SINGULAR_FORCE, r] = directions[CORRECTION, r] = 0.0
 
 
 @called
-def write_motion_laws(points, tasks, joint_tasks, constrained, v, singular):
+def write_motion_laws(points, tasks, joint_tasks, constrained, v, directions):
     """
     Write the motion law of the rows of all tasks.
 
@@ -71,11 +68,12 @@ def write_motion_laws(points, tasks, joint_tasks, constrained, v, singular):
             task = joint_tasks[point.record]
             for r in range(6):
                 k, kd = 6 * e + r, task.kd[r]
-                singular[UNDAMPED, k] = task.acceleration[r]
+                directions[UNDAMPED, k] = task.acceleration[r]
                 if task.selected[r] != 0.0:
-                    singular[UNDAMPED, k] += kd * v[task.dof[r]]
-                singular[STIFFNESS, k], singular[DAMPING, k] = max(task.kp[r], 0.25 * kd * kd), kd
-                singular[MOTION_SHARE, k] = 1.0 if kd > 0.0 else 0.0
+                    directions[UNDAMPED, k] += kd * v[task.dof[r]]
+                directions[STIFFNESS, k] = max(task.kp[r], 0.25 * kd * kd)
+                directions[DAMPING, k] = kd
+                directions[MOTION_SHARE, k] = 1.0 if kd > 0.0 else 0.0
             continue
         task, axes, motion = tasks[point.record], point.axes, point.v
         for r in range(6):
@@ -87,9 +85,10 @@ def write_motion_laws(points, tasks, joint_tasks, constrained, v, singular):
             if task.motion[r] > 0.0 and kd > 0.0 and not task.unattached:
                 controlled = (1.0 - task.impedance) * task.motion[r] / (
                     task.motion[r] + task.force.axes[r])
-            singular[UNDAMPED, k] = task.acceleration[r] + controlled * kd * speed
-            singular[STIFFNESS, k], singular[DAMPING, k] = max(task.kp[r], 0.25 * kd * kd), kd
-            singular[MOTION_SHARE, k] = controlled
+            directions[UNDAMPED, k] = task.acceleration[r] + controlled * kd * speed
+            directions[STIFFNESS, k] = max(task.kp[r], 0.25 * kd * kd)
+            directions[DAMPING, k] = kd
+            directions[MOTION_SHARE, k] = controlled
 
 
 @inlined
@@ -104,53 +103,54 @@ def reaction_at_limit(rows, w, applied):
 @rare
 def write_limit_reactions(data, applied):
     """Write the reaction torques of joints at rest at their limits under forces of the stack."""
-    memory = data.scratch.limits
-    reaction = memory.singular[LIMIT_REACTION]
+    bounded = data.scratch.bounded
+    reaction = bounded.directions[LIMIT_REACTION]
     for k in range(data.v.size):
         reaction[k] = 0.0
     for w in range(data.cycle.resting_count):
-        t = reaction_at_limit(memory.resting_rows, w, applied)
+        t = reaction_at_limit(bounded.resting_rows, w, applied)
         for k in range(data.v.size):
-            reaction[k] += t * memory.bound_rows.torque[w, k]
+            reaction[k] += t * bounded.bound_rows.torque[w, k]
 
 
 @rare
 def apply_singular_forces(data, applied):
     """Apply forces of the stack to links and joints, with the reactions of joints at limits."""
-    singular, robot = data.scratch.limits.singular, data.robot
-    force = singular[FORCES, :data.v.size]
+    directions, robot = data.scratch.bounded.directions, data.robot
+    force = directions[FORCES, :data.v.size]
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, applied, force,
-                   singular[WRENCH])
+                   data.scratch.wrench)
     write_limit_reactions(data, applied)
     for k in range(force.size):
-        force[k] += singular[LIMIT_REACTION, k]
+        force[k] += directions[LIMIT_REACTION, k]
 
 
 @rare
-def apply_unit_force(data, level, which, exerted):
+def apply_unit_force(data, level, factor, exerted):
     """
     Apply the force of a direction, with forces that keep higher levels and constraints at rest.
 
-    ``which``, L or Q, determines the constraint reactions. Unless the force is to be ``exerted`` by
-    the joints, the reactions include those to joints at rest at their limits.
+    The ``factor``, of the constraint rows of L or of Q, determines the constraint reactions. Unless
+    the force is to be ``exerted`` by the joints, the reactions include those to joints at rest at
+    their limits.
     """
-    memory, squares, levels = data.scratch.limits, data.scratch.squares, data.demand.levels
-    applied, end = memory.singular[UNIT_FORCE, :squares.shape[1]], levels[level + 1]
+    bounded, mobility, levels = data.scratch.bounded, data.scratch.mobility, data.demand.levels
+    applied, end = bounded.directions[UNIT_FORCE, :mobility.shape[1]], levels[level + 1]
     for r in range(end, applied.size):
         applied[r] = 0.0
     for upper in range(level - 1, -1, -1):
         for r in range(levels[upper], levels[upper + 1]):
             applied[r] = 0.0
             for j in range(levels[upper + 1], end):
-                applied[r] -= squares[L, r, j] * applied[j]
+                applied[r] -= mobility[r, j] * applied[j]
     if levels[0] > 0:
-        constraint_reactions(factor_of(data.cycle, data.scratch, which), data.robot.carried,
-                             levels[0], applied, data.scratch.rows[SPARE + 4])
+        constraint_reactions(
+            factor, data.robot.carried, levels[0], applied, data.scratch.coordinates)
     if levels[0] > 0 and data.cycle.resting_count > 0 and not exerted:
-        multipliers = memory.resting_rows.multipliers
+        multipliers = bounded.resting_rows.multipliers
         for w in range(data.cycle.resting_count):
-            multipliers[w] = reaction_at_limit(memory.resting_rows, w, applied)
-        taken = data.scratch.rows[SPARE + 3, :levels[0]]
+            multipliers[w] = reaction_at_limit(bounded.resting_rows, w, applied)
+        taken = data.scratch.bound_reaction[:levels[0]]
         bound_reactions(data, multipliers, data.cycle.resting_count, taken)
         for c in range(levels[0]):
             applied[c] -= taken[c]
@@ -166,19 +166,22 @@ def find_motion(data, level):
     ``MOVED`` w (nv,), ``PASSIVE_MOTION`` the part of s w that is the passive-joint response.
     Returns s, the velocity along the direction; if it is 0, w is not written.
     """
-    cycle, singular, dofs = data.cycle, data.scratch.limits.singular, data.v.size
+    cycle, directions, dofs = data.cycle, data.scratch.bounded.directions, data.v.size
+    whole, passive = data.scratch.constraint_factor, data.scratch.passive_factor
     nodes, states = data.robot.nodes, data.robot.states
-    force, h, w = singular[FORCES, :dofs], singular[EXERTED, :dofs], singular[MOVED, :dofs]
-    for k in range(singular.shape[1]):
-        singular[EXERTED, k] = singular[PASSIVE_MOTION, k] = singular[ZEROS, k] = 0.0
+    force, h, w = directions[FORCES, :dofs], directions[EXERTED, :dofs], directions[MOVED, :dofs]
+    for k in range(directions.shape[1]):
+        directions[EXERTED, k] = directions[PASSIVE_MOTION, k] = directions[ZEROS, k] = 0.0
     if cycle.has_passive:
-        apply_unit_force(data, level, Q, True)
-        passive_response(nodes, states, data.robot.responds, force, singular[PASSIVE_MOTION, :dofs])
-        project_forces(nodes, states, singular[ZEROS, :dofs], h)
-    apply_unit_force(data, level, Q if cycle.has_passive else L, cycle.has_passive)
+        apply_unit_force(data, level, passive, True)
+        passive_response(
+            nodes, states, data.robot.responds, force, directions[PASSIVE_MOTION, :dofs])
+        project_forces(nodes, states, directions[ZEROS, :dofs], h)
+    apply_unit_force(
+        data, level, passive if cycle.has_passive else whole, cycle.has_passive)
     project_forces(nodes, states, force, h)
-    apply_unit_force(data, level, L, False)
-    forward_response(nodes, states, force, singular[PASSIVE_MOTION, :dofs], w)
+    apply_unit_force(data, level, whole, False)
+    forward_response(nodes, states, force, directions[PASSIVE_MOTION, :dofs], w)
     square = 0.0
     for i in range(nodes.size):
         k = nodes[i].v_index
@@ -197,8 +200,9 @@ def find_motion(data, level):
 @rare
 def point_curvature(data, e):
     """Return the acceleration of a point along a direction; the point itself is restored."""
-    singular, states, points = data.scratch.limits.singular, data.robot.states, data.robot.points
-    point, kept, total = points[e], singular[WORK], 0.0
+    directions = data.scratch.bounded.directions
+    states, points = data.robot.states, data.robot.points
+    point, kept, total = points[e], directions[WORK], 0.0
     for r in range(6):
         kept[r], kept[6 + r] = point.v[r], point.a[r]
     if point.whole:
@@ -212,7 +216,7 @@ def point_curvature(data, e):
     for r in range(6):
         part = r - r % 3
         for d in range(3):
-            total += (singular[UNIT_FORCE, 6 * e + r] * point.axes[r // 3, d, r - part]
+            total += (directions[UNIT_FORCE, 6 * e + r] * point.axes[r // 3, d, r - part]
                       * point.a[part + d])
     for r in range(6):
         point.v[r], point.a[r] = kept[r], kept[6 + r]
@@ -222,33 +226,34 @@ def point_curvature(data, e):
 @rare
 def curvature_along(data, level, v):
     """Return the acceleration along a direction of a steady motion of the joints, (nv,)."""
-    cycle, memory, dofs = data.cycle, data.scratch.limits, data.v.size
+    cycle, bounded, dofs = data.cycle, data.scratch.bounded, data.v.size
     nodes, states, points = data.robot.nodes, data.robot.states, data.robot.points
-    singular, size = memory.singular, 6 * points.size
+    directions, size = bounded.directions, 6 * points.size
     for i in range(nodes.size):
-        move_node(nodes, i, v, singular[ZEROS, :dofs], states)
+        move_node(nodes, i, v, directions[ZEROS, :dofs], states)
     total = 0.0
     if cycle.has_passive:
-        total = passive_power(nodes, states, singular[ZEROS, :3], singular[PASSIVE_MOTION, :dofs])
+        total = passive_power(
+            nodes, states, directions[ZEROS, :3], directions[PASSIVE_MOTION, :dofs])
     for e in range(data.demand.levels[level + 1] // 6):
         if not is_group(points[e]):
             total += point_curvature(data, e)
     for w in range(cycle.resting_count):
-        node = memory.resting_rows.gravity_node[w]
+        node = bounded.resting_rows.gravity_node[w]
         if node >= 0:
-            total += reaction_at_limit(
-                memory.resting_rows, w, singular[UNIT_FORCE, :size]) * gravity_torque_second_rate(
-                nodes, states, node, memory.carried, cycle.gravity, singular[WORK:])
+            t = reaction_at_limit(bounded.resting_rows, w, directions[UNIT_FORCE, :size])
+            total += t * gravity_torque_second_rate(
+                nodes, states, node, bounded.carried, cycle.gravity, directions[WORK:])
     return total
 
 
 @rare
 def mobility_rate(data, level, c):
     """Return the rate of s, 1/s, under the joint velocity v: the bilinear part of the curvature."""
-    singular, v = data.scratch.limits.singular, data.v
-    moved = singular[FORCES, :v.size]
+    directions, v = data.scratch.bounded.directions, data.v
+    moved = directions[FORCES, :v.size]
     for k in range(v.size):
-        moved[k] = v[k] + singular[MOVED, k]
+        moved[k] = v[k] + directions[MOVED, k]
     both = curvature_along(data, level, moved)
     for k in range(v.size):
         moved[k] = v[k]
@@ -256,11 +261,11 @@ def mobility_rate(data, level, c):
 
 
 @rare
-def along(singular, which, u, scale, first):
+def along(directions, which, u, scale, first):
     """Return the component of rows along a direction u, ``uᵀ S x``."""
     total = 0.0
     for r in range(u.size):
-        total += u[r] * scale[r] * singular[which, first + r]
+        total += u[r] * scale[r] * directions[which, first + r]
     return total
 
 

@@ -3,15 +3,14 @@
 """Singular-direction control moved between the stack's forces and the reference acceleration."""
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.constraints.elimination import constraint_reactions, factor_of
-from opspace_control.control.data import FORCE, REACTION, SPARE, WANTED, Q
+from opspace_control.control.constraints.elimination import constraint_reactions
+from opspace_control.control.data import FORCE, REACTION, WANTED
 from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     FORCES,
     LIMIT_REACTION,
     PASSIVE_MOTION,
     SINGULAR_FORCE,
-    WRENCH,
     apply_singular_forces,
     reaction_at_limit,
 )
@@ -26,23 +25,23 @@ from opspace_control.dynamics.responses import (
 @rare
 def add_response(data, applied, tau):
     """Add to tau (nv,) the torques of the passive-joint response to forces of the stack."""
-    singular, robot = data.scratch.limits.singular, data.robot
+    directions, robot = data.scratch.bounded.directions, data.robot
     if data.cycle.has_passive:
-        force, response = singular[FORCES, :tau.size], singular[PASSIVE_MOTION, :tau.size]
+        force, response = directions[FORCES, :tau.size], directions[PASSIVE_MOTION, :tau.size]
         apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, applied, force,
-                   singular[WRENCH])
+                   data.scratch.wrench)
         add_passive_response(robot.nodes, robot.states, robot.responds, force, response, tau)
 
 
 @rare
 def add_singular_torque(data, tau):
     """Add the joint forces of singular directions to tau (nv,)."""
-    singular = data.scratch.limits.singular
+    directions = data.scratch.bounded.directions
     if data.cycle.singular_active:
-        applied = singular[SINGULAR_FORCE, :data.scratch.rows.shape[1]]
+        applied = directions[SINGULAR_FORCE, :data.results.stack.shape[1]]
         add_response(data, applied, tau)
         apply_singular_forces(data, applied)
-        project_forces(data.robot.nodes, data.robot.states, singular[FORCES, :tau.size], tau)
+        project_forces(data.robot.nodes, data.robot.states, directions[FORCES, :tau.size], tau)
 
 
 @rare
@@ -53,27 +52,27 @@ def move_to_reference(data, a_ref):
     ``WANTED`` and ``FORCE`` of the stack's rows become what is left of them. The entries of a_ref
     at passive joints are not their accelerations.
     """
-    cycle, memory, mobility = data.cycle, data.scratch.limits, data.scratch.Lambda_inverse
-    singular, constrained = memory.singular, 6 * data.demand.constraints.size
-    wanted, forces = data.scratch.rows[WANTED], data.scratch.rows[FORCE]
+    cycle, bounded, mobility = data.cycle, data.scratch.bounded, data.results.Lambda_inverse
+    directions, constrained = bounded.directions, 6 * data.demand.constraints.size
+    wanted, forces = data.results.stack[WANTED], data.results.stack[FORCE]
     cycle.singular_control = False
     if not cycle.singular_active:
         for k in range(a_ref.size):
-            a_ref[k], singular[LIMIT_REACTION, k] = data.scratch.a_null[k], 0.0
+            a_ref[k], directions[LIMIT_REACTION, k] = data.results.a_null[k], 0.0
         return
-    applied = singular[SINGULAR_FORCE, :wanted.size]
+    applied = directions[SINGULAR_FORCE, :wanted.size]
     for r in range(constrained, wanted.size):
         forces[r] -= applied[r]
-        wanted[r] -= singular[CORRECTION, r]
+        wanted[r] -= directions[CORRECTION, r]
         for c in range(constrained, wanted.size):
             wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * applied[c]
     for w in range(cycle.resting_count):
-        t = reaction_at_limit(memory.resting_rows, w, applied)
+        t = reaction_at_limit(bounded.resting_rows, w, applied)
         for r in range(constrained, wanted.size):
-            wanted[r] -= t * memory.bound_rows.coupling[w, r]
+            wanted[r] -= t * bounded.bound_rows.coupling[w, r]
     apply_singular_forces(data, applied)
-    forward_response(data.robot.nodes, data.robot.states, singular[FORCES, :a_ref.size],
-                     data.scratch.a_null, a_ref)
+    forward_response(data.robot.nodes, data.robot.states, directions[FORCES, :a_ref.size],
+                     data.results.a_null, a_ref)
 
 
 @rare
@@ -81,22 +80,22 @@ def add_correction(data, residual):
     """Add the correction by singular-direction control to the residual accelerations (k,)."""
     if data.cycle.singular_active:
         for r in range(residual.size):
-            residual[r] += data.scratch.limits.singular[CORRECTION, r]
+            residual[r] += data.scratch.bounded.directions[CORRECTION, r]
 
 
 @rare
 def move_to_stack(data):
     """Add the forces of singular directions, and their reactions, to those of the stack."""
-    forces, reaction = data.scratch.rows[FORCE], data.scratch.rows[REACTION]
-    applied = data.scratch.limits.singular[SINGULAR_FORCE, :forces.size]
+    forces, reaction = data.results.stack[FORCE], data.results.stack[REACTION]
+    applied = data.scratch.bounded.directions[SINGULAR_FORCE, :forces.size]
     constrained = 6 * data.demand.constraints.size
     if not data.cycle.singular_active:
         return
     for r in range(constrained):
         reaction[r] += applied[r]
     if data.cycle.has_passive:
-        constraint_reactions(factor_of(data.cycle, data.scratch, Q), data.robot.carried,
-                             constrained, applied, data.scratch.rows[SPARE])
+        constraint_reactions(data.scratch.passive_factor, data.robot.carried,
+                             constrained, applied, data.scratch.coordinates)
         for r in range(constrained):
             forces[r] += applied[r]
             reaction[r] -= applied[r]
@@ -105,8 +104,8 @@ def move_to_stack(data):
 
 
 @inlined
-def add_limit_reactions(singular, tau):
+def add_limit_reactions(directions, tau):
     """Add the reaction torques of joints at their limits to singular directions to tau (nv,)."""
     for k in range(tau.size):
-        tau[k] += singular[LIMIT_REACTION, k]
+        tau[k] += directions[LIMIT_REACTION, k]
 

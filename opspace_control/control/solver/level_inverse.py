@@ -41,6 +41,14 @@ class Decomposition(NamedTuple):
 
 
 @inlined
+def rows_of_level(whole, first, last):
+    """Return the `Decomposition` of these rows of a stack."""
+    return Decomposition(
+        whole.matrix, whole.vectors, whole.gains[first:last], whole.scale[first:last],
+        whole.spare[first:last], whole.order[first:last], whole.sizes)
+
+
+@inlined
 def factor_of_level(level):
     """Return the `Factor` of a level whose rows are redundant."""
     return Factor(level.vectors, level.matrix, level.order, level.sizes, level.scale)

@@ -14,18 +14,14 @@ from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
     COMPLIANT,
-    FACTOR,
     FORCE,
     MOVING,
     SCALE,
-    SPARE,
-    VECTORS,
-    L,
 )
 from opspace_control.control.singular.direction_law import control_level, level_neighbourhood
 from opspace_control.control.solver.level_inverse import (
-    Decomposition,
     decompose_level,
+    rows_of_level,
     solve_level,
 )
 from opspace_control.spatial.eigen import truncation_threshold
@@ -50,13 +46,13 @@ def subtract_applied(mobility, first, last, moving, compliant, x):
 
 
 @called
-def pass_on(squares, first, last, level, x, column):
+def pass_on(mobility, first, last, level, x, column):
     """
     Write the motion and the mobility that this level leaves to the rows below.
 
     Above the diagonal L keeps ``Y = X L_ℓ,rest``, by which the forces below disturb this level.
     """
-    mobility, order, used = squares[L], level.order, level.sizes[1]
+    order, used = level.order, level.sizes[1]
     for j in range(last, x.size):
         coupled = False
         for r in range(first, last):
@@ -80,7 +76,7 @@ def pass_on(squares, first, last, level, x, column):
 
 
 @called
-def resolve_forces(rows, squares, order, sizes, levels, threshold, data):
+def resolve_forces(stack, scratch, levels, threshold, data):
     """
     Replace the accelerations of the tasks by their forces, ``x = Λ b``.
 
@@ -92,7 +88,7 @@ def resolve_forces(rows, squares, order, sizes, levels, threshold, data):
 
     Parameters
     ----------
-    rows : (ROWS, k) array
+    stack : (STACK_ROWS, k) array
         ``ACTIVATION`` of each row, from 0 (free) to 1 (controlled, exactly).
         ``APPLIED`` forces, N and N m, such as ``Ω̃ F_a`` of [K87] (5.4), are added to those of Λ.
         ``MOVING``: the part of them that the environment does not balance, such as the force of an
@@ -100,11 +96,8 @@ def resolve_forces(rows, squares, order, sizes, levels, threshold, data):
         ``COMPLIANT``: 1 for rows that such forces may move, 0 for rows that compensate for them.
         ``SCALE``: from `scale_rows`.
         ``FORCE``: ``a* − a_null``, m/s² and rad/s²; becomes the forces, N and N m.
-        Scratch from ``SPARE`` on.
-    squares : (SQUARES, k, k) array
-        ``L``: Λ⁻¹, lower triangle; overwritten. ``FACTOR`` and ``VECTORS`` are scratch.
-    order, sizes : (k,), (2,) array of int
-        Scratch.
+    scratch : Scratch
+        ``mobility``: Λ⁻¹, lower triangle; overwritten. ``level`` and ``column`` are written.
     levels : (l + 1,) array of int
         First row of each level, the highest first, and the end of the last. Rows before the first
         level are none of this.
@@ -119,21 +112,19 @@ def resolve_forces(rows, squares, order, sizes, levels, threshold, data):
         Lower bound of the smallest scaled eigenvalue, 0 where some may be below the threshold.
 
     """
-    mobility, x, applied, smallest = squares[L], rows[FORCE], rows[APPLIED], math.inf
+    mobility, x, applied, smallest = scratch.mobility, stack[FORCE], stack[APPLIED], math.inf
     for number in range(levels.size - 1):
         first, last = levels[number], levels[number + 1]
-        level = Decomposition(
-            squares[FACTOR], squares[VECTORS], rows[SPARE, first:last], rows[SCALE, first:last],
-            rows[SPARE + 1, first:last], order[first:last], sizes)
-        column = rows[SPARE + 2, first:last]
-        subtract_applied(mobility, first, last, rows[MOVING], rows[COMPLIANT], x)
+        level = rows_of_level(scratch.level, first, last)
+        column = scratch.column[first:last]
+        subtract_applied(mobility, first, last, stack[MOVING], stack[COMPLIANT], x)
         axes = 0.0
         for r in range(first, last):
-            axes += rows[ACTIVATION, r]
+            axes += stack[ACTIVATION, r]
         truncated = near = truncation_threshold(axes, threshold)
         if data is not None and data.cycle.singular_control:
             near = level_neighbourhood(
-                data.scratch.limits.singular, rows[SCALE], first, last, truncated)
+                data.scratch.bounded.directions, stack[SCALE], first, last, truncated)
         directions = data is not None and data.cycle.singular_control
         least = decompose_level(mobility, first, truncated, near, directions, level)
         controlled = False
@@ -145,7 +136,7 @@ def resolve_forces(rows, squares, order, sizes, levels, threshold, data):
         if not controlled:
             solve_level(level, x[first:last])
         if last < x.size:
-            pass_on(squares, first, last, level, x, column)
+            pass_on(mobility, first, last, level, x, column)
     for number in range(levels.size - 2, -1, -1):
         first, last = levels[number], levels[number + 1]
         for r in range(first, last):

@@ -19,10 +19,7 @@ from opspace_control.control.data import (
     REACTION,
     SCALE,
     SINGLE_JOINT,
-    SPARE,
     WANTED,
-    L,
-    Q,
 )
 from opspace_control.control.stack.resolution import resolve_forces
 from opspace_control.control.stack.scaling import (
@@ -44,20 +41,21 @@ from opspace_control.tasks.specification_law import row_activation
 
 
 @rare
-def stack_constraint(constraint, points, e, cycle, states, responds, rows):
+def stack_constraint(constraint, points, e, cycle, states, responds, stack):
     """Place a constraint's point, and write its rows, accelerations."""
     first = 6 * e
-    demand, passive_response = rows[FORCE, first:first + 6], rows[PASSIVE_RESPONSE, first:first + 6]
+    last = first + 6
+    demand, passive_response = stack[FORCE, first:last], stack[PASSIVE_RESPONSE, first:last]
     weight = row_activation(constraint.activation)
     place_sole(constraint, points[e])
     arm, wrench = constraint.arm, constraint.internal_wrench
     for r in range(6):
-        rows[ACTIVATION, first + r] = weight * constraint.selected[r]
-        rows[SINGLE_JOINT, first + r] = 0.0
+        stack[ACTIVATION, first + r] = weight * constraint.selected[r]
+        stack[SINGLE_JOINT, first + r] = 0.0
         i, j = (r + 1) % 3, (r + 2) % 3
-        rows[APPLIED, first + r] = weight * (
+        stack[APPLIED, first + r] = weight * (
             wrench[r] if r < 3 else wrench[r] - arm[i] * wrench[j] + arm[j] * wrench[i])
-        rows[MOVING, first + r] = rows[COMPLIANT, first + r] = 0.0
+        stack[MOVING, first + r] = stack[COMPLIANT, first + r] = 0.0
         demand[r] = passive_response[r] = constraint.error[r] = 0.0
     if weight > 0.0:
         demand_constraint(constraint, points, e, cycle.origin, states, responds, cycle.R, demand,
@@ -65,7 +63,7 @@ def stack_constraint(constraint, points, e, cycle, states, responds, rows):
 
 
 @called
-def stack_task(task, points, e, cycle, states, sensors, rows):
+def stack_task(task, points, e, cycle, states, sensors, stack):
     """Place a task's point; write its rows, accelerations less those of the reference motion."""
     point = points[e]
     demand_pose(task, point, cycle.origin, states, sensors, cycle.dt, cycle.limited, cycle.R)
@@ -77,29 +75,29 @@ def stack_task(task, points, e, cycle, states, sensors, rows):
                     axes[k, r, c] = task.axes[k, r, c]
     for r in range(6):
         k, part = 6 * e + r, r - r % 3
-        rows[ACTIVATION, k] = task.row_activation[r]
-        rows[APPLIED, k] = task.press[r]
-        rows[SINGLE_JOINT, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
+        stack[ACTIVATION, k] = task.row_activation[r]
+        stack[APPLIED, k] = task.press[r]
+        stack[SINGLE_JOINT, k] = stack[MOVING, k] = stack[COMPLIANT, k] = 0.0
         along = axes[r // 3, :, r - part]
-        rows[FORCE, k] = task.acceleration[r] - (
+        stack[FORCE, k] = task.acceleration[r] - (
             along[0] * a[part] + along[1] * a[part + 1] + along[2] * a[part + 2])
 
 
 @called
-def stack_joints(task, e, q, v, a_null, rows):
+def stack_joints(task, e, q, v, a_null, stack):
     """Write the rows of a group of joints, accelerations less the reference acceleration."""
     demand_joints(task, q, v)
     weight = row_activation(task.activation)
     for r in range(6):
         k = 6 * e + r
-        rows[ACTIVATION, k] = weight * task.selected[r]
-        rows[SINGLE_JOINT, k] = 1.0
-        rows[APPLIED, k] = rows[MOVING, k] = rows[COMPLIANT, k] = 0.0
-        rows[FORCE, k] = task.acceleration[r] - a_null[task.dof[r]]
+        stack[ACTIVATION, k] = weight * task.selected[r]
+        stack[SINGLE_JOINT, k] = 1.0
+        stack[APPLIED, k] = stack[MOVING, k] = stack[COMPLIANT, k] = 0.0
+        stack[FORCE, k] = task.acceleration[r] - a_null[task.dof[r]]
 
 
 @called
-def stack_points(cycle, robot, demand, q, v, a_null, rows):
+def stack_points(cycle, robot, demand, q, v, a_null, stack):
     """Place all points, and write their rows, accelerations."""
     nodes, states, points = robot.nodes, robot.states, robot.points
     constraints, tasks, sensors = demand.constraints, demand.tasks, demand.sensors
@@ -108,7 +106,7 @@ def stack_points(cycle, robot, demand, q, v, a_null, rows):
     for e in range(points.size):
         record = points[e].record
         if is_group(points[e]):
-            stack_joints(demand.joint_tasks[record], e, q, v, a_null, rows)
+            stack_joints(demand.joint_tasks[record], e, q, v, a_null, stack)
         else:
             if points[e].whole:
                 move_center(points, e, robot.supports, nodes, states)
@@ -117,42 +115,42 @@ def stack_points(cycle, robot, demand, q, v, a_null, rows):
                 move_point(points, e, states)
             if e < constraints.size:
                 stack_constraint(constraints[record], points, e, cycle, states, robot.responds,
-                                 rows)
+                                 stack)
             elif not tasks[record].unattached:
                 if tasks[record].relative:
                     move_in_other(points, e, states)
-                stack_task(tasks[record], points, e, cycle, states, sensors, rows)
+                stack_task(tasks[record], points, e, cycle, states, sensors, stack)
 
 
 @called
-def find_idle(robot, demand, rows):
+def find_idle(robot, demand, stack):
     """Find the points whose rows are neither controlled nor pushed in this cycle."""
     points, constraints, tasks = robot.points, demand.constraints.size, demand.tasks
     for e in range(points.size):
         idle = e < constraints or is_group(points[e]) or not tasks[points[e].record].impedance > 0.0
         for r in range(6 * e, 6 * e + 6):
-            idle = idle and rows[ACTIVATION, r] == 0.0 and rows[APPLIED, r] == 0.0
+            idle = idle and stack[ACTIVATION, r] == 0.0 and stack[APPLIED, r] == 0.0
         robot.carried[e].idle = 1 if idle else 0
 
 
 @rare
-def add_spring_force(task, Lambda_inverse, first, k, small, rows):
+def add_spring_force(task, Lambda_inverse, first, k, small, stack):
     """Add the force of a spring and damper, which needs Λ⁻¹, to the rows of its task."""
     impede(task, Lambda_inverse, first, small)
     for r in range(6):
-        rows[APPLIED, k + r] += task.spring_wrench[r]
-        rows[MOVING, k + r] = task.spring_wrench[r]
-        rows[COMPLIANT, k + r] = task.compliant[r]
+        stack[APPLIED, k + r] += task.spring_wrench[r]
+        stack[MOVING, k + r] = task.spring_wrench[r]
+        stack[COMPLIANT, k + r] = task.compliant[r]
 
 
 @inlined
-def add_spring_forces(points, tasks, constrained, Lambda_inverse, small, rows):
+def add_spring_forces(points, tasks, constrained, Lambda_inverse, small, stack):
     """Add the forces of all springs and dampers."""
     for e in range(constrained // 6, points.size):
         if not is_group(points[e]):
             task = tasks[points[e].record]
             if task.impedance > 0.0:
-                add_spring_force(task, Lambda_inverse, 6 * e - constrained, 6 * e, small, rows)
+                add_spring_force(task, Lambda_inverse, 6 * e - constrained, 6 * e, small, stack)
 
 
 @inlined
@@ -180,54 +178,53 @@ def exert(node, p, wrench, responds, states):
 
 
 @inlined
-def eliminate_constraint_rows(cycle, carried, constrained, scratch):
+def eliminate_constraint_rows(cycle, carried, constrained, results, scratch):
     """Eliminate constraints and passive joints from the tasks' mobility."""
     if constrained > 0 or cycle.has_passive:
-        eliminate_constraints(cycle, carried, scratch, constrained)
+        eliminate_constraints(cycle, carried, results, scratch, constrained)
 
 
 @inlined
-def predict_constraints(cycle, carried, constrained, scratch):
+def predict_constraints(cycle, carried, constrained, results, scratch):
     """Predict the reactions of so many constraint rows, and the wrenches exerted there."""
     if constrained > 0 or cycle.has_passive:
-        predict_reactions(cycle, carried, scratch, constrained)
+        predict_reactions(cycle, carried, results, scratch, constrained)
 
 
 @inlined
-def resolve_tasks(cycle, carried, demand, scratch, data):
+def resolve_tasks(cycle, carried, demand, results, scratch, data):
     """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
-        scratch.rows, scratch.squares, scratch.orders[2], cycle.ranks[2], demand.levels,
-        cycle.singularity_threshold, data)
-    predict_constraints(cycle, carried, 6 * demand.constraints.size, scratch)
+        results.stack, scratch, demand.levels, cycle.singularity_threshold, data)
+    predict_constraints(cycle, carried, 6 * demand.constraints.size, results, scratch)
 
 
 @inlined
-def resolve_stack(cycle, robot, demand, scratch, data):
+def resolve_stack(cycle, robot, demand, results, scratch, data):
     """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
-    rows, squares, points = scratch.rows, scratch.squares, robot.points
-    mobility, constrained = squares[L], 6 * demand.constraints.size
-    activation, scale, force = rows[ACTIVATION], rows[SCALE], rows[FORCE]
+    stack, mobility, points = results.stack, scratch.mobility, robot.points
+    constrained = 6 * demand.constraints.size
+    activation, scale, force = stack[ACTIVATION], stack[SCALE], stack[FORCE]
     for e in range(constrained // 6, points.size):
         if points[e].other.node >= 0:
             for r in range(6):
-                rows[SINGLE_JOINT, 6 * e + r] = -points[e].own_mobility[r // 3]
-    scale_rows(mobility, activation, rows[SINGLE_JOINT], cycle.least_mobility, cycle.least_turning,
+                stack[SINGLE_JOINT, 6 * e + r] = -points[e].own_mobility[r // 3]
+    scale_rows(mobility, activation, stack[SINGLE_JOINT], cycle.least_mobility, cycle.least_turning,
                0.0 if robot.contacts is None else IMMOVABLE, scale)
-    regularise_rows(mobility, squares[Q], constrained, activation)
+    regularise_rows(mobility, scratch.passive_mobility, constrained, activation)
     for r in range(force.size):
-        rows[SPARE + 2, r] = mobility[r, r]
-    eliminate_constraint_rows(cycle, robot.carried, constrained, scratch)
+        scratch.unconstrained[r] = mobility[r, r]
+    eliminate_constraint_rows(cycle, robot.carried, constrained, results, scratch)
     for r in range(force.size):
-        rows[WANTED, r] = force[r]
+        stack[WANTED, r] = force[r]
     if constrained > 0 or robot.contacts is not None:
-        rescale_rows(mobility, rows[SPARE + 2], constrained, rows[SINGLE_JOINT], scale)
+        rescale_rows(mobility, scratch.unconstrained, constrained, stack[SINGLE_JOINT], scale)
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1):
-            scratch.Lambda_inverse[r - constrained, c - constrained] = mobility[r, c]
+            results.Lambda_inverse[r - constrained, c - constrained] = mobility[r, c]
     add_spring_forces(
-        points, demand.tasks, constrained, scratch.Lambda_inverse, scratch.small, rows)
-    resolve_tasks(cycle, robot.carried, demand, scratch, data)
+        points, demand.tasks, constrained, results.Lambda_inverse, scratch.small, stack)
+    resolve_tasks(cycle, robot.carried, demand, results, scratch, data)
 
 
 @inlined
@@ -241,7 +238,7 @@ def apply_joint_forces(task, first, force, joint_force):
 
 
 @called
-def apply_forces(robot, demand, joint_force, rows):
+def apply_forces(robot, demand, joint_force, stack):
     """
     Report the forces of the stack to constraints and tasks, and add them to the links.
 
@@ -255,14 +252,14 @@ def apply_forces(robot, demand, joint_force, rows):
     for e in range(points.size):
         record = points[e].record
         if is_group(points[e]):
-            apply_joint_forces(joint_tasks[record], 6 * e, rows[FORCE], joint_force)
+            apply_joint_forces(joint_tasks[record], 6 * e, stack[FORCE], joint_force)
         elif e < constraints.size:
             constraint = constraints[record]
-            apply_force(points[e], rows[FORCE], 6 * e, constraint.exerted, responds, states)
+            apply_force(points[e], stack[FORCE], 6 * e, constraint.exerted, responds, states)
             for r in range(6):
-                constraint.force[r] = rows[REACTION, 6 * e + r]
+                constraint.force[r] = stack[REACTION, 6 * e + r]
         else:
             wrench = tasks[record].wrench
-            apply_force(points[e], rows[FORCE], 6 * e, wrench, responds, states)
+            apply_force(points[e], stack[FORCE], 6 * e, wrench, responds, states)
             if points[e].whole:
                 spread_force(points, e, robot.supports, robot.nodes, wrench, responds, states)
