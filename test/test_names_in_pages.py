@@ -108,12 +108,14 @@ def attribute_of(value, names):
 def is_name(name):
     """Return whether a name, with dots or without, is one of the sources."""
     first, *rest = name.split('.')
+    if rest and first in BLOCKS and parameters().fullmatch(name):
+        return True
     if rest and (first in OBJECTS or hasattr(opspace_control, first)):
         owner = getattr(opspace_control, OBJECTS.get(first, first), None)
         if owner is not None:
             return attribute_of(owner, rest)
     if rest and first in BLOCKS:
-        return bool(parameters().fullmatch(name))
+        return False
     return all(part in words() or part in OTHERS or part.startswith('<')
                for part in name.split('.'))
 
