@@ -23,8 +23,7 @@ ROOMS = [ROOT, DOC, *(ROOT / name for name in ('benchmark', 'test', 'config', 'u
 READERS = re.compile(r'my|x(_law)?\.|run\.|palm|params|send_goal')
 # Objects as pages call them.
 OBJECTS = {'controller': 'OperationalSpaceController', 'contact': 'Contact', 'grasp': 'Grasp',
-           'model': 'RobotModel', 'state': 'RobotState', 'locomotion': 'Locomotion',
-           'dynamics': 'OperationalSpace'}
+           'model': 'RobotModel', 'state': 'RobotState', 'locomotion': 'Locomotion'}
 # Blocks of parameters that are not attributes of anything.
 BLOCKS = ('goals', 'legs', 'limits', 'passive_forces', 'safety')
 # What has its name elsewhere: in Linux, Numba, rosbag2 and gz_ros2_control.
@@ -108,14 +107,10 @@ def attribute_of(value, names):
 def is_name(name):
     """Return whether a name, with dots or without, is one of the sources."""
     first, *rest = name.split('.')
-    if rest and first in BLOCKS and parameters().fullmatch(name):
-        return True
-    if rest and (first in OBJECTS or hasattr(opspace_control, first)):
-        owner = getattr(opspace_control, OBJECTS.get(first, first), None)
-        if owner is not None:
-            return attribute_of(owner, rest)
+    if rest and (first in OBJECTS or first in opspace_control.__all__):
+        return attribute_of(getattr(opspace_control, OBJECTS.get(first, first)), rest)
     if rest and first in BLOCKS:
-        return False
+        return bool(parameters().fullmatch(name))
     return all(part in words() or part in OTHERS or part.startswith('<')
                for part in name.split('.'))
 

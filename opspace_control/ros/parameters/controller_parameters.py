@@ -148,14 +148,14 @@ NODE = (
     changeable('limits.goal_rate', 'double', 1000.0,
         'Largest rate of goals on each topic; of more, the newest is used.', 'Hz', 1.0, 1e4),
     changeable('safety.state_timeout', 'double', 0.05,
-        'Age of the last joint state at which the robot is only damped. 0: never.', 's', 0.0, 60.0),
+        'If joint states are older than this, only damping acts. 0: never.', 's', 0.0, 60.0),
     changeable('safety.command_timeout', 'double', 0.2,
         'With a relay of commands to the effort controller, such as a command watchdog: longest '
         'time without an arrival there while commands are sent; then the controller deactivates. '
         '0: any.', 's', 0.0, 60.0),
     changeable('safety.odom_timeout', 'double', 0.1,
-        'Longest difference in time between odom and the joint states; beyond it the robot is only '
-        'damped. 0: any. With a floating base.', 's', 0.0, 60.0),
+        'If odom and joint states differ by more than this time, only damping acts. 0: never. With '
+        'a floating base.', 's', 0.0, 60.0),
     changeable('safety.position_jump', 'double', 0.1,
         'A state trips if a joint, or a floating base, is this far from the position extrapolated '
         'from the last state.', 'rad or m', 1e-3, 1e6),

@@ -65,7 +65,7 @@ class Diagnostics(Part):
         if not facts['cycles']:
             warnings.append('No joint states.')
         if facts.get('missed'):
-            warnings.append(f'{facts["missed"]} joint states had no cycle.')
+            warnings.append(f'{facts["missed"]} joint-state messages were skipped.')
         if facts['limited']:
             warnings.append('Effort limits are reached.')
         if facts['unsolved']:
