@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+
+import opspace_control
 
 ROOT = Path(__file__).parents[1]
 DOC, README = ROOT / 'doc', ROOT / 'README.md'
 KINDS = ('tutorials', 'how_to', 'reference', 'explanation', 'measurements', 'decisions')
-PAGES = [README, ROOT / 'CONTRIBUTING.md', ROOT / 'CHANGELOG.md', *sorted(
+PAGES = [README, ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', ROOT / 'CHANGELOG.md', *sorted(
     page for page in DOC.glob('**/*.md')
     if page.relative_to(DOC).parts[0] not in ('generated', 'site'))]
 
@@ -65,3 +68,19 @@ def test_lines_are_short(page):
 def test_every_page_is_of_a_kind():
     assert {page.parent.name for page in DOC.glob('*/*.md')} - {'generated', 'site'} == set(KINDS)
     assert {page.name for page in DOC.glob('*.md')} == {'index.md', 'gallery.md'}
+
+
+def test_citation_is_of_this_version():
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text())
+    assert citation['version'] == opspace_control.__version__
+    assert citation['license'] in (ROOT / 'setup.cfg').read_text()
+
+
+@pytest.mark.parametrize('form', sorted((ROOT / '.github' / 'ISSUE_TEMPLATE').glob('[!c]*.yml')),
+                         ids=name_of)
+def test_issue_forms_have_what_github_wants(form):
+    content = yaml.safe_load(form.read_text())
+    assert all(isinstance(content[key], str) for key in ('name', 'description'))
+    fields = [part for part in content['body'] if part['type'] != 'markdown']
+    assert fields and all(part['attributes']['label'] for part in fields)
+    assert len({part['id'] for part in fields}) == len(fields)
