@@ -42,6 +42,7 @@ PUBLISHED = {
     f'{OWN}/controller_state': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/contact_state': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/joint_trajectory/status': ('diagnostic_msgs/msg/DiagnosticStatus', LATCHED),
+    f'{OWN}/external_effort': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/markers': ('visualization_msgs/msg/MarkerArray', RELIABLE),
     '/diagnostics': ('diagnostic_msgs/msg/DiagnosticArray', RELIABLE),
     f'{OWN}/left/measured_wrench': ('geometry_msgs/msg/WrenchStamped', RELIABLE),
@@ -73,6 +74,8 @@ for _task in ('left', 'right', 'carry'):
                           ('wrench', 'geometry_msgs/msg/WrenchStamped')):
         PUBLISHED[f'{OWN}/{_task}/{_topic}'] = (_kind, RELIABLE)
     if _task != 'carry':
+        PUBLISHED[f'{OWN}/{_task}/estimated_wrench'] = (
+            'geometry_msgs/msg/WrenchStamped', RELIABLE)
         SERVICES[f'{OWN}/{_task}/enable'] = 'std_srvs/srv/SetBool'
 
 # What every node of rclpy has, and what is the same for all robots.

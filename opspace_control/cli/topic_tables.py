@@ -98,6 +98,11 @@ CONTROLLER = (
     Topic('out', '~/<task>/measured_wrench', 'geometry_msgs/WrenchStamped',
         'Of tasks with a sensor: wrench that the robot applies, without the bias of the sensor '
         'and the weight of the tool.'),
+    Topic('out', '~/<task>/estimated_wrench', 'geometry_msgs/WrenchStamped',
+        'Of tasks of a link: wrench that the robot applies at its frame, in its axes, as '
+        'estimated from `~/external_effort` along the chain of joints that moves it, N and N·m. '
+        'Friction and errors of the model are in it. Directions that a singular chain does not '
+        'transmit are zero.'),
     Topic('out', '~/<grasp>/engaged', 'std_msgs/Bool',
         'Whether the object is grasped. Grippers close with it, and open `safety.ramp_time` '
         'after it has become false.'),
@@ -115,6 +120,10 @@ CONTROLLER = (
     Topic('out', '~/controller_state/<source>', 'sensor_msgs/JointState',
         'Their parts due to `task`, `posture`, `gravity`, `grasp` and `limits`; the sum of the '
         'parts is the commanded effort.'),
+    Topic('out', '~/external_effort', 'sensor_msgs/JointState',
+        'Joint forces that act on the robot beyond its model and the commanded efforts, as '
+        '`observer.rate` lets the observer follow: contact, payloads, friction, N·m or N. Of all '
+        'degrees of freedom, those of a floating base included.'),
     Topic('out', '~/markers', 'visualization_msgs/MarkerArray',
         'Goals, errors and forces for RViz.'),
     Topic('out', '/diagnostics', 'diagnostic_msgs/DiagnosticArray',

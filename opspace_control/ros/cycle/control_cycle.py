@@ -51,6 +51,7 @@ class ControlCycle:
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
         self.simulated_time = lambda: None  # returns the time of /clock, ns, if the node uses it
+        self.observe = lambda: None  # called after each accepted state, before the next command
         self.move_goals = None      # called with the time of the state, ns, before each cycle
         # Makes the present pose every goal; called with whether control was interrupted.
         self.hold_goals = lambda interrupted: controller.hold()
@@ -114,6 +115,7 @@ class ControlCycle:
             return
         try:
             self._take(opened, now)
+            self.observe()
             # A state up to a quarter of a period early counts for this period.
             if now < self._due - 0.25 * self.period:
                 return

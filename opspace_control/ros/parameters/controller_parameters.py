@@ -95,6 +95,9 @@ NODE = (
         'Hz', 0.0, 1e4),
     changeable('publish_rate', 'double', 50.0, "Rate of the tasks' feedback topics. 0: none.",
         'Hz', 0.0, 1e3),
+    changeable('observer.rate', 'double', 50.0,
+        'Rate of the observer of external efforts: a constant one is found to 63 % after 1 / rate. '
+        'More follows faster, with more noise. 0: none.', '1/s', 0.0, 1e4),
     FRAME_PREFIX,
     Parameter('broadcast_targets', 'bool', False,
         'Broadcast the goals on TF, as frames <task>_target below the base frame.'),
@@ -198,7 +201,7 @@ WATCHDOG = (
 BLOCKS = {'tasks': TASK, 'grasps': GRASP, 'contacts': CONTACT, 'sensors': SENSOR,
           'payloads': PAYLOAD}
 # Names of parameters or topics of the node itself.
-_TAKEN = ('goals', 'legs', 'limits', 'passive_forces', 'posture', 'safety', 'stance')
+_TAKEN = ('goals', 'legs', 'limits', 'observer', 'passive_forces', 'posture', 'safety', 'stance')
 
 
 def controller_table(tasks, **others):

@@ -11,6 +11,7 @@ from opspace_control.ros.middleware.endpoints import Feedback, Part
 from opspace_control.ros.topics.contact_markers import ContactMarkers
 from opspace_control.ros.topics.contacts import ContactSchedule, add_contact_state
 from opspace_control.ros.topics.diagnostics import Diagnostics, UnreachedGoals
+from opspace_control.ros.topics.external_effort import ExternalEffort
 from opspace_control.ros.topics.feedback import add_joint_efforts, add_markers, add_task_topics
 from opspace_control.ros.topics.frames import Frames, Transforms
 from opspace_control.ros.topics.goals import Goals
@@ -50,6 +51,8 @@ class Interface(Part):
         self._grasps.add_to(feedback)
         add_contact_state(feedback, controller, cycle)
         add_joint_efforts(feedback, controller, cycle, joints)
+        self._external_effort = ExternalEffort(self._frames, *common)
+        self._external_effort.add_to(feedback)
         broadcast = parameters['broadcast_targets']
         if broadcast and not transforms.available:
             self._logger.warning('broadcast_targets does nothing: tf2_msgs is not installed.')
@@ -71,6 +74,7 @@ class Interface(Part):
         self._goals.limits.upper[:] = parameters['limits.workspace_upper']
         self._goals.pace.rate = parameters['limits.goal_rate']
         self._legs.apply(parameters)
+        self._external_effort.apply(parameters)
         self._frames.timeout = parameters['goals.transform_timeout']
         self._unreached.tolerances = self._plans.tolerances = (
             parameters['goals.position_tolerance'], parameters['goals.rotation_tolerance'])

@@ -1,0 +1,94 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""External efforts and wrenches on topics: what the observer of the library says of the states."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from controller_bench import MODEL, PARAMETERS, Bench, moved, robot_state
+from geometry_msgs.msg import WrenchStamped
+from ros_nodes import CONTROLLER
+from sensor_msgs.msg import JointState
+
+from opspace_control import OperationalSpaceController, PoseTask, estimated_wrench
+
+RATE = 80.0
+GAP = 500  # ms
+
+
+@pytest.fixture(scope='module')
+def node():
+    with Bench.around(PARAMETERS | {'publish_rate': 1000.0, 'observer.rate': RATE}) as bench:
+        yield bench
+
+
+def still(node, steps, positions, observer, command):
+    """Let the robot rest for so many milliseconds; return the last command."""
+    state = robot_state(positions)
+    for _ in range(steps):
+        observer.update(state, command, 1e-3)
+        command = node.after(1, positions)
+    return command
+
+
+def told(heard, stamp):
+    """Return the newest message, of this time, ms."""
+    message = heard[-1]
+    assert 1000 * message.header.stamp.sec + message.header.stamp.nanosec // 1_000_000 == stamp
+    return message
+
+
+def wait(node, topics):
+    """Spin until each topic has a message of the last state."""
+    node.network.expect(lambda: node.network.spin(0.01) or all(
+        topic and 1000 * topic[-1].header.stamp.sec
+        + topic[-1].header.stamp.nanosec // 1_000_000 == node.now for topic in topics))
+
+
+def test_efforts_and_wrenches_are_those_of_the_library(node):
+    """A robot that rests, whatever is commanded, is held by something: that is the estimate."""
+    controller = OperationalSpaceController(MODEL, [PoseTask('l_hand')])
+    efforts = node.network.listen(JointState, f'{CONTROLLER}/external_effort')
+    wrenches = node.network.listen(WrenchStamped, f'{CONTROLLER}/left/estimated_wrench')
+    node.after(1)  # where its goals are
+    here = moved()
+    node.network.expect(lambda: node.after(1, here) is not None and efforts and wrenches)
+    for _ in range(2):  # after a gap the observer begins anew
+        node.now += GAP
+        observer = controller.momentum_observer(RATE)
+        observer.update(robot_state(here), np.zeros(MODEL.nv), 0.0)
+        command = node.after(1, here)
+        command = still(node, 20, here, observer, command)
+        observer.update(robot_state(here), command, 0.0)
+        wait(node, (efforts, wrenches))
+        expected = observer.residual
+        assert abs(expected).max() > 1.0
+        effort = told(efforts, node.now)
+        assert list(effort.name) == list(MODEL.dof_names)
+        np.testing.assert_allclose(effort.effort, expected, rtol=1e-6, atol=1e-9)
+        state = robot_state(here)
+        R = MODEL.forward_kinematics(state, 'l_hand')['l_hand'][:3, :3]
+        found = estimated_wrench(MODEL, state, 'l_hand', expected)
+        message = told(wrenches, node.now)
+        assert message.header.frame_id == 'l_hand'
+        f, n = message.wrench.force, message.wrench.torque
+        np.testing.assert_allclose(R @ [f.x, f.y, f.z], -found.wrench[:3], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(R @ [n.x, n.y, n.z], -found.wrench[3:], rtol=1e-5, atol=1e-6)
+
+
+def test_rate_zero_tells_nothing(node):
+    efforts = node.network.listen(JointState, f'{CONTROLLER}/external_effort')
+    here = moved()
+    node.network.expect(lambda: node.after(1, here) is not None and efforts)
+    assert node.change(observer__rate=0.0).successful
+    node.after(1, here)
+    node.network.spin(0.1)
+    del efforts[:]
+    for _ in range(5):
+        node.after(1, here)
+    node.network.spin(0.1)
+    assert not efforts
+    assert node.change(observer__rate=RATE).successful
+    node.network.expect(lambda: node.after(1, here) is not None and efforts)
