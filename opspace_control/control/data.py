@@ -211,10 +211,10 @@ class Problem(NamedTuple):
 
     task_rows: np.ndarray  # (t,) int: active rows of tasks in the stack
     levels: np.ndarray  # (l + 1,) int: first of them of each level, and the end of the last
-    gram: np.ndarray  # (t, t): of these rows, turned where truncated
+    gram: np.ndarray  # (t, t): of these rows, of eigenvectors where truncated
     left: np.ndarray  # (t, t): what joints at rest at their limits leave of it
-    vectors: np.ndarray  # (t, t): scaled eigenvectors ``V S`` of each turned level, block by block
-    turned: np.ndarray  # (l,) bool: levels that are turned
+    vectors: np.ndarray  # (t, t): scaled eigenvectors ``V S`` of truncated levels, block by block
+    truncated: np.ndarray  # (l,) bool: levels whose rows are those of eigenvectors
     softness: np.ndarray  # (2, t): δ and ε of these rows
     start: np.ndarray  # (t,): multipliers to begin with
     first_rows: np.ndarray  # (l + 2,) int: of levels of the whole problem, bounds first
@@ -228,6 +228,18 @@ class Problem(NamedTuple):
     order: np.ndarray  # (N,) int
     scratch: np.ndarray  # (LEVEL_SCRATCH, N)
     f_y: np.ndarray  # (2, N)
+
+
+class Truncation(NamedTuple):
+    """Intermediate results of the truncation of the rows of tasks, t at most."""
+
+    bounds: np.ndarray  # (2, t): finite for directions of which something is kept
+    free: np.ndarray  # (t,)
+    scale: np.ndarray  # (t,): of each row
+    product: np.ndarray  # (t,): of eigenvectors and numbers of rows
+    factor: np.ndarray  # (t, t): of the levels above
+    order: np.ndarray  # (t,) int: its rows
+    work: np.ndarray  # (2 t + 1, t): scaled Schur complement, eigenvectors and eigenvalues
 
 
 class BoundedScratch(NamedTuple):
@@ -247,6 +259,7 @@ class BoundedScratch(NamedTuple):
     contacts: ContactForces
     resting_rows: RestingRows
     problem: Problem
+    truncation: Truncation
 
 
 class Arguments(NamedTuple):

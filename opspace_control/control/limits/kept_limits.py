@@ -12,6 +12,7 @@ from opspace_control.control.data import (
     Memory,
     Problem,
     RestingRows,
+    Truncation,
 )
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.kinds import KINDS, check_kinds
@@ -74,7 +75,8 @@ class KeptLimits:
             directions=nan_filled((DIRECTION_ROWS, max(model.nv, rows, 12))),
             bound_rows=_bound_rows(bounds, nodes.size, model.nv, rows),
             contacts=_contact_forces(constraints, model.nv),
-            resting_rows=_resting_rows(bounds, rows), problem=_problem(bounds, rows, levels))
+            resting_rows=_resting_rows(bounds, rows), problem=_problem(bounds, rows, levels),
+            truncation=_truncation(rows))
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
             f'limits.{name}': cycle[name] for name in _OF_ALL}
         self.set(limits)
@@ -130,11 +132,11 @@ def _resting_rows(m, rows):
 
 def _problem(m, rows, levels):
     """Return the `Problem` of m bounds and so many rows and levels of tasks."""
-    size = max(m + rows, 2 * rows + 1)  # of all rows; what `truncate_level` takes of G as scratch
+    size = m + rows
     return Problem(
         task_rows=np.zeros(rows, int), levels=np.zeros(levels + 1, int),
         gram=nan_filled((rows, rows)), left=nan_filled((rows, rows)),
-        vectors=nan_filled((rows, rows)), turned=np.zeros(levels, bool),
+        vectors=nan_filled((rows, rows)), truncated=np.zeros(levels, bool),
         softness=nan_filled((2, rows)), start=nan_filled(rows),
         first_rows=np.zeros(levels + 2, int), steps=np.zeros(levels + 1, int),
         G=nan_filled((size, size)), all_softness=nan_filled((2, size)),
@@ -142,3 +144,11 @@ def _problem(m, rows, levels):
         state=np.zeros((levels + 1, size), int), factor=nan_filled((size, size)),
         order=np.zeros(size, int), scratch=nan_filled((LEVEL_SCRATCH, size)),
         f_y=nan_filled((2, size)))
+
+
+def _truncation(rows):
+    """Return the `Truncation` of so many rows of the stack."""
+    bounds, (free, scale, product) = nan_filled((2, rows)), nan_filled((3, rows))
+    return Truncation(
+        bounds=bounds, free=free, scale=scale, product=product, factor=nan_filled((rows, rows)),
+        order=np.zeros(rows, int), work=nan_filled((2 * rows + 1, rows)))

@@ -42,14 +42,14 @@ def select_rows(data):
     """Find the active rows of tasks in the stack, level by level; return their number."""
     problem, stack, levels = data.scratch.bounded.problem, data.results.stack, data.demand.levels
     t = 0
-    for level in range(problem.turned.size):
+    for level in range(problem.truncated.size):
         problem.levels[level] = t
         if level < levels.size - 1:
             for r in range(levels[level], levels[level + 1]):
                 if stack[SCALE, r] > 0.0:
                     problem.task_rows[t] = r
                     t += 1
-    problem.levels[problem.turned.size] = t
+    problem.levels[problem.truncated.size] = t
     return t
 
 
@@ -72,26 +72,26 @@ def gather_tasks(data, t, resting):
 
 
 @rare
-def prepare_level(problem, level, t, scale, singularity_threshold):
+def prepare_level(problem, truncation, level, t, singularity_threshold):
     """Truncate a level of the rows of tasks, so many, and write its softness."""
     first, last = problem.levels[level], problem.levels[level + 1]
-    n, problem.turned[level] = last - first, False
+    n, problem.truncated[level] = last - first, False
     if n == 0:
         return
-    work, bounds = problem.G[:2 * n + 1, :n], problem.bounds[:, :t]
+    work, bounds = truncation.work[:2 * n + 1, :n], truncation.bounds[:, :t]
+    scale = truncation.scale[first:last]
     threshold = truncation_threshold(float(n), singularity_threshold)
     least = truncate_level(
-        problem.left[:t, :t], (0, first), scale[first:last], threshold,
-        problem.softness[LASTING, :t], bounds, problem.free[:t], problem.factor[:t, :t],
-        problem.order, work)
-    problem.turned[level] = least < threshold
+        problem.left[:t, :t], (0, first), scale, threshold, problem.softness[LASTING, :t], bounds,
+        truncation.free[:t], truncation.factor[:t, :t], truncation.order, work)
+    problem.truncated[level] = least < threshold
     for i in range(n):
         own = max(threshold, _LEAST_SOFTNESS)
-        if problem.turned[level]:
+        if problem.truncated[level]:
             for j in range(n):
                 problem.vectors[first + i, first + j] = work[n + i, j]
         else:
-            own /= scale[first + i] ** 2
+            own /= scale[i] ** 2
         problem.softness[OWN, first + i] = own
         if math.isinf(bounds[0, first + i]):
             problem.softness[LASTING, first + i] = math.inf
@@ -100,47 +100,48 @@ def prepare_level(problem, level, t, scale, singularity_threshold):
 @rare
 def prepare_tasks(data, t, resting):
     """
-    Write the rows of tasks, turned to the eigenvectors of levels that are nearly singular.
+    Write the rows of tasks; of levels that are nearly singular those of eigenvectors.
 
     These are those of what so many joints at rest at their limits leave of Λ⁻¹. The stack's forces,
     those of the problem without bounds, are what to begin with.
     """
-    problem, stack = data.scratch.bounded.problem, data.results.stack
-    scale, turned = problem.f_y[0], problem.scratch[0]
+    problem, truncation, stack = (
+        data.scratch.bounded.problem, data.scratch.bounded.truncation, data.results.stack)
+    scale, product = truncation.scale, truncation.product
     gather_tasks(data, t, resting)
     for i in range(t):
         r = problem.task_rows[i]
-        problem.bounds[0, i] = problem.bounds[1, i] = problem.free[i] = 0.0
+        truncation.bounds[0, i] = truncation.bounds[1, i] = truncation.free[i] = 0.0
         scale[i], problem.start[i] = stack[SCALE, r], stack[FORCE, r] - stack[APPLIED, r]
-    for level in range(problem.turned.size):
-        prepare_level(problem, level, t, scale, data.cycle.singularity_threshold)
-        if problem.turned[level]:
+    for level in range(problem.truncated.size):
+        prepare_level(problem, truncation, level, t, data.cycle.singularity_threshold)
+        if problem.truncated[level]:
             turn_start(problem.start, problem.vectors, scale, problem.levels[level],
-                       problem.levels[level + 1], turned)
+                       problem.levels[level + 1], product)
     for i in range(t):
-        turn_levels(problem, problem.gram[i], turned)
+        turn_levels(problem, problem.gram[i], product)
     for i in range(t):
-        turn_levels(problem, problem.gram[:, i], turned)
+        turn_levels(problem, problem.gram[:, i], product)
 
 
 @rare
-def turn_start(start, vectors, scale, first, last, turned):
+def turn_start(start, vectors, scale, first, last, product):
     """Replace forces of a level's rows by those along its directions, ``V S⁻¹ f``."""
     for i in range(first, last):
-        turned[i] = 0.0
+        product[i] = 0.0
         for j in range(first, last):
-            turned[i] += vectors[i, j] / scale[j] ** 2 * start[j]
+            product[i] += vectors[i, j] / scale[j] ** 2 * start[j]
     for i in range(first, last):
-        start[i] = turned[i]
+        start[i] = product[i]
 
 
 @rare
-def turn_levels(problem, x, turned):
-    """Turn numbers of all rows of tasks as far as their levels are turned."""
-    for level in range(problem.turned.size):
-        if problem.turned[level]:
+def turn_levels(problem, x, product):
+    """Replace numbers x of rows of tasks by those of eigenvectors where levels are truncated."""
+    for level in range(problem.truncated.size):
+        if problem.truncated[level]:
             first, last = problem.levels[level], problem.levels[level + 1]
-            turn(problem.vectors[first:last, first:last], x[first:last], turned)
+            turn(problem.vectors[first:last, first:last], x[first:last], product)
 
 
 @rare
@@ -218,7 +219,7 @@ def write_demands(data, count, t, wanted):
                 elif c >= levels[level]:
                     applied *= 1.0 - stack[COMPLIANT, r]
                 demand[i] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * applied
-    turn_levels(problem, demand, problem.scratch[0])
+    turn_levels(problem, demand, data.scratch.bounded.truncation.product)
     for i in range(t):
         upper = demand[i]
         if math.isinf(problem.softness[LASTING, i]):
@@ -238,7 +239,7 @@ def write_matrix(data, count, t):
         column = G[w, count:]
         for i in range(t):
             column[i] = rows.coupling[w, problem.task_rows[i]]
-        turn_levels(problem, column, problem.scratch[0])
+        turn_levels(problem, column, data.scratch.bounded.truncation.product)
         for i in range(t):
             G[count + i, w] = column[i]
     for i in range(t):

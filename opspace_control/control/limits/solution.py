@@ -49,7 +49,7 @@ def solve_problem(data, count, t, begin):
     """
     problem, n = data.scratch.bounded.problem, count + t
     problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, STEPS
-    for level in range(problem.turned.size):
+    for level in range(problem.truncated.size):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
         problem.steps[level + 1] = STEPS if begin else 1
     write_bound_softness(
@@ -89,20 +89,20 @@ def read_forces(data, count):
     """Write the multipliers of the solved problem: of bounds, and the stack's forces of tasks."""
     problem, rows, stack = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
         data.results.stack)
-    f, turned = problem.f_y[0], problem.scratch[0]
+    f = problem.f_y[0]
     for w in range(count):
         rows.force[w] = f[w]
     for r in range(6 * data.demand.constraints.size, stack.shape[1]):
         stack[FORCE, r] = stack[APPLIED, r]
-    for level in range(problem.turned.size):
+    for level in range(problem.truncated.size):
         first, last = problem.levels[level], problem.levels[level + 1]
         for i in range(first, last):
-            turned[i] = f[count + i]
-            if problem.turned[level]:
-                turned[i] = 0.0
+            force = f[count + i]
+            if problem.truncated[level]:
+                force = 0.0
                 for j in range(first, last):
-                    turned[i] += problem.vectors[j, i] * f[count + j]
-            stack[FORCE, problem.task_rows[i]] += turned[i]
+                    force += problem.vectors[j, i] * f[count + j]
+            stack[FORCE, problem.task_rows[i]] += force
 
 
 @rare

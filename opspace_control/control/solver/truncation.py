@@ -59,18 +59,18 @@ def schur_complement(G, first, scale, factor, order, count, M):
 
 
 @rare
-def turn(vectors, x, turned):
+def turn(vectors, x, product):
     """Replace x by its parts along scaled eigenvectors, ``V S x``, ``vectors`` being ``V S``."""
     for i in range(x.size):
-        turned[i] = 0.0
+        product[i] = 0.0
         for r in range(x.size):
-            turned[i] += vectors[i, r] * x[r]
+            product[i] += vectors[i, r] * x[r]
     for i in range(x.size):
-        x[i] = turned[i]
+        x[i] = product[i]
 
 
 @rare
-def turn_rows(M, vectors, scale, first, G, bounds, free, turned):
+def turn_rows(M, vectors, scale, first, G, bounds, free, product):
     """
     Turn the rows of a level to the eigenvectors of M, in G, in its bounds and in its values.
 
@@ -85,11 +85,11 @@ def turn_rows(M, vectors, scale, first, G, bounds, free, turned):
         for r in range(n):
             vectors[i, r] *= scale[r]
     for j in range(G.shape[0]):
-        turn(vectors, G[first:last, j], turned)
+        turn(vectors, G[first:last, j], product)
     for j in range(G.shape[0]):
-        turn(vectors, G[j, first:last], turned)
-    turn(vectors, free[first:last], turned)
-    turn(vectors, bounds[0, first:last], turned)
+        turn(vectors, G[j, first:last], product)
+    turn(vectors, free[first:last], product)
+    turn(vectors, bounds[0, first:last], product)
     for r in range(first, last):
         bounds[1, r] = bounds[0, r]
 
