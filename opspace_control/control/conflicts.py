@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opspace_control.control.data import ACTIVATION
 from opspace_control.spatial.eigen import smooth_step, truncation_threshold
 from opspace_control.tasks.arguments import AXES
 
@@ -56,6 +57,7 @@ def directions_given_up(controller):
     """
     tasks = [task for task in controller.tasks.values() for _ in range(task.points)]
     L, scale = controller.inverse_inertia, controller.row_scales
+    activation = controller._rows[ACTIVATION, -len(L):]
     if not np.isfinite(L).all():
         return ()
     found, left, first = [], L.copy(), 0
@@ -63,10 +65,11 @@ def directions_given_up(controller):
         level = [task for task in tasks if task.priority == priority]
         rows = np.arange(6 * first, 6 * (first + len(level)))
         first += len(level)
+        threshold = truncation_threshold.py_func(
+            activation[rows].sum(), controller.singularity_threshold)
         rows, names = _controlled_rows(rows, level, scale)
         if not rows.size:
             continue
-        threshold = truncation_threshold.py_func(rows.size, controller.singularity_threshold)
         S = scale[rows]
         values, vectors = np.linalg.eigh(S[:, None] * left[np.ix_(rows, rows)] * S)
         met = np.array([smooth_step.py_func(value / threshold) for value in values])

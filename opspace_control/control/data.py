@@ -252,7 +252,7 @@ class BoundedScratch(NamedTuple):
     tau_ref: np.ndarray  # (nv,) likewise, with the grip forces
     carried: np.ndarray  # (n, 4): masses and first moments of subtrees
     moment: np.ndarray  # (4,): of a subtree's weight
-    reach: np.ndarray  # (n,): of the nodes of a branch, m
+    moments: np.ndarray  # (2, n): of `bound_moments`, kg m
     gravity_rates: np.ndarray  # (nv, nv): rates of gravity torques
     directions: np.ndarray  # (DIRECTION_ROWS, side): of singular-direction control
     bound_rows: BoundRows

@@ -97,6 +97,16 @@ def project_rotation(axes, x):
 
 
 @inlined
+def respond(point, responds, states, response):
+    """Write how the passive-joint response accelerates a constraint along its rows, (6,)."""
+    for r in range(6):
+        response[r] = 0.0
+    add_induced(point.frame.node, responds, states, point.p, 1.0, response)
+    add_induced(point.other.node, responds, states, point.p, -1.0, response)
+    project_rotation(point.axes[1], response)
+
+
+@inlined
 def demand_constraint(constraint, points, e, origin, states, responds, R_error, demand, response):
     """
     Write the acceleration ``a_c − a`` that keeps a constraint closed, from that of q̈_null.
@@ -133,9 +143,5 @@ def demand_constraint(constraint, points, e, origin, states, responds, R_error, 
     rotation_vector(R_error, error, 3)
     for r in range(6):
         demand[r] = -constraint.kp * error[r] - constraint.kd * point.v[r] - point.a[r]
-        response[r] = 0.0
-    add_induced(point.frame.node, responds, states, point.p, 1.0, response)
-    add_induced(point.other.node, responds, states, point.p, -1.0, response)
-    if constraint.line:
-        project_rotation(point.axes[1], demand)
-        project_rotation(point.axes[1], response)
+    project_rotation(point.axes[1], demand)
+    respond(point, responds, states, response)

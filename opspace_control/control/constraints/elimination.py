@@ -23,18 +23,13 @@ from opspace_control.control.data import (
     PASSIVE_RESPONSE,
     REACTION,
 )
+from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.semidefinite import (
     decompose_semidefinite,
     solve_semidefinite,
     solve_transposed,
 )
 from opspace_control.dynamics.force_propagation import add_block
-
-
-@inlined
-def symmetric(M, r, c):
-    """Return an entry of a symmetric matrix of which the lower triangle is given."""
-    return M[r, c] if r >= c else M[c, r]
 
 
 @called

@@ -19,6 +19,12 @@ from opspace_control.control.grasping.passive_rows import (
     admissible_force,
     turn_all_rows,
 )
+from opspace_control.control.solver.cholesky import (
+    factorise,
+    solve_lower,
+    solve_upper,
+    symmetric,
+)
 from opspace_control.model.nodes import ACTIVE
 from opspace_control.tasks.specification_law import row_activation
 
@@ -70,31 +76,25 @@ def solve_half(X, G, g, count, m, epsilon, s, M, y, product):
             y[a] -= X[r, a] * g[r]
             t = 0.0
             for c in range(count):
-                t += (G[r, c] if r >= c else G[c, r]) * X[c, a]
+                t += symmetric(G, r, c) * X[c, a]
             product[r] = t
         for b in range(a + 1):
             t = epsilon if a == b else 0.0
             for r in range(count):
                 t += X[r, b] * product[r]
-            for k in range(b):
-                t -= M[a, k] * M[b, k]
-            M[a, b] = t / M[b, b] if b < a else math.sqrt(t)
-        if a == m - 1:
-            y[a] -= epsilon * s
-        for k in range(a):
-            y[a] -= M[a, k] * y[k]
-        y[a] /= M[a, a]
+            M[a, b] = t
+    y[m - 1] -= epsilon * s
+    factorise(M, m)
+    solve_lower(M, m, y)
 
 
 @inlined
 def follow_grasp_force(M, m, step, half, y):
     """Write the optimal y for a given step of the grasp force, N, by back substitution."""
     y[m - 1] = step
-    for a in range(m - 2, -1, -1):
-        t = half[a]
-        for b in range(a + 1, m):
-            t -= M[b, a] * y[b]
-        y[a] = t / M[a, a]
+    for a in range(m - 1):
+        y[a] = half[a] - M[m - 1, a] * step
+    solve_upper(M, m - 1, y)
 
 
 @inlined
@@ -106,7 +106,7 @@ def sufficient_grasp_force(grasp, grips, M, half, y, slope, forces):
     """
     m, s = grasp.basis_size, grasp.applied_force
     weight, f, p = row_activation(grasp.activation), forces[0], forces[1]
-    s = max(grasp.grasp_force, s + grasp.grasp_force_free * half[m - 1] / M[m - 1, m - 1])
+    s = max(grasp.grasp_force, s + grasp.grasp_force_free * half[m - 1] * M[m - 1, m - 1])
     follow_grasp_force(M, m, 1.0, half, slope)
     follow_grasp_force(M, m, 0.0, half, y)
     for a in range(m):

@@ -51,25 +51,26 @@ def stroke(node, limits):
 
 
 @called
-def greatest_gravity_torque(nodes, limits, node, mass, gravity, reach):
+def bound_moments(nodes, limits, carried, moments):
     """
-    Return a bound of the gravity torque of a node, N·m or N, over all postures.
+    Write bounds of the moments of all subtrees' weights, over all postures and per m/s², (2, n).
 
-    ``|g| Σ m_i r_i``: the branch, of this ``mass``, stretched out across the axis. ``reach`` (n,)
-    is scratch.
+    First about the joint's own axis, then about any axis through its origin: ``Σ m_i r_i``, the
+    branch stretched out across the axis. ``carried`` is that of `gather_weights`.
     """
-    weight, axis = length(gravity), nodes[node].axis
-    if nodes[node].kind == PRISMATIC:
-        return weight * mass
-    reach[node] = 0.0
-    total = nodes[node].mass * across(nodes[node].center_of_mass, axis)
-    for i in range(node + 1, branch_end(nodes, node)):
-        parent, where = nodes[i].parent, nodes[i].position
-        reach[i] = reach[parent] + (across(where, axis) if parent == node else length(where))
+    for i in range(nodes.size):
+        moments[0, i] = nodes[i].mass * across(nodes[i].center_of_mass, nodes[i].axis)
+        moments[1, i] = nodes[i].mass * length(nodes[i].center_of_mass)
+    for i in range(nodes.size - 1, -1, -1):
+        parent, mass, reach = nodes[i].parent, carried[i, 0], 0.0
         if nodes[i].kind == PRISMATIC:
-            reach[i] += stroke(nodes[i], limits)
-        total += nodes[i].mass * (reach[i] + length(nodes[i].center_of_mass))
-    return weight * total
+            reach = stroke(nodes[i], limits)
+        if parent >= 0:
+            where, rest = nodes[i].position, moments[1, i] + mass * reach
+            moments[0, parent] += rest + mass * across(where, nodes[parent].axis)
+            moments[1, parent] += rest + mass * length(where)
+        if nodes[i].kind == PRISMATIC:  # its gravity torque is a force
+            moments[0, i] = mass
 
 
 @called
@@ -116,7 +117,8 @@ def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v
     The law of `bound_acceleration`; half of what the strongest joint can do is for braking. The
     term ``q̇ᵀ ∇²g_k q̇`` is neglected: it is small against the return rate.
     """
-    carried, gravity, gathered = scratch.carried, cycle.gravity, False
+    carried, gravity, gathered, bounded = scratch.carried, cycle.gravity, False, False
+    weight = length(gravity)
     for k in range(limits.size):
         limit = limits[k]
         if math.isinf(limit.gravity_torque) or nodes[limit.node].status != ACTIVE:
@@ -127,10 +129,12 @@ def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v
             gathered = True
         node, row = limit.node, scratch.gravity_rates[k]
         torque = gravity_torque_of(node, states, carried, gravity)
-        if (abs(torque) < _LIGHT * limit.gravity_torque
-                or greatest_gravity_torque(nodes, limits, node, carried[node, 0], gravity,
-                                           scratch.reach)
-                < limit.gravity_torque or not is_open_branch(nodes, supports, constraints, node)):
+        loaded = abs(torque) >= _LIGHT * limit.gravity_torque
+        if loaded and not bounded:
+            bound_moments(nodes, limits, carried, scratch.moments)
+            bounded = True
+        if not (loaded and weight * scratch.moments[0, node] >= limit.gravity_torque
+                and is_open_branch(nodes, supports, constraints, node)):
             deactivate(limit, GRAVITY_TORQUE)
             continue
         side = math.copysign(1.0, torque)

@@ -61,6 +61,7 @@ from opspace_control.control.singular.transfer import (
     add_singular_torque,
     move_to_stack,
 )
+from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.stack.rows import predict_constraints
 from opspace_control.dynamics.responses import (
     apply_wrenches,
@@ -101,8 +102,7 @@ def write_residual(data, count):
             continue
         residual[t] = stack[WANTED, t]
         for r in range(constrained, moving.size):
-            i, j = max(t, r) - constrained, min(t, r) - constrained
-            residual[t] -= mobility[i, j] * moving[r]
+            residual[t] -= symmetric(mobility, t - constrained, r - constrained) * moving[r]
         for w in range(count):
             residual[t] -= rows.coupling[w, t] * rows.force[w]
 

@@ -70,7 +70,7 @@ class KeptLimits:
             projection=np.zeros((nodes.size, rows)), a_ref=nan_filled(model.nv),
             tau_posture=nan_filled(model.nv), tau_null=nan_filled(model.nv),
             tau_ref=nan_filled(model.nv), carried=nan_filled((nodes.size, 4)),
-            moment=nan_filled(4), reach=nan_filled(nodes.size),
+            moment=nan_filled(4), moments=nan_filled((2, nodes.size)),
             gravity_rates=nan_filled((model.nv, model.nv)),
             directions=nan_filled((DIRECTION_ROWS, max(model.nv, rows, 12))),
             bound_rows=_bound_rows(bounds, nodes.size, model.nv, rows),

@@ -13,7 +13,7 @@ another.
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.data import APPLIED, COMPLIANT, FORCE, MOVING, SCALE
+from opspace_control.control.data import ACTIVATION, APPLIED, COMPLIANT, FORCE, MOVING, SCALE
 from opspace_control.control.limits.contact_forces import contact_value
 from opspace_control.control.limits.kinds import (
     FORCE_COMPONENT,
@@ -23,10 +23,11 @@ from opspace_control.control.limits.kinds import (
     unit_of,
     value_of,
 )
+from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.levels import LASTING, OWN
 from opspace_control.control.solver.semidefinite import RANK_TOLERANCE
 from opspace_control.control.solver.truncation import truncate_level, turn
-from opspace_control.spatial.eigen import truncation_threshold
+from opspace_control.control.stack.scaling import level_threshold
 
 # Tasks are as soft as the threshold below which directions are truncated, or this if it is smaller,
 # and are solved in so many proximal steps. A direction at four times the threshold is met within
@@ -64,7 +65,7 @@ def gather_tasks(data, t, resting):
         r = problem.task_rows[i]
         for j in range(i + 1):
             c = problem.task_rows[j]
-            x = mobility[max(r, c) - constrained, min(r, c) - constrained]
+            x = symmetric(mobility, r - constrained, c - constrained)
             problem.gram[i, j] = problem.gram[j, i] = x
             for w in range(resting):
                 x -= coupling[w, r] * response[c, w]
@@ -72,15 +73,12 @@ def gather_tasks(data, t, resting):
 
 
 @rare
-def prepare_level(problem, truncation, level, t, singularity_threshold):
+def prepare_level(problem, truncation, level, t, threshold):
     """Truncate a level of the rows of tasks, so many, and write its softness."""
     first, last = problem.levels[level], problem.levels[level + 1]
-    n, problem.truncated[level] = last - first, False
-    if n == 0:
-        return
+    n = last - first
     work, bounds = truncation.work[:2 * n + 1, :n], truncation.bounds[:, :t]
     scale = truncation.scale[first:last]
-    threshold = truncation_threshold(float(n), singularity_threshold)
     least = truncate_level(
         problem.left[:t, :t], (0, first), scale, threshold, problem.softness[LASTING, :t], bounds,
         truncation.free[:t], truncation.factor[:t, :t], truncation.order, work)
@@ -107,14 +105,18 @@ def prepare_tasks(data, t, resting):
     """
     problem, truncation, stack = (
         data.scratch.bounded.problem, data.scratch.bounded.truncation, data.results.stack)
-    scale, product = truncation.scale, truncation.product
+    scale, product, levels = truncation.scale, truncation.product, data.demand.levels
     gather_tasks(data, t, resting)
     for i in range(t):
         r = problem.task_rows[i]
         truncation.bounds[0, i] = truncation.bounds[1, i] = truncation.free[i] = 0.0
         scale[i], problem.start[i] = stack[SCALE, r], stack[FORCE, r] - stack[APPLIED, r]
     for level in range(problem.truncated.size):
-        prepare_level(problem, truncation, level, t, data.cycle.singularity_threshold)
+        problem.truncated[level] = False
+        if problem.levels[level] < problem.levels[level + 1]:
+            threshold = level_threshold(stack[ACTIVATION], levels[level], levels[level + 1],
+                                        data.cycle.singularity_threshold)
+            prepare_level(problem, truncation, level, t, threshold)
         if problem.truncated[level]:
             turn_start(problem.start, problem.vectors, scale, problem.levels[level],
                        problem.levels[level + 1], product)
@@ -218,7 +220,7 @@ def write_demands(data, count, t, wanted):
                     applied = stack[APPLIED, c]
                 elif c >= levels[level]:
                     applied *= 1.0 - stack[COMPLIANT, r]
-                demand[i] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * applied
+                demand[i] -= symmetric(mobility, r - constrained, c - constrained) * applied
     turn_levels(problem, demand, data.scratch.bounded.truncation.product)
     for i in range(t):
         upper = demand[i]

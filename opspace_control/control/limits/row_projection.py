@@ -11,7 +11,8 @@ joints, so that none of them exerts a force. Constraints have priority over all 
 
 import math
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.compiled import rare
+from opspace_control.control.constraints.constraint_law import respond
 from opspace_control.control.data import CONSTRAINT_FORCE, WANTED
 from opspace_control.control.limits.kinds import (
     FORCE_COMPONENT,
@@ -36,23 +37,6 @@ from opspace_control.dynamics.responses import (
 )
 
 
-@inlined
-def accelerate_constraint(point, states, x, first):
-    """Write the accelerations ``B`` of a constraint's links along its rows, own less other."""
-    for r in range(6):
-        x[first + r] = 0.0
-    for node, sign in ((point.frame.node, 1.0), (point.other.node, -1.0)):
-        if node < 0:
-            continue
-        B, p = states[node].B, point.p
-        for r in range(3):
-            i, j = (r + 1) % 3, (r + 2) % 3
-            linear = sign * (B[r] + B[3 + i] * p[j] - B[3 + j] * p[i])
-            for d in range(3):
-                x[first + d] += point.axes[0, r, d] * linear
-                x[first + 3 + d] += point.axes[1, r, d] * sign * B[3 + r]
-
-
 @rare
 def add_constraint_forces(data, direction, torque):
     """
@@ -71,10 +55,10 @@ def add_constraint_forces(data, direction, torque):
             states[i].z[r] = 0.0
     passive_response(nodes, states, robot.responds, force, directions[PASSIVE_MOTION, :dofs])
     constrained = 6 * data.demand.constraints.size
-    for r in range(reaction.size):
+    for r in range(constrained, reaction.size):
         reaction[r] = 0.0
     for c in range(data.demand.constraints.size):
-        accelerate_constraint(robot.points[c], states, reaction, 6 * c)
+        respond(robot.points[c], robot.responds, states, reaction[6 * c:6 * c + 6])
     if data.cycle.forces_decided:
         for r in range(constrained):
             reaction[r] -= direction[r]

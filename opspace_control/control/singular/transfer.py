@@ -14,6 +14,7 @@ from opspace_control.control.singular.direction_motion import (
     apply_singular_forces,
     reaction_at_limit,
 )
+from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.dynamics.responses import (
     add_passive_response,
     apply_wrenches,
@@ -65,7 +66,7 @@ def move_to_reference(data, a_ref):
         forces[r] -= applied[r]
         wanted[r] -= directions[CORRECTION, r]
         for c in range(constrained, wanted.size):
-            wanted[r] -= mobility[max(r, c) - constrained, min(r, c) - constrained] * applied[c]
+            wanted[r] -= symmetric(mobility, r - constrained, c - constrained) * applied[c]
     for w in range(cycle.resting_count):
         t = reaction_at_limit(bounded.resting_rows, w, applied)
         for r in range(constrained, wanted.size):

@@ -12,11 +12,18 @@ from opspace_control.compiled import inlined, rare
 
 
 @inlined
+def symmetric(M, r, c):
+    """Return an entry of a symmetric matrix of which the lower triangle is given."""
+    return M[r, c] if r >= c else M[c, r]
+
+
+@inlined
 def factorise(M, count):
     """
     Replace the lower triangle of ``count`` rows of a symmetric matrix by its Cholesky factor.
 
-    Returns whether all pivots are positive; if not, the triangle is lost.
+    Returns whether all pivots are positive; if not, the triangle is lost, and its first entry NaN,
+    which stays visible in what is solved with it.
     """
     for i in range(count):
         for j in range(i + 1):
@@ -28,6 +35,7 @@ def factorise(M, count):
             elif t > 0.0:
                 M[i, i] = 1.0 / math.sqrt(t)
             else:
+                M[0, 0] = math.nan
                 return False
     return True
 

@@ -13,7 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
+from opspace_control.control.solver.cholesky import (
+    factorise,
+    solve_lower,
+    solve_upper,
+    symmetric,
+)
 
 # A pivot of ``S M S``, whose diagonal is about 1, up to this counts as zero: rounding leaves 1e-15.
 RANK_TOLERANCE = 1e-9
@@ -31,7 +36,7 @@ class Factor(NamedTuple):
 
 @inlined
 def factorise_gram(factor):
-    """Write the Cholesky factor of ``Fᵀ F``; return whether it is regular."""
+    """Write the Cholesky factor of ``Fᵀ F``; return whether it is regular: if not, it is NaN."""
     gram, rank = factor.gram, factor.sizes[0]
     for i in range(rank):
         for j in range(i + 1):
@@ -78,7 +83,7 @@ def factorise_pivoted(M, first, count, tolerance, remaining, factor):
         per_root = 1.0 / F[pivot, rank]
         for p in range(rank + 1, used):
             r = order[p]
-            t = scale[r] * M[first + max(r, pivot), first + min(r, pivot)] * scale[pivot]
+            t = scale[r] * symmetric(M, first + r, first + pivot) * scale[pivot]
             for k in range(rank):
                 t -= F[r, k] * F[pivot, k]
             F[r, rank] = t * per_root

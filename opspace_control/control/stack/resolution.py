@@ -19,12 +19,13 @@ from opspace_control.control.data import (
     SCALE,
 )
 from opspace_control.control.singular.direction_law import control_level, level_neighbourhood
+from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.level_inverse import (
     decompose_level,
     rows_of_level,
     solve_level,
 )
-from opspace_control.spatial.eigen import truncation_threshold
+from opspace_control.control.stack.scaling import level_threshold
 
 
 @inlined
@@ -39,8 +40,7 @@ def subtract_applied(mobility, first, last, moving, compliant, x):
         if moving[c] == 0.0:
             continue
         for r in range(first, last):
-            x[r] -= (1.0 - compliant[r]) * moving[c] * (
-                mobility[r, c] if r >= c else mobility[c, r])
+            x[r] -= (1.0 - compliant[r]) * moving[c] * symmetric(mobility, r, c)
         for r in range(last, x.size):
             x[r] -= moving[c] * mobility[r, c]
 
@@ -118,10 +118,7 @@ def resolve_forces(stack, scratch, levels, threshold, data):
         level = rows_of_level(scratch.level, first, last)
         column = scratch.column[first:last]
         subtract_applied(mobility, first, last, stack[MOVING], stack[COMPLIANT], x)
-        axes = 0.0
-        for r in range(first, last):
-            axes += stack[ACTIVATION, r]
-        truncated = near = truncation_threshold(axes, threshold)
+        truncated = near = level_threshold(stack[ACTIVATION], first, last, threshold)
         if data is not None and data.cycle.singular_control:
             near = level_neighbourhood(
                 data.scratch.bounded.directions, stack[SCALE], first, last, truncated)

@@ -10,6 +10,7 @@ eigenvalue. Partial activation enlarges the diagonal.
 import math
 
 from opspace_control.compiled import called, inlined
+from opspace_control.spatial.eigen import truncation_threshold
 
 # A relative turn that two links cannot make still leaves the square of rounding errors.
 _ROUNDING = 1e-12
@@ -18,6 +19,20 @@ _ROUNDING = 1e-12
 IMMOVABLE = 1e-4
 # Part of the mobility without constraints below which a task may be in conflict with these.
 _LEFT = 1e-2
+
+
+@inlined
+def level_threshold(activation, first, last, threshold):
+    """
+    Return the scaled eigenvalue of a level below which directions are truncated.
+
+    It is the ``threshold`` divided by the number of the level's axes, that of their activations, so
+    that it is continuous while a task comes in or goes out.
+    """
+    axes = 0.0
+    for r in range(first, last):
+        axes += activation[r]
+    return truncation_threshold(axes, threshold)
 
 
 @called
