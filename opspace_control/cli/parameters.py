@@ -57,8 +57,8 @@ def tables():
 
 def task_names(robot):
     """Return the tasks' names, one for each hand."""
-    if len(robot.hands) < 2:
-        return ['hand'] * len(robot.hands)
+    if robot.tasks or len(robot.hands) < 2:
+        return list(robot.tasks) or ['hand'] * len(robot.hands)
     return ['left_hand', 'right_hand'] if len(robot.hands) == 2 else list(robot.hands)
 
 
@@ -93,15 +93,15 @@ def _status(robot):
             'locked_joints': list(robot.locked)}
 
 
-def parameter_file(robot):
-    """Return the text of config/<robot>.yaml."""
-    values = controller_values(robot)
+def parameter_file(robot, given=(), command=''):
+    """Return the text of config/<robot>.yaml, or that with other values, made by a command."""
+    values = controller_values(robot) | dict(given)
     return '\n'.join([
         f'# {robot.name}: {robot.summary}.',
         '#',
         '# Every parameter of both nodes, with its meaning and unit. Copy it for your own robot.',
         '# The robot itself, robot_description, is given by the launch file, or comes by topic.',
-        f'# Made by: opspace parameters --robot {robot.name}',
+        f'# Made by: {command or f"opspace parameters --robot {robot.name}"}',
         '',
         *_block('controller', (*controller.controller_table(
             values['tasks'], contacts=values.get('contacts', ())), *joint_table(

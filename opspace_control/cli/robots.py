@@ -42,6 +42,7 @@ class DemoRobot:
     height: float = 0.0  # of its root link at the start, m
     shapes: dict = field(default_factory=dict)  # of its links for contacts: sizes, m
     fastest: tuple = ()  # velocities ahead and to the left, m/s, and yaw rate, rad/s
+    tasks: tuple = ()    # names of the hands' tasks; empty: by their number
 
     def path(self):
         """Return the path of the URDF file, or raise an OpspaceError if it is not installed."""

@@ -233,8 +233,12 @@ class Reach:
         moves = abs(self.jacobian(positions)).max(axis=0) > 1e-9
         return tuple(name for name, yes in zip(self.joints, moves, strict=True) if yes)
 
-    def bent_posture(self, tries=60):
-        """Return the best-conditioned posture (n,) of a few tried, where the hands move freely."""
+    def bent_posture(self, tries=60, worth=lambda positions: 1.0):
+        """
+        Return the best-conditioned posture (n,) of a few tried, where the hands move freely.
+
+        ``worth`` of a posture is a factor of its least singular value, such as for its loads.
+        """
         rng = np.random.default_rng(0)
         low, high = np.maximum(self.lower, -1.5), np.minimum(self.upper, 1.5)
         middle = np.clip(0.0, self.lower, self.upper)
@@ -242,7 +246,7 @@ class Reach:
         for _ in range(tries):
             tried = np.where(self.movable, rng.uniform(np.minimum(low, high), high), middle)
             tried = np.clip(tried, self.lower, self.upper)
-            least = np.linalg.svd(self.jacobian(tried), compute_uv=False)[-1]
+            least = np.linalg.svd(self.jacobian(tried), compute_uv=False)[-1] * worth(tried)
             if least > most:
                 best, most = tried, least
         return best
