@@ -14,7 +14,8 @@ MILLISECOND = 1_000_000  # ns
 
 @pytest.fixture
 def controller():
-    return SimpleNamespace(limited_joints=0, unsolved_limits=0, least_eigenvalue=0.5)
+    return SimpleNamespace(
+        limited_joints=0, unsolved_limits=0, levels_given_up=0, least_eigenvalue=0.5)
 
 
 @pytest.fixture
@@ -46,7 +47,8 @@ def test_starts_over_but_knows_the_last_cycle(statistics):
     now = run(statistics, [0.001] * 5)
     statistics.take()
     assert statistics.take() == {
-        'cycles': 0, 'limited': 0, 'singular': 0, 'unsolved': 0, 'least_eigenvalue': np.inf}
+        'cycles': 0, 'limited': 0, 'singular': 0, 'unsolved': 0, 'given_up': 0,
+        'least_eigenvalue': np.inf}
     assert statistics.age(now + 2.0) == pytest.approx(2.0)
     statistics.count(now + 0.25, 0)
     assert statistics.take()['max'] == pytest.approx(0.25)
@@ -86,11 +88,11 @@ def test_what_cycles_found(statistics, controller):
     for limited, unsolved, least in (
             (0, 0, 0.5), (2, 1, 0.3), (1, 0, 0.0), (0, 2, 0.4), (3, 1, 0.4)):
         controller.limited_joints, controller.unsolved_limits = limited, unsolved
-        controller.least_eigenvalue = least
+        controller.least_eigenvalue, controller.levels_given_up = least, limited // 2
         statistics.count(0.0, 0)
     facts = statistics.take()
     assert (facts['limited'], facts['singular'], facts['least_eigenvalue']) == (3, 1, 0.0)
-    assert facts['unsolved'] == 3
+    assert (facts['unsolved'], facts['given_up']) == (3, 2)
 
 
 def test_restart_forgets(statistics):

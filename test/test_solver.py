@@ -343,7 +343,7 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
     for free in 0.1, 0.5:
         n = 2
         f_y = np.zeros((2, n))
-        changes = solve_problem_levels(
+        changes, _ = solve_problem_levels(
             Levels(np.array([0, n]), np.array([8]), np.ones((n, n)),
                    np.array([[0.0, 0.0], [0.0, 1e-8]]), np.array([[-np.inf, 1.0], [0.0, np.inf]]),
                    np.full(n, free), DEPENDENT),
@@ -351,6 +351,36 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
             np.full((LEVEL_SCRATCH, n), np.nan), f_y)
         assert changes >= 0
         assert f_y[1, 0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_bound_against_a_residual_comes_free_continuously():
+    """x ≤ 0 above c x + s u = 2 above x = -1: where the second has more and more to move by."""
+    softness, motions = 1e-2, []
+    for left in softness * np.linspace(0.2, 6.0, 400):
+        s, c = np.sqrt(left), np.sqrt(1.0 - left)
+        problem = Problem(
+            np.array([[1.0, 0.0], [c, s], [1.0, 0.0]]), np.array([-np.inf, 2.0, -1.0]),
+            np.array([0.0, 2.0, -1.0]), np.eye(2), (0, 1, 2, 3), own=softness)
+        motions.append(problem.motion(problem.solve_levels(steps=8)[0])[0])
+    assert motions[0] == pytest.approx(0.0, abs=1e-9)
+    assert motions[-1] == pytest.approx(-1.0, abs=1e-3)
+    assert abs(np.diff(motions)).max() < 0.2
+
+
+def test_levels_that_are_given_up_are_told():
+    """Rows that contradict each other and combine those above, some of which rounding defeats."""
+    given_up = 0
+    for seed in range(2000):
+        random = np.random.default_rng(seed)
+        problem = random_problem(random, levels=random.integers(2, 5))
+        active = np.zeros((len(problem.levels) - 1, len(problem.rows)), int)
+        f = problem.solve_levels(active, steps=8)[0]
+        for level in range(1, len(active)):
+            own = slice(problem.levels[level], problem.levels[level + 1])
+            if problem.given_up and not active[level, own].any():
+                assert not f[own].any()
+        given_up += problem.given_up
+    assert 0 < given_up < 20
 
 
 def test_a_level_that_is_met_at_once_leaves_its_bounds_free():

@@ -234,7 +234,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         clear_singular_forces(bounded.directions, results.stack.shape[1])
     data = Data(cycle, robot, demand, bounds, memory, results, scratch, v)
     resolve_stack(cycle, robot, demand, results, scratch, data)
-    cycle.bound_count = cycle.problems = cycle.unsolved = 0
+    cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_given_up = 0
     if keeps:
         keep_limits(data, grasping, any_resting, tau)
     else:

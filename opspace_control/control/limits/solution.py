@@ -45,7 +45,9 @@ def solve_problem(data, count, t, begin):
 
     It ``begin``s with the forces without bounds, or with none. The multipliers are in ``f_y``. If
     an active set came to no end, or multipliers are not finite, the problem counts as unsolved:
-    active rows are at their bounds then, others may be beyond theirs, and NaN stays.
+    active rows are at their bounds then, others may be beyond theirs, and NaN stays. Levels that
+    `solve_levels` gives up are counted where it begins with forces: the last problem is the one
+    whose forces are exerted.
     """
     problem, n = data.scratch.bounded.problem, count + t
     problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, STEPS
@@ -55,7 +57,7 @@ def solve_problem(data, count, t, begin):
     write_bound_softness(
         problem, data.scratch.bounded.bound_rows, data.bounds.joints.size, count)
     start_forces(problem, count, t, begin)
-    changes = solve_levels(
+    changes, given_up = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G[:n, :n], problem.all_softness[:, :n],
                problem.bounds[:, :n], problem.free[:n], DEPENDENT),
         problem.state[:, :n], problem.factor[:n, :n], problem.order[:n], problem.scratch[:, :n],
@@ -65,6 +67,8 @@ def solve_problem(data, count, t, begin):
         finite = finite and math.isfinite(problem.f_y[0, r])
     if changes < 0 or not finite:
         data.cycle.unsolved += 1
+    if begin:
+        data.cycle.levels_given_up = given_up
 
 
 @inlined

@@ -19,6 +19,7 @@ import numpy as np
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.active_set import improve_active, start_active
 from opspace_control.control.solver.program import (
+    AT_UPPER,
     EQUALITY,
     INACTIVE,
     REFUSED,
@@ -27,6 +28,7 @@ from opspace_control.control.solver.program import (
     is_bound,
     unit_of_row,
 )
+from opspace_control.spatial.eigen import smooth_step
 
 # The least softness of a level's rows while the level itself is solved, in parts of their diagonal
 # entries. It decides what counts as attainable: a direction of which the levels above leave less is
@@ -38,11 +40,14 @@ ATTAINABLE = 1e-6
 # changed by less than that part of itself in the last step: levels above leave no more of it.
 _MET, _STILL = 1e-9, 1e-5
 
-# A bound whose multiplier grows by more than this part of itself in the last step stands against a
-# residual: the levels below must not leave it. Where a level is met it grows by less than 2e-6 if
-# eigenvalues are four times the softness. Without this a level below a contradictory one has a
-# single feasible point, and rounding leaves none.
-_GROWS = 1e-3
+# A bound whose multiplier grows in the last step stands against a residual: the levels below must
+# not leave it. Without this a level below a contradictory one has a single feasible point, and
+# rounding leaves none. Below the first part of the multiplier the bound is free, beyond the second
+# one an equality; in between it may be left by a width that changes continuously. With eight steps
+# these are eigenvalues of 2.6 and 0.7 of the softness. With an equality from 1e-3 on, at 1.5 of the
+# softness, the motion of a level below jumps by all of its demand there.
+_FREE, _KEPT = 1e-4, 1e-2
+_LEAST = 1e-9  # of the share that is kept: a width beyond any motion
 
 # Slack of bounds that lower levels have beyond what is attained, in parts of the terms of a value:
 # rounding. Without it 63 of 850 problems of a trotting quadruped leave a level no point, with 1e-14
@@ -93,7 +98,8 @@ def solve_steps(problem, program, level, current, before, step, f_y):
     lasting, total, ended, residual = problem.softness[LASTING], 0, True, False
     count = start_active(program, last, current)
     step[:last] = 0.0
-    for _ in range(problem.steps[level] if first < last else 1):
+    steps = problem.steps[level] if first < last else 1
+    for k in range(steps):
         for r in range(first, last):
             shift = (program.softness[r] - lasting[r]) * before[r]
             program.lower[r] = problem.bounds[0, r] + shift
@@ -102,12 +108,16 @@ def solve_steps(problem, program, level, current, before, step, f_y):
         ended = ended and changes >= 0
         total += changes if changes >= 0 else -changes - 1
         residual = moves = False
+        remaining = float(steps - 1 - k)
         for r in range(last):
             own = program.softness[r] - lasting[r] if r >= first else 0.0
             last_step, step[r], before[r] = step[r], f[r] - before[r], f[r]
             if own * abs(step[r]) > _MET * program.G[r, r] * abs(f[r]):
                 residual = True
                 moves = moves or abs(step[r] - last_step) > _STILL * abs(step[r])
+            state = current.state[r]
+            if is_bound(state):  # the remaining steps would deactivate it
+                moves = moves or state * (f[r] + remaining * step[r]) > 0.0
         if not moves:
             break
     for r in range(first, last):
@@ -134,13 +144,29 @@ def settle(program, active, first, last, f_y):
             lower[r], upper[r] = min(lower[r], y[r] - slack), max(upper[r], y[r] + slack)
 
 
-@inlined
-def keep_bounds(program, active, last, step, f_y):
-    """Make equalities of bounds that stand against a residual."""
-    f, y = f_y[0], f_y[1]
+@rare
+def keep_bounds(program, active, first, last, step, f_y):
+    """
+    Narrow the bounds above a level that stand against its residual, at most to equalities.
+
+    The width is measured by ``√G_rr |q̈ − q̈_ref|_A``, the most that the motion can do to a row.
+    """
+    f, y, square = f_y[0], f_y[1], 0.0
     for r in range(last):
-        if is_bound(active[r]) and abs(step[r]) > _GROWS * abs(f[r]):
-            program.lower[r] = program.upper[r] = y[r]
+        square += f[r] * (y[r] - program.free[r])
+    motion = math.sqrt(max(square, 0.0))
+    for r in range(first):
+        if not (is_bound(active[r]) and abs(step[r]) > _FREE * abs(f[r])):
+            continue
+        share = smooth_step(
+            math.log(abs(step[r]) / (_FREE * abs(f[r]))) / math.log(_KEPT / _FREE))
+        width = (1.0 / max(share, _LEAST) - 1.0) * motion * unit_of_row(program.G, r)
+        if active[r] == AT_UPPER:
+            program.upper[r] = y[r]
+            program.lower[r] = max(program.lower[r], y[r] - width)
+        else:
+            program.lower[r] = y[r]
+            program.upper[r] = min(program.upper[r], y[r] + width)
 
 
 @rare
@@ -178,16 +204,16 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
 
     Returns
     -------
-    int
+    int, int
         By how many rows the active sets changed in all; negative, minus 1, if one of them came to
-        no end.
+        no end. And how many levels are given up.
 
     """
     first_rows, steps, G, softness, bounds, free, dependent = problem
     lower, upper, soft, f = scratch[0], scratch[1], scratch[2], f_y[0]
     before, step, above = scratch[3], scratch[6], scratch[7]
     program = Program(G, soft, lower, upper, free, dependent)
-    total, ended = 0, True
+    total, ended, given_up = 0, True, 0
     for r in range(free.size):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         before[r] = f[r]
@@ -203,6 +229,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
         for r in range(first, last):
             lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         if any_refused(active[level], first):
+            given_up += 1
             give_up(program, first, last, above, f_y)
             for r in range(last):
                 before[r] = f[r]
@@ -210,5 +237,5 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
             continue
         settle(program, active[level], first, last, f_y)
         if steps[level] > 1 and residual:
-            keep_bounds(program, active[level], first, step, f_y)
-    return total if ended else -total - 1
+            keep_bounds(program, active[level], first, last, step, f_y)
+    return total if ended else -total - 1, given_up

@@ -25,7 +25,7 @@ class CycleStatistics:
 
     def start_over(self):
         """Reset the counts, but not the time of the last cycle."""
-        self._count = self._cut = self._singular = self._unsolved = 0
+        self._count = self._cut = self._singular = self._unsolved = self._given_up = 0
         self._least = np.inf
 
     def count(self, now, stamp):
@@ -39,6 +39,8 @@ class CycleStatistics:
             self._cut += 1
         if self._controller.unsolved_limits:
             self._unsolved += 1
+        if self._controller.levels_given_up:
+            self._given_up += 1
         least = self._controller.least_eigenvalue
         self._least = min(self._least, least)
         if least == 0.0:
@@ -53,13 +55,15 @@ class CycleStatistics:
         Return the statistics since the last call, a dict, and start over.
 
         It has ``cycles``, ``limited`` (cycles with an effort at its limit), ``singular`` (cycles
-        with truncated directions), ``unsolved`` (cycles whose problem of limits was not solved) and
+        with truncated directions), ``unsolved`` (cycles whose problem of limits was not solved),
+        ``given_up`` (cycles in which it was solved without some levels of tasks) and
         ``least_eigenvalue`` of the scaled Λ⁻¹ (inf without tasks or cycles). With cycles also the
         periods ``min``, ``mean``, ``max`` and ``p99`` in s, and ``missed``: joint states without a
         cycle, by their time stamps; with repeated stamps a lower bound.
         """
         facts = {'cycles': self._count, 'limited': self._cut, 'singular': self._singular,
-                 'unsolved': self._unsolved, 'least_eigenvalue': self._least}
+                 'unsolved': self._unsolved, 'given_up': self._given_up,
+                 'least_eigenvalue': self._least}
         if self._count:
             periods = np.frombuffer(self._periods)[:self._count]
             steps = np.frombuffer(self._steps)[:self._count]

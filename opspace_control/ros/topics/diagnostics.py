@@ -94,6 +94,7 @@ class Diagnostics(Part):
             'efforts at their rate limit': str(self._cycle.envelope.rate_limited),
             'cycles with singular directions': str(facts['singular']),
             'cycles with unsolved limits': str(facts['unsolved']),
+            'cycles that gave up tasks': str(facts['given_up']),
             'passive joints': named_dofs(self._controller.model, self._controller.passive),
             'locked joints': named_dofs(self._controller.model, self._controller.locked),
             **sensors.facts(self._controller)[0],
