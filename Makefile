@@ -83,6 +83,7 @@ gallery: $(RUN_READY)
 	@for name in $(or $(NAMES),$$(sed -n 's/^opspace demo --experiment //p' doc/gallery.md)); do \
 	  $(BIN)/opspace demo --experiment $$name --output doc/gallery/$$name.png || failed=1; \
 	done; [ -z "$$failed" ]
+	@[ -n "$(NAMES)" ] || $(BIN)/python -m opspace_control.cli.showcase.animation doc/moving.png
 
 reference: $(RUN_READY)
 	@$(BIN)/python -m opspace_control.cli.reference doc/reference

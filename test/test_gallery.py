@@ -6,11 +6,13 @@ import re
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
+from opspace_control.cli.showcase import animation
 from opspace_control.cli.showcase.experiments import all_experiments
 
 DOC = Path(__file__).parents[1] / 'doc'
@@ -42,3 +44,17 @@ def test_pictures_are_there_and_no_others():
         data = (DOC / 'gallery' / f'{name}.png').read_bytes()
         assert data.startswith(b'\x89PNG')
         assert min(struct.unpack('>II', data[16:24])) > 400
+
+
+def test_moving_picture_moves():
+    """As `make gallery` draws it for the README."""
+    data = (DOC / 'moving.png').read_bytes()
+    assert data.startswith(b'\x89PNG')
+    frames, = struct.unpack('>I', data[data.index(b'acTL') + 4:][:4])
+    assert frames == round(animation._SECONDS / animation._FRAME)
+
+
+def test_hands_of_the_moving_picture_stay():
+    lines, _, hands = zip(*animation.rocking_torso(), strict=True)
+    assert np.ptp(hands, axis=0).max() < 2e-3
+    assert np.ptp(lines, axis=0).max() > 0.1

@@ -1,0 +1,145 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The moving picture of the README: two hands that stay while the torso rocks, and a trot.
+
+Both robots are simulated in lock-step, without ROS: `python -m
+opspace_control.cli.showcase.animation doc/moving.png`, as `make gallery` does.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from opspace_control import (
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.cli.robots import demo_robot
+
+_STEP = 1e-3  # s
+_FRAME = 0.05  # s
+_SECONDS = 3.0  # a whole number of periods of the torso, and of strides of the trot
+_PERIOD, _ROCK = 1.5, 0.4  # s, rad
+_SPEED, _RAMP = 1.5, 2.0  # m/s, s from the stand to the first frame
+_FORCE = 5e-4  # m of an arrow for each N
+_GREY, _BLUE, _RED = '0.35', 'tab:blue', 'tab:red'
+
+
+def rocking_torso():
+    """
+    Return the frames of dual_arm, whose torso rocks while its hands stay.
+
+    Each frame is (lines (k, 2, 3) from link to link, m, [], positions (2, 3) of the hands).
+    """
+    from opspace_control.simulation import SimulatedRobot
+
+    robot = demo_robot('dual_arm')
+    simulated = SimulatedRobot(robot.path().read_text())
+    simulated.reset(robot.start)
+    model = RobotModel.from_urdf_file(robot.path())
+    order = [simulated.joint_names.index(name) for name in model.dof_names]
+    state = RobotState(model, simulated.positions[order], simulated.velocities[order])
+    posture = PostureTask(kp=100.0)
+    controller = OperationalSpaceController(
+        model, [PoseTask(hand, kp=400.0) for hand in robot.hands], posture=posture,
+        limits=JointLimits(model))
+    frames = []
+    for step in range(round(2.0 * _SECONDS / _STEP)):  # the first half swings in
+        state.update(simulated.positions[order], simulated.velocities[order])
+        posture.set_target({'torso_roll': _ROCK * np.sin(2.0 * np.pi * step * _STEP / _PERIOD)})
+        effort = np.empty(model.nv)
+        effort[order] = controller.compute_torque(state, dt=_STEP)
+        if step * _STEP >= _SECONDS and step % round(_FRAME / _STEP) == 0:
+            frames.append((skeleton(simulated), [], np.array(
+                [simulated.frame_pose(hand)[:3] for hand in robot.hands])))
+        simulated.set_effort(effort)
+        simulated.step()
+    return frames
+
+
+def trot():
+    """
+    Return the frames of b1 in a running trot, relative to the place of its trunk on the ground.
+
+    Each frame is (lines (k, 2, 3) from link to link, m, arrows (j, 2, 3) of contact forces, ticks
+    (m, 3) of the ground).
+    """
+    from opspace_control.cli.showcase.legged_scene import LeggedScene
+
+    scene = LeggedScene('b1')
+    scene.locomotion.gait = 'running_trot'
+    for velocity in np.linspace(0.2, _SPEED, 10):
+        scene.locomotion.command(velocity)
+        scene.run(_RAMP / 10)
+    robot, frames = scene.robot.simulated, []
+    for _ in range(round(_SECONDS / _FRAME)):
+        scene.run(_FRAME)
+        place = np.array([robot.base_pose[0], robot.base_pose[1], 0.0])
+        feet = [(robot.frame_pose(name)[:3], contact.force[:3])
+                for name, contact in scene.controller.constraints.items() if contact.closed]
+        arrows = [(foot, foot + _FORCE * force) for foot, force in feet]
+        ticks = np.arange(-8, 9) * 0.25 - np.array(place[0] % 0.25)
+        frames.append((skeleton(robot) - place, np.reshape(arrows, (-1, 2, 3)) - place,
+                       np.column_stack([ticks, 0.0 * ticks, 0.0 * ticks])))
+    return frames
+
+
+def skeleton(robot):
+    """Return lines (k, 2, 3), m, from each link of a `SimulatedRobot` to its parent."""
+    places = [robot.frame_pose(link)[:3] for link in robot.link_names]
+    parents = robot.model.body_parentid[1:] - 1
+    return np.array([(places[parent], place)
+                     for parent, place in zip(parents, places, strict=True) if parent >= 0])
+
+
+def draw(path, arms, legs):
+    """Write the frames of two robots as an animated PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.collections import LineCollection
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    images = []
+    for arm, leg in zip(arms, legs, strict=True):
+        figure = Figure(figsize=(8.0, 3.2), dpi=100, layout='constrained')
+        canvas = FigureCanvasAgg(figure)
+        left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
+        lines, _, hands = arm
+        left.add_collection(LineCollection(_seen(lines), colors=_GREY, linewidths=4))
+        left.plot(*_seen(hands).T, 'o', color=_BLUE, markersize=9)
+        left.set(xlim=(-0.75, 0.75), ylim=(0.1, 1.6), title='hands stay, the torso rocks')
+        lines, arrows, ticks = leg
+        right.add_collection(LineCollection(lines[..., ::2], colors=_GREY, linewidths=4))
+        right.add_collection(LineCollection(arrows[..., ::2], colors=_RED, linewidths=2))
+        right.axhline(0.0, color='0.7', linewidth=1)
+        right.plot(ticks[:, 0], ticks[:, 2] - 0.03, '|', color='0.7')
+        right.set(xlim=(-0.9, 0.9), ylim=(-0.15, 1.0), title='running trot, contact forces')
+        for panel in (left, right):
+            panel.set_aspect('equal')
+            panel.set_axis_off()
+        canvas.draw()
+        images.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]).quantize(32))
+    images[0].save(path, save_all=True, append_images=images[1:], duration=1e3 * _FRAME, loop=0)
+
+
+def _seen(points):
+    """Return points (..., 2) as seen from ahead, a little from the side and from above."""
+    x, y, z = np.moveaxis(points, -1, 0)
+    return np.stack([y + 0.45 * x, z + 0.25 * y - 0.2 * x], axis=-1)
+
+
+def main():
+    """Simulate and draw."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
+    parser.add_argument('path', type=Path)
+    draw(parser.parse_args().path, rocking_torso(), trot())
+
+
+if __name__ == '__main__':
+    main()
