@@ -216,9 +216,32 @@ def test_pinocchio_finds_the_same_inverse_inertia(module, key, count):
     assert points.contenders(text, links, count).keys() == {'ours', 'peer'}
 
 
+def test_another_robot_than_the_model_is_sent_to_a_goal(module):
+    """Masses, friction, noise and delay are those of the table; the observer brings the hand."""
+    pytest.importorskip('mujoco')
+    disturbances = module('disturbances')
+    nominal, masses, friction, all_of_it = disturbances.REALITIES
+    assert nominal == disturbances.Reality('nominal')
+    assert (all_of_it.masses, all_of_it.friction) == (masses.masses, friction.friction)
+    text = disturbances.ROBOTS['Panda'][0].read_text()
+    other = disturbances.real_robot(text, all_of_it, 1)
+    assert other != disturbances.real_robot(text, all_of_it, 2)
+    assert other.count('<dynamics') == text.count('<limit')
+    goal = disturbances.random_goals(1)[0]
+    assert 0.1 <= np.linalg.norm(goal[0]) <= 0.3
+    turn = disturbances.rotation(goal[1])
+    assert disturbances.angle(turn) == pytest.approx(np.linalg.norm(goal[1]))
+    bare, ours = (disturbances.seek(masses, rate, 0, goal) for rate in (0.0, 40.0))
+    assert bare.left > disturbances.ARRIVED[0] and bare.arrival == np.inf
+    assert ours.left < 1e-4 and ours.arrival < 3.0
+    rows = disturbances.table([(masses, 0.0, [bare]), (masses, 40.0, [ours])]).splitlines()
+    assert '0 of 1' in rows[2] and '1 of 1' in rows[3]
+
+
 @pytest.mark.parametrize(('program', 'tables'), [
     ('limits', ('limits', 'driveless')), ('closed_chains', ('closed',)),
-    ('sequence', ('sequence',)), ('at_rest', ('at_rest',)), ('singularity', ('singularities',)),
+    ('sequence', ('sequence',)), ('at_rest', ('at_rest',)),
+    ('disturbances', ('disturbances', 'rates')), ('singularity', ('singularities',)),
     ('legged', ('legged_courses', 'legged_disturbances')), ('legged_peers', ('legged_peers',))])
 def test_every_table_has_its_place_in_the_documentation(module, program, tables):
     pytest.importorskip('mujoco')

@@ -5,6 +5,7 @@
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.constraints.contact import Contact
 from opspace_control.control.controller import DAMPING_RATE, OperationalSpaceController
+from opspace_control.control.disturbance_observer import DisturbanceObserver
 from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.control.grasping.grasp_force import GraspForce
 from opspace_control.control.limits.joint_limits import JointLimits
@@ -12,5 +13,5 @@ from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
 from opspace_control.control.playback import Playback
 
-__all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'Grasp', 'GraspForce', 'JointLimits',
-           'OperationalSpaceController', 'Plan', 'Playback', 'plan_motion']
+__all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'DisturbanceObserver', 'Grasp', 'GraspForce',
+           'JointLimits', 'OperationalSpaceController', 'Plan', 'Playback', 'plan_motion']

@@ -39,7 +39,6 @@ from opspace_control.control.limits.effort_limits import read_effort_limits, shr
 from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.storage import make_storage
-from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
@@ -58,8 +57,8 @@ class OperationalSpaceController(ControllerState):
     Joint forces that make operational points obey their tasks, and the joints the posture.
 
     ``τ = Jᵀ f' + τ_null``, [CK00] (11)-(13): the posture acts in the null space of all tasks. Where
-    the tasks cannot all be met (a singular posture, too many axes), the directions that are lost
-    are handed smoothly to the posture, and every force stays bounded. Effort limits come last.
+    the tasks cannot all be met, the directions that are lost are left smoothly to the posture, and
+    every force stays bounded. Effort limits come last.
 
     Tasks of lower priority act in the null space of those above. Passive joints, which have no
     drive, are taken along by the others ([JR94] 5); constraints, such as a grasp or the ground,
@@ -191,9 +190,8 @@ class OperationalSpaceController(ControllerState):
         out : (nv,) float array, optional
             Receives the result; without it a new array is made.
         dt : float
-            Time since the last cycle, s. Whatever takes its time goes by it: integral action and
-            filters of force control, the transition to contact, the way of an impedance to its
-            goal.
+            Time since the last cycle, s: of integral action and filters of force control, of the
+            transition to contact, of the motion of an impedance to its goal.
 
         Returns
         -------
@@ -284,12 +282,3 @@ class OperationalSpaceController(ControllerState):
             raise ControlError('The controller was made without limits.',
                                cure='Make it with limits=JointLimits(model).')
         self._kept.set(limits)
-
-    @property
-    def gravity_compensation(self):
-        """Whether the torques hold the robot against gravity."""
-        return bool(self._cycle['gravity'].any())
-
-    @gravity_compensation.setter
-    def gravity_compensation(self, value):
-        self._cycle['gravity'] = GRAVITY if value else 0.0

@@ -10,8 +10,9 @@ from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
 from opspace_control.control.data import ACTIVATION, COMPLIANT, RESIDUAL
 from opspace_control.control.limits.kinds import KIND_TABLE, REASONS
-from opspace_control.dynamics import MomentumObserver
+from opspace_control.dynamics import GRAVITY, MomentumObserver
 from opspace_control.model.nodes import WORLD
+from opspace_control.tasks import CenterOfMassTask
 from opspace_control.tasks.joint import JointTask
 
 # Accelerations so small are rounding, m/s² or rad/s².
@@ -32,6 +33,8 @@ class ActiveLimit(NamedTuple):
 
 class ControllerState:
     """The properties of an `OperationalSpaceController` that report its state."""
+
+    _disturbance = None
 
     @property
     def passive(self):
@@ -72,6 +75,36 @@ class ControllerState:
         With the payloads of its links, and the present status of its joints.
         """
         return self._status.nodes.copy()
+
+    @property
+    def gravity_compensation(self):
+        """Whether the torques hold the robot against gravity."""
+        return bool(self._cycle['gravity'].any())
+
+    @gravity_compensation.setter
+    def gravity_compensation(self, value):
+        self._cycle['gravity'] = GRAVITY if value else 0.0
+
+    @property
+    def disturbance(self):
+        """
+        The `DisturbanceObserver`, or None; without one the law is the bare one.
+
+        It may be set between two cycles, which compiles the cycle anew; a ControlError refuses one
+        that belongs to a controller, or names no task at a point of a link.
+        """
+        return self._disturbance
+
+    @disturbance.setter
+    def disturbance(self, observer):
+        points = [task for task in self.tasks.values() if not isinstance(task, JointTask)]
+        records = {task.name: k for k, task in enumerate(points)
+                   if not (isinstance(task, CenterOfMassTask) or task.unattached)}
+        data = None if observer is None else observer.bind(
+            self.model.nv, records, self._rows.shape[1])
+        self._disturbance, self._compute = observer, None
+        self._arguments = self._arguments._replace(
+            demand=self._arguments.demand._replace(disturbance=data))
 
     def momentum_observer(self, rate, limit=np.inf):
         """

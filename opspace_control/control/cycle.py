@@ -39,6 +39,7 @@ from opspace_control.control.singular.direction_motion import (
     write_motion_laws,
 )
 from opspace_control.control.singular.transfer import add_limit_reactions
+from opspace_control.control.stack.disturbance import apply_torque, observe_disturbance
 from opspace_control.control.stack.rows import (
     apply_forces,
     find_idle,
@@ -140,6 +141,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
     sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
                  cycle.has_passive, scratch.mobility, scratch.passive_mobility, K)
     correct_reference(robot.contacts, nodes, states, stack[FORCE])
+    observe_disturbance(demand.disturbance, gravity, cycle, robot, scratch, v)
 
 
 @inlined
@@ -195,6 +197,7 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
     complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
     cycle.limited = limit_efforts(robot.nodes, bounds.efforts, tau)
+    apply_torque(demand.disturbance, tau)
 
 
 @kernel
@@ -250,3 +253,4 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     if keeps and cycle.problems == 0:
         activate_cut_efforts(nodes, limits, bounds.efforts, tau)
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
+    apply_torque(demand.disturbance, tau)

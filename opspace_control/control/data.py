@@ -54,6 +54,18 @@ class Robot(NamedTuple):
     contacts: LargeInertia  # None where contacts are eliminated
 
 
+class Disturbance(NamedTuple):
+    """Unknown joint forces that tasks compensate along their axes of motion."""
+
+    memory: np.ndarray  # (ROWS, nv) of `momentum_observer`: their estimate is ``RESIDUAL``
+    gains: np.ndarray  # (2, nv): rate of the estimate, 1/s, and its limit, N m or N
+    flags: np.ndarray  # (2,) int: whether there is a last state; whether the estimate is frozen
+    bounds: np.ndarray  # (t, 2) greatest force and moment of each task, N and N m; -1: it does not
+    #                     compensate
+    force: np.ndarray  # (t, 6) that compensates, along the task's axes, N and N m
+    matrix: np.ndarray  # (k + 1, k) scratch: the last row is J Φ r of the stack
+
+
 class Demand(NamedTuple):
     """Constraints, tasks and posture; the records also receive results."""
 
@@ -65,6 +77,7 @@ class Demand(NamedTuple):
     dofs: np.ndarray  # (nv,) POSTURE_DOF
     posture: np.ndarray  # (nq,) the posture's goal
     passive_dofs: np.ndarray  # (nv,) PASSIVE_DOF
+    disturbance: Disturbance = None  # None where nothing unknown is compensated
 
 
 class Grasping(NamedTuple):

@@ -19,55 +19,76 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import called, inlined, kernel
+from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import place_node, weigh_node
 from opspace_control.dynamics.preparation import GRAVITY, prepared
-from opspace_control.spatial.vectors import add_cross_motion, add_wrench, dot
+from opspace_control.spatial.vectors import dot
 
 
 @inlined
 def move_body(nodes, i, v, states):
-    """Write the spatial velocity of body i, [CK00] (17), its momentum to ``f``, weight to ``z``."""
+    """Write the spatial velocity of body i, [CK00] (17)."""
     node, s = nodes[i], states[i]
     rate = v[node.v_index] if node.v_index >= 0 else 0.0
     for r in range(6):
         s.V[r] = rate * s.S[r]
         if node.parent >= 0:
             s.V[r] += states[node.parent].V[r]
-        s.f[r] = s.z[r] = 0.0
-    add_inertial_force(node.mass, s.c, s.Ic, s.V, s.f)
+
+
+@inlined
+def start_momentum(nodes, i, gravity, states):
+    """Write the momentum of body i to ``z``, and its weight to ``B``."""
+    m, s = nodes[i].mass, states[i]
+    for r in range(6):
+        s.z[r] = s.B[r] = 0.0
+    add_inertial_force(m, s.c, s.Ic, s.V, s.z)
+    add_force(s.c, m * gravity[0], m * gravity[1], m * gravity[2], s.B)
+
+
+@inlined
+def power_of_axis(V, S, h):
+    """Return ``(V × S)ᵀ h``: of an axis S that a body of velocity V carries, and a momentum h."""
+    return (h[0] * (V[4] * S[2] - V[5] * S[1] + V[1] * S[5] - V[2] * S[4])
+            + h[1] * (V[5] * S[0] - V[3] * S[2] + V[2] * S[3] - V[0] * S[5])
+            + h[2] * (V[3] * S[1] - V[4] * S[0] + V[0] * S[4] - V[1] * S[3])
+            + h[3] * (V[4] * S[5] - V[5] * S[4]) + h[4] * (V[5] * S[3] - V[3] * S[5])
+            + h[5] * (V[3] * S[4] - V[4] * S[3]))
+
+
+@called
+def gather_momentum(nodes, states, gravity, v, p, rate):
+    """
+    Write ``p = A v`` and ``rate = Cᵀ v − g``, (nv,) each, of bodies that are placed and moved.
+
+    An inward recursion; ``gravity`` (3,) is in m/s². ``z`` of all nodes is zero afterwards, ``B``
+    is scratch. Locked joints count as they move in v.
+    """
+    for i in range(nodes.size):
+        start_momentum(nodes, i, gravity, states)
+    for i in range(nodes.size - 1, -1, -1):
+        node, s = nodes[i], states[i]
+        if node.v_index >= 0:
+            p[node.v_index] = dot(s.z, s.S) + node.armature * v[node.v_index]
+            rate[node.v_index] = dot(s.B, s.S)
+            if node.carrier >= 0:
+                rate[node.v_index] += power_of_axis(states[node.carrier].V, s.S, s.z)
+        for r in range(6):
+            if node.parent >= 0:
+                states[node.parent].z[r] += s.z[r]
+                states[node.parent].B[r] += s.B[r]
+            s.z[r] = 0.0
 
 
 @called
 def sum_generalized_momentum(nodes, q, v, gravity, states, p, rate):
-    """
-    Write ``p = A v`` and ``rate = Cᵀ v − g``, (nv,) each: an outward and an inward recursion.
-
-    ``gravity`` (3,) is in m/s²; ``states`` is scratch. Locked joints count as they move in v.
-    """
+    """Write the results of `gather_momentum`; ``states`` is scratch."""
     for i in range(nodes.size):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
         move_body(nodes, i, v, states)
-        weight = states[i].B
-        for r in range(3):
-            weight[r], weight[r + 3] = nodes[i].mass * gravity[r], 0.0
-        add_wrench(states[i].c, weight, states[i].z)
-    for i in range(nodes.size - 1, -1, -1):
-        node, s = nodes[i], states[i]
-        if node.v_index >= 0:
-            S_dot = s.B
-            for r in range(6):
-                S_dot[r] = 0.0
-            if node.carrier >= 0:
-                add_cross_motion(states[node.carrier].V, s.S, 1.0, S_dot)
-            p[node.v_index] = dot(s.f, s.S) + node.armature * v[node.v_index]
-            rate[node.v_index] = dot(s.f, S_dot) + dot(s.z, s.S)
-        if node.parent >= 0:
-            outer = states[node.parent]
-            for r in range(6):
-                outer.f[r] += s.f[r]
-                outer.z[r] += s.z[r]
+    gather_momentum(nodes, states, gravity, v, p, rate)
 
 
 @kernel

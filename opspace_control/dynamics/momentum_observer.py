@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import entry_point, kernel
+from opspace_control.compiled import called, entry_point, kernel
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
 from opspace_control.dynamics.generalized_momentum import sum_generalized_momentum
 from opspace_control.dynamics.passive_forces import PassiveForces, passive_forces
@@ -16,6 +16,11 @@ from opspace_control.errors import StateError
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial import read_numbers
+
+# Rows of the memory of an observer, (ROWS, nv): the residual; p of the last state, and its rate
+# under no drive; these of this state; the forces of passive joints; those that are applied.
+ROWS = 7
+RESIDUAL, P_BEFORE, RATE_BEFORE, P, P_RATE, PASSIVE_FORCE, APPLIED = range(ROWS)
 
 
 class Observed(NamedTuple):
@@ -27,35 +32,48 @@ class Observed(NamedTuple):
     gravity: np.ndarray  # (3,) m/s²
     gains: np.ndarray  # (2, nv): rates, 1/s, and limits, N m or N
     started: np.ndarray  # (1,) int: 0 without a last state
-    memory: np.ndarray  # (6, nv): the residual; p of the last state, and its rate under no drive;
-    #                     these of this state; forces of passive joints
+    memory: np.ndarray  # (ROWS, nv)
 
 
-@kernel
-def observe(data, dt, q, v, torque):
-    """Advance the residual by dt; return whether all is finite, else nothing has changed."""
-    nodes, rates, limits, started = data.nodes, data.gains[0], data.gains[1], data.started
-    residual, p_before, rate_before = data.memory[0], data.memory[1], data.memory[2]
-    p, rate, passive = data.memory[3], data.memory[4], data.memory[5]
-    sum_generalized_momentum(nodes, q, v, data.gravity, data.states, p, rate)
-    passive_forces(nodes, data.passive_dofs, q, v, passive)
+@called
+def advance_residual(nodes, gains, started, memory, dt):
+    """
+    Advance the residual by dt from the last state to this one; return whether all is finite.
+
+    If not, nothing has changed. ``P_RATE`` becomes that with passive forces.
+    """
+    residual, p, rate = memory[RESIDUAL], memory[P], memory[P_RATE]
     for k in range(p.size):
-        rate[k] += passive[k]
+        rate[k] += memory[PASSIVE_FORCE, k]
         # One by one: reassociation of floating point would cancel their sum in the test.
-        if not (math.isfinite(p[k]) and math.isfinite(rate[k]) and math.isfinite(torque[k])):
+        if not (math.isfinite(p[k]) and math.isfinite(rate[k])
+                and math.isfinite(memory[APPLIED, k])):
             return False
     for i in range(nodes.size):
         k = nodes[i].v_index
         if k >= 0 and nodes[i].status == LOCKED:
             residual[k] = 0.0
         elif k >= 0 and started[0] != 0 and dt > 0.0:
-            unknown = (p[k] - p_before[k]) / dt - torque[k] - 0.5 * (rate_before[k] + rate[k])
-            x = residual[k] - math.expm1(-rates[k] * dt) * (unknown - residual[k])
-            residual[k] = min(max(x, -limits[k]), limits[k])
+            unknown = (p[k] - memory[P_BEFORE, k]) / dt - memory[APPLIED, k] - 0.5 * (
+                memory[RATE_BEFORE, k] + rate[k])
+            x = residual[k] - math.expm1(-gains[0, k] * dt) * (unknown - residual[k])
+            residual[k] = min(max(x, -gains[1, k]), gains[1, k])
     for k in range(p.size):
-        p_before[k], rate_before[k] = p[k], rate[k]
+        memory[P_BEFORE, k], memory[RATE_BEFORE, k] = p[k], rate[k]
     started[0] = 1
     return True
+
+
+@kernel
+def observe(data, dt, q, v, torque):
+    """Advance the residual by dt under joint forces (nv,); return as `advance_residual` does."""
+    memory = data.memory
+    for k in range(torque.size):
+        memory[APPLIED, k] = torque[k]
+    sum_generalized_momentum(
+        data.nodes, q, v, data.gravity, data.states, memory[P], memory[P_RATE])
+    passive_forces(data.nodes, data.passive_dofs, q, v, memory[PASSIVE_FORCE])
+    return advance_residual(data.nodes, data.gains, data.started, memory, dt)
 
 
 class MomentumObserver:
@@ -107,7 +125,7 @@ class MomentumObserver:
             moment_nodes(model) if nodes is None else nodes,
             nan_filled(model.nodes.size, NODE_STATE), forces.dofs,
             np.array(GRAVITY) if gravity_compensation else np.zeros(3),
-            np.empty((2, model.nv)), np.zeros(1, np.int64), np.zeros((6, model.nv)))
+            np.empty((2, model.nv)), np.zeros(1, np.int64), np.zeros((ROWS, model.nv)))
         self._update = None
         self.rate, self.limit = rate, limit
 
@@ -140,7 +158,7 @@ class MomentumObserver:
     @property
     def residual(self):
         """The r of the last update, estimated unknown joint forces, (nv,), N·m or N; a copy."""
-        return self._data.memory[0].copy()
+        return self._data.memory[RESIDUAL].copy()
 
     def update(self, state, torque, dt):
         """
@@ -193,7 +211,7 @@ class MomentumObserver:
         if not np.isfinite(values).all():
             raise StateError(f'The residual is {residual!r}.', value=residual,
                              cure='Give finite numbers.')
-        self._data.memory[0] = np.clip(values, -self._data.gains[1], self._data.gains[1])
+        self._data.memory[RESIDUAL] = np.clip(values, -self._data.gains[1], self._data.gains[1])
         self._data.started[0] = 0
 
     def _numbers(self, what, values):

@@ -21,6 +21,7 @@ from opspace_control.control.data import (
     SINGLE_JOINT,
     WANTED,
 )
+from opspace_control.control.stack.disturbance import reject_disturbance
 from opspace_control.control.stack.resolution import resolve_forces
 from opspace_control.control.stack.scaling import (
     IMMOVABLE,
@@ -215,6 +216,7 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
     for r in range(force.size):
         scratch.unconstrained[r] = mobility[r, r]
     eliminate_constraint_rows(cycle, robot.carried, constrained, results, scratch)
+    reject_disturbance(demand.disturbance, robot, demand, results, scratch)
     for r in range(force.size):
         stack[WANTED, r] = force[r]
     if constrained > 0 or robot.contacts is not None:

@@ -1,0 +1,209 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Rejection of unknown joint forces along the axes of motion of tasks.
+
+Unknown forces r accelerate the points by ``a_r = J A⁻¹ r``, under constraints by ``J Φ r``, which
+has no part of the constraint forces ``J_cᵀ λ`` that r may contain. Tasks exert ``−Λ a_r`` along
+axes of motion, ``−J̄ᵀ r`` of the dynamically consistent inverse, [CK00] (8), and nothing against
+what r does in the null space. Axes of force control, springs and free axes are left alone.
+
+These forces are applied forces: r balances them, as the environment balances those of force
+control, [K87] (5.5). So they count for the limits of efforts, but not for those of the motion,
+which is that of the law.
+"""
+
+import math
+
+from opspace_control.compiled import called, inlined
+from opspace_control.control.data import APPLIED
+from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
+from opspace_control.control.solver.semidefinite import solve_semidefinite
+from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.generalized_momentum import gather_momentum
+from opspace_control.dynamics.momentum_observer import APPLIED as APPLIED_TORQUE
+from opspace_control.dynamics.momentum_observer import (
+    P_RATE,
+    PASSIVE_FORCE,
+    RESIDUAL,
+    P,
+    advance_residual,
+)
+from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial.vectors import dot
+
+# Of ``Disturbance.flags``.
+STARTED, FROZEN = range(2)
+
+# Part of a row's mobility that is added to it, so that redundant rows have a factor: the force
+# along a direction of scaled eigenvalue λ is wrong by this part of 1/λ.
+_DAMPING = 1e-6
+
+
+@called
+def observe_disturbance(disturbance, gravity, cycle, robot, scratch, v):
+    """
+    Advance the estimate of the unknown joint forces to the state of this cycle.
+
+    Bodies are placed and moved; ``z`` of all nodes is zero before and afterwards.
+    """
+    if disturbance is not None:
+        memory, flags = disturbance.memory, disturbance.flags
+        if flags[FROZEN] != 0:
+            flags[STARTED] = 0
+            return
+        gather_momentum(robot.nodes, robot.states, gravity, v, memory[P], memory[P_RATE])
+        for k in range(v.size):
+            memory[PASSIVE_FORCE, k] = scratch.passive_torque[k] if cycle.has_passive else 0.0
+        advance_residual(robot.nodes, disturbance.gains, flags, memory, cycle.dt)
+
+
+@inlined
+def apply_torque(disturbance, tau):
+    """Remember the joint forces (nv,) of this cycle for the next one."""
+    if disturbance is not None:
+        for k in range(tau.size):
+            disturbance.memory[APPLIED_TORQUE, k] = tau[k]
+
+
+@inlined
+def project_residual(nodes, states, needs_inertia, residual):
+    """Inward recursion: write ``u``, the joint forces (nv,) projected on the joints, over D."""
+    for i in range(nodes.size):
+        for r in range(6):
+            states[i].z[r] = 0.0
+    for i in range(nodes.size - 1, -1, -1):
+        if needs_inertia[i]:
+            node, s = nodes[i], states[i]
+            s.u = 0.0
+            if node.status != LOCKED:
+                s.u = (residual[node.v_index] + dot(s.z, s.S)) / s.D
+            if node.parent >= 0:
+                for r in range(6):
+                    states[node.parent].z[r] += s.z[r] - s.u * s.U[r]
+
+
+@called
+def respond_to_residual(nodes, states, needs_inertia, residual):
+    """Write ``B``, the spatial accelerations of the bodies by joint forces (nv,), ``A⁻¹ r``."""
+    project_residual(nodes, states, needs_inertia, residual)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+            s.z[r] = 0.0
+        if needs_inertia[i] and node.status != LOCKED:
+            x = s.u - dot(s.U, s.B) / s.D
+            for r in range(6):
+                s.B[r] += x * s.S[r]
+
+
+@inlined
+def add_point_acceleration(point, node, sign, states, first, a):
+    """Add the acceleration ``B`` of a body at a point, along the point's axes, to six rows."""
+    if node < 0:
+        return
+    B, p = states[node].B, point.p
+    linear = (B[0] + B[4] * p[2] - B[5] * p[1], B[1] + B[5] * p[0] - B[3] * p[2],
+              B[2] + B[3] * p[1] - B[4] * p[0])
+    for r in range(3):
+        axis, about = point.axes[0, :, r], point.axes[1, :, r]
+        a[first + r] += sign * (axis[0] * linear[0] + axis[1] * linear[1] + axis[2] * linear[2])
+        a[first + 3 + r] += sign * (about[0] * B[3] + about[1] * B[4] + about[2] * B[5])
+
+
+@inlined
+def compensated(task, r):
+    """Return which part of row r of a task compensates, from 0 to 1: its part of motion control."""
+    motion, force = task.motion[r], task.force.axes[r]
+    return (1.0 - task.impedance) * motion / (motion + force) if motion > 0.0 else 0.0
+
+
+@inlined
+def select_row(k, first, weight, mobility, M, F):
+    """
+    Write row k of the problem ``M F = a_r``, of tasks' rows from the first on.
+
+    The mobility of a row that compensates in part is inflated as in `regularise_rows`; a row that
+    does not has no part.
+    """
+    i = k - first
+    for j in range(i):
+        M[i, j] = mobility[k, first + j] if weight > 0.0 and M[j, j] > 0.0 else 0.0
+    M[i, i] = mobility[k, k] * (1.0 / (weight * weight) + _DAMPING) if weight > 0.0 else 0.0
+    if not M[i, i] > 0.0:
+        for j in range(i):
+            M[i, j] = 0.0
+        M[i, i] = F[i] = 0.0
+
+
+@inlined
+def bound_force(bounds, F, rejected, applied):
+    """Subtract the force and moment F (6,) from applied ones, as far as the bounds allow."""
+    share = 1.0
+    for part in range(2):
+        f = F[3 * part:3 * part + 3]
+        size = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
+        if size > bounds[part]:
+            share = min(share, bounds[part] / size)
+    for r in range(6):
+        rejected[r] = -share * F[r]
+        applied[r] += rejected[r]
+
+
+@called
+def respond_points(disturbance, robot, constrained, scratch):
+    """Write ``J Φ r`` of the stack's rows, (k,); constraints are eliminated from those of tasks."""
+    points, a, mobility = robot.points, disturbance.matrix[-1], scratch.mobility
+    respond_to_residual(
+        robot.nodes, robot.states, robot.needs_inertia, disturbance.memory[RESIDUAL])
+    for k in range(a.size):
+        a[k] = 0.0
+    for e in range(points.size):
+        if not (is_group(points[e]) or points[e].whole or robot.carried[e].idle):
+            add_point_acceleration(points[e], points[e].frame.node, 1.0, robot.states, 6 * e, a)
+            add_point_acceleration(points[e], points[e].other.node, -1.0, robot.states, 6 * e, a)
+    if constrained > 0:
+        factor = scratch.constraint_factor
+        solve_semidefinite(factor, a[:constrained], scratch.coordinates)
+        for j in range(constrained, a.size):
+            for p in range(factor.sizes[1]):
+                a[j] -= mobility[j, factor.order[p]] * a[factor.order[p]]
+
+
+@called
+def reject_disturbance(disturbance, robot, demand, results, scratch):
+    """
+    Add ``−Λ J Φ r`` to the applied forces of tasks, along their axes of motion.
+
+    After the elimination of constraints, of which the factor is used, and before the tasks become
+    forces. All levels above compensate for the forces of one, so that of a factor ``C Cᵀ`` of Λ⁻¹
+    only the blocks of levels are solved upwards. The force and the moment of a task are at most
+    its bounds; beyond them all six components shrink. Without ``disturbance`` nothing happens.
+    """
+    if disturbance is not None:
+        points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
+        M, F = disturbance.matrix, disturbance.matrix[-1, first:]
+        respond_points(disturbance, robot, first, scratch)
+        for e in range(first // 6, points.size):
+            outside = is_group(points[e]) or points[e].whole or robot.carried[e].idle
+            for r in range(6):
+                weight = 0.0
+                if not outside and disturbance.bounds[points[e].record, 0] >= 0.0:
+                    weight = compensated(demand.tasks[points[e].record], r)
+                select_row(6 * e + r, first, weight, scratch.mobility, M, F)
+        for i in range(F.size):
+            if M[i, i] == 0.0:
+                M[i, i] = 1.0
+        if not factorise(M, F.size):
+            return
+        solve_lower(M, F.size, F)
+        for level in range(levels.size - 1):
+            i, j = levels[level] - first, levels[level + 1] - first
+            solve_upper(M[i:j, i:j], j - i, F[i:j])
+        for e in range(first // 6, points.size):
+            record, k = points[e].record, 6 * e
+            if not (is_group(points[e]) or points[e].whole) and (
+                    disturbance.bounds[record, 0] >= 0.0):
+                bound_force(disturbance.bounds[record], F[k - first:k - first + 6],
+                            disturbance.force[record], results.stack[APPLIED, k:k + 6])

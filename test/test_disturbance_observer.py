@@ -1,0 +1,244 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Unknown joint forces are compensated along the axes of motion of tasks, and nowhere else."""
+
+import numpy as np
+import pytest
+from robots import TALOS, robot_file
+from samples import random_state, sample
+
+from opspace_control import (
+    CenterOfMassTask,
+    Constraint,
+    ControlError,
+    DisturbanceObserver,
+    ForceTask,
+    Impedance,
+    JointLimits,
+    MomentumObserver,
+    OperationalSpaceController,
+    PoseTask,
+    PositionTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+    operational_space,
+)
+
+UNBOUNDED = {'max_force': np.inf, 'max_moment': np.inf}
+DT = 1e-3
+PANDA = RobotModel.from_urdf_file(
+    robot_file('panda.urdf'), locked_joints=['panda_finger_joint1'])
+TCP = 'panda_hand_tcp'
+HOME = np.array([0.1, -0.4, 0.2, -2.0, 0.1, 1.7, 0.78, 0.0])
+
+
+def at_home(v=None):
+    return RobotState(PANDA, HOME, np.zeros(PANDA.nv) if v is None else v)
+
+
+def unknown(model, seed=0):
+    """Return unknown joint forces in proportion to the inertia that each joint moves, (nv,)."""
+    A = model.mass_matrix(RobotState(model, model.neutral(), np.zeros(model.nv)))
+    return np.where(model.locked, 0.0, np.random.default_rng(seed).normal(size=model.nv) * (
+        A.diagonal()))
+
+
+def difference_of(model, tasks, state, r, observer, **options):
+    """Return the joint forces with an observer that knows r, minus those without; and with what."""
+    controller = OperationalSpaceController(model, tasks, **options)
+    for constraint in controller.constraints.values():
+        constraint.close()
+    bare = controller.compute_torque(state).copy()
+    controller.disturbance = observer
+    know(controller, state, r)
+    return controller.compute_torque(state) - bare, controller
+
+
+def know(controller, state, r):
+    """Let the observer of a controller know r, by the forces of a robot that rests."""
+    observer = controller.disturbance
+    controller.compute_torque(state, dt=0.0)
+    observer.apply(np.where(controller.locked, 0.0, controller.model.gravity(state) - r))
+    for _ in range(2):  # a rate of 1e6/s: known after one period
+        controller.compute_torque(state, dt=DT)
+        observer.apply(controller.model.gravity(state) - r)
+    np.testing.assert_allclose(observer.residual, r, atol=1e-9)
+    observer.frozen = True
+
+
+@pytest.mark.parametrize('limits', [False, True], ids=['bare', 'limited'])
+def test_the_hand_moves_as_that_of_the_model(limits):
+    """``−Jᵀ J̄ᵀ r``: nothing of r accelerates the hand, and no more than that is exerted."""
+    r, state = unknown(PANDA), at_home()
+    options = {'limits': JointLimits(PANDA)} if limits else {}
+    change, controller = difference_of(
+        PANDA, [PoseTask(TCP)], state, r, DisturbanceObserver(1e6, **UNBOUNDED), **options)
+    space = operational_space(PANDA, state, TCP)
+    F = space.dynamically_consistent_inverse.T @ r
+    assert abs(F).max() > 0.1
+    np.testing.assert_allclose(change, -space.jacobian.T @ F, atol=1e-4 * abs(r).max())
+    np.testing.assert_allclose(controller.disturbance.rejected[TCP], -F, atol=1e-4 * abs(F).max())
+
+
+@pytest.mark.parametrize('priority', [0, 1])
+def test_two_hands_of_a_floating_robot_on_one_level_and_on_two(priority):
+    """Whatever the levels, neither hand is accelerated: levels above compensate for those below."""
+    model = RobotModel.from_urdf_file(robot_file(TALOS), floating_base=True)
+    hands = ['gripper_left_base_link', 'gripper_right_base_link']
+    tasks = [PoseTask(hands[0]), PoseTask(hands[1], priority=priority)]
+    state, r = random_state(model, 0, speed=0.0), unknown(model)
+    change, _ = difference_of(model, tasks, state, r, DisturbanceObserver(1e6, **UNBOUNDED))
+    J, A = model.jacobian(state, hands), model.mass_matrix(state)
+    moved = J @ np.linalg.solve(A, r)
+    left = J @ np.linalg.solve(A, r + change)
+    assert abs(moved).max() > 0.1
+    np.testing.assert_allclose(left, 0.0, atol=1e-4 * abs(moved).max())
+
+
+def test_constraint_forces_in_the_estimate_change_nothing():
+    """``Φ J_cᵀ = 0``: of a hand that is held, r may contain what holds it."""
+    model = sample('dual_arm').model
+    state, r = random_state(model, 1, speed=0.0), unknown(sample('dual_arm').model)
+    reaction = model.jacobian(state, 'r_hand').T @ np.array([50.0, -20.0, 30.0, 2.0, 1.0, -3.0])
+
+    def change(r):
+        return difference_of(model, [PoseTask('l_hand')], state, r,
+                             DisturbanceObserver(1e6, **UNBOUNDED),
+                             constraints=[Constraint('r_hand')])[0]
+    assert abs(change(r)).max() > 0.1
+    np.testing.assert_allclose(change(reaction), 0.0, atol=1e-6)
+    np.testing.assert_allclose(change(r + reaction), change(r), atol=1e-6)
+
+
+def test_nothing_along_force_axes_springs_and_free_axes():
+    r, state = unknown(PANDA), at_home()
+    space = operational_space(PANDA, state, TCP)
+    J, A = space.jacobian, PANDA.mass_matrix(state)
+    accelerated = J @ np.linalg.solve(A, r)
+    for task in (PositionTask(TCP), ForceTask(TCP, force_axes='z')):
+        change, controller = difference_of(
+            PANDA, [task], state, r, DisturbanceObserver(1e6, **UNBOUNDED))
+        rejected = controller.disturbance.rejected[TCP]
+        rows = [0, 1, 2] if isinstance(task, PositionTask) else []
+        np.testing.assert_array_equal(rejected[[k for k in range(6) if k not in rows]], 0.0)
+        left = J @ np.linalg.solve(A, r + change)
+        np.testing.assert_allclose(left[rows], 0.0, atol=1e-4 * abs(accelerated).max())
+    spring = PoseTask(TCP, impedance=Impedance())
+    change, _ = difference_of(PANDA, [spring], state, r, DisturbanceObserver(1e6, **UNBOUNDED))
+    np.testing.assert_array_equal(change, 0.0)
+
+
+def test_bounds_of_each_task_shrink_the_whole():
+    r, state = unknown(PANDA), at_home()
+    F = operational_space(PANDA, state, TCP).dynamically_consistent_inverse.T @ r
+    force, moment = np.linalg.norm(F[:3]), np.linalg.norm(F[3:])
+    for bounds, share in (({'max_force': 0.25 * force, 'max_moment': np.inf}, 0.25),
+                          ({'max_force': 0.5 * force, 'max_moment': 0.1 * moment}, 0.1),
+                          ({'max_force': np.inf, 'max_moment': 0.0}, 0.0)):
+        _, controller = difference_of(
+            PANDA, [PoseTask(TCP)], state, r, DisturbanceObserver(1e6, **bounds))
+        np.testing.assert_allclose(controller.disturbance.rejected[TCP], -share * F,
+                                   atol=1e-4 * abs(F).max())
+    change, controller = difference_of(PANDA, [PoseTask(TCP)], state, r,
+                                       DisturbanceObserver(1e6, **UNBOUNDED, tasks=()))
+    np.testing.assert_array_equal(change, 0.0)
+    assert controller.disturbance.rejected == {}
+
+
+def test_the_estimate_is_that_of_the_momentum_observer_and_stays_when_frozen():
+    rate, rng, state = 80.0, np.random.default_rng(2), at_home()
+    controller = OperationalSpaceController(PANDA, [PoseTask(TCP)])
+    controller.disturbance = DisturbanceObserver(rate, **UNBOUNDED)
+    reference = controller.momentum_observer(rate)
+    assert isinstance(reference, MomentumObserver)
+    applied = np.zeros(PANDA.nv)
+    for _ in range(30):
+        v = np.where(PANDA.locked, 0.0, 0.3 * rng.normal(size=PANDA.nv))
+        state.update(PANDA.integrate(state.q, v, DT), v)
+        reference.update(state, applied, DT)
+        applied = controller.compute_torque(state, dt=DT)
+        np.testing.assert_allclose(controller.disturbance.residual, reference.residual, rtol=1e-9,
+                                   atol=1e-9)
+    controller.disturbance.frozen = True
+    before = controller.disturbance.residual
+    assert abs(before).max() > 1.0
+    for frozen in (True, False):  # the first state after it is where the observer begins anew
+        controller.disturbance.frozen = frozen
+        state.update(state.q, np.where(PANDA.locked, 0.0, 0.3 * rng.normal(size=PANDA.nv)))
+        controller.compute_torque(state, dt=DT)
+        np.testing.assert_array_equal(controller.disturbance.residual, before)
+    controller.disturbance.restart()
+    np.testing.assert_array_equal(controller.disturbance.residual, 0.0)
+    controller.disturbance = None
+    bare = OperationalSpaceController(PANDA, [PoseTask(TCP)])
+    bare.tasks[TCP].set_target(controller.tasks[TCP].target)
+    bare.posture.set_target(controller.posture.target)
+    np.testing.assert_allclose(controller.compute_torque(state), bare.compute_torque(state))
+
+
+def steered(observer, mass, seconds):
+    """Return the error of a Panda that carries a mass its model lacks, m, and the mass's forces."""
+    controller = OperationalSpaceController(
+        PANDA, [PoseTask(TCP)], PostureTask(target=HOME), limits=JointLimits(PANDA))
+    controller.disturbance = observer
+    state, force = at_home(), np.array([0.0, 0.0, -9.81 * mass, 0.0, 0.0, 0.0])
+    for _ in range(round(seconds / DT)):
+        tau = controller.compute_torque(state, dt=DT)
+        load = PANDA.jacobian(state, TCP).T @ force
+        v = state.v + DT * PANDA.forward_dynamics(state, tau + load)
+        state = RobotState(PANDA, PANDA.integrate(state.q, v, DT), v)
+    return np.linalg.norm(controller.tasks[TCP].error[:3]), load
+
+
+def test_a_load_is_carried_without_steady_error():
+    """2 kg: the bare law sags for good, the observer brings the hand back."""
+    bare, _ = steered(None, 2.0, 1.5)
+    observer = DisturbanceObserver(20.0, max_force=40.0, max_moment=20.0)
+    ours, load = steered(observer, 2.0, 1.5)
+    assert bare > 5e-3
+    assert ours < 5e-5
+    np.testing.assert_allclose(observer.residual, load, atol=0.02 * abs(load).max())
+
+
+@pytest.mark.parametrize('limits', [None, JointLimits(PANDA)], ids=['bare', 'limited'])
+def test_while_something_blocks_the_arm_the_estimate_stays_within_the_efforts(limits):
+    """It is what holds the arm, ``g − τ``, however long; an integral of the error would grow."""
+    state = at_home()
+    controller = OperationalSpaceController(
+        PANDA, [PoseTask(TCP)], effort_limits=20.0, limits=limits)
+    controller.compute_torque(state)
+    goal = controller.tasks[TCP].pose
+    goal[:3] += 0.1, 0.1, 0.2
+    controller.tasks[TCP].set_target(goal)
+    controller.disturbance = observer = DisturbanceObserver(20.0, **UNBOUNDED)
+    found, efforts = [], []
+    for _ in range(3000):
+        efforts.append(controller.compute_torque(state, dt=DT))
+        found.append(observer.residual)
+    found, efforts = np.array(found), np.array(efforts)
+    held = PANDA.gravity(state) - efforts
+    assert (abs((held - found)[-1, ~PANDA.locked]) < 0.1).all()
+    weight = np.where(PANDA.locked, 0.0, PANDA.gravity(state))
+    assert (abs(found - weight) < np.maximum(20.0, abs(weight)) + 0.1).all()
+    at_limit = np.isclose(abs(efforts[-1]), 20.0)
+    assert at_limit.sum() >= 2
+    np.testing.assert_allclose(found[-1000:, at_limit], found[-1:, at_limit].repeat(1000, 0),
+                               atol=1e-3)
+
+
+def test_what_is_refused():
+    for arguments in ({'rate': 0.0, **UNBOUNDED}, {'rate': np.inf, **UNBOUNDED},
+                      {'rate': 1.0, 'max_force': -1.0, 'max_moment': 1.0},
+                      {'rate': 1.0, 'max_force': 1.0, 'max_moment': 'big'}):
+        with pytest.raises(ControlError, match='of a disturbance observer is'):
+            DisturbanceObserver(**arguments)
+    model = sample('dual_arm').model
+    controller = OperationalSpaceController(model, [PoseTask('l_hand'), CenterOfMassTask()])
+    for name in ('r_hand', 'center_of_mass'):
+        with pytest.raises(ControlError, match=f"'{name}'"):
+            controller.disturbance = DisturbanceObserver(1.0, **UNBOUNDED, tasks=[name])
+    assert controller.disturbance is None
+    controller.disturbance = observer = DisturbanceObserver(1.0, **UNBOUNDED)
+    with pytest.raises(ControlError, match='belongs to a controller'):
+        OperationalSpaceController(model, [PoseTask('r_hand')]).disturbance = observer
