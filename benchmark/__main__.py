@@ -28,6 +28,7 @@ _SECTIONS = {
     'redundant_rows': 'more rows of tasks than joints, beside Pinocchio',
     'contact_models': 'contacts eliminated and as large inertias, beside Pinocchio',
     'beyond_limits': 'the slowest cycles with limits of joints, beside Pinocchio',
+    'observer': 'what observers of unknown joint forces cost, beside Pinocchio',
     'allocation': 'memory, and crossings into compiled code',
     'first_torque': 'from the start of the demo to the first torque, compiling and compiled',
     'ros_latency': 'joint state to effort command through ROS 2',

@@ -1,0 +1,58 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the observers of unknown joint forces cost, beside Pinocchio."""
+
+import numpy as np
+import pinocchio
+from figures import Figure
+from singularity import BENT, ROBOTS
+from timing import interleave
+
+from opspace_control import (
+    DisturbanceObserver,
+    OperationalSpaceController,
+    PoseTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.cli.robots import demo_robot
+
+_ROUNDS, _STATES = 100, 20
+_BOUNDS = {'max_force': 60.0, 'max_moment': 20.0}
+
+
+def measure():
+    """Return the figures of a Panda and of Talos with both hands."""
+    path, hand, _ = ROBOTS['Panda']
+    talos = demo_robot('talos')
+    start = dict(zip(RobotModel.from_urdf_file(path).dof_names, BENT['Panda'], strict=False))
+    return [*_compare('Panda', 'panda', path, (hand,), start),
+            *_compare('Talos, both hands', 'talos', talos.path(), talos.hands, talos.start)]
+
+
+def _compare(words, key, path, hands, start):
+    model, rng = RobotModel.from_urdf_file(path), np.random.default_rng(0)
+    middle = model.neutral()
+    for name, value in start.items():
+        middle[model.q_index[model.dof_index(name)]] = value
+    states = [RobotState(model, model.integrate(middle, rng.uniform(-0.2, 0.2, model.nv), 1.0),
+                         rng.uniform(-0.5, 0.5, model.nv)) for _ in range(_STATES)]
+    bare, rejecting = (OperationalSpaceController(model, [PoseTask(hand) for hand in hands])
+                       for _ in range(2))
+    rejecting.disturbance = DisturbanceObserver(20.0, **_BOUNDS)
+    observer, out = bare.momentum_observer(50.0), np.zeros(model.nv)
+    theirs = pinocchio.buildModelFromUrdf(str(path))
+    data = theirs.createData()
+    inputs = [(theirs, data, pinocchio.randomConfiguration(theirs), rng.uniform(size=theirs.nv),
+               rng.uniform(size=theirs.nv)) for _ in range(_STATES)]
+    times = interleave({
+        'bare': (bare.compute_torque, [(state, out) for state in states]),
+        'rejecting': (rejecting.compute_torque, [(state, out) for state in states]),
+        'update': (observer.update, [(state, out, 1e-3) for state in states]),
+        'aba': (pinocchio.aba, inputs)}, _ROUNDS)
+    return [
+        Figure.ratio(f'observer.{key}.update', f'{words}: an update of `MomentumObserver` beside '
+                     "one call of Pinocchio's `aba`", times['update'], times['aba']),
+        Figure.ratio(f'observer.{key}.cycle', f'{words}: what `DisturbanceObserver` adds to a '
+                     'cycle, beside the same', times['rejecting'] - times['bare'], times['aba'],
+                     0.35)]
