@@ -100,32 +100,40 @@ def skeleton(robot):
 
 def draw(path, arms, legs):
     """Write the frames of two robots as an animated PNG."""
+    from matplotlib.animation import PillowWriter
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
-    from PIL import Image
 
-    images = []
-    for arm, leg in zip(arms, legs, strict=True):
-        figure = Figure(figsize=(8.0, 3.2), dpi=100, layout='constrained')
-        canvas = FigureCanvasAgg(figure)
-        left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
-        lines, _, hands = arm
-        left.add_collection(LineCollection(_seen(lines), colors=_GREY, linewidths=4))
-        left.plot(*_seen(hands).T, 'o', color=_BLUE, markersize=9)
-        left.set(xlim=(-0.75, 0.75), ylim=(0.1, 1.6), title='hands stay, the torso rocks')
-        lines, arrows, ticks = leg
-        right.add_collection(LineCollection(lines[..., ::2], colors=_GREY, linewidths=4))
-        right.add_collection(LineCollection(arrows[..., ::2], colors=_RED, linewidths=2))
-        right.axhline(0.0, color='0.7', linewidth=1)
-        right.plot(ticks[:, 0], ticks[:, 2] - 0.03, '|', color='0.7')
-        right.set(xlim=(-0.9, 0.9), ylim=(-0.15, 1.0), title='running trot, contact forces')
-        for panel in (left, right):
-            panel.set_aspect('equal')
-            panel.set_axis_off()
-        canvas.draw()
-        images.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]).quantize(32))
-    images[0].save(path, save_all=True, append_images=images[1:], duration=1e3 * _FRAME, loop=0)
+    figure = Figure(figsize=(7.0, 2.8), dpi=100, layout='constrained')
+    FigureCanvasAgg(figure)
+    writer = PillowWriter(fps=round(1.0 / _FRAME))
+    with writer.saving(figure, path, figure.dpi):
+        for arm, leg in zip(arms, legs, strict=True):
+            figure.clear()
+            left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
+            _draw_arms(left, *arm)
+            _draw_legs(right, *leg)
+            for panel in (left, right):
+                panel.set_aspect('equal')
+                panel.set_axis_off()
+            writer.grab_frame()
+
+
+def _draw_arms(panel, lines, _, hands):
+    for line in _seen(lines):
+        panel.plot(*line.T, color=_GREY, lw=4)
+    panel.plot(*_seen(hands).T, 'o', color=_BLUE, markersize=9)
+    panel.set(xlim=(-0.75, 0.75), ylim=(0.1, 1.6), title='hands stay, the torso rocks')
+
+
+def _draw_legs(panel, lines, arrows, ticks):
+    for line in lines[..., ::2]:
+        panel.plot(*line.T, color=_GREY, lw=4)
+    for arrow in arrows[..., ::2]:
+        panel.plot(*arrow.T, color=_RED, lw=2)
+    panel.axhline(0.0, color='0.7', linewidth=1)
+    panel.plot(ticks[:, 0], ticks[:, 2] - 0.03, '|', color='0.7')
+    panel.set(xlim=(-0.9, 0.9), ylim=(-0.15, 1.0), title='running trot, contact forces')
 
 
 def _seen(points):
