@@ -57,12 +57,11 @@ class Robot(NamedTuple):
 class Disturbance(NamedTuple):
     """Unknown joint forces that tasks compensate along their axes of motion."""
 
-    memory: np.ndarray  # (ROWS, nv) of `momentum_observer`: their estimate is ``RESIDUAL``
-    gains: np.ndarray  # (2, nv): rate of the estimate, 1/s, and its limit, N m or N
+    memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, of which ``RESIDUAL`` is the
+    #                     estimate; its rate, 1/s, and its limit, N m or N
     flags: np.ndarray  # (2,) int: whether there is a last state; whether the estimate is frozen
-    bounds: np.ndarray  # (t, 2) greatest force and moment of each task, N and N m; -1: it does not
-    #                     compensate
-    force: np.ndarray  # (t, 6) that compensates, along the task's axes, N and N m
+    tasks: np.ndarray  # (t, 8) force of each task that compensates, along its axes, N and N m; its
+    #                    greatest force and moment, N and N m, -1: it does not compensate
     matrix: np.ndarray  # (k + 1, k) scratch: the last row is J Φ r of the stack
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from opspace_control.control.data import Disturbance
-from opspace_control.control.stack.disturbance import FROZEN, STARTED
+from opspace_control.control.stack.disturbance import BOUND, FROZEN, STARTED
 from opspace_control.dynamics.momentum_observer import APPLIED, RESIDUAL, ROWS
 from opspace_control.errors import ControlError
 from opspace_control.spatial import read_numbers
@@ -69,7 +69,7 @@ class DisturbanceObserver:
 
         By task, N and N·m, along the task's axes.
         """
-        return {name: self._data.force[k].copy() for name, k in self._records.items()}
+        return {name: self._data.tasks[k, :BOUND].copy() for name, k in self._records.items()}
 
     @property
     def frozen(self):
@@ -112,9 +112,10 @@ class DisturbanceObserver:
                                    cure=f'There are: {", ".join(records) or "none"}.')
         self._records = {name: records[name] for name in chosen}
         self._data = Disturbance(
-            memory=np.zeros((ROWS, nv)), gains=np.array([[self._rate], [np.inf]]) * np.ones(nv),
-            flags=np.zeros(2, int), bounds=np.full((rows // 6, 2), -1.0),
-            force=np.zeros((rows // 6, 6)), matrix=np.zeros((rows + 1, rows)))
+            memory=np.zeros((ROWS + 2, nv)), flags=np.zeros(2, int),
+            tasks=np.zeros((rows // 6, BOUND + 2)), matrix=np.zeros((rows + 1, rows)))
+        self._data.memory[ROWS:] = [[self._rate], [np.inf]]
+        self._data.tasks[:, BOUND:] = -1.0
         for k in self._records.values():
-            self._data.bounds[k] = self._bounds
+            self._data.tasks[k, BOUND:] = self._bounds
         return self._data

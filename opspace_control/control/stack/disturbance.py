@@ -26,6 +26,7 @@ from opspace_control.dynamics.momentum_observer import (
     P_RATE,
     PASSIVE_FORCE,
     RESIDUAL,
+    ROWS,
     P,
     advance_residual,
 )
@@ -34,6 +35,8 @@ from opspace_control.spatial.vectors import dot
 
 # Of ``Disturbance.flags``.
 STARTED, FROZEN = range(2)
+# Column of ``Disturbance.tasks`` from which on bounds are.
+BOUND = 6
 
 # Part of a row's mobility that is added to it, so that redundant rows have a factor: the force
 # along a direction of scaled eigenvalue λ is wrong by this part of 1/λ.
@@ -55,7 +58,7 @@ def observe_disturbance(disturbance, gravity, cycle, robot, scratch, v):
         gather_momentum(robot.nodes, robot.states, gravity, v, memory[P], memory[P_RATE])
         for k in range(v.size):
             memory[PASSIVE_FORCE, k] = scratch.passive_torque[k] if cycle.has_passive else 0.0
-        advance_residual(robot.nodes, disturbance.gains, flags, memory, cycle.dt)
+        advance_residual(robot.nodes, memory[ROWS:], flags, memory, cycle.dt)
 
 
 @inlined
@@ -138,14 +141,14 @@ def select_row(k, first, weight, mobility, M, F):
 
 
 @inlined
-def bound_force(bounds, F, rejected, applied):
-    """Subtract the force and moment F (6,) from applied ones, as far as the bounds allow."""
+def bound_force(rejected, F, applied):
+    """Subtract the force and moment F (6,) from applied ones, as far as their bounds allow."""
     share = 1.0
     for part in range(2):
         f = F[3 * part:3 * part + 3]
         size = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
-        if size > bounds[part]:
-            share = min(share, bounds[part] / size)
+        if size > rejected[BOUND + part]:
+            share = min(share, rejected[BOUND + part] / size)
     for r in range(6):
         rejected[r] = -share * F[r]
         applied[r] += rejected[r]
@@ -189,7 +192,7 @@ def reject_disturbance(disturbance, robot, demand, results, scratch):
             outside = is_group(points[e]) or points[e].whole or robot.carried[e].idle
             for r in range(6):
                 weight = 0.0
-                if not outside and disturbance.bounds[points[e].record, 0] >= 0.0:
+                if not outside and disturbance.tasks[points[e].record, BOUND] >= 0.0:
                     weight = compensated(demand.tasks[points[e].record], r)
                 select_row(6 * e + r, first, weight, scratch.mobility, M, F)
         for i in range(F.size):
@@ -204,6 +207,6 @@ def reject_disturbance(disturbance, robot, demand, results, scratch):
         for e in range(first // 6, points.size):
             record, k = points[e].record, 6 * e
             if not (is_group(points[e]) or points[e].whole) and (
-                    disturbance.bounds[record, 0] >= 0.0):
-                bound_force(disturbance.bounds[record], F[k - first:k - first + 6],
-                            disturbance.force[record], results.stack[APPLIED, k:k + 6])
+                    disturbance.tasks[record, BOUND] >= 0.0):
+                bound_force(disturbance.tasks[record], F[k - first:k - first + 6],
+                            results.stack[APPLIED, k:k + 6])
