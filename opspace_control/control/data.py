@@ -166,7 +166,7 @@ class Storage(NamedTuple):
     memory: Memory
     results: Results
     blocks: Blocks
-    bounded: NamedTuple  # BoundedScratch; None for the bare law
+    bounded: NamedTuple  # BoundedBlocks; None for the bare law
 
 
 class BoundRows(NamedTuple):
@@ -209,13 +209,10 @@ class RestingRows(NamedTuple):
     """What joints at rest at their limits, m at most, take from the mobility of directions."""
 
     response: np.ndarray  # (k, m): ``M⁻¹ C``, forces at limits for a unit of the stack's force
-    factor: np.ndarray  # (m, m)
-    vectors: np.ndarray  # (m, m)
-    numbers: np.ndarray  # (4, m): gains, scale, scratch, wanted accelerations
+    level: Decomposition  # of their Gram matrix
+    wanted: np.ndarray  # (m,): accelerations that keep them at rest
     multipliers: np.ndarray  # (m,)
     gravity_node: np.ndarray  # (m,) int: whose gravity torque is at its limit, or -1
-    order: np.ndarray  # (m,) int: as of `Factor`, and the next one
-    sizes: np.ndarray  # (2,) int
 
 
 class Problem(NamedTuple):

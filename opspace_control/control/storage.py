@@ -15,6 +15,7 @@ from opspace_control.control.data import (
     Scratch,
     Storage,
 )
+from opspace_control.control.limits.bounded_scratch import bounded_of
 from opspace_control.control.solver.level_inverse import Decomposition
 from opspace_control.control.solver.semidefinite import Factor
 from opspace_control.dynamics.data import nan_filled
@@ -45,7 +46,7 @@ def make_storage(dofs, rows, constrained, kept):
         squares=nan_filled((_SQUARES, rows, rows)), small=nan_filled((4, 6, 6)),
         orders=np.zeros((3, rows), int), sizes=np.zeros((3, 2), int))
     return Storage(memory=kept.memory if kept else None, results=results, blocks=blocks,
-                   bounded=kept.scratch if kept else None)
+                   bounded=kept.blocks if kept else None)
 
 
 @inlined
@@ -68,4 +69,4 @@ def scratch_of(storage):
             passive_rows=squares[8:10], admissible=v[10:12], basis=squares[10], gram=squares[11],
             factor=squares[12], gradient=v[12], column=v[13], half=v[14], change=v[15],
             slope=v[16], shares=v[17]),
-        bounded=bounded)
+        bounded=bounded_of(bounded))

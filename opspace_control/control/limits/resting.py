@@ -10,15 +10,15 @@ those of Λ⁻¹ without these joints, and their joint motion w leaves these joi
 
 import math
 
-from opspace_control.compiled import called, inlined, rare
+from opspace_control.compiled import called, rare
 from opspace_control.control.data import DEMANDED, FORCE, WANTED
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS, value_of
 from opspace_control.control.limits.limit_law import faded
 from opspace_control.control.singular.direction_motion import clear_singular_forces
 from opspace_control.control.singular.transfer import move_to_reference
 from opspace_control.control.solver.level_inverse import (
-    Decomposition,
     decompose_level,
+    rows_of_level,
     solve_level,
 )
 from opspace_control.control.stack.rows import resolve_tasks
@@ -31,7 +31,6 @@ _TIME = 0.1
 _LEAST = 1e-3
 # Scaled eigenvalue below which rows cannot all be met.
 _THRESHOLD = 1e-5
-GAINS, SCALING, WORK, WISH = range(4)
 
 
 @called
@@ -62,21 +61,12 @@ def find_resting(limits, allowed, dt, v):
     return found
 
 
-@inlined
-def decomposed_rows(count, rows):
-    """Return the `Decomposition` of so many rows of joints at rest."""
-    numbers = rows.numbers
-    return Decomposition(rows.factor, rows.vectors, numbers[GAINS, :count],
-                         numbers[SCALING, :count], numbers[WORK, :count], rows.order[:count],
-                         rows.sizes)
-
-
 @rare
 def regularise_resting(data, count):
     """
     Decompose the Gram matrix of joints at rest, regularised where the share of rest is below 1.
 
-    ``WISH`` receives the accelerations that keep them at rest.
+    ``wanted`` receives the accelerations that keep them at rest. Returns the decomposition.
     """
     bound_rows, rows = data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows
     limits, gram = data.bounds.joints, bound_rows.gram
@@ -86,13 +76,15 @@ def regularise_resting(data, count):
         softer = 1.0 + (1.0 / max(limits[k].resting_share[kind], _LEAST) - 1.0) ** 3
         bound_rows.force[w] = gram[w, w]
         gram[w, w] += (softer - 1.0) * bound_rows.mobility[w]
-        rows.numbers[SCALING, w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
-        rows.numbers[WISH, w] = -bound_rows.offset[w] - value_of(
+        rows.level.scale[w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
+        rows.wanted[w] = -bound_rows.offset[w] - value_of(
             data.scratch.bounded.gravity_rates, k, kind, data.results.a_null, data.results.a_null)
         rows.gravity_node[w] = limits[k].node if kind == GRAVITY_TORQUE else -1
-    decompose_level(gram, first, _THRESHOLD, _THRESHOLD, False, decomposed_rows(count, rows))
+    level = rows_of_level(rows.level, first, count)
+    decompose_level(gram, first, _THRESHOLD, _THRESHOLD, False, level)
     for w in range(count):
         gram[w, w] = bound_rows.force[w]
+    return level
 
 
 @rare
@@ -101,7 +93,7 @@ def resolve_at_limits(data, count):
     bound_rows, rows = data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows
     left, mobility, stack = data.scratch.mobility, data.results.Lambda_inverse, data.results.stack
     constrained = 6 * data.demand.constraints.size
-    regularise_resting(data, count)
+    level = regularise_resting(data, count)
     for c in range(stack.shape[1]):
         stack[FORCE, c] = stack[WANTED, c]
         response = rows.response[c, :count]
@@ -109,9 +101,9 @@ def resolve_at_limits(data, count):
             response[w] = bound_rows.coupling[w, c] if c >= constrained else 0.0
         if c < constrained:
             continue
-        solve_level(decomposed_rows(count, rows), response)
+        solve_level(level, response)
         for w in range(count):
-            stack[FORCE, c] -= rows.numbers[WISH, w] * response[w]
+            stack[FORCE, c] -= rows.wanted[w] * response[w]
         for r in range(c, stack.shape[1]):
             left[r, c] = mobility[r - constrained, c - constrained]
             for w in range(count):

@@ -32,7 +32,10 @@ from opspace_control.control.solver.program import (
 )
 
 # A row counts as violated beyond this part of the terms that its value is the sum of, each
-# multiplier counted by the most that it can do to the row: rounding leaves some 1e-15 of them.
+# multiplier counted by the most that it can do to the row: rounding leaves some 1e-15 of them. With
+# multipliers of rows that contradict each other that is more than the motion's part, but rounding
+# goes by it: with this part of ``√G_rr |q̈ − q̈_ref|_A`` and 1e-14 of the terms, five of 2,000 random
+# problems give up a level instead of one, and bounds are passed by no less.
 VIOLATED = 1e-12
 
 
