@@ -49,7 +49,13 @@ help:
 	@echo 'make reference   the pages of doc/reference that are made from tables of the code'
 	@echo 'make clean  remove environments and build products'
 
+# Without a linker there is no library, and the first start compiles.
+define build_kernels
+-@$(1)/python -m opspace_control.compilation
+endef
+
 demo: $(RUN_READY)
+	$(call build_kernels,$(BIN))
 	@$(BIN)/opspace demo $(ARGS)
 
 # Tests wait for processes and for robots in real time: there is work for more of them than cores.
@@ -65,21 +71,26 @@ define pytest
 endef
 
 test: $(TEST_READY)
+	$(call build_kernels,$(BIN))
 	$(call pytest,$(BIN))
 
 test-oldest: $(OLDEST)/ready
+	$(call build_kernels,$(OLDEST)/bin)
 	$(call pytest,$(OLDEST)/bin)
 
 bench: $(TEST_READY)
+	$(call build_kernels,$(BIN))
 	@$(BIN)/opspace bench $(ARGS)
 
 soak: $(TEST_READY)
+	$(call build_kernels,$(BIN))
 	@$(BIN)/python benchmark/soak.py $(ARGS)
 
 lint: $(TEST_READY)
 	@$(BIN)/ruff check .
 
 gallery: $(RUN_READY)
+	$(call build_kernels,$(BIN))
 	@for name in $(or $(NAMES),$$(sed -n 's/^opspace demo --experiment //p' doc/gallery.md)); do \
 	  $(BIN)/opspace demo --experiment $$name --output doc/gallery/$$name.png || failed=1; \
 	done; [ -z "$$failed" ]
@@ -93,7 +104,8 @@ docs: $(DOCS_READY)
 	@echo 'Open doc/site/index.html'
 
 clean:
-	rm -rf $(VENV) $(OLDEST) doc/generated doc/site build install log *.egg-info
+	rm -rf $(VENV) $(OLDEST) doc/generated doc/site build install log *.egg-info \
+		opspace_control/compilation/kernels-*
 
 $(BIN)/pip:
 	@echo '[1/2] Making $(VENV) with $(PYTHON) (ROS 2: $(ROS2))'

@@ -2,10 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Install the package, its ament index marker, and what ROS 2 looks for in share/ and lib/."""
 
+import os
+import subprocess
 import sys
 from glob import glob
 
-from setuptools import find_packages, setup
+from setuptools import Distribution, find_packages, setup
+from setuptools.command.build_py import build_py
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70.1
+    from wheel.bdist_wheel import bdist_wheel
 
 NAME = 'opspace_control'
 
@@ -13,10 +21,43 @@ NAME = 'opspace_control'
 if sys.version_info < (3, 10):  # noqa: UP036
     sys.exit(f'{NAME} needs Python 3.10 or later, this is {sys.version.split()[0]}.')
 
+
+
+class BuildWithKernels(build_py):
+    """Compile the kernels, and copy them with the package, unless that is used where it is."""
+
+    def run(self):
+        """Compile and copy; without Numba or a linker, the first start compiles."""
+        if not self.editable_mode:
+            subprocess.run([sys.executable, '-m', f'{NAME}.compilation'], check=False,
+                           cwd=os.path.dirname(os.path.abspath(__file__)))
+            self.__dict__.pop('data_files', None)  # looked for before there was a library
+        super().run()
+
+
+class WheelWithKernels(bdist_wheel):
+    """A wheel for every Python of this platform."""
+
+    def get_tag(self):
+        """Return interpreter, ABI and platform."""
+        return 'py3', 'none', super().get_tag()[2]
+
+
+class Platform(Distribution):
+    """A distribution with machine code."""
+
+    def has_ext_modules(self):
+        """Return that it is for this platform alone."""
+        return True
+
+
 setup(
     name=NAME,
     version='0.1.0',
+    distclass=Platform,
+    cmdclass={'build_py': BuildWithKernels, 'bdist_wheel': WheelWithKernels},
     packages=find_packages(include=[NAME, f'{NAME}.*']),
+    package_data={f'{NAME}.compilation': ['kernels-*']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),

@@ -1,111 +1,88 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Decorators of compiled functions, and the cache of their machine code."""
+"""
+Decorators of compiled functions.
 
-import contextlib
+A `kernel` is what Python calls; the other functions are its parts, which Python cannot call. The
+machine code of kernels comes from the library that was built when the package was installed. Where
+there is none, Numba compiles kernels when they are called first.
+"""
+
 import functools
-import hashlib
-import os
-import time
-from pathlib import Path
 
-from numba import config, njit, typeof, version_info
-
-from opspace_control.compilers import compilers_for
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: every process compiles for itself
-    fcntl = None
+from opspace_control import library
 
 # Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
 FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
 
-# Without Numba's memory management a kernel that allocates does not compile, and a call allocates
-# no heap block for each of its arrays.
-_OPTIONS = {'fastmath': FAST_MATH, 'error_model': 'numpy', '_nrt': False}
 
-_KERNELS, _PARTS, _RARE_PARTS = compilers_for(version_info.short)
+class Compiled:
+    """A function for Numba, which is not imported before it has to compile the function."""
 
-# Options of functions that Python does not call.
-_PART = {'pipeline_class': _PARTS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True,
-         **_OPTIONS}
+    def __init__(self, function, kind):
+        functools.update_wrapper(self, function)
+        self.py_func = function  # as Numba names it
+        self._kind = kind
 
-# How long a process waits for another one that compiles the same, and how often it looks.
-_TIMEOUT, _LOOK = 120.0, 0.05  # s
+    @functools.cached_property
+    def dispatcher(self):
+        """The function as a dispatcher of Numba."""
+        from opspace_control.compilation import jit
+        return getattr(jit, self._kind)(self.py_func)
 
-_PACKAGE = Path(__file__).parent
-_COMPILATION = ('compiled.py', 'compilers.py', 'folding.py', 'lowering.py')
-_COMPILED_FOLDERS = ('spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
+    @property
+    def _numba_type_(self):
+        return self.dispatcher._numba_type_
 
 
-@functools.cache
-def cache_directory():
-    """
-    Return the directory of the compiled code of exactly these sources.
+class Kernel(Compiled):
+    """A compiled function that Python calls with arrays, tuples of them, numbers and None."""
 
-    Numba judges staleness by the file of the outermost function alone, so an edited or upgraded
-    helper would leave old machine code in use. Naming the directory by a digest of all kernel
-    sources cannot go stale, and works where the package itself is installed read-only.
-    """
-    digest = hashlib.sha256()
-    for source in (*(_PACKAGE / name for name in _COMPILATION), *(
-            path for folder in _COMPILED_FOLDERS
-            for path in sorted((_PACKAGE / folder).rglob('*.py')))):
-        digest.update(source.read_bytes())
-    root = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(
-        os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'opspace_control')
-    return os.path.join(root, digest.hexdigest()[:16])
+    def __init__(self, function):
+        super().__init__(function, 'kernel')
+        self.name = f'{function.__module__}.{function.__qualname__}'
+        self._entries = {}  # by the kinds of the arguments
+
+    def __call__(self, *arguments):
+        """Call it."""
+        if library.is_there():
+            entry, table = self.find(arguments)
+            if entry:
+                return entry(table)
+        return self.dispatcher(*arguments)
+
+    def bind(self, *arguments):
+        """
+        Return a function of the numbers among these arguments, which calls it with the same arrays.
+
+        That takes a fraction of the time of a call with all arguments, whose kinds are looked at.
+        Of several processes that have no library, one compiles the kernel and the others load it.
+        """
+        if library.is_there():
+            entry, table = self.find(arguments)
+            if entry:
+                return library.bound(entry, table, arguments)
+        from opspace_control.compilation import jit
+        return jit.bound(self.dispatcher, arguments)
+
+    def find(self, arguments):
+        """Return the library's function, or None, and the table of arguments."""
+        kinds, table = library.describe(arguments)
+        try:
+            entry = self._entries[kinds]
+        except KeyError:
+            entry = self._entries[kinds] = library.find(self.name, kinds)
+        return entry, table
 
 
 def kernel(function):
-    """
-    Compile a function that Python calls, on first call, and keep the machine code on disk.
-
-    Of several processes that need it at once, one compiles it and the others load it.
-    """
-    before = config.CACHE_DIR
-    config.CACHE_DIR = cache_directory()
-    try:
-        compiled = njit(cache=True, pipeline_class=_KERNELS, **_OPTIONS)(function)
-    finally:
-        config.CACHE_DIR = before
-    compile_or_load = compiled.compile
-
-    def compile_in_turn(signature):
-        with _turn(f'{function.__module__}.{function.__qualname__}.lock'):
-            return compile_or_load(signature)
-
-    compiled.compile = compile_in_turn
-    return compiled
-
-
-@contextlib.contextmanager
-def _turn(name):
-    """Wait until no other process has this file locked, at most for the timeout."""
-    directory = Path(cache_directory())
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):  # nothing can be kept there, or locked
-            directory.mkdir(parents=True, exist_ok=True)
-            file = stack.enter_context((directory / name).open('a'))
-            end = time.monotonic() + _TIMEOUT
-            while fcntl and not _locked(file) and time.monotonic() < end:
-                time.sleep(_LOOK)
-        yield
-
-
-def _locked(file):
-    """Lock a file until it is closed; return whether no other process has it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    """Compile a function that Python calls."""
+    return Kernel(function)
 
 
 def inlined(function):
     """Compile a step of a recursion into whatever kernel uses it; Python cannot call it."""
-    return njit(forceinline=True, **_PART)(function)
+    return Compiled(function, 'inlined')
 
 
 def called(function):
@@ -115,7 +92,7 @@ def called(function):
     For what is run once a cycle, or rarely: a call costs nanoseconds, a copy in every place that
     uses it costs seconds of compilation.
     """
-    return njit(**_PART)(function)
+    return Compiled(function, 'called')
 
 
 def rare(function):
@@ -125,16 +102,4 @@ def rare(function):
     LLVM neither copies it to where it is called, as it does with others as it likes, nor unrolls
     its loops. Numba would have it copied, too, where an `inlined` function is the first to use it.
     """
-    return njit(forceinline=False, **{**_PART, 'pipeline_class': _RARE_PARTS})(function)
-
-
-def entry_point(compiled, *arguments):
-    """
-    Compile ``compiled`` for ``arguments`` and return the machine code's own entry.
-
-    Calling that skips Numba's look-up of argument types, about half of the cost of a call, so from
-    then on every argument must be of exactly the kind given here.
-    """
-    signature = tuple(typeof(argument) for argument in arguments)
-    compiled.compile(signature)
-    return compiled.overloads[signature].entry_point
+    return Compiled(function, 'rare')

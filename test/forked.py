@@ -129,7 +129,7 @@ def _serve():
     """Answer requests; return the arguments of a node in the process that is to be it, or None."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), 'w')
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    approach(*np.ones((4, 1, 1)), 1.0)  # the first kernel has Numba fill its tables
+    approach(*np.ones((4, 1, 1)), 1.0)  # loads the library, or has Numba fill its tables
     codes = {}
     for line in sys.stdin:
         match json.loads(line):

@@ -21,7 +21,7 @@ print(flush=True)
 input()
 numbers = np.zeros((1, 1))
 approach(numbers, np.ones((1, 1)), np.ones((1, 1)), numbers.copy(), 0.25)
-print(numbers.item(), approach.stats.cache_misses.total())
+print(numbers.item(), approach.dispatcher.stats.cache_misses.total())
 """
 
 
@@ -51,7 +51,8 @@ def test_code_of_others_does_not_call_a_part_of_a_kernel():
 
 def compile_in(directory, processes):
     """Have so many processes call a kernel at once; return what each prints."""
-    environment = {**os.environ, 'NUMBA_CACHE_DIR': str(directory), 'PYTHONPATH': str(ROOT)}
+    environment = {**os.environ, 'NUMBA_CACHE_DIR': str(directory), 'PYTHONPATH': str(ROOT),
+                   'OPSPACE_KERNELS': 'jit'}
     running = [subprocess.Popen(
         [sys.executable, '-c', PROCESS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env=environment) for _ in range(processes)]
@@ -80,7 +81,7 @@ from opspace_control.safety.ramps import approach
 from opspace_control.share import share_directory
 model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'arm_7r.urdf')
 state = RobotState(model, np.linspace(-1.0, 1.0, model.nq), np.linspace(1.0, 2.0, model.nv))
-own = approach._compiler.pipeline_class.__module__.startswith('numba.')
+own = approach.dispatcher._compiler.pipeline_class.__module__.startswith('numba.')
 print(own, *model.inverse_dynamics(state, np.ones(model.nv)))
 """
 
@@ -90,7 +91,7 @@ def test_a_version_of_numba_that_nobody_has_tried_compiles_by_itself(tmp_path):
     said = []
     for version in (numba.version_info.short, (99, 0), (0, 57)):
         environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / str(version)),
-                       'PYTHONPATH': str(ROOT)}
+                       'PYTHONPATH': str(ROOT), 'OPSPACE_KERNELS': 'jit'}
         process = subprocess.run([sys.executable, '-c', FORCES, str(version)], env=environment,
                                  capture_output=True, text=True, check=True)
         said.append(process.stdout.split())

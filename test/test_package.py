@@ -30,6 +30,7 @@ HEADER = ('# Copyright 2026 The opspace_control developers\n'
 LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control', 'safety']
 MAY_USE = {
     **{room: set(LAYERS[:i]) for i, room in enumerate(LAYERS)},
+    'compilation': set(LAYERS),
     'locomotion': set(LAYERS) - {'safety'},
     'simulation': set(LAYERS),
     'runs': set(LAYERS),
@@ -37,7 +38,7 @@ MAY_USE = {
     'view': {*LAYERS, 'ros'},
     'cli': {*LAYERS, 'locomotion', 'simulation', 'runs', 'ros', 'view'},
 }
-EVERYBODYS = {'arguments', 'errors', 'compiled', 'share'}
+EVERYBODYS = {'arguments', 'errors', 'compiled', 'library', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
 INNER = {
     'control': {'solver': set(), 'constraints': {'data', 'solver'},
@@ -50,7 +51,7 @@ INNER = {
                for room in ('cycle', 'commands', 'topics', 'simulated', 'clients')}},
 }
 # What a package may import besides the standard library, by room.
-MATHEMATICS = {'numpy', 'numba', 'xacro'}
+MATHEMATICS = {'numpy', 'xacro'}
 ROS = {'rclpy', 'ament_index_python', 'builtin_interfaces', 'lifecycle_msgs', 'nav_msgs',
        'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs', 'geometry_msgs',
        'trajectory_msgs', 'tf2_msgs', 'visualization_msgs', 'diagnostic_msgs',
@@ -58,6 +59,7 @@ ROS = {'rclpy', 'ament_index_python', 'builtin_interfaces', 'lifecycle_msgs', 'n
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
     'tasks': MATHEMATICS | {'ruckig'},
+    'compilation': {'numpy', 'numba', 'llvmlite'},
     'locomotion': {'numpy'},
     'simulation': {'numpy', 'mujoco'},
     'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},

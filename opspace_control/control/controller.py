@@ -6,7 +6,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from opspace_control.compiled import entry_point
 from opspace_control.control.arguments import (
     SINGULARITY_THRESHOLD,
     check_arguments,
@@ -178,6 +177,7 @@ class OperationalSpaceController(ControllerState):
             bounds=Bounds(self._effort_limits, self._kept.records if self._kept else None),
             storage=storage)
         self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
+        self._q, self._v, self._tau = model.neutral(), *np.zeros((2, model.nv))
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
         """
@@ -211,14 +211,14 @@ class OperationalSpaceController(ControllerState):
             self.warm_up()
         for task in self._pose_tasks:
             task.advance_target(dt)
-        self._compute(*self._arguments, dt, state.q, state.v, out)
+        self._q[:], self._v[:] = state.q, state.v
+        self._compute(dt)
+        out[:] = self._tau
         return out
 
     def warm_up(self):
-        """Compile the cycle, or load it from the cache, so that no cycle waits for that."""
-        state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
-        self._compute = entry_point(
-            self._kernel, *self._arguments, 0.0, state.q, state.v, np.empty(self.model.nv))
+        """Load the cycle, or compile it without a library, so that no cycle waits for it."""
+        self._compute = self._kernel.bind(*self._arguments, 0.0, self._q, self._v, self._tau)
 
     def damping_torque(self, state, out=None, *, rate=DAMPING_RATE):
         """

@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import called, entry_point, kernel
+from opspace_control.compiled import called, kernel
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
 from opspace_control.dynamics.generalized_momentum import sum_generalized_momentum
 from opspace_control.dynamics.passive_forces import PassiveForces, passive_forces
 from opspace_control.dynamics.preparation import GRAVITY, check_state, joint_vector
 from opspace_control.errors import StateError
-from opspace_control.model import RobotState
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial import read_numbers
 
@@ -190,16 +189,16 @@ class MomentumObserver:
                              cure='Give seconds, 0 or more.')
         if self._update is None:
             self.warm_up()
-        if not self._update(self._data, float(dt), state.q, state.v, torque):
+        self._q[:], self._v[:], self._torque[:] = state.q, state.v, torque
+        if not self._update(float(dt)):
             joint_vector(self.model, torque, 'torque')
             raise StateError('The momentum of the robot is not finite.', value=state,
                              cure='Check the state that is measured.')
 
     def warm_up(self):
-        """Compile the update, or load it from the cache, so that no update waits for that."""
-        state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
-        self._update = entry_point(
-            observe, self._data, 0.0, state.q, state.v, np.zeros(self.model.nv))
+        """Load the update, or compile it without a library, so that no update waits for it."""
+        self._q, self._v, self._torque = self.model.neutral(), *np.zeros((2, self.model.nv))
+        self._update = observe.bind(self._data, 0.0, self._q, self._v, self._torque)
 
     def restart(self, residual=0.0):
         """

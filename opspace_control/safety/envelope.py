@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import entry_point, kernel
+from opspace_control.compiled import kernel
 from opspace_control.errors import SafetyError
 from opspace_control.safety.supervisor import (
     EFFORT_NOT_FINITE,
@@ -137,9 +137,8 @@ class BaseGuard:
 
     def __init__(self, model):
         self._guards = np.zeros(1, BASE_GUARD)
-        q, v = model.neutral(), np.zeros(model.nv)
-        q.flags.writeable = v.flags.writeable = False  # as those of a RobotState
-        self._judge = entry_point(judge_turn, self._guards, q, v, 0.0, math.inf)
+        self._q, self._v = model.neutral(), np.zeros(model.nv)
+        self._judge = judge_turn.bind(self._guards, self._q, self._v, 0.0, math.inf)
         self.forget()
 
     def forget(self):
@@ -149,7 +148,8 @@ class BaseGuard:
 
     def jumps(self, state, dt, furthest):
         """Return whether a state, ``dt`` s after the last, is ``furthest`` rad or more off."""
-        return self._judge(self._guards, state.q, state.v, dt, furthest)
+        self._q[:], self._v[:] = state.q, state.v
+        return bool(self._judge(dt, furthest))
 
 
 class Envelope:
@@ -169,10 +169,9 @@ class Envelope:
         self._base = BaseGuard(model) if model.floating_base else None
         self.set_limits()
         self.restart()
-        v, q = np.zeros(model.nv), model.neutral()
-        self._bound = entry_point(bound_efforts, self._guards, 0.0, v)
-        q.flags.writeable = v.flags.writeable = False  # as those of a RobotState
-        self._judge = entry_point(judge_state, self._guards, q, v, 0.0)
+        self._q, self._v, self._tau = model.neutral(), *np.zeros((2, model.nv))
+        self._bound = bound_efforts.bind(self._guards, 0.0, self._tau)
+        self._judge = judge_state.bind(self._guards, self._q, self._v, 0.0)
 
     def set_limits(self, *, effort_rate=math.inf, velocity_scale=math.inf, position_jump=math.inf,
                    passive=None):
@@ -223,7 +222,8 @@ class Envelope:
         POSITION_JUMP: the state is refused; VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too fast.
         """
         dt, self._elapsed = self._elapsed, 0.0
-        verdict = self._judge(self._guards, state.q, state.v, dt)
+        self._q[:], self._v[:] = state.q, state.v
+        verdict = self._judge(dt)
         turned = self._base and self._base.jumps(state, dt, self._position_jump)
         if verdict > 0:
             raise self._jump(verdict - 1, state)
@@ -239,13 +239,14 @@ class Envelope:
         ``|Δτ| ≤ effort_rate · limit · min(dt, LONGEST_STEP)`` between calls ``dt`` s apart. A
         SafetyError EFFORT_NOT_FINITE leaves the efforts unchanged; they must not be sent.
         """
-        rate_limited = self._bound(self._guards, min(dt, LONGEST_STEP), tau)
+        self._tau[:] = tau
+        rate_limited = self._bound(min(dt, LONGEST_STEP))
         if rate_limited < 0:
             k = int(np.flatnonzero(~np.isfinite(tau))[0])
             joint = self._model.dof_names[k]
             raise SafetyError(EFFORT_NOT_FINITE, f"The effort of '{joint}' became {tau[k]}.",
                              joint=joint, value=float(tau[k]))
-        self.rate_limited = rate_limited
+        tau[:], self.rate_limited = self._tau, rate_limited
 
     def _jump(self, k, state):
         guard, joint = self._guards[k], self._model.dof_names[k]

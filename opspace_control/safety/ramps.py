@@ -6,7 +6,7 @@ import contextlib
 
 import numpy as np
 
-from opspace_control.compiled import entry_point, kernel
+from opspace_control.compiled import kernel
 
 
 @kernel
@@ -49,7 +49,7 @@ class Ramps:
         self._wanted = [array.copy() for array in self._arrays]
         self._last = [array.copy() for array in self._arrays]
         self._rates = [np.zeros(array.shape) for array in self._arrays]
-        self._steps = [(entry_point(approach, *step, 0.0), *step) for step in zip(
+        self._steps = [approach.bind(*step, 0.0) for step in zip(
             self._arrays, self._wanted, self._rates, self._last, strict=True)]
         self._moving = False
 
@@ -86,7 +86,7 @@ class Ramps:
     def advance(self, dt):
         """Advance all ramps by ``dt``, s; costs nothing without a ramp."""
         if self._moving:
-            there = [move(*numbers, dt) for move, *numbers in self._steps]
+            there = [step(dt) for step in self._steps]
             self._moving = not all(there)
 
     def _finish(self):

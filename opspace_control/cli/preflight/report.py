@@ -3,13 +3,12 @@
 """The facts of the report: a robot, its parameters and its tasks."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 
+from opspace_control import library
 from opspace_control.cli.preflight import facts, verdict
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
-from opspace_control.compiled import cache_directory
 from opspace_control.control import postures
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
@@ -61,8 +60,8 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     except OpspaceError as error:
         findings.append(verdict.failure(error))
         return verdict.judge(report)
-    if not any(Path(cache_directory()).glob('**/*.nbc')):
-        progress('Compiling for this machine; this happens once and takes a few seconds.')
+    if not library.is_there():
+        progress('Compiling, unless an earlier start has done it; this takes a while.')
     state = RobotState(model, _home(model, start, home or {}, report), np.zeros(model.nv))
     report['robot'] = _robot(model, description, joints, bool(values['command_joints']))
     report['tree'] = moving_bodies(description)

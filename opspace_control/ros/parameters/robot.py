@@ -5,10 +5,10 @@
 import threading
 import time
 
-from opspace_control.compiled import cache_directory
 from opspace_control.control import JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import ControlError, RosInterfaceError
+from opspace_control.library import ABSENT
 from opspace_control.locomotion import legged_tasks
 from opspace_control.model import KinematicTree, RobotState
 from opspace_control.ros.parameters import joints as of_joints
@@ -138,15 +138,14 @@ _LOADING = 1.0  # s, loading compiled code takes less than this
 
 def warm_up(controller, logger):
     """
-    Compile or load all code of a cycle, of goals and of feedback; log a long compilation.
+    Load all code of a cycle, of goals and of feedback, or compile it where there is no library.
 
-    The code depends on the types of the arguments: the controller is the one that is used
-    afterwards.
+    A long compilation is logged. The code depends on the types of the arguments: the controller is
+    the one that is used afterwards.
     """
     start = time.perf_counter()
     slow = threading.Timer(_LOADING, lambda: logger.info(
-        'Compiling for this machine; this happens once and takes a few seconds '
-        f'(kept in {cache_directory()}).'))
+        f'Compiling for this machine; this happens once and takes a while. {ABSENT}'))
     slow.start()
     try:
         controller.warm_up()

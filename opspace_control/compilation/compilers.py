@@ -20,7 +20,7 @@ from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import BaseFunction
 
-from opspace_control.lowering import LeanLower
+from opspace_control.compilation.lowering import LeanLower
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -54,6 +54,9 @@ class KernelLibrary(JITCodeLibrary):
                    if each.is_declaration and each.name in self._defined]
         if missing:
             raise RuntimeError(f'{self.name} calls what has not been linked: {missing}')
+        self._generate()
+
+    def _generate(self):
         super()._finalize_final_module()
 
 
@@ -145,13 +148,13 @@ class KernelLowering(NativeLowering):
     def run_pass(self, state):
         """Generate the code of one function."""
         state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
+        self._prepare(state)
         return super().run_pass(state)
 
-    @staticmethod
-    def _library(codegen, name):
-        library = KernelLibrary(codegen, name)
-        library.enable_object_caching()
-        return library
+    _library = KernelLibrary
+
+    def _prepare(self, state):
+        state.library.enable_object_caching()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -159,6 +162,9 @@ class PartLowering(KernelLowering):
     """`KernelLowering` into a `PartLibrary`."""
 
     _name, _library = 'part_lowering', PartLibrary
+
+    def _prepare(self, _state):
+        pass
 
 
 class RareLower(LeanLower):
@@ -239,9 +245,11 @@ def _passes(state, lowering, unused=()):
 class KernelCompiler(CompilerBase):
     """Compiler of kernels; it also compiles their parts."""
 
+    _lowering = KernelLowering
+
     def define_pipelines(self):
         """Return the passes."""
-        return [_passes(self.state, KernelLowering)]
+        return [_passes(self.state, self._lowering)]
 
     def _compile_bytecode(self):
         # Loops are over three or six numbers: LLVM need not vectorise them. Nothing listens to

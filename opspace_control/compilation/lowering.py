@@ -16,7 +16,13 @@ from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs
 from numba.core.lowering import Lower
 from numba.np.arrayobj import load_item, store_item
 
-from opspace_control.folding import INDEX, ONE, ZERO, FoldingBuilder, remove_unused_aggregates
+from opspace_control.compilation.folding import (
+    INDEX,
+    ONE,
+    ZERO,
+    FoldingBuilder,
+    remove_unused_aggregates,
+)
 
 # Fields of Numba's arrays and slices, of what iterates over a range, and of a range.
 _ITEM_SIZE, _DATA, _SHAPE, _STRIDES = 3, 4, 5, 6

@@ -1,0 +1,112 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Compilation of all kernels, with all kinds of arguments, into the library."""
+
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from types import SimpleNamespace
+
+from numba import config, typeof, types
+
+from opspace_control import library
+from opspace_control.compilation.compilers import replaced
+from opspace_control.compilation.jit import OPTIONS
+from opspace_control.compilation.objects import compile_object, text_object
+from opspace_control.compilation.samples import use_kernels
+from opspace_control.compiled import Kernel
+from opspace_control.errors import OpspaceError
+
+_LEVEL = 'x86-64-v3'
+_CURE = 'Install gcc, or name the linker by CC; without a library, Numba compiles at the first ' \
+    'start.'
+
+
+def build(native=False):
+    """
+    Compile the library for processors of the level x86-64-v3, or for this kind of processor alone.
+
+    The latter if ``native``, and on other architectures. An OpspaceError tells that the linker is
+    missing or fails.
+    """
+    features = library.processor()
+    if not native and platform.machine() in {'x86_64', 'AMD64'}:
+        features = library.X86_64_V3
+        config.CPU_NAME, config.CPU_FEATURES = _LEVEL, ''
+    start, path, kernels = time.perf_counter(), library.library_path(), jobs()
+    with tempfile.TemporaryDirectory() as folder:
+        objects = [Path(folder, f'{k}.o') for k in range(len(kernels) + 1)]
+        with ProcessPoolExecutor(os.cpu_count(), get_context('fork'), _keep, (kernels,)) as pool:
+            running = [pool.submit(_compile, k, objects[k]) for k in range(len(kernels))]
+            for count, each in enumerate(as_completed(running), 1):
+                each.result()
+                print(f'Compiling kernels: {count} of {len(kernels)}, '
+                      f'{time.perf_counter() - start:.0f} s',
+                      end='\n' if count == len(kernels) else '\r', flush=True)
+        objects[-1].write_bytes(text_object('opspace_processor', ' '.join(sorted(features))))
+        made = path.with_name(f'new-{path.name}.{os.getpid()}')  # beside it, to be there at once
+        link(objects, made)
+    for old in path.parent.glob('kernels-*'):
+        old.unlink()
+    made.rename(path)
+
+
+_KEPT = []
+
+
+def _keep(kernels):
+    _KEPT[:] = kernels
+
+
+def _compile(k, path):
+    job = _KEPT[k]
+    path.write_bytes(compile_object(job.function, job.kinds, OPTIONS, job.symbol))
+
+
+def jobs():
+    """Return function, types and symbol for each kind of arguments of each kernel."""
+    found = {}
+
+    def find(kernel, arguments):
+        kinds, table = library.describe(arguments)
+        symbol = library.symbol(kernel.name, kinds)
+        found[symbol] = SimpleNamespace(function=kernel.py_func, symbol=symbol, kinds=tuple(
+            _writable(typeof(each)) for each in arguments))
+        return lambda _table: 0, table
+
+    with replaced(Kernel, 'find', find), replaced(library, 'is_there', lambda: True):
+        use_kernels()
+    # Long ones first.
+    return sorted(found.values(), key=lambda job: 'cycle' not in job.function.__name__)
+
+
+def _writable(kind):
+    """Return a type of Numba whose arrays are writable: code for these serves all."""
+    if isinstance(kind, types.Array):
+        return kind.copy(readonly=False)
+    if not isinstance(kind, types.BaseTuple):
+        return kind
+    parts = tuple(map(_writable, kind.types))
+    if isinstance(kind, types.BaseNamedTuple):
+        return types.NamedTuple(parts, kind.instance_class)
+    return types.Tuple(parts)
+
+
+
+def link(objects, path):
+    """Link object files into a library."""
+    linker = os.environ.get('CC', 'cc')
+    try:
+        subprocess.run([*linker.split(), '-shared', '-s', '-o', path, *objects, '-lm'], check=True,
+                       capture_output=True, text=True)
+    except FileNotFoundError:
+        raise OpspaceError(f'There is no linker {linker!r}.', cure=_CURE) from None
+    except subprocess.CalledProcessError as error:
+        raise OpspaceError(f'The kernels cannot be linked: {error.stderr.strip()}',
+                           cure=_CURE) from None
+

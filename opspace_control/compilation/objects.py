@@ -1,0 +1,171 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Object files of kernels, whose functions read the arguments from a table."""
+
+from llvmlite import binding
+from llvmlite import ir as llvm
+from numba.core import types
+from numba.core.compiler import Flags
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import register_pass
+from numba.core.registry import cpu_target
+
+from opspace_control.compilation.compilers import KernelCompiler, KernelLibrary, KernelLowering
+from opspace_control.compilation.folding import INDEX
+from opspace_control.compilation.lowering import LeanLower
+
+_RESULT = llvm.IntType(64)
+
+
+def compile_object(function, kinds, options, symbol):
+    """Return the object code of a kernel for arguments of these types of Numba."""
+    flags = Flags()
+    cpu_target.options.parse_as_flags(flags, {'nopython': True, **options})
+    flags.no_compile = flags.no_cfunc_wrapper = True
+    flags.no_cpython_wrapper = False
+    compiler = ObjectCompiler(cpu_target.typing_context, cpu_target.target_context, None, kinds,
+                              None, flags, {})
+    compiler.symbol = symbol
+    with global_compiler_lock:
+        compiler.compile_extra(function)
+    return compiler.object_code
+
+
+class ObjectLibrary(KernelLibrary):
+    """Code of a kernel as an object file, with one public function, the ``symbol``."""
+
+    symbol = object_code = None
+
+    def _generate(self):
+        module = self._final_module
+        for each in (*module.functions, *module.global_variables):
+            if not each.is_declaration and each.name != self.symbol:
+                each.linkage = 'internal'
+        self.object_code = object_code(module)
+        self._finalized = True
+
+
+def object_code(module):
+    """Return a module of LLVM as an object file for the processor that Numba compiles for."""
+    codegen = cpu_target.target_context.codegen()
+    return binding.Target.from_default_triple().create_target_machine(
+        cpu=codegen._get_host_cpu_name(), features=codegen._tm_features, opt=3, reloc='pic',
+        codemodel='default').emit_object(module)
+
+
+def text_object(name, text):
+    """Return an object file with a public text that ends with a zero."""
+    module, code = llvm.Module(), bytearray(text.encode() + b'\0')
+    module.triple = binding.get_default_triple()
+    content = llvm.Constant(llvm.ArrayType(llvm.IntType(8), len(code)), code)
+    llvm.GlobalVariable(module, content.type, name).initializer = content
+    return object_code(binding.parse_assembly(str(module)))
+
+
+class ObjectLower(LeanLower):
+    """Lowering of a kernel that a table of arguments is given to."""
+
+    def create_cpython_wrapper(self, release_gil=False):
+        """Add the function of the table; Python is not called."""
+        self.function.attributes.add('noinline')  # inlined it would be optimised in another way
+        add_shim(self, self.library.symbol)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class ObjectLowering(KernelLowering):
+    """`KernelLowering` into an `ObjectLibrary`."""
+
+    _name, _lower, _library = 'object_lowering', ObjectLower, ObjectLibrary
+
+    def _prepare(self, state):
+        state.library.symbol = state.pipeline.symbol
+
+    def run_pass(self, state):
+        """Generate the object code of one kernel."""
+        super().run_pass(state)
+        state.library.finalize()
+        state.pipeline.object_code = state.library.object_code
+        return True
+
+
+class ObjectCompiler(KernelCompiler):
+    """Compiler of a kernel into ``object_code`` with the function ``symbol``."""
+
+    symbol = object_code = None
+    _lowering = ObjectLowering
+
+
+def add_shim(lower, name):
+    """Add the function ``name`` around the kernel of a lowering to its library."""
+    context, description = lower.context, lower.fndesc
+    module = lower.library.create_ir_module(f'{description.unique_name}.shim')
+    kernel = llvm.Function(
+        module, context.call_conv.get_function_type(description.restype, description.argtypes),
+        description.llvm_func_name)
+    shim = llvm.Function(module, llvm.FunctionType(_RESULT, [INDEX.as_pointer()]), name)
+    builder = llvm.IRBuilder(shim.append_basic_block())
+    table = _Table(context, builder, shim.args[0])
+    arguments = [table.argument(kind) for kind in description.argtypes]
+    _status, result = context.call_conv.call_function(
+        builder, kernel, description.restype, description.argtypes, arguments)
+    builder.ret(_number(context, builder, result, description.restype))
+    lower.library.add_ir_module(module)
+
+
+def _number(context, builder, result, kind):
+    """Return a result as a number of 64 bits."""
+    if kind == types.none:
+        return _RESULT(0)
+    if not isinstance(kind, (types.Integer, types.Boolean)):
+        raise TypeError(f'A kernel returns None, a whole number or a truth value, not {kind}.')
+    return context.cast(builder, result, kind, types.int64)
+
+
+class _Table:
+    """Reader of a table of arguments, in the order of `library.describe`."""
+
+    def __init__(self, context, builder, pointer):
+        self._context, self._builder = context, builder
+        self._pointer, self._place = pointer, 0
+
+    def _next(self, kind=INDEX):
+        address = self._builder.gep(self._pointer, [INDEX(self._place)])
+        self._place += 1
+        return self._builder.load(self._builder.bitcast(address, kind.as_pointer()))
+
+    def argument(self, kind):
+        """Return the next argument, of a type of Numba."""
+        context, builder = self._context, self._builder
+        if kind == types.none:
+            return context.get_dummy_value()
+        if kind == types.float64:
+            return self._next(llvm.DoubleType())
+        if isinstance(kind, types.BaseTuple):
+            return context.make_tuple(builder, kind, [self.argument(each) for each in kind.types])
+        if isinstance(kind, types.Array):
+            return self._array(kind)
+        raise TypeError(f'A kernel takes arrays, tuples of them, floats and None, not {kind}.')
+
+    def _array(self, kind):
+        context, builder = self._context, self._builder
+        element = context.get_data_type(kind.dtype)
+        data = self._next(element.as_pointer())
+        shape = [self._next() for _ in range(kind.ndim)]
+        size = INDEX(context.get_abi_sizeof(element))
+        if kind.layout == 'A':
+            strides = [self._next() for _ in range(kind.ndim)]
+        else:
+            strides = [size]
+            for n in reversed(shape[1:]):
+                strides.insert(0, builder.mul(strides[0], n))
+        count = INDEX(1)
+        for n in shape:
+            count = builder.mul(count, n)
+        value = context.get_value_type(kind)(llvm.Undefined)
+        none = llvm.Constant(value.type.elements[0], None)
+        for k, part in enumerate((none, none, count, size, data)):
+            value = builder.insert_value(value, part, k)
+        for k, each in enumerate((shape, strides)):
+            for axis, part in enumerate(each):
+                value = builder.insert_value(value, part, (5 + k, axis))
+        return value

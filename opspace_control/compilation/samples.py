@@ -1,0 +1,46 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Uses of all kernels: what kinds of arguments they take, which are the same for every robot."""
+
+import contextlib
+
+import numpy as np
+
+import opspace_control as osc
+from opspace_control.safety.envelope import BaseGuard, Envelope
+from opspace_control.safety.ramps import Ramps
+
+_BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>' \
+    '</inertial>'
+_ROBOT = f'<robot name="sample"><link name="base">{_BODY}</link>' + ''.join(
+    f'<link name="{side}">{_BODY}</link><joint name="{side}_joint" type="revolute">'
+    f'<parent link="base"/><child link="{side}"/><origin xyz="0 {y} 0"/><axis xyz="1 0 0"/>'
+    '<limit lower="-1" upper="1" effort="10" velocity="1"/></joint>'
+    for side, y in (('left', 0.5), ('right', -0.5))) + '</robot>'
+_SIDES = 'left', 'right'
+
+
+def use_kernels():
+    """Bind and call all kernels with all kinds of arguments; results may be nonsense."""
+    model = osc.RobotModel.from_urdf(_ROBOT, floating_base=True)
+    state = osc.RobotState(model, model.neutral(), np.zeros(model.nv))
+    for limits in None, osc.JointLimits(model):
+        osc.OperationalSpaceController(model, limits=limits).warm_up()
+        constraints = tuple(osc.Constraint(end) for end in _SIDES)
+        grasp = osc.Grasp(tuple(each.name for each in constraints))
+        controller = osc.OperationalSpaceController(
+            model, constraints=constraints, grasps=[grasp], limits=limits)
+        controller.warm_up()
+        Ramps(controller.gradual)
+    for use in (
+            lambda: Envelope(model, controller.effort_limits), lambda: BaseGuard(model),
+            lambda: model.mass_matrix(state), lambda: model.jacobian(state, _SIDES),
+            lambda: model.inverse_dynamics(state, np.zeros(model.nv)),
+            lambda: osc.momentum(model, state), lambda: osc.center_of_mass(model, state),
+            lambda: osc.operational_space(model, state, _SIDES),
+            lambda: osc.disturbance_jacobian(model, state),
+            lambda: osc.generalized_momentum(model, state),
+            lambda: osc.PassiveForces(model).torque(state),
+            lambda: osc.MomentumObserver(model, 10.0).warm_up()):
+        with contextlib.suppress(np.linalg.LinAlgError):  # nonsense may be singular
+            use()

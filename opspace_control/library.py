@@ -1,0 +1,175 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The library of kernels, compiled when the package was installed: machine code without a compiler.
+
+Each function takes one pointer, to a table of 64-bit numbers that says where the arguments are: the
+address and the shape of an array, also the strides unless it is C-contiguous, a number itself. A
+function is named by a digest of the kernel's name and of the kinds of its arguments, layouts of
+records included, and the library by that of the sources, so that no call can meet other code than
+its own.
+"""
+
+import ctypes
+import functools
+import hashlib
+import logging
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+
+_PACKAGE = Path(__file__).parent
+DIRECTORY = _PACKAGE / 'compilation'
+_SOURCES = ('compiled.py', 'library.py')
+FOLDERS = ('compilation', 'spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
+# What x86-64-v3 means, in the words of Linux; [x86-64 psABI] 3.1.1.
+X86_64_V3 = frozenset({'avx', 'avx2', 'bmi1', 'bmi2', 'f16c', 'fma', 'abm', 'movbe'})
+_BYTE = ctypes.c_char
+_NUMBERS, _INTEGERS = struct.Struct('d'), struct.Struct('q')
+ABSENT = 'There is no library of compiled kernels for these sources: Numba compiles them at the ' \
+    'first start. To build it: python -m opspace_control.compilation'
+
+
+@functools.cache
+def sources_digest():
+    """Return the digest of all sources of compiled code, and of what compiles them."""
+    digest = hashlib.sha256()
+    for source in (*(_PACKAGE / name for name in _SOURCES), *(
+            path for folder in FOLDERS
+            for path in sorted((_PACKAGE / folder).rglob('*.py')))):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def library_path():
+    """Return the path of the library of exactly these sources."""
+    # No name that Python takes for that of an extension module.
+    return DIRECTORY / f'kernels-{sources_digest()}.so.0'
+
+
+@functools.cache
+def processor():
+    """Return the names of this processor's features, from Linux; none if they are not known."""
+    try:
+        lines = Path('/proc/cpuinfo').read_text().splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(next((line.split(':')[1].split() for line in lines
+                           if line.startswith(('flags', 'Features'))), ()))
+
+
+@functools.cache
+def loaded():
+    """Return the library, or None where there is none for these sources and this processor."""
+    path = library_path()
+    if os.environ.get('OPSPACE_KERNELS') == 'jit':
+        return None
+    if not path.exists():
+        logging.getLogger(__name__).warning(ABSENT)
+        return None
+    # Not CDLL: other threads must not take turns with a cycle of some microseconds.
+    code = ctypes.PyDLL(str(path))
+    needed = ctypes.string_at(ctypes.addressof(
+        ctypes.c_char.in_dll(code, 'opspace_processor'))).decode().split()
+    if not processor().issuperset(needed):
+        logging.getLogger(__name__).warning(
+            '%s needs a processor with %s: Numba compiles for this one at the first start.',
+            path, ', '.join(sorted({*needed} - processor())))
+        return None
+    return code
+
+
+def is_there():
+    """Return whether kernels come from the library."""
+    return loaded() is not None
+
+
+def symbol(name, kinds):
+    """Return the name of a kernel's function for these kinds of arguments."""
+    return f'opspace_{hashlib.sha256(f"{name} {_layout(kinds)}".encode()).hexdigest()[:24]}'
+
+
+def _layout(kinds):
+    """Return kinds of arguments as nested tuples, with the layout of their records."""
+    if isinstance(kinds, np.dtype):
+        return _layout_of(kinds)
+    return tuple(map(_layout, kinds)) if isinstance(kinds, tuple) else kinds
+
+
+@functools.cache
+def _layout_of(dtype):
+    if dtype.subdtype:
+        element, shape = dtype.subdtype
+        return _layout_of(element), shape
+    if not dtype.names:
+        return dtype.str
+    return dtype.itemsize, tuple(
+        (name, dtype.fields[name][1], _layout_of(dtype.fields[name][0])) for name in dtype.names)
+
+
+def find(name, kinds):
+    """Return the library's function of a kernel for these kinds of arguments, or None."""
+    function = getattr(loaded(), symbol(name, kinds), None)
+    if function is None:
+        logging.getLogger(__name__).warning(
+            'The library has no %s for arguments of these kinds: Numba compiles it.', name)
+        return None
+    function.restype, function.argtypes = ctypes.c_int64, (ctypes.c_void_p,)
+    return function
+
+
+def describe(arguments):
+    """Return the kinds of arguments, a nested tuple, and the table that says where they are."""
+    table = []
+    kinds = _describe(arguments, table)
+    return kinds, (ctypes.c_int64 * len(table))(*table)
+
+
+def _describe(arguments, table):
+    kinds = []
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            flags = argument.flags
+            contiguous = flags.c_contiguous
+            kinds.append((argument.dtype, argument.ndim, 'C' if contiguous else 'A'))
+            # By the buffer it takes a quarter of the time, but that has to be writable.
+            table.append(ctypes.addressof(_BYTE.from_buffer(argument))
+                         if contiguous and flags.writeable and argument.size
+                         else argument.ctypes.data)
+            table += argument.shape
+            if not contiguous:
+                table += argument.strides
+        elif argument is None:
+            kinds.append('none')
+        elif isinstance(argument, tuple):
+            kinds.append((type(argument).__name__, _describe(argument, table)))
+        else:
+            kinds.append('float')
+            table += _INTEGERS.unpack(_NUMBERS.pack(argument))
+    return tuple(kinds)
+
+
+def bound(entry, table, arguments):
+    """Return a function of the numbers among arguments, which calls with this table of them."""
+    places, place = [], 0
+    for argument in arguments:
+        if isinstance(argument, float):
+            places.append(place)
+        place += len(describe((argument,))[1])
+    numbers = (ctypes.c_double * len(table)).from_buffer(table)
+    address = ctypes.c_void_p(ctypes.addressof(table))
+    if len(places) == 1:
+        place = places[0]
+
+        def call(number, _needed=(arguments, table)):
+            numbers[place] = number
+            return entry(address)
+    else:
+        def call(*given, _needed=(arguments, table)):
+            for place, number in zip(places, given, strict=True):
+                numbers[place] = number
+            return entry(address)
+
+    return call

@@ -1,0 +1,165 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The library of compiled kernels: machine code without a compiler at run time."""
+
+import gc
+import importlib
+import math
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opspace_control
+from opspace_control import library
+from opspace_control.compilation import build
+from opspace_control.compiled import Kernel
+from opspace_control.safety.envelope import judge_turn
+from opspace_control.safety.ramps import approach
+
+ROOT = Path(__file__).parents[1]
+needs_library = pytest.mark.skipif(not library.is_there(), reason='the library is not built')
+
+# What a robot's kernels give, bit by bit, and whether a compiler was needed for it.
+RESULTS = """
+import sys
+import numpy as np
+import opspace_control as osc
+from opspace_control.share import share_directory
+model = osc.RobotModel.from_urdf_file(
+    share_directory() / 'urdf' / 'free_flyer_3d.urdf', floating_base=True)
+random = np.random.default_rng(1)
+controller = osc.OperationalSpaceController(model, [osc.PoseTask(model.frame_names[-1])])
+for _ in range(50):
+    v = random.normal(size=model.nv)
+    q = np.append([0.1, 0.2, 0.3, 0.5, 0.5, 0.5, 0.5], random.normal(size=model.nv - 6))
+    state = osc.RobotState(model, q, v)
+    for values in (model.mass_matrix(state), model.inverse_dynamics(state, v),
+                   controller.compute_torque(state)):
+        print(values.tobytes().hex())
+print('numba' in sys.modules or 'llvmlite' in sys.modules)
+"""
+
+
+def results(**environment):
+    said = subprocess.run(
+        [sys.executable, '-c', RESULTS], check=True, capture_output=True, text=True,
+        env={**os.environ, 'PYTHONPATH': str(ROOT), **environment}).stdout.split()
+    return said[:-1], said[-1]
+
+
+@needs_library
+def test_gives_bit_by_bit_what_numba_does_without_a_compiler():
+    ours, compiler = results()
+    assert compiler == 'False'
+    theirs, compiler = results(OPSPACE_KERNELS='jit', NUMBA_CPU_NAME='x86-64-v3',
+                               NUMBA_CPU_FEATURES='')
+    assert compiler == 'True'
+    assert len(ours) == 150
+    if 'x86' in os.uname().machine:
+        assert ours == theirs
+
+
+def test_has_every_kernel():
+    for module in pkgutil.walk_packages(opspace_control.__path__, 'opspace_control.'):
+        if module.name.split('.')[1] in library.FOLDERS:
+            importlib.import_module(module.name)
+    kernels = {each.name for each in gc.get_objects()
+               if type(each) is Kernel and each.name.startswith('opspace_control.')}
+    built = {f'{job.function.__module__}.{job.function.__qualname__}' for job in build.jobs()}
+    assert built == kernels
+
+
+@needs_library
+class TestCall:
+
+    @staticmethod
+    def numbers(layout):
+        """Four arrays of `approach`, C-contiguous or not."""
+        a = np.zeros((4, 3, 2))
+        a[1] = [[1.0, 2.0], [-1.0, 0.1], [0.0, 0.0]]  # where to
+        a[2] = 1.0                                    # how fast
+        return [np.ascontiguousarray(each) if layout == 'C' else np.asfortranarray(each)
+                for each in a]
+
+    @pytest.mark.parametrize('layout', ['C', 'A'])
+    def test_with_arrays_of_any_layout(self, layout):
+        numbers, wanted, rates, last = self.numbers('C')
+        if layout == 'A':
+            numbers = np.zeros((3, 4))[:, ::2]
+        assert numbers.flags.c_contiguous == (layout == 'C')
+        assert not approach(numbers, wanted, rates, last, 0.25)
+        assert numbers.tolist() == [[0.25, 0.25], [-0.25, 0.1], [0.0, 0.0]]
+        assert approach(numbers, wanted, rates, last, 5.0)
+        assert numbers.tolist() == wanted.tolist()
+
+    def test_bound(self):
+        numbers, wanted, rates, last = self.numbers('C')
+        step = approach.bind(numbers, wanted, rates, last, 0.0)
+        assert not step(0.5)
+        assert numbers[0].tolist() == [0.5, 0.5]
+        assert not step(0.25)
+        assert numbers[0].tolist() == [0.75, 0.75]
+
+    def test_keeps_the_arrays_that_are_bound(self):
+        step = approach.bind(*self.numbers('C'), 0.0)
+        gc.collect()
+        assert [step(1.0), step(0.5), step(0.5)] == [0, 0, 1]
+
+    def test_with_several_numbers(self):
+        guards = np.zeros(1, np.dtype([
+            ('q', float, (7,)), ('w', float, (3,)), ('turn', float, (3,))], align=True))
+        q, v = np.array([0, 0, 0, 0, 0, 0, 1.0]), np.zeros(6)
+        judge = judge_turn.bind(guards, q, v, 0.0, math.inf)
+        guards['q'] = q
+        q[3:] = 0, 0, math.sin(0.1), math.cos(0.1)  # by 0.2 rad
+        assert judge(0.001, 0.19)
+        guards['q'] = 0, 0, 0, 0, 0, 0, 1
+        assert not judge(0.001, 0.21)
+
+    def test_with_arrays_of_another_kind_is_compiled(self, caplog):
+        numbers = [each.astype(np.float32) for each in self.numbers('C')]
+        assert not approach(*numbers, 0.25)
+        assert numbers[0][0].tolist() == [0.25, 0.25]
+        assert 'approach for arguments of these kinds' in caplog.text
+
+    def test_layout_of_records_counts(self):
+        one, two = (np.dtype({'names': ['a', 'b'], 'formats': ['f8', 'f8'], 'offsets': offsets})
+                    for offsets in ([0, 8], [8, 0]))
+        assert library.symbol('k', ((one, 1, 'C'),)) != library.symbol('k', ((two, 1, 'C'),))
+        assert library.symbol('k', ((one, 1, 'C'),)) != library.symbol('k', ((one, 1, 'A'),))
+
+
+class TestAbsent:
+
+    @pytest.fixture(autouse=True)
+    def forgotten(self):
+        library.loaded.cache_clear()
+        yield
+        library.loaded.cache_clear()
+
+    def test_of_other_sources(self, monkeypatch, tmp_path, caplog):
+        monkeypatch.setattr(library, 'library_path', lambda: tmp_path / 'kernels-none.so')
+        assert not library.is_there()
+        assert caplog.messages == [library.ABSENT]
+
+    @needs_library
+    def test_of_a_better_processor(self, monkeypatch, caplog):
+        monkeypatch.setattr(library, 'processor', lambda: library.X86_64_V3 - {'fma', 'avx2'})
+        assert not library.is_there()
+        assert 'needs a processor with avx2, fma:' in caplog.text
+
+    def test_on_request(self, monkeypatch, caplog):
+        monkeypatch.setenv('OPSPACE_KERNELS', 'jit')
+        assert not library.is_there()
+        assert not caplog.messages
+
+
+def test_no_linker(monkeypatch, tmp_path):
+    monkeypatch.setenv('CC', 'no-such-linker')
+    with pytest.raises(opspace_control.OpspaceError, match=r"no linker 'no-such-linker'.*gcc"):
+        build.link([], tmp_path / 'made.so')
