@@ -30,7 +30,7 @@ _SECTIONS = {
     'beyond_limits': 'the slowest cycles with limits of joints, beside Pinocchio',
     'observer': 'what observers of unknown joint forces cost, beside Pinocchio',
     'allocation': 'memory, and crossings into compiled code',
-    'first_torque': 'from the start of the demo to the first torque, compiling and compiled',
+    'first_torque': 'from the start of a process, and of the demo, to the first torque',
     'ros_latency': 'joint state to effort command through ROS 2',
     'view_cost': 'what a view costs the controller that it shows',
 }

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""How long `opspace demo` takes to command the first effort: the first time, and afterwards."""
+"""From the start of a process to the first torque, with the library of kernels and without."""
 
 import importlib.util
 import os
@@ -10,35 +10,98 @@ import sys
 import tempfile
 import time
 
+import numpy as np
+from contest import Contest
 from figures import Figure, Spread
+from timing import interleave
 
+from opspace_control import JointLimits, OperationalSpaceController, PoseTask, library
+from opspace_control.cli.robots import demo_robot
 from opspace_control.errors import OpspaceError
 
 _COMMAND = [sys.executable, '-m', 'opspace_control.cli.main', 'demo']
 _SIGN = 'first effort command'
-_COLD, _WARM = 15.0, 3.0  # s
-_REPETITIONS = 3
+_REPETITIONS = 5
+_ROUNDS = 60
+_PROCESS = """
+import resource
+import numpy as np
+import opspace_control as osc
+from opspace_control.share import share_directory
+model = osc.RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+controller = osc.OperationalSpaceController(
+    model, [osc.PoseTask('l_hand'), osc.PoseTask('r_hand')], limits=osc.JointLimits(model))
+controller.compute_torque(osc.RobotState(model, model.neutral(), np.zeros(model.nv)))
+print('torque', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0, flush=True)
+"""
 
 
 def measure():
-    """Return the figures of a start without any compiled code, and of later ones."""
-    if importlib.util.find_spec('rclpy') is None:
-        raise ModuleNotFoundError(name='rclpy')
+    """Return the figures; those of the demo need ROS 2, the first ones the library."""
+    if not library.is_there():
+        raise OpspaceError('There is no library of kernels.', cure=library.ABSENT)
+    _process()  # files are read from the disk once
+    runs = [_process() for _ in range(_REPETITIONS)]
+    compiling = _process(OPSPACE_KERNELS='jit')
+    figures = [
+        Figure('first_torque.process', 'A process to its first torque, dual arm within limits',
+               Spread.of([seconds for seconds, _ in runs]), 0.4, 's'),
+        Figure('first_torque.memory', 'Its memory', Spread.of([size for _, size in runs]), 60.0,
+               'MB'),
+        Figure('first_torque.compiling', 'The same without the library: Numba compiles',
+               Spread.of(compiling[0]), None, 's'),
+        Figure('first_torque.compiling_memory', 'Its memory, without the library',
+               Spread.of(compiling[1]), None, 'MB'),
+        _cycle()]
+    if importlib.util.find_spec('rclpy'):
+        demo = [_start() for _ in range(_REPETITIONS)]
+        figures.append(Figure('first_torque.demo', '`opspace demo` to its first torque, every time',
+                              Spread.of(demo), 1.5, 's'))
+    return figures
+
+
+def _process(**environment):
+    """Return the seconds from the start of a process to its first torque, and its MB."""
     with tempfile.TemporaryDirectory() as cache:
-        cold = _start(cache)
-        warm = [_start(cache) for _ in range(_REPETITIONS)]
-    return [Figure('first_torque.cold', '`opspace demo` to its first torque, compiling first',
-                   Spread.of(cold), _COLD, 's'),
-            Figure('first_torque.warm', '`opspace demo` to its first torque, afterwards',
-                   Spread.of(warm), _WARM, 's')]
+        environment = {**os.environ, **environment, 'XDG_CACHE_HOME': cache}
+        environment.pop('NUMBA_CACHE_DIR', None)
+        began = time.perf_counter()
+        said = subprocess.run([sys.executable, '-c', _PROCESS], env=environment, check=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              ).stdout.split()
+        return time.perf_counter() - began, float(said[1])
 
 
-def _start(cache):
+def _cycle():
+    """Return the figure of a cycle by the library and by what Numba compiles, in one run."""
+    robot = demo_robot('dual_arm')
+    contest = Contest.set_up(robot.path().read_text(), robot.hands, robot.start)
+
+    def controller():
+        return OperationalSpaceController(
+            contest.controller.model, [PoseTask(frame, name=frame) for frame in robot.hands],
+            limits=JointLimits(contest.controller.model))
+
+    ours, theirs = controller(), controller()
+    ours.warm_up()
+    usual, library.is_there = library.is_there, lambda: False
+    try:
+        theirs.warm_up()
+    finally:
+        library.is_there = usual
+    out, inputs = np.empty(ours.model.nv), [(state,) for state in contest.states]
+    times = interleave({
+        'ours': (lambda state: ours.compute_torque(state, out=out), inputs),
+        'peer': (lambda state: theirs.compute_torque(state, out=out), inputs)}, _ROUNDS)
+    return Figure.ratio('first_torque.cycle', 'A cycle by the library and by Numba',
+                        times['ours'], times['peer'], 0.9)
+
+
+def _start():
     """Return the seconds from the start of the process to the first effort command."""
-    environment = dict(os.environ, XDG_CACHE_HOME=cache, PYTHONUNBUFFERED='1')
-    environment.pop('NUMBA_CACHE_DIR', None)
+    environment = dict(os.environ, PYTHONUNBUFFERED='1')
     began = time.perf_counter()
-    command = [*_COMMAND, '--output', os.path.join(cache, 'demo.png')]
+    command = [*_COMMAND, '--output', os.devnull]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as demo:
         said = []

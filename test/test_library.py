@@ -64,6 +64,36 @@ def test_gives_bit_by_bit_what_numba_does_without_a_compiler():
         assert ours == theirs
 
 
+@needs_library
+def test_no_node_needs_a_compiler():
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+    import ros_nodes
+    parameters = {'robot_description': ros_nodes.robot_text('planar_3r')}
+    with ros_nodes.network() as network:
+        commands = network.commands()
+        network.start('simulator', parameters)
+        network.start('command_watchdog', parameters)
+        network.start('controller', {
+            **parameters, 'command_topic': 'opspace_command_watchdog/commands'})
+        network.expect(lambda: len(commands) > 10)
+        for name, process in network.processes.items():
+            loaded = Path(f'/proc/{process.pid}/maps').read_text()
+            assert 'llvmlite' not in loaded
+            assert name == 'simulator' or library.library_path().name in loaded
+
+
+@needs_library
+def test_no_check_needs_a_compiler():
+    done = subprocess.run(
+        [sys.executable, '-c', 'import sys\nfrom opspace_control.cli.main import main\n'
+         "code = main(['check', sys.argv[1]])\nassert 'numba' not in sys.modules\nsys.exit(code)",
+         str(ROOT / 'urdf' / 'dual_arm.urdf')], check=False, capture_output=True, text=True,
+        env={**os.environ, 'PYTHONPATH': str(ROOT)})
+    assert not done.stderr
+    assert 'dual_arm' in done.stdout
+
+
 def test_has_every_kernel():
     for module in pkgutil.walk_packages(opspace_control.__path__, 'opspace_control.'):
         if module.name.split('.')[1] in library.FOLDERS:
