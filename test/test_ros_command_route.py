@@ -113,9 +113,9 @@ def guard(guarded):
 def test_a_relay_that_tells_that_it_starts_is_no_listener_yet(guarded):
     network, route = guarded.network, guarded.route
     listen(network, 'guard/commands')
-    network.expect(lambda: route.listeners == 1)  # who does not tell is ready
-    guarded.go_on(0.1)
-    assert route.had_subscriber
+    assert route.listeners == 0  # it may yet tell
+    assert guarded.go_on(0.1)[0] == ''
+    assert not route.had_subscriber
     tell = network.node.create_publisher(Bool, 'guard/ready', LATCHED)
     tell.publish(Bool(data=False))
     network.expect(lambda: route.relay_starts)
@@ -129,6 +129,13 @@ def test_a_relay_that_tells_that_it_starts_is_no_listener_yet(guarded):
     tell.publish(Bool(data=False))  # it has been restarted
     network.expect(lambda: route.relay_starts)
     assert guarded.go_on(3.0)[0] == 'The topic /guard/commands has lost its subscriber.'
+
+
+def test_a_relay_that_does_not_tell_counts_when_it_could_have_told(guarded):
+    begin = time.monotonic()
+    listen(guarded.network, 'guard/commands')
+    guarded.network.expect(lambda: guarded.route.listeners == 1)
+    assert 1.0 < time.monotonic() - begin < 10.0
 
 
 def test_a_relay_that_ends_while_it_starts_does_not_start_any_more(guarded):

@@ -49,10 +49,10 @@ class Relay:
 
     @property
     def ready(self):
-        """Whether it relays commands, as the command watchdog publishes it; None if unknown."""
+        """Whether it relays commands, as the command watchdog publishes it; None if it does not."""
         if told := take(self._readiness):
             self._told = told.data
-        return self._told if self._readiness.get_publisher_count() else None
+        return bool(self._told) if self._readiness.get_publisher_count() else None
 
     def destroy(self):
         """Withdraw the subscriptions."""
@@ -93,7 +93,8 @@ class CommandRoute:
         # Created early: discovery takes time.
         self._shortcut = self._relay and self._endpoints.publisher(self._kind, self._end)
         self.direct = self.had_subscriber = False
-        self._sent = self._relayed = False  # relayed: whether the relay was ready at some time
+        self._sent = False
+        self._found = None  # time at which a relay was found that publishes no readiness
         self._last_sent = -math.inf
         self._unsubscribed_since = math.inf  # time of the first command without a subscriber
         self._arrives = False                # whether a command has arrived
@@ -133,8 +134,18 @@ class CommandRoute:
 
     @property
     def listeners(self):
-        """Number of known subscribers; 0 while the relay starts."""
-        return 0 if self.relay_starts else self._publisher.get_subscription_count()
+        """
+        Number of known subscribers; 0 while the relay starts.
+
+        The subscription of a relay may be discovered before what it publishes.
+        """
+        count = self._publisher.get_subscription_count()
+        if not (count and self._relay) or self._relay.ready is not None:
+            self._found = None
+            return 0 if self.relay_starts else count
+        now = time.monotonic()
+        self._found = now if self._found is None else self._found
+        return count if now - self._found > _GRACE_TIME else 0
 
     def fault(self, now):
         """Return why commands are lost at the steady time ``now``, s, or ''; to be called often."""
@@ -147,10 +158,6 @@ class CommandRoute:
         listeners = self.listeners
         if listeners:
             self.had_subscriber = True
-        if self._relay and self._relay.ready:
-            self._relayed = True
-        elif self.relay_starts and not self._relayed:
-            self.had_subscriber = False  # its subscription may be known before what it publishes
         if listeners or now - self._last_sent > _PAUSE:
             self._unsubscribed_since = math.inf
         elif self._last_sent == now:
