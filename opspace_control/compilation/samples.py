@@ -24,12 +24,9 @@ def use_kernels():
     """Bind and call all kernels with all kinds of arguments; results may be nonsense."""
     model = osc.RobotModel.from_urdf(_ROBOT, floating_base=True)
     state = osc.RobotState(model, model.neutral(), np.zeros(model.nv))
-    for limits in None, osc.JointLimits(model):
-        osc.OperationalSpaceController(model, limits=limits).warm_up()
-        constraints = tuple(osc.Constraint(end) for end in _SIDES)
-        grasp = osc.Grasp(tuple(each.name for each in constraints))
-        controller = osc.OperationalSpaceController(
-            model, constraints=constraints, grasps=[grasp], limits=limits)
+    for options in ({'limits': osc.JointLimits(model)}, {}, {
+            'contact_model': 'large_inertia', 'constraints': [osc.Contact('left')]}):
+        controller = osc.OperationalSpaceController(model, **options)
         controller.warm_up()
         Ramps(controller.gradual)
     for use in (

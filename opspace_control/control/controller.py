@@ -173,7 +173,7 @@ class OperationalSpaceController(ControllerState):
                 constraints=bound[:len(eliminated)], tasks=records, sensors=sensor_records,
                 joint_tasks=joint_records, levels=level_rows(tasks, constrained), dofs=dofs,
                 posture=goal, passive_dofs=self.passive_forces.dofs),
-            grasping=Grasping(holds, grips) if grasps else None,
+            grasping=Grasping(holds, grips),
             bounds=Bounds(self._effort_limits, self._kept.records if self._kept else None),
             storage=storage)
         self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None

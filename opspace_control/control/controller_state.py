@@ -8,7 +8,7 @@ import numpy as np
 
 from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
-from opspace_control.control.data import ACTIVATION, COMPLIANT, RESIDUAL
+from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
 from opspace_control.control.limits.kinds import KIND_TABLE, REASONS
 from opspace_control.dynamics import GRAVITY, MomentumObserver
 from opspace_control.model.nodes import WORLD
@@ -90,8 +90,8 @@ class ControllerState:
         """
         The `DisturbanceObserver`, or None; without one the law is the bare one.
 
-        It may be set between two cycles, which compiles the cycle anew; a ControlError refuses one
-        that belongs to a controller, or names no task at a point of a link.
+        It may be set between two cycles; a ControlError refuses one that belongs to a controller,
+        or names no task at a point of a link.
         """
         return self._disturbance
 
@@ -100,7 +100,7 @@ class ControllerState:
         points = [task for task in self.tasks.values() if not isinstance(task, JointTask)]
         records = {task.name: k for k, task in enumerate(points)
                    if not (isinstance(task, CenterOfMassTask) or task.unattached)}
-        data = None if observer is None else observer.bind(
+        data = NO_DISTURBANCE if observer is None else observer.bind(
             self.model.nv, records, self._rows.shape[1])
         self._disturbance, self._compute = observer, None
         self._arguments = self._arguments._replace(

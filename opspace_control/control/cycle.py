@@ -135,7 +135,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
         induce_passive(nodes, states, robot.responds, scratch.passive_torque, a_null)
     demand_contacts(robot.contacts, cycle, states, robot.responds)
     stack_points(cycle, robot, demand, q, v, a_null, stack)
-    if grasping is not None:
+    if grasping.grasps.size > 0:
         constrain_fingertips(cycle, grasping, robot, demand, stack, scratch.small)
     find_idle(robot, demand, stack)
     sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
@@ -148,7 +148,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
 def move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau):
     """Turn the stack's forces into joint forces."""
     stack, constraints, joint_force = results.stack, demand.constraints, scratch.joint_force
-    if grasping is not None:
+    if grasping.grasps.size > 0:
         plan_loads(cycle, grasping, constraints.size, demand.tasks, robot.points, stack,
                    scratch.wrench)
         share_loads(cycle, robot, constraints.size, grasping, stack, scratch)
@@ -168,7 +168,7 @@ def move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
 @inlined
 def complete_efforts(cycle, robot, demand, grasping, efforts, results, scratch, tau):
     """Minimise effort by internal forces, and add the posture's feed-forward."""
-    if grasping is not None:
+    if grasping.grasps.size > 0:
         minimise_effort(
             cycle, robot, demand.constraints, grasping, efforts, results, scratch, tau)
     feed_efforts(robot.nodes, demand.dofs, tau)
@@ -185,8 +185,6 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     passive joints, so it gives ``J q̈_null + J̇ v``; f is added to the links before the inward pass:
     no Jacobian is formed either. With all joints active and no constraint this is
     ``τ = A q̈_null + b + g + Jᵀ f``.
-
-    ``grasping`` is None where there are no grasps: their law is not even compiled then.
     """
     cycle, results, scratch = cycles[0], storage.results, scratch_of(storage)
     cycle.dt = dt
@@ -211,7 +209,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     closed = count_closed(constraints)
     drifts = cycle.has_passive and closed == 0
     cycle.forces_decided = keeps and contact_bounds_apply(constraints, grasping)
-    cycle.reactions_exerted = grasping is not None and (closed == 0 or (
+    cycle.reactions_exerted = grasping.grasps.size > 0 and (closed == 0 or (
         not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
     cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
     demand_posture(nodes, demand.dofs, demand.posture, q, v, results.a_null)

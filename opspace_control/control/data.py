@@ -65,6 +65,12 @@ class Disturbance(NamedTuple):
     matrix: np.ndarray  # (k + 1, k) scratch: the last row is J Φ r of the stack
 
 
+# Nothing unknown is compensated.
+NO_DISTURBANCE = Disturbance(
+    np.empty((0, 0)), np.empty((2, 0)), np.empty(0, int), np.empty((0, 2)), np.empty((0, 6)),
+    np.empty((0, 0)))
+
+
 class Demand(NamedTuple):
     """Constraints, tasks and posture; the records also receive results."""
 
@@ -76,11 +82,11 @@ class Demand(NamedTuple):
     dofs: np.ndarray  # (nv,) POSTURE_DOF
     posture: np.ndarray  # (nq,) the posture's goal
     passive_dofs: np.ndarray  # (nv,) PASSIVE_DOF
-    disturbance: Disturbance = None  # None where nothing unknown is compensated
+    disturbance: Disturbance = NO_DISTURBANCE
 
 
 class Grasping(NamedTuple):
-    """The grasps of a cycle; None stands for it where there are none."""
+    """The grasps of a cycle."""
 
     grasps: np.ndarray  # (g,) GRASP
     grips: np.ndarray  # (h,) GRIP

@@ -69,7 +69,7 @@ def add_row(data, grasping, count, k, kind):
     if data.cycle.forces_decided:
         write_direction(data, count)
     project_row(data, count)
-    if grasping is not None and data.cycle.reactions_exerted and kind == EFFORT:
+    if data.cycle.reactions_exerted and kind == EFFORT:
         add_shares(data, grasping, count, data.bounds.joints[k].node)
     couple_row(data, count)
     if data.demand.constraints.size > 0:

@@ -44,10 +44,9 @@ def contact_bounds_apply(constraints, grasping):
         if 0.0 < activation < 1.0:
             return False
         bounded = bounded or (activation == 1.0 and constraints[c].bounded)
-    if grasping is not None:
-        for g in range(grasping.grasps.size):
-            if grasping.grasps[g].activation > 0.0:
-                return False
+    for g in range(grasping.grasps.size):
+        if grasping.grasps[g].activation > 0.0:
+            return False
     return bounded
 
 

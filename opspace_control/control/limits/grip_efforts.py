@@ -82,7 +82,7 @@ def exert_all(constrained, grasping, stack, exerted):
     """Write the stack's forces (k,) with reactions and grip forces of the constraints of grasps."""
     for r in range(exerted.size):
         exerted[r] = stack[FORCE, r]
-        if grasping is not None and r < constrained:
+        if grasping.grasps.size > 0 and r < constrained:
             exerted[r] += stack[REACTION, r] + stack[GRIP_FORCE, r]
 
 

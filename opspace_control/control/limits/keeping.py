@@ -17,6 +17,7 @@ from opspace_control.control.data import (
     REACTION,
     RESIDUAL,
     WANTED,
+    Grasping,
 )
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.bound_rows import (
@@ -136,7 +137,7 @@ def find_efforts(data, grasping, count, tau_null, tau):
     """Write the efforts, (nv,), of the reference motion and of all forces of the problem."""
     robot, stack, force = data.robot, data.results.stack, data.scratch.joint_force
     exerted, constraints = data.scratch.exerted, data.demand.constraints.size
-    if grasping is not None and data.cycle.reactions_exerted:
+    if grasping.grasps.size > 0 and data.cycle.reactions_exerted:
         plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
                    data.scratch.wrench)
     exert_all(6 * constraints if data.cycle.reactions_exerted else 0, grasping, stack, exerted)
@@ -153,7 +154,7 @@ def find_efforts(data, grasping, count, tau_null, tau):
 
 
 @rare
-def refer_efforts(data, reference, tau_null):
+def refer_efforts(data, grasping, reference, tau_null):
     """Write the contact forces and the efforts without forces of tasks and bounds."""
     contacts, stack = data.scratch.bounded.contacts, data.results.stack
     for r in range(contacts.force.size, stack.shape[1]):
@@ -162,7 +163,8 @@ def refer_efforts(data, reference, tau_null):
     decide_forces(data, 0, reference == 0)
     for c in range(contacts.force.size):
         contacts.reference[reference, c] = contacts.force[c]
-    find_efforts(data, None, 0, tau_null, contacts.effort[reference])
+    without = Grasping(grasping.grasps[:0], grasping.grips[:0])
+    find_efforts(data, without, 0, tau_null, contacts.effort[reference])
 
 
 @rare
@@ -228,7 +230,7 @@ def solve_within_limits(data, grasping, tau):
     add_singular_torque(data, tau_null)
     for k in range(tau.size):
         tau_ref[k] = tau_null[k]
-    nonlinear = grasping is not None and cycle.reactions_exerted
+    nonlinear = cycle.reactions_exerted
     corrected = nonlinear or (
         cycle.has_passive and data.demand.constraints.size > 0 and not cycle.forces_decided)
     if nonlinear:
@@ -238,8 +240,8 @@ def solve_within_limits(data, grasping, tau):
     if cycle.forces_decided:
         write_singular_reactions(data)
         if cycle.singular_active:
-            refer_efforts(data, 1, bounded.tau_posture)
-        refer_efforts(data, 0, tau_null)
+            refer_efforts(data, grasping, 1, bounded.tau_posture)
+        refer_efforts(data, grasping, 0, tau_null)
     while True:
         write_matrix(data, count, t)
         write_bounds(data, count, a_ref, tau_ref, False)
@@ -281,7 +283,7 @@ def keep_limits(data, grasping, any_resting, tau):
                    data.scratch.joint_force, data.scratch.wrench)
     forward_response(robot.nodes, robot.states, data.scratch.joint_force, data.results.a_null,
                      data.results.a_task)
-    if grasping is not None:
+    if grasping.grasps.size > 0:
         write_residual(data, 0)
     contacts = data.scratch.bounded.contacts
     if data.cycle.forces_decided:

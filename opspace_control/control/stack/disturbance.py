@@ -50,7 +50,7 @@ def observe_disturbance(disturbance, gravity, cycle, robot, scratch, v):
 
     Bodies are placed and moved; ``z`` of all nodes is zero before and afterwards.
     """
-    if disturbance is not None:
+    if disturbance.flags.size > 0:
         memory, flags = disturbance.memory, disturbance.flags
         if flags[FROZEN] != 0:
             flags[STARTED] = 0
@@ -64,7 +64,7 @@ def observe_disturbance(disturbance, gravity, cycle, robot, scratch, v):
 @inlined
 def apply_torque(disturbance, tau):
     """Remember the joint forces (nv,) of this cycle for the next one."""
-    if disturbance is not None:
+    if disturbance.flags.size > 0:
         for k in range(tau.size):
             disturbance.memory[APPLIED_TORQUE, k] = tau[k]
 
@@ -182,9 +182,9 @@ def reject_disturbance(disturbance, robot, demand, results, scratch):
     After the elimination of constraints, of which the factor is used, and before the tasks become
     forces. All levels above compensate for the forces of one, so that of a factor ``C Cᵀ`` of Λ⁻¹
     only the blocks of levels are solved upwards. The force and the moment of a task are at most
-    its bounds; beyond them all six components shrink. Without ``disturbance`` nothing happens.
+    its bounds; beyond them all six components shrink. `NO_DISTURBANCE` does nothing.
     """
-    if disturbance is not None:
+    if disturbance.flags.size > 0:
         points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
         M, F = disturbance.matrix, disturbance.matrix[-1, first:]
         respond_points(disturbance, robot, first, scratch)
