@@ -3,7 +3,7 @@
 """
 Decorators of compiled functions.
 
-A `kernel` is what Python calls; the other functions are its parts, which Python cannot call. The
+A `kernel` is what Python calls; the other functions are its parts, compiled in it alone. The
 machine code of kernels comes from the library that was built when the package was installed. Where
 there is none, Numba compiles kernels when they are called first.
 """
@@ -23,6 +23,10 @@ class Compiled:
         functools.update_wrapper(self, function)
         self.py_func = function  # as Numba names it
         self._kind = kind
+
+    def __call__(self, *arguments):
+        """Call the function as it is, not compiled."""
+        return self.py_func(*arguments)
 
     @functools.cached_property
     def dispatcher(self):
@@ -81,13 +85,13 @@ def kernel(function):
 
 
 def inlined(function):
-    """Compile a step of a recursion into whatever kernel uses it; Python cannot call it."""
+    """Compile a step of a recursion into whatever kernel uses it."""
     return Compiled(function, 'inlined')
 
 
 def called(function):
     """
-    Compile a part of a kernel that stays a function of its own; Python cannot call it.
+    Compile a part of a kernel that stays a function of its own.
 
     For what is run once a cycle, or rarely: a call costs nanoseconds, a copy in every place that
     uses it costs seconds of compilation.

@@ -38,7 +38,7 @@ def resolve(mobility, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_M
     """Return the forces and the eigenvalue bound; only the lower triangle of Λ⁻¹ is given."""
     n = len(b)
     storage = make_storage(1, n, 0, None)
-    stack, scratch = storage.results.stack, scratch_of.py_func(storage)
+    stack, scratch = storage.results.stack, scratch_of(storage)
     scratch.mobility[:] = np.where(np.tri(n, dtype=bool), mobility, np.nan)
     stack[FORCE] = b
     for row, values, default in ((ACTIVATION, asked, 1.0), (APPLIED, push, 0.0),

@@ -89,7 +89,7 @@ def test_turn_about_a_frames_own_axis(angle):
     start = rodrigues(AXES[7], 0.8)
     for axis in AXES:
         R = start.copy()
-        turn_about.py_func(axis, math.sin(angle), math.cos(angle), R)
+        turn_about(axis, math.sin(angle), math.cos(angle), R)
         np.testing.assert_allclose(R, start @ rodrigues(axis, angle), atol=2e-15)
 
 
@@ -97,7 +97,7 @@ def test_turn_by_a_quaternion_among_other_coordinates():
     start, axis = rodrigues(AXES[7], 0.8), AXES[9]
     R, q = start.copy(), np.full(9, np.nan)
     q[3:7] = quaternion(axis, 1.3)
-    turn_by_quaternion.py_func(q, 3, R)
+    turn_by_quaternion(q, 3, R)
     np.testing.assert_allclose(R, start @ rodrigues(axis, 1.3), atol=1e-15)
 
 

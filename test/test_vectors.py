@@ -9,12 +9,12 @@ from printed_tables import cross, transform
 from opspace_control.spatial import vectors
 
 # Python cannot call what is only ever inlined; the functions under the decorator are the same.
-rotate = vectors.rotate.py_func
-multiply = vectors.multiply.py_func
-multiply_transpose = vectors.multiply_transpose.py_func
-dot = vectors.dot.py_func
-add_cross_motion = vectors.add_cross_motion.py_func
-add_wrench = vectors.add_wrench.py_func
+rotate = vectors.rotate
+multiply = vectors.multiply
+multiply_transpose = vectors.multiply_transpose
+dot = vectors.dot
+add_cross_motion = vectors.add_cross_motion
+add_wrench = vectors.add_wrench
 
 
 @pytest.fixture

@@ -65,14 +65,14 @@ def directions_given_up(controller):
         level = [task for task in tasks if task.priority == priority]
         rows = np.arange(6 * first, 6 * (first + len(level)))
         first += len(level)
-        threshold = truncation_threshold.py_func(
+        threshold = truncation_threshold(
             activation[rows].sum(), controller.singularity_threshold)
         rows, names = _controlled_rows(rows, level, scale)
         if not rows.size:
             continue
         S = scale[rows]
         values, vectors = np.linalg.eigh(S[:, None] * left[np.ix_(rows, rows)] * S)
-        met = np.array([smooth_step.py_func(value / threshold) for value in values])
+        met = np.array([smooth_step(value / threshold) for value in values])
         for k in np.flatnonzero(met < _MET):
             unprojected = vectors[:, k] @ (S[:, None] * L[np.ix_(rows, rows)] * S) @ vectors[:, k]
             found.append(GivenUp(priority, float(met[k]), bool(unprojected > threshold),

@@ -67,8 +67,7 @@ class Disturbance(NamedTuple):
 
 # Nothing unknown is compensated.
 NO_DISTURBANCE = Disturbance(
-    np.empty((0, 0)), np.empty((2, 0)), np.empty(0, int), np.empty((0, 2)), np.empty((0, 6)),
-    np.empty((0, 0)))
+    np.empty((0, 0)), np.empty(0, int), np.empty((0, 8)), np.empty((0, 0)))
 
 
 class Demand(NamedTuple):

@@ -68,7 +68,7 @@ class Freedom:
 
 def nearly_lost(axes, threshold=SINGULARITY_THRESHOLD):
     """Return the scaled eigenvalue below which one of so many axes is reported."""
-    return _NEAR * truncation_threshold.py_func(axes, threshold)
+    return _NEAR * truncation_threshold(axes, threshold)
 
 
 def task_freedom(model, state, tasks, below=None):

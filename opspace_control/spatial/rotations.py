@@ -109,7 +109,7 @@ def turn_between(goal, present, first, out, at):
 def matrix_from_quaternion(quaternion):
     """Return the (3, 3) rotation matrix of a quaternion ``[x y z w]`` of norm 1, not checked."""
     R = np.eye(3)
-    turn_by_quaternion.py_func(np.asarray(quaternion, dtype=float).tolist(), 0, R)
+    turn_by_quaternion(np.asarray(quaternion, dtype=float).tolist(), 0, R)
     return R
 
 
@@ -147,7 +147,7 @@ _SMALL = 1e-4
 def vector_from_matrix(R):
     """Return the rotation vector φ (3,), rad, of a rotation matrix, the short way round."""
     phi = np.empty(3)
-    rotation_vector.py_func(np.asarray(R, dtype=float), phi, 0)  # rare: not worth compiling
+    rotation_vector(np.asarray(R, dtype=float), phi, 0)  # rare: not worth compiling
     return phi
 
 

@@ -59,7 +59,7 @@ class KeptLimits:
             bound_state=np.zeros((levels + 1, bounds), int),
             contact_active=np.zeros(CONTACT_BOUNDS * constraints, int))
         self.blocks = make_bounded_blocks(nodes.size, model.nv, bounds, constraints, rows, levels)
-        self.scratch = bounded_of.py_func(self.blocks)
+        self.scratch = bounded_of(self.blocks)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
             f'limits.{name}': cycle[name] for name in _OF_ALL}
         self.set(limits)
