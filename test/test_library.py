@@ -189,6 +189,12 @@ class TestAbsent:
         assert not caplog.messages
 
 
+def test_unknown_numba(monkeypatch):
+    monkeypatch.setattr(build, 'is_supported', lambda version: False)
+    with pytest.raises(opspace_control.OpspaceError, match=r'cannot be built by Numba'):
+        build.build()
+
+
 def test_no_linker(monkeypatch, tmp_path):
     monkeypatch.setenv('CC', 'no-such-linker')
     with pytest.raises(opspace_control.OpspaceError, match=r"no linker 'no-such-linker'.*gcc"):

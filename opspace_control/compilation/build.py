@@ -12,10 +12,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
-from numba import config, typeof, types
+from numba import __version__, config, typeof, types, version_info
 
 from opspace_control import library
-from opspace_control.compilation.compilers import replaced
+from opspace_control.compilation.compilers import is_supported, replaced
 from opspace_control.compilation.jit import OPTIONS
 from opspace_control.compilation.objects import compile_object, text_object
 from opspace_control.compilation.samples import use_kernels
@@ -23,8 +23,8 @@ from opspace_control.compiled import Kernel
 from opspace_control.errors import OpspaceError
 
 _LEVEL = 'x86-64-v3'
-_CURE = 'Install gcc, or name the linker by CC; without a library, Numba compiles at the first ' \
-    'start.'
+_CURE = 'Install gcc, or name the linker by CC, and Numba 0.58 to 0.68; without a library, Numba ' \
+    'compiles at the first start.'
 
 
 def build(native=False):
@@ -32,8 +32,10 @@ def build(native=False):
     Compile the library for processors of the level x86-64-v3, or for this kind of processor alone.
 
     The latter if ``native``, and on other architectures. An OpspaceError tells that the linker is
-    missing or fails.
+    missing or fails, or that this version of Numba is not supported.
     """
+    if not is_supported(version_info.short):
+        raise OpspaceError(f'The library cannot be built by Numba {__version__}.', cure=_CURE)
     features = library.processor()
     if not native and platform.machine() in {'x86_64', 'AMD64'}:
         features = library.X86_64_V3

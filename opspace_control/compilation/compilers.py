@@ -279,6 +279,12 @@ class RarePartCompiler(PartCompiler):
     _lowering = RareLowering
 
 
+def is_supported(version):
+    """Return whether these compilers know a version (major, minor) of Numba."""
+    first, last = _SUPPORTED
+    return first <= tuple(version) <= last
+
+
 def compilers_for(version):
     """
     Return the compilers of kernels, of their parts, and of parts that run rarely.
@@ -286,7 +292,6 @@ def compilers_for(version):
     For unsupported versions (major, minor) Numba's own, with equivalent code and five times the
     compilation time.
     """
-    first, last = _SUPPORTED
-    if first <= tuple(version) <= last:
+    if is_supported(version):
         return KernelCompiler, PartCompiler, RarePartCompiler
     return Compiler, Compiler, Compiler

@@ -58,6 +58,7 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self, stop=None, **options):
         super().__init__('opspace_controller', **options)
+        self._born = time.monotonic()
         executor.refuse_impossible_transitions(self)
         self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
         self.parameters.declare(NODE)
@@ -99,7 +100,7 @@ class ControllerNode(LifecycleNode):
                                     cure='Start robot_state_publisher, or give robot_description.')
         self._rivals = Rivals(self, *(
             self.resolve_topic_name(topic(self.parameters))
-            for topic in (command_topic, command_end)))
+            for topic in (command_topic, command_end)), self._born)
         self._rivals.refuse_namesakes()
         order = command_order(self.parameters, self._manager, self._check_stop)
         made = self._configuration = Configuration(

@@ -11,10 +11,12 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.commands.manager_client import ServiceCaller
 from opspace_control.ros.middleware import graph
 
+# After a node is made, until it knows the others: Fast DDS announces it five times, every 100 ms.
+_DISCOVERY = 0.5  # s
 # A killed process stays in the graph for 20 s (Fast DDS); a live one answers within this time.
 _ANSWER_TIME, _PAUSE = 1.0, 0.01  # s
-# Fast DDS repeats a lost announcement after 3 s. Until then this controller is the newcomer and
-# leaves soon; afterwards the other one has more time to leave.
+# Fast DDS repeats a lost announcement after 3 s. The grace time grows with the time that this
+# controller has been active, from the first value to the second: the younger one leaves first.
 _NEW = 5.0  # s
 _GRACE_OF_NEWCOMER, _GRACE = 0.2, 2.0  # s
 
@@ -27,11 +29,12 @@ class Rivals:
     with a publisher in the graph that does not answer was killed. The executor of this ``node``
     must not run during `refuse` and `refuse_namesakes`: an answer then comes from another node of
     the same name. ``topic`` and ``end`` are the full names of the topics of published commands, and
-    of the forward controller's.
+    of the forward controller's; ``born``, s, is the monotonic time at which the node was made.
     """
 
-    def __init__(self, node, topic, end):
+    def __init__(self, node, topic, end, born=-math.inf):
         self._node = node
+        self._knows = born + _DISCOVERY  # time from which it knows the other nodes
         self._name = node.get_fully_qualified_name()
         self._topic, self._topics = topic, tuple(dict.fromkeys((topic, end)))
         self._ignored = set()  # gids of publishers whose process has been killed
@@ -57,6 +60,7 @@ class Rivals:
         This node must not have a publisher on the topics yet.
         """
         self._own = 0
+        time.sleep(max(0.0, self._knows - time.monotonic()))
         self.refuse_namesakes()
         names, end = set(self._names()), time.monotonic() + _ANSWER_TIME
         while graph.UNKNOWN in names and time.monotonic() < end:  # names follow publishers
@@ -76,7 +80,7 @@ class Rivals:
         """
         Raise a RosInterfaceError if another node commands the joints for longer than a grace time.
 
-        Of two controllers the one that started within the last 5 s leaves at once. Takes 5 µs per
+        Of two controllers the younger one leaves, at once if it has just started. Takes 5 µs per
         topic while the number of publishers is constant.
         """
         counts = [self._node.count_publishers(topic) for topic in self._topics]
@@ -88,7 +92,8 @@ class Rivals:
             self._counts, self._seen = counts, math.inf
             return
         self._seen = min(self._seen, now)
-        grace = _GRACE_OF_NEWCOMER if self._seen - self._begun < _NEW else _GRACE
+        age = min((self._seen - self._begun) / _NEW, 1.0)
+        grace = _GRACE_OF_NEWCOMER + age * (_GRACE - _GRACE_OF_NEWCOMER)
         if graph.UNKNOWN in names:  # names follow publishers; a node of this one's name ends it
             grace = max(grace, _ANSWER_TIME)
         if now - self._seen > grace:
