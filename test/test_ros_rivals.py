@@ -175,10 +175,10 @@ class TestGraph:
         with pytest.raises(RosInterfaceError, match='/other'):
             rivals.check(13.0)
 
-    @pytest.mark.parametrize(('begun', 'grace'), [(0.0, 2.0), (8.0, 0.2)])
-    def test_the_newcomer_of_two_leaves_first(self, network, rivals, other, own, begun, grace):
+    @pytest.mark.parametrize(('begun', 'grace'), [(0.0, 2.0), (7.5, 1.1), (10.0, 0.2)])
+    def test_the_younger_of_two_leaves_first(self, network, rivals, other, own, begun, grace):
         rivals.begin(begun)
-        rivals.check(9.9)
+        rivals.check(10.0)
         self.publish(network, other, TOPIC)
         rivals.check(10.0)
         rivals.check(10.0 + 0.99 * grace)
