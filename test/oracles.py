@@ -213,10 +213,8 @@ def _pinocchio_model(urdf, floating_base):
 
 @lru_cache(maxsize=4)
 def _mujoco_model(urdf, floating_base):
-    from opspace_control.simulation.mujoco_model import compile_model
-    return compile_model(
-        urdf, floating_base=floating_base, timestep=0.001, gravity=GRAVITY,
-        contacts=False, floor=False, locked_joints=(), wrench_sensors=(), objects=())[:2]
+    from opspace_control.simulation.mujoco_model import World, compile_model
+    return compile_model(urdf, World(gravity=GRAVITY), floating_base=floating_base)[:2]
 
 
 def _pinocchio_coordinates(model, theirs, state):

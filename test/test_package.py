@@ -71,6 +71,9 @@ THIRD_PARTIES = {
 NO_WHEELS = {'launch', 'launch_ros', 'tf2_msgs', 'controller_manager_msgs',
              'robot_state_publisher', 'xacro'}
 LONGEST_MODULE = 300
+MOST_PARAMETERS = 10
+# A constructor of users, with a documented option for each part of a controller.
+MORE_PARAMETERS = {('controller.py', '__init__')}
 
 
 def room_of(path):
@@ -141,6 +144,17 @@ def test_source_has_the_licence_header(path):
 @pytest.mark.parametrize('path', MODULES, ids=ids)
 def test_module_is_short_enough_to_read(path):
     assert len(path.read_text().splitlines()) <= LONGEST_MODULE
+
+
+@pytest.mark.parametrize('path', MODULES, ids=ids)
+def test_functions_have_few_parameters(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef) and (path.name, node.name) not in MORE_PARAMETERS:
+            given = node.args
+            names = {argument.arg for argument in (
+                *given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+                if argument} - {'self', 'cls'}
+            assert len(names) <= MOST_PARAMETERS, node.name
 
 
 class TestDescriptions:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A URDF as a MuJoCo model that has exactly the URDF's dynamics."""
 
+from typing import NamedTuple
+
 import mujoco
 import numpy as np
 
@@ -24,18 +26,28 @@ if mujoco.get_mju_user_warning() is None:
     mujoco.set_mju_user_warning(lambda message: None)
 
 
-def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=(0.0, 0.0, -9.81),
-                  contacts=False, floor=False, shapes=(), friction=1.0, locked_joints=(),
+class World(NamedTuple):
+    """What surrounds a robot, and how it is simulated: arguments of `SimulatedRobot`."""
+
+    timestep: float = 0.001
+    gravity: tuple = (0.0, 0.0, -9.81)
+    contacts: bool = False
+    floor: bool = False
+    friction: float = 1.0
+    objects: tuple = ()
+
+
+def compile_model(urdf_text, world, *, floating_base=False, shapes=(), locked_joints=(),
                   wrench_sensors=()):
     """
-    Return (mujoco.MjModel, joints, welds); arguments are those of `SimulatedRobot`.
+    Return (mujoco.MjModel, joints, welds); other arguments are those of `SimulatedRobot`.
 
     ``joints`` are the moving ones by name, depth first, mimics resolved to independent joints;
     ``welds`` has the `Weld` of each locked joint and of its mimics. A ModelError or a
     SimulationError names the wrong element of the URDF.
     """
-    text, links, found = read_urdf(
-        urdf_text, collision_shapes=contacts or floor, shapes=shapes)
+    timestep, touches = world.timestep, world.contacts or world.floor
+    text, links, found = read_urdf(urdf_text, collision_shapes=touches, shapes=shapes)
     try:
         spec = mujoco.MjSpec.from_string(text)
         by_part = {joint.parts[0]: joint for joint in found.values()}
@@ -43,8 +55,8 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
                   if part.name in by_part}
         if floating_base:
             spec.worldbody.first_body().add_freejoint()
-        _set_options(spec, timestep, gravity)
-        inertials = {**links, **{box.name: box.inertial for box in objects}}
+        _set_options(spec, timestep, world.gravity)
+        inertials = {**links, **{box.name: box.inertial for box in world.objects}}
         _set_placeholders(spec.bodies[1:], inertials)
         welds = {joint.name: weld(spec, joint) for joint in _locked(joints, tuple(locked_joints))}
         _set_mimics(spec, joints, timestep, welds)
@@ -52,9 +64,9 @@ def compile_model(urdf_text, *, floating_base, objects, timestep=0.001, gravity=
         add_brakes(spec, driven, timestep)
         _add_wrench_sensors(spec, wrench_sensors)
         add_grips(spec, timestep)
-        if contacts or floor:
-            _set_contacts(spec, contacts, floor, friction)
-        _set_placeholders(add_objects(spec, objects, links, contacts), inertials)
+        if touches:
+            _set_contacts(spec, world)
+        _set_placeholders(add_objects(spec, world.objects, links, world.contacts), inertials)
         model = spec.compile()
     except ValueError as error:
         reason = ' '.join(str(error).removeprefix('Error: ').split())
@@ -159,21 +171,21 @@ def _set_mimics(spec, joints, timestep, welds):
         make_stiff(coupling, timestep)
 
 
-def _set_contacts(spec, contacts, floor, friction):
-    if not 0.0 < friction < np.inf:
-        raise SimulationError(f'A coefficient of friction of {friction} cannot be simulated.',
-                              cure='Give a positive number.', value=friction)
+def _set_contacts(spec, world):
+    if not 0.0 < world.friction < np.inf:
+        raise SimulationError(f'A coefficient of friction of {world.friction} cannot be simulated.',
+                              cure='Give a positive number.', value=world.friction)
     for geom in spec.geoms:
         geom.contype = ROBOT
-        geom.conaffinity = ROBOT if contacts else 0
-    if contacts:
+        geom.conaffinity = ROBOT if world.contacts else 0
+    if world.contacts:
         _exclude_touching_at_rest(spec)
-    if floor:
+    if world.floor:
         spec.worldbody.add_geom(
             name='floor', type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0],
             contype=FLOOR, conaffinity=ROBOT | OBJECT)
     for geom in spec.geoms:
-        geom.friction[0] = friction
+        geom.friction[0] = world.friction
 
 
 def _exclude_touching_at_rest(spec):

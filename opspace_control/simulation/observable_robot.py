@@ -10,7 +10,7 @@ from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import IDENTITY_POSE
 from opspace_control.simulation.drives import Drives
 from opspace_control.simulation.grips import Grips
-from opspace_control.simulation.mujoco_model import SENSORS, compile_model
+from opspace_control.simulation.mujoco_model import SENSORS, World, compile_model
 from opspace_control.simulation.urdf_reader import body_name, link_name
 
 
@@ -25,10 +25,11 @@ class ObservableRobot:
     time = property(lambda self: self.data.time, doc='Time since the last `reset`, s.')
 
     def __init__(self, urdf_text, *, floating_base=False, joint_friction=True, objects=(),
-                 **options):
+                 shapes=(), locked_joints=(), wrench_sensors=(), **world):
         objects = tuple(objects)
         self.model, self._joints, self._welds = compile_model(
-            urdf_text, floating_base=floating_base, objects=objects, **options)
+            urdf_text, World(**world, objects=objects), floating_base=floating_base, shapes=shapes,
+            locked_joints=locked_joints, wrench_sensors=wrench_sensors)
         self.data = mujoco.MjData(self.model)
         self.floating_base = floating_base
         bodies = [link_name(self.model.body(i).name) for i in range(1, self.model.nbody)]
