@@ -22,7 +22,6 @@ if sys.version_info < (3, 10):  # noqa: UP036
     sys.exit(f'{NAME} needs Python 3.10 or later, this is {sys.version.split()[0]}.')
 
 
-
 class BuildWithKernels(build_py):
     """Compile the kernels, and copy them with the package, unless that is used where it is."""
 

@@ -17,6 +17,7 @@ from timing import interleave
 
 from opspace_control import JointLimits, OperationalSpaceController, PoseTask, library
 from opspace_control.cli.robots import demo_robot
+from opspace_control.compilation.compilers import replaced
 from opspace_control.errors import OpspaceError
 
 _COMMAND = [sys.executable, '-m', 'opspace_control.cli.main', 'demo']
@@ -84,11 +85,8 @@ def _cycle():
 
     ours, theirs = controller(), controller()
     ours.warm_up()
-    usual, library.is_there = library.is_there, lambda: False
-    try:
+    with replaced(library, 'is_there', lambda: False):
         theirs.warm_up()
-    finally:
-        library.is_there = usual
     out, inputs = np.empty(ours.model.nv), [(state,) for state in contest.states]
     times = interleave({
         'ours': (lambda state: ours.compute_torque(state, out=out), inputs),

@@ -21,18 +21,17 @@ class Compiled:
 
     def __init__(self, function, kind):
         functools.update_wrapper(self, function)
-        self.py_func = function  # as Numba names it
         self._kind = kind
 
     def __call__(self, *arguments):
         """Call the function as it is, not compiled."""
-        return self.py_func(*arguments)
+        return self.__wrapped__(*arguments)
 
     @functools.cached_property
     def dispatcher(self):
         """The function as a dispatcher of Numba."""
         from opspace_control.compilation import jit
-        return getattr(jit, self._kind)(self.py_func)
+        return getattr(jit, self._kind)(self.__wrapped__)
 
     @property
     def _numba_type_(self):
@@ -50,7 +49,7 @@ class Kernel(Compiled):
     def __call__(self, *arguments):
         """Call it."""
         if library.is_there():
-            entry, table = self.find(arguments)
+            entry, table, _ = self.find(arguments)
             if entry:
                 return entry(table)
         return self.dispatcher(*arguments)
@@ -63,20 +62,20 @@ class Kernel(Compiled):
         Of several processes that have no library, one compiles the kernel and the others load it.
         """
         if library.is_there():
-            entry, table = self.find(arguments)
+            entry, table, places = self.find(arguments)
             if entry:
-                return library.bound(entry, table, arguments)
+                return library.bound(entry, table, places, arguments)
         from opspace_control.compilation import jit
         return jit.bound(self.dispatcher, arguments)
 
     def find(self, arguments):
-        """Return the library's function, or None, and the table of arguments."""
-        kinds, table = library.describe(arguments)
+        """Return the library's function, or None, the table of arguments, and numbers' places."""
+        kinds, table, places = library.describe(arguments)
         try:
             entry = self._entries[kinds]
         except KeyError:
             entry = self._entries[kinds] = library.find(self.name, kinds)
-        return entry, table
+        return entry, table, places
 
 
 def kernel(function):

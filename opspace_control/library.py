@@ -21,7 +21,6 @@ from pathlib import Path
 import numpy as np
 
 _PACKAGE = Path(__file__).parent
-DIRECTORY = _PACKAGE / 'compilation'
 _SOURCES = ('compiled.py', 'library.py')
 FOLDERS = ('compilation', 'spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
 # What x86-64-v3 means, in the words of Linux; [x86-64 psABI] 3.1.1.
@@ -46,7 +45,7 @@ def sources_digest():
 def library_path():
     """Return the path of the library of exactly these sources."""
     # No name that Python takes for that of an extension module.
-    return DIRECTORY / f'kernels-{sources_digest()}.so.0'
+    return _PACKAGE / 'compilation' / f'kernels-{sources_digest()}.so.0'
 
 
 @functools.cache
@@ -63,9 +62,9 @@ def processor():
 @functools.cache
 def loaded():
     """Return the library, or None where there is none for these sources and this processor."""
-    path = library_path()
     if os.environ.get('OPSPACE_KERNELS') == 'jit':
         return None
+    path = library_path()
     if not path.exists():
         logging.getLogger(__name__).warning(ABSENT)
         return None
@@ -121,13 +120,17 @@ def find(name, kinds):
 
 
 def describe(arguments):
-    """Return the kinds of arguments, a nested tuple, and the table that says where they are."""
-    table = []
-    kinds = _describe(arguments, table)
-    return kinds, (ctypes.c_int64 * len(table))(*table)
+    """
+    Return the kinds of arguments, a nested tuple, and the table that says where they are.
+
+    The places of the numbers among them in the table are returned, too.
+    """
+    table, numbers = [], []
+    kinds = _describe(arguments, table, numbers)
+    return kinds, (ctypes.c_int64 * len(table))(*table), numbers
 
 
-def _describe(arguments, table):
+def _describe(arguments, table, numbers):
     kinds = []
     for argument in arguments:
         if isinstance(argument, np.ndarray):
@@ -144,32 +147,23 @@ def _describe(arguments, table):
         elif argument is None:
             kinds.append('none')
         elif isinstance(argument, tuple):
-            kinds.append((type(argument).__name__, _describe(argument, table)))
+            kinds.append((type(argument).__name__, _describe(argument, table, numbers)))
         else:
             kinds.append('float')
+            numbers.append(len(table))
             table += _INTEGERS.unpack(_NUMBERS.pack(argument))
     return tuple(kinds)
 
 
-def bound(entry, table, arguments):
-    """Return a function of the numbers among arguments, which calls with this table of them."""
-    places, place = [], 0
-    for argument in arguments:
-        if isinstance(argument, float):
-            places.append(place)
-        place += len(describe((argument,))[1])
+def bound(entry, table, places, arguments):
+    """Return a function of the numbers at these places, which calls with this table."""
     numbers = (ctypes.c_double * len(table)).from_buffer(table)
     address = ctypes.c_void_p(ctypes.addressof(table))
-    if len(places) == 1:
-        place = places[0]
 
-        def call(number, _needed=(arguments, table)):
+    def call(*given):
+        for place, number in zip(places, given, strict=True):
             numbers[place] = number
-            return entry(address)
-    else:
-        def call(*given, _needed=(arguments, table)):
-            for place, number in zip(places, given, strict=True):
-                numbers[place] = number
-            return entry(address)
+        return entry(address)
 
+    call.arguments = arguments  # their memory is needed
     return call

@@ -15,13 +15,13 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.control.arguments import SINGULARITY_THRESHOLD
 from opspace_control.control.data import SCALE
 from opspace_control.dynamics import GRAVITY
 from opspace_control.model.mobility import carried_by_joints
 from opspace_control.safety.ramps import Ramps
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
+from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
 
 HAND = 'hand'
 KP, KD, KD_POSTURE = 100.0, 20.0, 10.0

@@ -58,7 +58,7 @@ def build(native=False):
     made.rename(path)
 
 
-_KEPT = []
+_KEPT = []  # in each process of the pool: functions and types do not go through a queue
 
 
 def _keep(kernels):
@@ -75,11 +75,11 @@ def jobs():
     found = {}
 
     def find(kernel, arguments):
-        kinds, table = library.describe(arguments)
+        kinds, table, places = library.describe(arguments)
         symbol = library.symbol(kernel.name, kinds)
-        found[symbol] = SimpleNamespace(function=kernel.py_func, symbol=symbol, kinds=tuple(
+        found[symbol] = SimpleNamespace(function=kernel.__wrapped__, symbol=symbol, kinds=tuple(
             _writable(typeof(each)) for each in arguments))
-        return lambda _table: 0, table
+        return lambda _table: 0, table, places
 
     with replaced(Kernel, 'find', find), replaced(library, 'is_there', lambda: True):
         use_kernels()
@@ -99,7 +99,6 @@ def _writable(kind):
     return types.Tuple(parts)
 
 
-
 def link(objects, path):
     """Link object files into a library."""
     linker = os.environ.get('CC', 'cc')
@@ -111,4 +110,3 @@ def link(objects, path):
     except subprocess.CalledProcessError as error:
         raise OpspaceError(f'The kernels cannot be linked: {error.stderr.strip()}',
                            cure=_CURE) from None
-

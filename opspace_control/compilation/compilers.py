@@ -142,7 +142,7 @@ _COLLECTION = 100_000, 1000, 1000
 class KernelLowering(NativeLowering):
     """The pass that generates LLVM code."""
 
-    _name, _lower = 'kernel_lowering', LeanLower
+    _name, _lower, _library = 'kernel_lowering', LeanLower, KernelLibrary
     lowering_class = property(lambda self: self._lower, doc='The lowering class.')
 
     def run_pass(self, state):
@@ -150,8 +150,6 @@ class KernelLowering(NativeLowering):
         state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
         self._prepare(state)
         return super().run_pass(state)
-
-    _library = KernelLibrary
 
     def _prepare(self, state):
         state.library.enable_object_caching()

@@ -25,13 +25,10 @@ from opspace_control.dynamics.preparation import check_state
 from opspace_control.dynamics.trunks import plan_propagation
 from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
+from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
 from opspace_control.tasks import CenterOfMassTask, PostureTask
 from opspace_control.tasks.joint import JointTask, joint_dofs
 from opspace_control.tasks.ranked import RankedTask
-
-# The usual scaled eigenvalue of Λ⁻¹, times the number of controlled axes, at which directions begin
-# to be truncated, without unit.
-SINGULARITY_THRESHOLD = 2.5e-2
 
 
 def check_arguments(model, tasks, posture, constraints, singularity_threshold):

@@ -7,7 +7,6 @@ from types import MappingProxyType
 import numpy as np
 
 from opspace_control.control.arguments import (
-    SINGULARITY_THRESHOLD,
     check_arguments,
     check_time,
     gather_parts,
@@ -41,6 +40,7 @@ from opspace_control.control.storage import make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
+from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
 from opspace_control.tasks import PostureTask
 from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.pose import PoseTask

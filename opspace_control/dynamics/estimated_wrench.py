@@ -10,9 +10,7 @@ from opspace_control.dynamics.data import make_points
 from opspace_control.dynamics.operational_space import row_scales
 from opspace_control.dynamics.preparation import check_state, joint_vector
 from opspace_control.errors import ModelError
-
-# As of the controller: scaled eigenvalue times the number of rows, without unit.
-THRESHOLD = 2.5e-2
+from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD, smooth_step
 
 
 class EstimatedWrench(NamedTuple):
@@ -26,7 +24,7 @@ class EstimatedWrench(NamedTuple):
     """``r − Jᵀ F`` of the frame's chain, (nv,), N m or N; zero at all other joints."""
 
 
-def estimated_wrench(model, state, frame, residual, *, base=False, threshold=THRESHOLD):
+def estimated_wrench(model, state, frame, residual, *, base=False, threshold=SINGULARITY_THRESHOLD):
     """
     Return the `EstimatedWrench` at a frame for joint forces such as `MomentumObserver.residual`.
 
@@ -46,7 +44,7 @@ def estimated_wrench(model, state, frame, residual, *, base=False, threshold=THR
     return explain(model, state, frame, r, base, model.locked, threshold)
 
 
-def explain(model, state, frame, r, base, locked, threshold=THRESHOLD):
+def explain(model, state, frame, r, base, locked, threshold=SINGULARITY_THRESHOLD):
     """Return the `EstimatedWrench` with these joints locked, (nv,) of bool; nothing is checked."""
     nodes, supports = model.nodes, make_points(model, [frame])[1]
     chain = np.zeros(model.nv, bool)
@@ -65,8 +63,8 @@ def explain(model, state, frame, r, base, locked, threshold=THRESHOLD):
     Lambda_inverse = J @ responses[:, :6]
     scale = row_scales(Lambda_inverse.diagonal(), 1.0 / nodes['mass'].sum())
     eigenvalues, vectors = np.linalg.eigh(scale[:, None] * Lambda_inverse * scale)
-    t = np.clip(6.0 * eigenvalues / threshold, 0.0, 1.0)
-    gains = t * t * (3.0 - 2.0 * t) / np.maximum(eigenvalues, np.finfo(float).tiny)
+    t = 6.0 * eigenvalues / threshold
+    gains = np.array(list(map(smooth_step, t))) / np.maximum(eigenvalues, np.finfo(float).tiny)
     turned = scale[:, None] * vectors
     F = turned @ (gains * (turned.T @ (J @ responses[:, 6])))
     remainder = np.zeros(model.nv)

@@ -106,39 +106,13 @@ def forward_response(nodes, states, joint_force, a_null, a):
 
 
 @inlined
-def project_unit_torque(nodes, node, states, projection):
-    """Project a unit torque at the joint of a node on all joints, (n,)."""
-    projection[:] = 0.0
-    projection[node] = 1.0
-    z = states[node].z
-    for r in range(6):
-        z[r] = -states[node].U[r] / states[node].D
-    i = nodes[node].parent
-    while i >= 0:
-        if nodes[i].status != LOCKED:
-            s = states[i]
-            projection[i] = dot(z, s.S)
-            for r in range(6):
-                z[r] -= s.U[r] * projection[i] / s.D
-        i = nodes[i].parent
-
-
-@inlined
-def project_torques(nodes, states, torque, projection):
-    """Project joint forces, (nv,), none of them at a locked joint, on all joints, (n,)."""
-    for i in range(nodes.size):
-        for r in range(6):
-            states[i].z[r] = 0.0
-    for i in range(nodes.size - 1, -1, -1):
-        node, s = nodes[i], states[i]
-        projection[i] = 0.0
-        if node.status != LOCKED:
-            projection[i] = torque[node.v_index] + dot(s.z, s.S)
-            for r in range(6):
-                s.z[r] -= s.U[r] * projection[i] / s.D
-        if node.parent >= 0:
-            for r in range(6):
-                states[node.parent].z[r] += s.z[r]
+def add_acceleration(B, p, sign, a):
+    """Add the acceleration at p of a body with the spatial acceleration B, base axes, to a (6,)."""
+    a[0] += sign * (B[0] + B[4] * p[2] - B[5] * p[1])
+    a[1] += sign * (B[1] + B[5] * p[0] - B[3] * p[2])
+    a[2] += sign * (B[2] + B[3] * p[1] - B[4] * p[0])
+    for r in range(3, 6):
+        a[r] += sign * B[r]
 
 
 @inlined

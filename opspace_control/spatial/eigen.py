@@ -6,6 +6,10 @@ import math
 
 from opspace_control.compiled import called, inlined
 
+# The usual scaled eigenvalue of Λ⁻¹, times the number of controlled axes, at which directions begin
+# to be truncated, without unit.
+SINGULARITY_THRESHOLD = 2.5e-2
+
 _PRECISION = 2.2e-16
 _MAX_STEPS = 50  # of QR, an eigenvalue; it usually takes two
 

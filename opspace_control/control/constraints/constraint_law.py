@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control.compiled import inlined
 from opspace_control.dynamics.kinematics import move_relatively
+from opspace_control.dynamics.responses import add_acceleration
 from opspace_control.spatial.rotations import rotation_vector
 from opspace_control.spatial.vectors import multiply_transpose, rotate
 
@@ -61,12 +62,7 @@ def add_induced(node, responds, states, p, sign, response):
     """Add the passive-joint response of body ``node``, its acceleration at the point ``p``."""
     if node < 0 or not responds[node]:
         return
-    B = states[node].B
-    response[0] += sign * (B[0] + B[4] * p[2] - B[5] * p[1])
-    response[1] += sign * (B[1] + B[5] * p[0] - B[3] * p[2])
-    response[2] += sign * (B[2] + B[3] * p[1] - B[4] * p[0])
-    for r in range(3, 6):
-        response[r] += sign * B[r]
+    add_acceleration(states[node].B, p, sign, response)
 
 
 @inlined

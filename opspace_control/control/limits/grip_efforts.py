@@ -22,7 +22,8 @@ from opspace_control.control.grasping.grasp_law import fill_row, object_point, s
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.kinds import EFFORT
 from opspace_control.control.singular.transfer import add_correction
-from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
+from opspace_control.dynamics.responses import apply_wrenches, project_forces
+from opspace_control.dynamics.torque_responses import project_torques
 
 # Of a limit: an excess below is rounding.
 _EXACTLY = 1e-10

@@ -31,10 +31,9 @@ from opspace_control.dynamics.responses import (
     passive_response,
     project_forces,
     project_passive_response,
-    project_torques,
     project_unit_acceleration,
-    project_unit_torque,
 )
+from opspace_control.dynamics.torque_responses import project_torques, project_unit_torque
 
 
 @rare

@@ -30,8 +30,8 @@ from opspace_control.dynamics.momentum_observer import (
     P,
     advance_residual,
 )
-from opspace_control.model.nodes import LOCKED
-from opspace_control.spatial.vectors import dot
+from opspace_control.dynamics.responses import add_acceleration
+from opspace_control.dynamics.torque_responses import respond_to_torques
 
 # Of ``Disturbance.flags``.
 STARTED, FROZEN = range(2)
@@ -70,49 +70,18 @@ def apply_torque(disturbance, tau):
 
 
 @inlined
-def project_residual(nodes, states, needs_inertia, residual):
-    """Inward recursion: write ``u``, the joint forces (nv,) projected on the joints, over D."""
-    for i in range(nodes.size):
-        for r in range(6):
-            states[i].z[r] = 0.0
-    for i in range(nodes.size - 1, -1, -1):
-        if needs_inertia[i]:
-            node, s = nodes[i], states[i]
-            s.u = 0.0
-            if node.status != LOCKED:
-                s.u = (residual[node.v_index] + dot(s.z, s.S)) / s.D
-            if node.parent >= 0:
-                for r in range(6):
-                    states[node.parent].z[r] += s.z[r] - s.u * s.U[r]
-
-
-@called
-def respond_to_residual(nodes, states, needs_inertia, residual):
-    """Write ``B``, the spatial accelerations of the bodies by joint forces (nv,), ``A⁻¹ r``."""
-    project_residual(nodes, states, needs_inertia, residual)
-    for i in range(nodes.size):
-        node, s = nodes[i], states[i]
-        for r in range(6):
-            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
-            s.z[r] = 0.0
-        if needs_inertia[i] and node.status != LOCKED:
-            x = s.u - dot(s.U, s.B) / s.D
-            for r in range(6):
-                s.B[r] += x * s.S[r]
-
-
-@inlined
-def add_point_acceleration(point, node, sign, states, first, a):
-    """Add the acceleration ``B`` of a body at a point, along the point's axes, to six rows."""
-    if node < 0:
-        return
-    B, p = states[node].B, point.p
-    linear = (B[0] + B[4] * p[2] - B[5] * p[1], B[1] + B[5] * p[0] - B[3] * p[2],
-              B[2] + B[3] * p[1] - B[4] * p[0])
-    for r in range(3):
-        axis, about = point.axes[0, :, r], point.axes[1, :, r]
-        a[first + r] += sign * (axis[0] * linear[0] + axis[1] * linear[1] + axis[2] * linear[2])
-        a[first + 3 + r] += sign * (about[0] * B[3] + about[1] * B[4] + about[2] * B[5])
+def write_point_acceleration(point, states, a):
+    """Write the acceleration ``B`` at a point, less that of the other body, along its axes."""
+    for r in range(6):
+        a[r] = 0.0
+    if point.frame.node >= 0:
+        add_acceleration(states[point.frame.node].B, point.p, 1.0, a)
+    if point.other.node >= 0:
+        add_acceleration(states[point.other.node].B, point.p, -1.0, a)
+    for part in range(0, 6, 3):
+        axes, x, y, z = point.axes[part // 3], a[part], a[part + 1], a[part + 2]
+        for r in range(3):
+            a[part + r] = axes[0, r] * x + axes[1, r] * y + axes[2, r] * z
 
 
 @inlined
@@ -158,14 +127,13 @@ def bound_force(rejected, F, applied):
 def respond_points(disturbance, robot, constrained, scratch):
     """Write ``J Φ r`` of the stack's rows, (k,); constraints are eliminated from those of tasks."""
     points, a, mobility = robot.points, disturbance.matrix[-1], scratch.mobility
-    respond_to_residual(
+    respond_to_torques(
         robot.nodes, robot.states, robot.needs_inertia, disturbance.memory[RESIDUAL])
     for k in range(a.size):
         a[k] = 0.0
     for e in range(points.size):
         if not (is_group(points[e]) or points[e].whole or robot.carried[e].idle):
-            add_point_acceleration(points[e], points[e].frame.node, 1.0, robot.states, 6 * e, a)
-            add_point_acceleration(points[e], points[e].other.node, -1.0, robot.states, 6 * e, a)
+            write_point_acceleration(points[e], robot.states, a[6 * e:6 * e + 6])
     if constrained > 0:
         factor = scratch.constraint_factor
         solve_semidefinite(factor, a[:constrained], scratch.coordinates)

@@ -140,9 +140,10 @@ class CommandRoute:
         The subscription of a relay may be discovered before what it publishes.
         """
         count = self._publisher.get_subscription_count()
-        if not (count and self._relay) or self._relay.ready is not None:
+        ready = self._relay is None or self._relay.ready
+        if ready is not None or not count:
             self._found = None
-            return 0 if self.relay_starts else count
+            return count if ready else 0
         now = time.monotonic()
         self._found = now if self._found is None else self._found
         return count if now - self._found > _GRACE_TIME else 0
