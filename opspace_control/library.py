@@ -22,7 +22,8 @@ import numpy as np
 
 _PACKAGE = Path(__file__).parent
 _SOURCES = ('compiled.py', 'library.py')
-FOLDERS = ('compilation', 'spatial', 'model', 'dynamics', 'tasks', 'control', 'safety')
+FOLDERS = ('compilation', 'spatial', 'model', 'dynamics', 'collision', 'tasks', 'control',
+           'safety')
 # What x86-64-v3 means, in the words of Linux; [x86-64 psABI] 3.1.1.
 X86_64_V3 = frozenset({'avx', 'avx2', 'bmi1', 'bmi2', 'f16c', 'fma', 'abm', 'movbe'})
 _BYTE = ctypes.c_char

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from opspace_control.collision.distance import NEAR_PAIR
+from opspace_control.collision.near_pairs import PAIR
+from opspace_control.collision.shapes import SHAPE
 from opspace_control.control.constraints.constraint_law import CONSTRAINT
 from opspace_control.control.cycle_record import CYCLE
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP
@@ -34,6 +37,7 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'POSE_TASK': POSE_TASK, 'FORCE': FORCE, 'SPRING': SPRING, 'SENSOR': SENSOR,
            'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
            'CONSTRAINT': CONSTRAINT, 'JOINT_TASK': JOINT_TASK,
+           'SHAPE': SHAPE, 'PAIR': PAIR, 'NEAR_PAIR': NEAR_PAIR,
            'GRASP': GRASP, 'GRIP': GRIP, 'GUARD': GUARD, 'LIMIT': LIMIT}
 
 

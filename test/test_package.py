@@ -27,7 +27,7 @@ HEADER = ('# Copyright 2026 The opspace_control developers\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
 # Each room may use those before it; the others do not use each other but as said below.
-LAYERS = ['spatial', 'model', 'dynamics', 'tasks', 'control', 'safety']
+LAYERS = ['spatial', 'model', 'dynamics', 'collision', 'tasks', 'control', 'safety']
 MAY_USE = {
     **{room: set(LAYERS[:i]) for i, room in enumerate(LAYERS)},
     'compilation': set(LAYERS),

@@ -33,6 +33,8 @@ def use_kernels():
             lambda: Envelope(model, controller.effort_limits), lambda: BaseGuard(model),
             lambda: model.mass_matrix(state), lambda: model.jacobian(state, _SIDES),
             lambda: model.inverse_dynamics(state, np.zeros(model.nv)),
+            lambda: osc.CollisionModel(model, [osc.Shape('a', 'left', 'sphere', [0.1]), osc.Shape(
+                'b', 'right', 'sphere', [0.1])]).distances(state.q),
             lambda: osc.momentum(model, state), lambda: osc.center_of_mass(model, state),
             lambda: osc.operational_space(model, state, _SIDES),
             lambda: osc.disturbance_jacobian(model, state),

@@ -1,0 +1,127 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The shapes of a robot and of its world, and the pairs of them that may touch."""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.collision.distance import NEAR_PAIR, make_scratch
+from opspace_control.collision.near_pairs import PAIR, CollisionData, near_pairs_at
+from opspace_control.collision.shapes import SHAPE, Kind
+from opspace_control.dynamics.data import NODE_STATE, moment_nodes
+from opspace_control.errors import ModelError
+from opspace_control.model import RobotState
+from opspace_control.model.topology import nearest
+
+
+class Separation(NamedTuple):
+    """The distance of two shapes."""
+
+    first: str
+    second: str
+    distance: float       # m; below 0 the depth of the overlap
+    normal: np.ndarray    # (3,) unit vector from the second to the first, world axes
+    first_point: np.ndarray   # (3,) of the first, nearest to the second, in the world, m
+    second_point: np.ndarray  # (3,)
+
+
+class CollisionModel:
+    """
+    The shapes of a robot and of its world, and the pairs of them that may touch.
+
+    Parameters
+    ----------
+    robot : KinematicTree or RobotModel
+    shapes : sequence of Shape
+        With different names.
+    pairs : sequence of (str, str), optional
+        Names of shapes; all pairs of shapes that can move relative to each other if not given.
+
+    Raises
+    ------
+    ModelError
+        Names a shape that is given twice, a link or a shape that does not exist, and a pair whose
+        shapes are one, are on one rigid body, or are two half-spaces.
+
+    """
+
+    def __init__(self, robot, shapes, pairs=None):
+        self.robot = robot
+        self.shapes = tuple(shapes)
+        self._index = {shape.name: s for s, shape in enumerate(self.shapes)}
+        if len(self._index) < len(self.shapes):
+            names = [shape.name for shape in self.shapes]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ModelError(f"Two shapes have the name '{twice}'.", element=twice,
+                             cure='Give each its own.')
+        self._records = np.zeros(len(self.shapes), SHAPE)
+        for record, shape in zip(self._records, self.shapes, strict=True):
+            shape.write(record, robot)
+        if pairs is None:
+            self._pairs = [pair for pair in combinations(range(len(self.shapes)), 2)
+                           if not self._refusal(*pair)]
+        else:
+            self._pairs = [self._checked(*pair) for pair in pairs]
+
+    def __repr__(self):
+        return f'CollisionModel({self.robot!r}, {len(self.shapes)} shapes, {len(self.pairs)} pairs)'
+
+    @property
+    def names(self):
+        """The names of the shapes."""
+        return tuple(self._index)
+
+    @property
+    def pairs(self):
+        """The names of the two shapes of each pair."""
+        names = self.names
+        return tuple((names[a], names[b]) for a, b in self._pairs)
+
+    def _checked(self, *names):
+        for name in names:
+            if name not in self._index:
+                raise ModelError(f"There is no shape '{name}'.", element=name,
+                                 cure=nearest(name, self._index))
+        pair = tuple(self._index[name] for name in names)
+        refusal = self._refusal(*pair)
+        if refusal:
+            raise ModelError(f"The shapes '{names[0]}' and '{names[1]}' {refusal}.", cure='Leave '
+                             'out this pair.', element=names[0])
+        return pair
+
+    def _refusal(self, a, b):
+        """Return why two shapes are no pair, or nothing."""
+        a, b = self._records[a], self._records[b]
+        if a['kind'] == b['kind'] == Kind.HALF_SPACE:
+            return 'are two half-spaces'
+        return 'do not move relative to each other' if a['node'] == b['node'] else ''
+
+    def data(self, capacity, influence=np.inf):
+        """
+        Return the arrays for kernels, a new `CollisionData`.
+
+        ``capacity`` is the greatest number of near pairs, ``influence`` the distance up to which a
+        pair is near, m: one number, or (p,) for each pair.
+        """
+        pairs = np.zeros(len(self._pairs), PAIR)
+        pairs['first'], pairs['second'] = np.reshape(self._pairs, (-1, 2)).T
+        pairs['influence'] = influence
+        return CollisionData(self._records.copy(), pairs, np.zeros(capacity + 1, NEAR_PAIR),
+                             np.zeros(1, int), make_scratch())
+
+    def distances(self, q, influence=np.inf):
+        """
+        Return a `Separation` of each pair nearer than ``influence``, m, at the positions q (nq,).
+
+        In the order of ``pairs``. A StateError says what is wrong with q.
+        """
+        state = RobotState(self.robot, q, np.zeros(self.robot.nv))
+        origin = state.q[:3].copy() if self.robot.floating_base else np.zeros(3)
+        data = self.data(len(self._pairs), influence)
+        nodes = moment_nodes(self.robot)
+        near_pairs_at(nodes, state.q.copy(), np.zeros(nodes.size, NODE_STATE), origin, data)
+        pairs = self.pairs
+        return [Separation(*pairs[near['pair']], near['distance'].item(), near['normal'].copy(),
+                           *(near['points'] + origin)) for near in data.near[:data.count[0]]]

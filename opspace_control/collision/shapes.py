@@ -1,0 +1,143 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Convex shapes on links and in the world, as users give them and as records for kernels."""
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from opspace_control.compiled import inlined
+from opspace_control.dynamics.kinematics import place_on
+from opspace_control.errors import ModelError
+from opspace_control.model.nodes import WORLD
+from opspace_control.spatial import read_numbers
+
+
+class Kind(IntEnum):
+    """Kinds of shape."""
+
+    SPHERE = 0      # size: radius
+    CAPSULE = 1     # size: radius, length of the segment between the two centres, along z
+    CYLINDER = 2    # size: radius, length along z
+    BOX = 3         # size: lengths along x, y and z
+    HALF_SPACE = 4  # no size: all points with z ≤ 0
+
+
+HALF_SPACE = int(Kind.HALF_SPACE)
+_SIZES = {Kind.SPHERE: 1, Kind.CAPSULE: 2, Kind.CYLINDER: 2, Kind.BOX: 3, Kind.HALF_SPACE: 0}
+
+# A shape is a core and all points no further from it than a radius. The core is the sum of a box
+# and a disc about the z axis, each of which may be a point; that of a sphere is a point, that of a
+# capsule a segment, that of a cylinder a segment and a disc.
+SHAPE = np.dtype([
+    ('node', np.int64),           # node whose body carries it, WORLD for the world
+    ('kind', np.int64),           # of `Kind`
+    ('rotation', np.float64, (3, 3)),  # its axes in the frame of that body, or of the world
+    ('position', np.float64, (3,)),    # its centre there, of a half-space a point of its plane, m
+    ('half', np.float64, (3,)),   # half lengths of the core's box, m
+    ('disc', np.float64),         # radius of the core's disc, m
+    ('radius', np.float64),       # about the core, m
+    ('bound', np.float64),        # radius of the sphere about its centre that encloses it, m
+    ('twist', np.float64, (6,)),  # of a shape of the world: velocity [v; ω] of its centre, world
+                                  # axes, m/s and rad/s; constant
+    ('R', np.float64, (3, 3)),    # its axes in world axes
+    ('p', np.float64, (3,)),      # its centre, from the root link's origin, m
+], align=True)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """
+    A shape on a link or in the world.
+
+    Parameters
+    ----------
+    name : str
+        Its name, by which pairs and messages refer to it.
+    link : str or None
+        Link that carries it; None for the world.
+    kind : Kind or str
+        ``sphere``, ``capsule``, ``cylinder``, ``box`` or ``half_space``.
+    size : sequence of float
+        m, as of `Kind`.
+    position : (3,) array
+        Its centre in the link's frame, or in the world, m; of a half-space a point of its plane.
+    rotation : (3, 3) array
+        Its axes there, by column. A half-space is below the plane of its x and y.
+
+    Raises
+    ------
+    ModelError
+        For an unknown kind, or a size or pose that cannot be used; names the shape.
+
+    """
+
+    name: str
+    link: str | None
+    kind: Kind
+    size: tuple
+    position: tuple = (0.0, 0.0, 0.0)
+    rotation: tuple = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+    def __post_init__(self):
+        what = f"shape '{self.name}'"
+        kind = self.kind
+        if isinstance(kind, str):
+            kind = Kind.__members__.get(kind.upper())
+        if not isinstance(kind, Kind):
+            raise ModelError(f'The {what} is of kind {self.kind!r}.', element=self.name,
+                             cure=f'Give one of {", ".join(each.name.lower() for each in Kind)}.')
+        put = object.__setattr__
+        put(self, 'kind', kind)
+        size = _read(self.size, (_SIZES[kind],), what, 'size')
+        if (size <= 0.0).any():
+            raise ModelError(f'The {what} has the size {size.tolist()}, m.', element=self.name,
+                             cure='Give positive numbers.')
+        rotation = _read(self.rotation, (3, 3), what, 'rotation')
+        if not (np.allclose(rotation @ rotation.T, np.eye(3), rtol=0.0, atol=1e-6)
+                and np.linalg.det(rotation) > 0.0):
+            raise ModelError(f'The rotation of the {what} is none.', element=self.name,
+                             cure='Give three orthogonal unit vectors by column, right-handed.')
+        put(self, 'size', tuple(size.tolist()))
+        put(self, 'position', tuple(_read(self.position, (3,), what, 'position').tolist()))
+        put(self, 'rotation', tuple(map(tuple, rotation.tolist())))
+
+    def write(self, record, robot):
+        """Write a SHAPE record; a ModelError says that the robot has no such link."""
+        rotation, position = np.array(self.rotation), np.array(self.position)
+        record['node'] = WORLD
+        if self.link is not None:
+            frame = robot.frames[robot.frame_index(self.link)]
+            record['node'] = frame['node']
+            position = frame['position'] + frame['rotation'] @ position
+            rotation = frame['rotation'] @ rotation
+        record['kind'], record['rotation'], record['position'] = self.kind, rotation, position
+        record['half'], record['disc'], record['radius'], record['twist'] = 0.0, 0.0, 0.0, 0.0
+        if self.kind == Kind.BOX:
+            record['half'] = np.array(self.size) / 2.0
+        elif self.kind != Kind.HALF_SPACE:
+            radius, length = (*self.size, 0.0)[:2]
+            record['half'][2] = length / 2.0
+            record['disc' if self.kind == Kind.CYLINDER else 'radius'] = radius
+        record['bound'] = math.inf if self.kind == Kind.HALF_SPACE else (
+            math.hypot(*record['half'], record['disc']) + record['radius'])
+
+
+def _read(values, shape, what, argument):
+    """Return finite numbers of a shape, or raise a ModelError."""
+    numbers = read_numbers(values)
+    if numbers.shape != shape or not np.isfinite(numbers).all():
+        raise ModelError(f'The {argument} of the {what} is {values!r}.', value=values,
+                         cure=f'Give {" × ".join(map(str, shape))} finite numbers.')
+    return numbers
+
+
+@inlined
+def place_shape(shape, origin, states):
+    """Write the pose of a SHAPE; the bodies are placed, the root link's origin is at (3,), m."""
+    place_on(shape.node, shape.rotation, shape.position, states, shape.R, shape.p)
+    if shape.node < 0:
+        for r in range(3):
+            shape.p[r] -= origin[r]
