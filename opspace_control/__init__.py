@@ -18,7 +18,7 @@ _NAMES = {
         'coriolis_matrices VirtualLinkage hybrid_dynamics hybrid_inertia generalized_jacobian '
         'disturbance_jacobian momentum generalized_momentum MomentumObserver estimated_wrench '
         'center_of_mass PassiveForces'),
-    'collision': 'CollisionModel Shape',
+    'collision': 'CollisionDescription CollisionModel Shape',
     'tasks': (
         'PoseTask PositionTask OrientationTask RelativeTask CenterOfMassTask ForceTask JointTask '
         'JointTrajectory ForceControl ForceSensor Impedance JerkLimits PostureTask'),

@@ -21,6 +21,13 @@ from viser.transforms import SO3
 from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control import RobotModel, RobotState
+from opspace_control.collision.urdf_shapes import (
+    MeshError,
+    UrdfShape,
+    find_mesh,
+    load_mesh,
+    read_looks,
+)
 from opspace_control.errors import ModelError
 from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
 from opspace_control.share import share_directory
@@ -29,7 +36,6 @@ from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.main import _parse, open_page
 from opspace_control.view.robot import RobotScene
-from opspace_control.view.shapes import MeshError, Shape, find_mesh, load_mesh, read_looks
 
 DUAL_ARM = (share_directory() / 'urdf' / 'dual_arm.urdf').read_text()
 
@@ -87,7 +93,7 @@ class TestShapes:
 
     def test_mesh(self):
         (shape,), _ = shapes(visual('<mesh filename="package://p/m.stl" scale="1 2 3"/>'))
-        assert shape == Shape('mesh', (1.0, 2.0, 3.0), file='package://p/m.stl')
+        assert shape == UrdfShape('mesh', (1.0, 2.0, 3.0), file='package://p/m.stl')
 
     @pytest.mark.parametrize('bad', [
         visual('<box size="1 2"/>'), visual('<sphere radius="big"/>'), visual('<teapot/>'),

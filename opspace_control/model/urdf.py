@@ -12,6 +12,7 @@ import numpy as np
 from opspace_control.errors import ModelError
 from opspace_control.model.cleaning import named_elements, parse_xml
 from opspace_control.model.ros2_control import read_hardware
+from opspace_control.spatial.rotations import matrix_from_rpy
 
 SCALAR_TYPES = ('revolute', 'continuous', 'prismatic')
 
@@ -176,13 +177,7 @@ def _placement(origin):
     """Return rotation (3, 3) and position (3,) of an <origin>, identity where there is none."""
     if origin is None:
         return np.eye(3), np.zeros(3)
-    roll, pitch, yaw = _numbers(origin, 'rpy', '0 0 0')
-    sr, cr, sp, cp = math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch)
-    sy, cy = math.sin(yaw), math.cos(yaw)
-    rotation = np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                         [-sp, cp * sr, cp * cr]])
-    return rotation, _numbers(origin, 'xyz', '0 0 0')
+    return matrix_from_rpy(_numbers(origin, 'rpy', '0 0 0')), _numbers(origin, 'xyz', '0 0 0')
 
 
 def _axis(name, kind, node):

@@ -158,6 +158,24 @@ def matrix_from_vector(phi):
     return np.eye(3) + (1.0 - c * (phi @ phi)) * skew + b * skew @ skew
 
 
+def matrix_from_rpy(angles):
+    """Return the rotation matrix (3, 3) of a URDF's roll, pitch and yaw, rad: z, then y, then x."""
+    (sr, sp, sy), (cr, cp, cy) = np.sin(angles), np.cos(angles)
+    return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                     [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                     [-sp, cp * sr, cp * cr]])
+
+
+def rpy_from_matrix(R):
+    """Return roll, pitch and yaw (3,) of a rotation matrix, rad; roll is 0 where they are many."""
+    R = np.asarray(R, dtype=float)
+    across = math.hypot(R[0, 0], R[1, 0])
+    pitch = math.atan2(-R[2, 0], across)
+    if across < 1e-9:
+        return np.array([0.0, pitch, math.atan2(-R[0, 1], R[1, 1])])
+    return np.array([math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])])
+
+
 def angular_velocity(phi, rate):
     """Return ω = L φ̇ (3,), rad/s, in the axes in which φ is given."""
     return _rates(phi) @ rate

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from viser.transforms import SO3
 
+from opspace_control.collision.urdf_shapes import MeshError, find_mesh, load_mesh, read_looks
 from opspace_control.model.topology import depth_first, resolve_mimics
 from opspace_control.model.urdf import SCALAR_TYPES, read_urdf
-from opspace_control.view.shapes import MeshError, find_mesh, load_mesh, read_looks
 
 _GREY = (165, 168, 172)
 _BONE = (90, 120, 160)

@@ -8,17 +8,16 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
-import trimesh
-from viser.transforms import SO3
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model.cleaning import parse_xml
 from opspace_control.share import prefixes
+from opspace_control.spatial.rotations import matrix_from_rpy, quaternion_from_matrix
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A visible part of a link, in the link's frame."""
+class UrdfShape:
+    """A <visual> or <collision> of a link, in the link's frame."""
 
     kind: str
     # m: x, y, z of a box; radius and length, along z, of a cylinder; radius of a sphere; or the
@@ -73,8 +72,8 @@ def _shape(node, colors):
         # Its own, or that of the robot's material of this name.
         color = _color(material) or colors.get(material.get('name'))
     position, wxyz = _placement(node.find('origin'))
-    return Shape(body.tag, read(body), position, wxyz, color,
-                 body.get('filename', '') if body.tag == 'mesh' else '')
+    return UrdfShape(body.tag, read(body), position, wxyz, color,
+                     body.get('filename', '') if body.tag == 'mesh' else '')
 
 
 _KINDS = {
@@ -87,10 +86,9 @@ _KINDS = {
 
 def _placement(origin):
     if origin is None:
-        return Shape.position, Shape.wxyz
-    roll, pitch, yaw = _numbers(origin, 'rpy', 3, '0 0 0')
-    return (_numbers(origin, 'xyz', 3, '0 0 0'),
-            tuple(SO3.from_rpy_radians(roll, pitch, yaw).wxyz.tolist()))
+        return UrdfShape.position, UrdfShape.wxyz
+    x, y, z, w = quaternion_from_matrix(matrix_from_rpy(_numbers(origin, 'rpy', 3, '0 0 0')))
+    return _numbers(origin, 'xyz', 3, '0 0 0'), (w.item(), x.item(), y.item(), z.item())
 
 
 def _color(material):
@@ -142,14 +140,23 @@ def find_mesh(uri):
 
 
 def load_mesh(path):
-    """Return a mesh file's trimesh.Trimesh, m, in the axes of the file, or raise a MeshError."""
+    """
+    Return a mesh file's trimesh.Trimesh, m, in the axes of the file.
+
+    A MeshError tells why it cannot be read, an OpspaceError that trimesh is not installed.
+    """
+    try:
+        import trimesh
+    except ImportError:
+        raise OpspaceError('trimesh, which reads meshes, is not installed.', file=str(path),
+                           cure="pip install 'opspace_control[collision]'.") from None
     try:
         scene = trimesh.load_scene(path)
         # A Collada file has a unit; for the others the scale in the URDF counts.
         mesh = (scene.convert_units('meters') if scene.units else scene).to_mesh()
     except Exception as error:  # each format has its own ways to fail
         raise MeshError(f'{path} cannot be read: {error}', file=str(path),
-                        cure="Collada needs pip install 'opspace_control[view]'.") from error
+                        cure="Collada needs pip install 'opspace_control[collision]'.") from error
     if mesh.is_empty:
         raise MeshError(f'{path} has no triangles.', file=str(path), cure='Export it again.')
     return mesh

@@ -1,0 +1,200 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Spheres, capsules and boxes that enclose points, and how far a shape is from a surface."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.collision.shapes import Kind
+from opspace_control.spatial.rotations import matrix_from_vector
+
+# A box is chosen if its volume is below this part of that of the best sphere or capsule: the
+# nearest points of rounded shapes move continuously, those of boxes jump from corner to corner.
+BOX_SHARE = 0.75
+# A shape that is too fat by more than this, m, is divided if that falls below this share; at one of
+# these places along an axis, with this overlap, m, that is chosen with so many of the points.
+FAT, PARTS_SHARE = 0.02, 0.8
+_CUTS, _OVERLAP, _FEW_POINTS = (0.3, 0.4, 0.5, 0.6, 0.7), 0.003, 500
+# Steps of the search for the axes, also of parts before the best cut is known; the first angle,
+# rad; and steps of the search for a centre.
+_TURNS, _FEW_TURNS, _ANGLE, _CENTERS = 150, 10, 0.4, 400
+# Rays from the centre of a shape to its surface.
+_RAYS = 1000
+
+
+class Enclosing(NamedTuple):
+    """A shape that encloses points, its pose in their frame."""
+
+    kind: Kind
+    size: tuple          # m, of `Kind`
+    position: np.ndarray  # (3,) m
+    rotation: np.ndarray  # (3, 3)
+    volume: float        # m³
+
+
+def enclose_parts(points, most=3):
+    """
+    Return up to ``most`` `Enclosing` shapes whose union has the points (m, 3) of a surface, in m.
+
+    The one that is too fat by most is cut by a plane along a principal axis, as long as that helps.
+    The points should be dense: what is between two of them is not looked at.
+    """
+    parts, shapes = [points], [enclose(points)]
+    while len(parts) < most:
+        fat = [each for each, _ in misfits(shapes, points)]
+        k = int(np.argmax(fat))
+        halves = _best_cut(parts[k]) if fat[k] > FAT else ()
+        if not halves:
+            break
+        divided = [*shapes[:k], *map(enclose, halves), *shapes[k + 1:]]
+        if max(each for each, _ in misfits(divided, points)[k:k + 2]) > PARTS_SHARE * fat[k]:
+            break
+        parts[k:k + 1], shapes = halves, divided
+    return shapes
+
+
+def _best_cut(points):
+    """Return the two parts of points whose enclosing shapes are smallest; none if none is large."""
+    few = points[::max(1, len(points) // _FEW_POINTS)]
+    best, least = (), np.inf
+    for axis in _principal_axes(points).T:
+        along = few @ axis
+        for share in _CUTS:
+            place = along.min() + share * np.ptp(along)
+            halves = few[along <= place + _OVERLAP], few[along >= place - _OVERLAP]
+            if min(map(len, halves)) > 10:
+                volume = sum(enclose(half, turns=_FEW_TURNS).volume for half in halves)
+                if volume < least:
+                    best, least = (axis, place), volume
+    if not best:
+        return ()
+    along = points @ best[0]
+    return [points[along <= best[1] + _OVERLAP], points[along >= best[1] - _OVERLAP]]
+
+
+def _principal_axes(points):
+    """Return the principal axes (3, 3) of points, by column, right-handed."""
+    axes = np.linalg.eigh(np.cov((points - points.mean(axis=0)).T))[1]
+    axes[:, 2] *= np.sign(np.linalg.det(axes))
+    return axes
+
+
+def enclose(points, seed=0, turns=_TURNS):
+    """
+    Return the `Enclosing` sphere, capsule or box of points (m, 3), in m.
+
+    That of the least volume that a search with random turns finds, from the principal axes and from
+    those of the frame; a box only if it is much smaller. ``seed`` is that of the ``turns``.
+    """
+    random = np.random.default_rng(seed)
+    starts = [_principal_axes(points), np.eye(3)]
+    sphere = enclosing_sphere(points)
+    capsule, box = (_least(fit, points, starts, random, turns) for fit in (
+        enclosing_capsule, enclosing_box))
+    rounded = min(sphere, capsule, key=lambda fit: fit.volume)
+    return box if box.volume < BOX_SHARE * rounded.volume else rounded
+
+
+def _least(fit, points, starts, random, turns):
+    """Return the fit of the least volume, by turns of the axes that become smaller."""
+    cycles = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+    best, axes = min(((fit(points, start[:, cycle]), start[:, cycle])
+                      for start in starts for cycle in cycles), key=lambda pair: pair[0].volume)
+    for k in range(turns):
+        turned = axes @ matrix_from_vector(
+            _ANGLE * (1.0 - k / turns) ** 2 * random.normal(size=3))
+        found = fit(points, turned)
+        if found.volume < best.volume:
+            best, axes = found, turned
+    return best
+
+
+def _ball(points):
+    """Return centre and radius of a small ball, of any dimension, that encloses points."""
+    center = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    for k in range(2, _CENTERS):
+        offset = points - center
+        center = center + offset[np.argmax(np.einsum('ij,ij->i', offset, offset))] / k ** 1.5 / 2.0
+    return center, float(np.linalg.norm(points - center, axis=1).max())
+
+
+def enclosing_sphere(points):
+    """Return an `Enclosing` sphere of points (m, 3), in m."""
+    center, radius = _ball(points)
+    return Enclosing(Kind.SPHERE, (radius,), center, np.eye(3), 4.0 / 3.0 * math.pi * radius ** 3)
+
+
+def enclosing_box(points, axes):
+    """Return the smallest box along axes (3, 3), by column, of points (m, 3), in m."""
+    local = points @ axes
+    lower, upper = local.min(axis=0), local.max(axis=0)
+    size = np.maximum(upper - lower, 1e-4)
+    return Enclosing(Kind.BOX, tuple(size.tolist()), axes @ (lower + upper) / 2.0, axes,
+                     float(size.prod()))
+
+
+def enclosing_capsule(points, axes):
+    """Return a capsule along the last of axes (3, 3), by column, of points (m, 3), in m."""
+    local = points @ axes
+    center = (local[:, :2].min(axis=0) + local[:, :2].max(axis=0)) / 2.0
+    across = np.linalg.norm(local[:, :2] - center, axis=1)
+    radius = max(float(across.max()), 1e-4)
+    cap = np.sqrt(np.maximum(radius ** 2 - across ** 2, 0.0))
+    upper, lower = (local[:, 2] - cap).max(), (local[:, 2] + cap).min()
+    if upper - lower < 1e-6:  # a ball would do: a short capsule that certainly encloses
+        upper = lower = (upper + lower) / 2.0
+        radius = float(np.hypot(across, local[:, 2] - upper).max())
+        upper, lower = upper + 5e-7, lower - 5e-7
+    length = float(upper - lower)
+    return Enclosing(Kind.CAPSULE, (radius, length),
+                     axes @ np.append(center, (upper + lower) / 2.0), axes,
+                     math.pi * radius ** 2 * (length + 4.0 / 3.0 * radius))
+
+
+def distance_to(shape, points):
+    """Return the distances (m,) of points (m, 3) from a shape's surface, below 0 inside, in m."""
+    local = (points - np.array(shape.position)) @ np.array(shape.rotation)
+    if shape.kind == Kind.SPHERE:
+        return np.linalg.norm(local, axis=1) - shape.size[0]
+    if shape.kind == Kind.CAPSULE:
+        radius, length = shape.size
+        local[:, 2] -= np.clip(local[:, 2], -length / 2.0, length / 2.0)
+        return np.linalg.norm(local, axis=1) - radius
+    if shape.kind == Kind.CYLINDER:
+        radius, length = shape.size
+        local = np.stack([np.hypot(local[:, 0], local[:, 1]) - radius,
+                          np.abs(local[:, 2]) - length / 2.0], axis=1)
+    else:
+        local = np.abs(local) - np.array(shape.size) / 2.0
+    return np.linalg.norm(np.maximum(local, 0.0), axis=1) + np.minimum(local.max(axis=1), 0.0)
+
+
+def misfits(shapes, surface):
+    """
+    Return the largest distances by which shapes are too fat and too thin for a surface, m.
+
+    Of each shape, from points of its own surface, outside the other shapes, to the nearest of
+    ``surface`` (m, 3); and, of all together, from those of ``surface`` that are outside. Neither is
+    exact: the points are samples.
+    """
+    random = np.random.default_rng(0)
+    rays = random.normal(size=(_RAYS, 3))
+    rays /= np.linalg.norm(rays, axis=1)[:, None]
+    thin = np.min([distance_to(shape, surface) for shape in shapes], axis=0).max()
+    found = []
+    for shape in shapes:
+        center = np.array(shape.position)
+        near, far = np.zeros(_RAYS), np.full(_RAYS, sum(shape.size) * 2.0)
+        for _ in range(40):
+            middle = (near + far) / 2.0
+            inside = distance_to(shape, center + middle[:, None] * rays) < 0.0
+            near, far = np.where(inside, middle, near), np.where(inside, far, middle)
+        own = center + near[:, None] * rays
+        for other in shapes:
+            if other is not shape:
+                own = own[distance_to(other, own) >= 0.0]
+        fat = max((np.linalg.norm(surface - point, axis=1).min() for point in own), default=0.0)
+        found.append((float(fat), float(max(thin, 0.0))))
+    return found

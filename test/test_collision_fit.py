@@ -1,0 +1,233 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes fitted to the links of a URDF, the pairs that are left out, and the file of both."""
+
+import builtins
+
+import numpy as np
+import pytest
+import robots
+
+from opspace_control import CollisionDescription, RobotModel, Shape
+from opspace_control.collision import Kind
+from opspace_control.collision.enclosing import distance_to, enclose, enclose_parts, misfits
+from opspace_control.collision.exclusion import ALWAYS, excluded_pairs, read_srdf
+from opspace_control.collision.fit import fit_shapes
+from opspace_control.errors import ModelError, OpspaceError
+from opspace_control.model import KinematicTree
+from opspace_control.share import share_directory
+from opspace_control.spatial.rotations import (
+    matrix_from_rpy,
+    matrix_from_vector,
+    rpy_from_matrix,
+)
+
+DUAL_ARM = share_directory() / 'urdf' / 'dual_arm.urdf'
+PANDA = 'panda.urdf'
+
+
+def points_of(shape, count=3000):
+    """Return points on the surface of a shape."""
+    random = np.random.default_rng(3)
+    size = np.array(shape.size)
+    if shape.kind == Kind.BOX:
+        local = random.uniform(-0.5, 0.5, (count, 3))
+        local[np.arange(count), random.integers(3, size=count)] = 0.5 * random.choice(
+            [-1.0, 1.0], count)
+        local = np.concatenate([local, np.array(np.meshgrid(*[[-0.5, 0.5]] * 3)).reshape(3, -1).T])
+        local *= size
+    else:
+        local = random.normal(size=(count, 3))
+        local *= size[0] / np.linalg.norm(local, axis=1)[:, None]
+        if shape.kind == Kind.CAPSULE:
+            local[:, 2] += np.sign(local[:, 2]) * size[1] / 2.0
+            sides = random.normal(size=(count, 2))
+            sides *= size[0] / np.linalg.norm(sides, axis=1)[:, None]
+            local = np.concatenate([local, np.column_stack([
+                sides, random.uniform(-0.5, 0.5, count) * size[1]])])
+    return local @ np.array(shape.rotation).T + shape.position
+
+
+@pytest.mark.parametrize(('kind', 'size'), [
+    ('sphere', (0.1,)), ('capsule', (0.05, 0.3)), ('box', (0.1, 0.2, 0.3))])
+def test_finds_the_shape_that_the_points_are_of(kind, size):
+    shape = Shape('', None, kind, size, (0.3, -0.2, 0.1),
+                  matrix_from_vector(np.array([0.3, -0.5, 0.2])))
+    points = points_of(shape)
+    fit = enclose(points)
+    assert fit.kind == shape.kind
+    np.testing.assert_allclose(np.sort(fit.size), np.sort(size), rtol=0.05)
+    np.testing.assert_allclose(fit.position, shape.position, atol=0.01)
+    assert distance_to(fit, points).max() < 1e-9
+    (fat, thin), = misfits([fit], points)
+    assert fat < 0.03
+    assert thin < 1e-9
+
+
+def test_distance_of_points_to_shapes():
+    points = np.array([[0.0, 0.0, 0.0], [0.2, 0.0, 0.0], [0.2, 0.0, 0.3], [0.0, 0.0, 0.19]])
+    for kind, size, expected in (
+            ('sphere', (0.1,), [-0.1, 0.1, np.sqrt(0.13) - 0.1, 0.09]),
+            ('capsule', (0.1, 0.4), [-0.1, 0.1, np.sqrt(0.05) - 0.1, -0.1]),
+            ('cylinder', (0.1, 0.4), [-0.1, 0.1, np.sqrt(0.02), -0.01]),
+            ('box', (0.2, 0.2, 0.4), [-0.1, 0.1, np.sqrt(0.02), -0.01])):
+        np.testing.assert_allclose(distance_to(Shape('', None, kind, size), points), expected)
+
+
+def test_what_is_bent_is_divided():
+    leg = Shape('', None, 'capsule', (0.05, 0.4))
+    points = np.concatenate([points_of(leg), points_of(Shape(
+        '', None, 'capsule', (0.05, 0.4), (0.2, 0.0, 0.2),
+        matrix_from_rpy([0.0, np.pi / 2, 0.0])))])
+    parts = enclose_parts(points)
+    assert len(parts) > 1
+    whole, divided = (max(fat for fat, _ in misfits(shapes, points))
+                      for shapes in ([enclose(points)], parts))
+    assert divided < 0.8 * whole
+    assert misfits(parts, points)[0][1] < 1e-9
+
+
+@pytest.mark.parametrize('rpy', [(0.1, 0.2, 0.3), (-2.0, 1.5, 3.0), (0.0, np.pi / 2, 0.4),
+                                 (0.5, -np.pi / 2, 0.4)])
+def test_roll_pitch_yaw(rpy):
+    R = matrix_from_rpy(np.array(rpy))
+    np.testing.assert_allclose(matrix_from_rpy(rpy_from_matrix(R)), R, atol=1e-9)
+
+
+class TestFit:
+
+    def test_primitives_are_taken_as_they_are(self):
+        fits, doubts = fit_shapes(DUAL_ARM.read_text())
+        assert not doubts
+        torso = {fit.shape.name: fit for fit in fits if fit.shape.link == 'torso'}
+        assert [fit.shape.kind for fit in torso.values()] == [Kind.BOX, Kind.CYLINDER, Kind.SPHERE]
+        assert list(torso) == ['torso', 'torso/2', 'torso/3']
+        assert torso['torso'].shape.size == (0.2, 0.28, 0.4)
+        assert torso['torso'].shape.position == (0.0, 0.0, 0.27)
+        assert {(fit.source, fit.too_fat, fit.too_thin) for fit in fits} == {('collision', 0, 0)}
+
+    def test_meshes_are_enclosed(self):
+        pytest.importorskip('trimesh')
+        fits, doubts = fit_shapes(robots.robot_file(PANDA).read_text())
+        assert not doubts
+        meshes = [fit for fit in fits if fit.source == 'collision mesh']
+        assert {f'panda_link{k}' for k in range(8)} <= {fit.shape.link for fit in meshes}
+        assert max(fit.too_thin for fit in meshes) < 1e-9
+        assert 0.01 < max(fit.too_fat for fit in meshes) < 0.1
+
+    def test_what_is_missing_is_replaced(self):
+        text = robots.robot(
+            robots.link('a').replace('</link>', (
+                '<collision><geometry><mesh filename="package://none/a.stl"/></geometry></collision>'
+                '<visual><geometry><sphere radius="0.1"/></geometry></visual></link>')),
+            robots.link('b'), robots.link('c', mass=None),
+            robots.joint('ab', 'a', 'b'),
+            robots.joint('bc', 'b', 'c', inner='<origin xyz="0.3 0 0.4"/>'))
+        fits, doubts = fit_shapes(text)
+        assert [(fit.shape.link, fit.source) for fit in fits] == [('a', 'visual'), ('b', 'joint')]
+        capsule = fits[1].shape
+        assert capsule.size == pytest.approx((0.1, 0.5))
+        np.testing.assert_allclose(np.array(capsule.rotation)[:, 2], [0.6, 0.0, 0.8])
+        np.testing.assert_allclose(capsule.position, [0.15, 0.0, 0.2])
+        assert "Link 'a'" in doubts[0]
+        assert 'Install none' in doubts[0]
+        assert "Link 'b' has no shape" in doubts[1]
+
+    def test_names_the_extra_that_is_missing(self, monkeypatch):
+        known = builtins.__import__
+
+        def without(name, *rest):
+            if name == 'trimesh':
+                raise ImportError(name)
+            return known(name, *rest)
+
+        monkeypatch.setattr(builtins, '__import__', without)
+        with pytest.raises(OpspaceError, match=r'opspace_control\[collision\]'):
+            fit_shapes(robots.robot_file(PANDA).read_text())
+
+
+@pytest.fixture(scope='module')
+def dual_arm():
+    return KinematicTree.from_urdf_file(DUAL_ARM)
+
+
+@pytest.fixture(scope='module')
+def made():
+    return CollisionDescription.from_urdf_file(DUAL_ARM, samples=300)
+
+
+class TestExcludedPairs:
+
+    def test_reasons(self, dual_arm, made):
+        shapes = [fit.shape for fit in made.fits]
+        disabled = {('l_palm', 'r_palm')}
+        found = excluded_pairs(dual_arm, shapes, disabled, samples=300)
+        assert found['l_palm', 'r_palm'] == 'srdf'
+        assert found['l_elbow_link', 'l_upper_arm'] == 'adjacent'
+        assert ('l_palm', 'torso') not in found
+        assert found == excluded_pairs(dual_arm, shapes, disabled, samples=300)
+        assert ('l_palm', 'r_palm') not in excluded_pairs(dual_arm, shapes, samples=300)
+
+    def test_never_and_always(self, dual_arm):
+        far = Shape('far', 'l_hand', 'sphere', [0.01]), Shape('base', 'base_link', 'sphere', [0.01])
+        assert excluded_pairs(dual_arm, far, samples=300) == {('base_link', 'l_hand'): 'never'}
+        fat = [Shape(link, link, 'sphere', [5.0]) for link in ('l_hand', 'base_link')]
+        assert excluded_pairs(dual_arm, fat, samples=300) == {('base_link', 'l_hand'): ALWAYS}
+
+    def test_srdf(self, tmp_path):
+        path = tmp_path / 'robot.srdf'
+        path.write_text('<robot name="r"><disable_collisions link1="b" link2="a" reason="Never"/>'
+                        '</robot>')
+        assert read_srdf(path) == {('a', 'b')}
+
+
+class TestFile:
+
+    def test_is_read_as_it_was_written(self, made, tmp_path):
+        path = tmp_path / 'dual_arm.collision.yaml'
+        made.write(path, 'dual_arm')
+        read = CollisionDescription.read(path)
+        assert read.excluded == made.excluded
+        assert len(read.fits) == len(made.fits)
+        for mine, theirs in zip(made.fits, read.fits, strict=True):
+            assert (mine.shape.name, mine.shape.link, mine.shape.kind, mine.source) == (
+                theirs.shape.name, theirs.shape.link, theirs.shape.kind, theirs.source)
+            for field in ('size', 'position', 'rotation'):
+                np.testing.assert_allclose(
+                    getattr(mine.shape, field), getattr(theirs.shape, field), atol=1e-5)
+
+    def test_makes_a_model(self, made):
+        robot = RobotModel.from_urdf_file(DUAL_ARM)
+        model = made.model(robot, [Shape('floor', None, 'half_space', ())])
+        pairs = set(model.pairs)
+        assert ('l_palm', 'floor') in pairs
+        assert ('base_link', 'floor') not in pairs
+        links = {tuple(sorted(name.split('/')[0] for name in pair)) for pair in pairs}
+        assert ('l_palm', 'r_palm') in links
+        assert not links & made.excluded.keys()
+        assert all(found.distance > 0.0 for found in model.distances(robot.neutral())
+                   if 'floor' not in found[:2])
+
+    def test_unknown_link_is_named(self, made):
+        robot = RobotModel.from_urdf_file(robots.robot_file(PANDA))
+        with pytest.raises(ModelError, match=r"no link '\w+'"):
+            made.model(robot)
+
+    @pytest.mark.parametrize(('text', 'said'), [
+        ('shapes: {hand: [{kind: sphere, size: [0.1, 0.2]}]}', r"Shape 1 of link 'hand'.*size"),
+        ('shapes: {hand: [{kind: ball, size: [0.1]}]}', r"Shape 1 of link 'hand'.*'ball'"),
+        ('shapes: {hand: [{kind: sphere, size: big}]}', r"link 'hand': 'size' is 'big'"),
+        ('shapes: {hand: [{kind: sphere, size: [1], xyz: [0, 0]}]}', r"link 'hand': 'xyz'"),
+        ('shapes: {hand: [{kind: sphere, size: [1], radius: 2}]}',
+         r"link 'hand' has the key 'radius'"),
+        ('shapes: {hand: {kind: sphere}}', r"shapes of link 'hand' are no list"),
+        ('excluded_pairs: {bored: []}\nshapes: {}', r"the key 'bored'. Use one of adjacent"),
+        ('excluded_pairs: {never: [[a]]}\nshapes: {}', r"never: \['a'\] is no pair"),
+        ('shape: {}', r"The file has the key 'shape'. Did you mean 'shapes'"),
+        ('[1', 'cannot be read'),
+    ])
+    def test_what_is_wrong_is_named(self, text, said, tmp_path):
+        path = tmp_path / 'bad.yaml'
+        path.write_text(text if 'excluded_pairs' in text else f'{text}\nexcluded_pairs: {{}}')
+        with pytest.raises(ModelError, match=said):
+            CollisionDescription.read(path)
