@@ -15,7 +15,6 @@ from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiments import CARRIED
 from opspace_control.cli.showcase.record import Course
 from opspace_control.cli.showcase.schedule import Reach
-from opspace_control.control.storage import scratch_of
 from opspace_control.dynamics import RobotModel
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box, SimulatedRobot
@@ -203,7 +202,7 @@ def test_what_the_showcase_shows(asked):
     assert held.shape[1] == (3 if len(asked.robot.hands) == 3 else 1)
     assert abs(held + asked.grasp_force).max() < max(0.05 * asked.grasp_force, 0.1)
     if asked.name == 'augmented':
-        scratch = scratch_of(scene.controller._arguments.storage)
+        scratch = scene.controller._arguments.storage.scratch
         assert scratch.constraint_factor.sizes[0] == 3  # of the six rows: a loop in a plane
     switches = [seen[:2], *([seen[-3:-1], seen[-2:]] if asked.disengage else [])]
     for before, after in switches:

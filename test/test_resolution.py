@@ -18,7 +18,7 @@ from opspace_control.control.data import (
 )
 from opspace_control.control.stack.resolution import resolve_forces
 from opspace_control.control.stack.scaling import regularise_rows, scale_rows
-from opspace_control.control.storage import make_storage, scratch_of
+from opspace_control.control.storage import make_storage
 
 THRESHOLD = 2.5e-2
 LEAST_MOBILITY = 1e-2  # 1/kg
@@ -38,7 +38,7 @@ def resolve(mobility, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_M
     """Return the forces and the eigenvalue bound; only the lower triangle of Λ⁻¹ is given."""
     n = len(b)
     storage = make_storage(1, n, 0, None)
-    stack, scratch = storage.results.stack, scratch_of(storage)
+    stack, scratch = storage.results.stack, storage.scratch
     scratch.mobility[:] = np.where(np.tri(n, dtype=bool), mobility, np.nan)
     stack[FORCE] = b
     for row, values, default in ((ACTIVATION, asked, 1.0), (APPLIED, push, 0.0),

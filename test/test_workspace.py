@@ -89,7 +89,7 @@ def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q, limited):
     for path, fields in FIELDS.items():
         for field in fields:
             attrgetter(path)(arguments)[field][...] = np.nan
-    write_nan([*arguments.storage.results, arguments.storage.blocks])
+    write_nan([*arguments.storage.results, arguments.storage.scratch])
     if floating_base:
         arguments.cycle['origin'] = np.nan
     again = controller.compute_torque(state, out=np.full(model.nv, np.nan), dt=0.0)

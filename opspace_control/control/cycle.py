@@ -46,7 +46,6 @@ from opspace_control.control.stack.rows import (
     resolve_stack,
     stack_points,
 )
-from opspace_control.control.storage import scratch_of
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.hybrid_dynamics import (
     eliminate_passive,
@@ -186,7 +185,7 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     no Jacobian is formed either. With all joints active and no constraint this is
     ``τ = A q̈_null + b + g + Jᵀ f``.
     """
-    cycle, results, scratch = cycles[0], storage.results, scratch_of(storage)
+    cycle, results, scratch = cycles[0], storage.results, storage.scratch
     cycle.dt = dt
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, results.a_null)
     evaluate_points(
@@ -201,8 +200,7 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
 @kernel
 def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, tau):
     """Do the same within the limits of efforts, contact forces, positions and velocities."""
-    cycle, memory, results, scratch = (
-        cycles[0], storage.memory, storage.results, scratch_of(storage))
+    cycle, (memory, results, scratch) = cycles[0], storage
     cycle.dt = dt
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
     bounded, keeps = scratch.bounded, cycle.kept > 0.0

@@ -131,7 +131,7 @@ class GraspScratch(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Intermediate results, of no use after their cycle; made by `scratch_of`."""
+    """Intermediate results, of no use after their cycle."""
 
     passive_torque: np.ndarray  # (nv,) known forces of passive joints, such as springs
     joint_force: np.ndarray  # (nv,) joint forces of the wrenches applied last
@@ -154,24 +154,12 @@ class Scratch(NamedTuple):
     bounded: NamedTuple  # BoundedScratch; None for the bare law
 
 
-class Blocks(NamedTuple):
-    """The memory of `Scratch`: each array costs time when Python calls a kernel."""
-
-    joints: np.ndarray  # (2, nv)
-    vectors: np.ndarray  # (VECTORS, k)
-    squares: np.ndarray  # (SQUARES, k, k)
-    small: np.ndarray  # (4, 6, 6)
-    orders: np.ndarray  # (3, k) int
-    sizes: np.ndarray  # (3, 2) int
-
-
 class Storage(NamedTuple):
-    """The arrays of a controller that are no inputs; the blocks become a `Scratch`."""
+    """The arrays of a controller that are no inputs."""
 
     memory: Memory
     results: Results
-    blocks: Blocks
-    bounded: NamedTuple  # BoundedBlocks; None for the bare law
+    scratch: Scratch
 
 
 class BoundRows(NamedTuple):

@@ -2,31 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arrays that a controller's cycles write."""
 
-import numpy as np
-
-from opspace_control.compiled import inlined
 from opspace_control.control.data import (
     RESIDUAL,
     SCALE,
     STACK_ROWS,
-    Blocks,
     GraspScratch,
     Results,
     Scratch,
     Storage,
 )
-from opspace_control.control.limits.bounded_scratch import bounded_of
-from opspace_control.control.solver.level_inverse import Decomposition
-from opspace_control.control.solver.semidefinite import Factor
+from opspace_control.control.solver.level_inverse import make_decomposition
+from opspace_control.control.solver.semidefinite import make_factor
 from opspace_control.dynamics.data import nan_filled
-
-# Of `Blocks`, as many as `scratch_of` names.
-_VECTORS, _SQUARES = 18, 13
 
 
 def make_storage(dofs, rows, constrained, kept):
     """
-    Return the `Storage` of a controller, filled with NaN.
+    Return the `Storage` of a controller, filled with NaN, its integers with zeros.
 
     Parameters
     ----------
@@ -36,37 +28,21 @@ def make_storage(dofs, rows, constrained, kept):
         None for the bare law.
 
     """
+    nan, k = nan_filled, rows
     results = Results(
-        a_null=nan_filled(dofs), a_task=nan_filled(dofs),
-        Lambda_inverse=nan_filled((rows - constrained, rows - constrained)),
-        stack=nan_filled((STACK_ROWS, rows)))
+        a_null=nan(dofs), a_task=nan(dofs), Lambda_inverse=nan((k - constrained, k - constrained)),
+        stack=nan((STACK_ROWS, k)))
     results.stack[RESIDUAL] = 0.0
-    blocks = Blocks(
-        joints=nan_filled((2, dofs)), vectors=nan_filled((_VECTORS, rows)),
-        squares=nan_filled((_SQUARES, rows, rows)), small=nan_filled((4, 6, 6)),
-        orders=np.zeros((3, rows), int), sizes=np.zeros((3, 2), int))
-    return Storage(memory=kept.memory if kept else None, results=results, blocks=blocks,
-                   bounded=kept.blocks if kept else None)
-
-
-@inlined
-def scratch_of(storage):
-    """Return the `Scratch` of a controller."""
-    _, results, (joints, v, squares, small, orders, sizes), bounded = storage
     scale = results.stack[SCALE]
-    return Scratch(
-        passive_torque=joints[0], joint_force=joints[1], wrench=small[3, 0], small=small[:3],
-        mobility=squares[0], passive_mobility=squares[1], unconstrained=v[0],
-        constraint_factor=Factor(rows=squares[2], gram=squares[3], order=orders[0],
-                                 sizes=sizes[0], scale=scale),
-        passive_factor=Factor(rows=squares[4], gram=squares[5], order=orders[1], sizes=sizes[1],
-                              scale=scale),
-        remaining=v[1], coordinates=v[2],
-        level=Decomposition(matrix=squares[6], vectors=squares[7], gains=v[3], scale=scale,
-                            spare=v[4], order=orders[2], sizes=sizes[2]),
-        column=v[5], moving=v[6], exerted=v[7], bound_reaction=v[8], response_reaction=v[9],
+    scratch = Scratch(
+        passive_torque=nan(dofs), joint_force=nan(dofs), wrench=nan(6), small=nan((3, 6, 6)),
+        mobility=nan((k, k)), passive_mobility=nan((k, k)), unconstrained=nan(k),
+        constraint_factor=make_factor(k, scale), passive_factor=make_factor(k, scale),
+        remaining=nan(k), coordinates=nan(k), level=make_decomposition(k, scale), column=nan(k),
+        moving=nan(k), exerted=nan(k), bound_reaction=nan(k), response_reaction=nan(k),
         grasps=GraspScratch(
-            passive_rows=squares[8:10], admissible=v[10:12], basis=squares[10], gram=squares[11],
-            factor=squares[12], gradient=v[12], column=v[13], half=v[14], change=v[15],
-            slope=v[16], shares=v[17]),
-        bounded=bounded_of(bounded))
+            passive_rows=nan((2, k, k)), admissible=nan((2, k)), basis=nan((k, k)),
+            gram=nan((k, k)), factor=nan((k, k)), gradient=nan(k), column=nan(k), half=nan(k),
+            change=nan(k), slope=nan(k), shares=nan(k)),
+        bounded=kept.scratch if kept else None)
+    return Storage(memory=kept.memory if kept else None, results=results, scratch=scratch)

@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import Memory
-from opspace_control.control.limits.bounded_scratch import bounded_of, make_bounded_blocks
+from opspace_control.control.limits.bounded_scratch import make_bounded_scratch
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.kinds import KINDS, check_kinds
 from opspace_control.errors import ControlError
@@ -37,9 +37,7 @@ class KeptLimits:
         Those that have been set.
     records : (nv,) array of LIMIT
     memory : Memory
-    blocks : BoundedBlocks
     scratch : BoundedScratch
-        Views of the blocks.
     gradual : dict of str to array
         The numbers themselves.
 
@@ -58,8 +56,8 @@ class KeptLimits:
         self.memory = Memory(
             bound_state=np.zeros((levels + 1, bounds), int),
             contact_active=np.zeros(CONTACT_BOUNDS * constraints, int))
-        self.blocks = make_bounded_blocks(nodes.size, model.nv, bounds, constraints, rows, levels)
-        self.scratch = bounded_of(self.blocks)
+        self.scratch = make_bounded_scratch(
+            nodes.size, model.nv, bounds, constraints, rows, levels)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
             f'limits.{name}': cycle[name] for name in _OF_ALL}
         self.set(limits)

@@ -21,6 +21,7 @@ from opspace_control.control.solver.semidefinite import (
     fit_redundant,
     solve_transposed,
 )
+from opspace_control.dynamics.data import nan_filled
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
 
 # Eigenvalues up to this are rounding errors. One of 1e-12 has a part of 1e-6 in the force of its
@@ -38,6 +39,13 @@ class Decomposition(NamedTuple):
     spare: np.ndarray  # (m,)
     order: np.ndarray  # (m,) int: rows that are used, as of `Factor`
     sizes: np.ndarray  # (2,) int: rank, -1 where M is diagonalised, and number of used rows
+
+
+def make_decomposition(m, scale):
+    """Return a `Decomposition` of at most m rows with these scales (m,), filled with NaN."""
+    return Decomposition(
+        matrix=nan_filled((m, m)), vectors=nan_filled((m, m)), gains=nan_filled(m), scale=scale,
+        spare=nan_filled(m), order=np.zeros(m, int), sizes=np.zeros(2, int))
 
 
 @inlined

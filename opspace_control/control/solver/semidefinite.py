@@ -19,6 +19,7 @@ from opspace_control.control.solver.cholesky import (
     solve_upper,
     symmetric,
 )
+from opspace_control.dynamics.data import nan_filled
 
 # A pivot of ``S M S``, whose diagonal is about 1, up to this counts as zero: rounding leaves 1e-15.
 RANK_TOLERANCE = 1e-9
@@ -32,6 +33,12 @@ class Factor(NamedTuple):
     order: np.ndarray  # (n,) int: used rows; first the pivots, in the order of the columns
     sizes: np.ndarray  # (2,) int: rank, and number of used rows
     scale: np.ndarray  # (n,): S
+
+
+def make_factor(n, scale):
+    """Return a `Factor` of at most n rows with these scales (n,), filled with NaN."""
+    return Factor(rows=nan_filled((n, n)), gram=nan_filled((n, n)), order=np.zeros(n, int),
+                  sizes=np.zeros(2, int), scale=scale)
 
 
 @inlined
