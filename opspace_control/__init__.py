@@ -23,8 +23,8 @@ _NAMES = {
         'PoseTask PositionTask OrientationTask RelativeTask CenterOfMassTask ForceTask JointTask '
         'JointTrajectory ForceControl ForceSensor Impedance JerkLimits PostureTask'),
     'control': (
-        'OperationalSpaceController DisturbanceObserver Grasp GraspForce JointLimits Constraint '
-        'Contact Plan plan_motion Playback'),
+        'OperationalSpaceController DisturbanceObserver Grasp GraspForce JointLimits '
+        'DistanceLimits Constraint Contact Plan plan_motion Playback'),
     'locomotion': 'Locomotion Stepping Gait legged_tasks',
     'safety.goal_limits': 'GoalLimits',
     'spatial.orientation_representations': 'EulerAngles EulerParameters DirectionCosines',

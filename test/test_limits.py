@@ -7,6 +7,8 @@ from numba import njit
 from opspace_control import ControlError
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.kinds import (
+    ALL_KINDS,
+    DISTANCE_RATE,
     EFFORT,
     FORCE_COMPONENT,
     KIND_TABLE,
@@ -70,10 +72,10 @@ def test_nodes_without_an_effort_of_their_own_are_passed_over():
 
 def test_kinds_of_limits_without_a_known_quantity_are_refused():
     check_kinds()
-    extra = KIND_TABLE | {KINDS + 1: KIND_TABLE[EFFORT]}
+    extra = KIND_TABLE | {len(ALL_KINDS): KIND_TABLE[EFFORT]}
     missing = {kind: entry for kind, entry in KIND_TABLE.items() if kind != EFFORT}
     unknown = KIND_TABLE | {EFFORT: KIND_TABLE[EFFORT]._replace(quantity=len(QUANTITIES))}
-    for table, wrong in ((extra, KINDS + 1), (missing, EFFORT), (unknown, EFFORT)):
+    for table, wrong in ((extra, len(ALL_KINDS)), (missing, EFFORT), (unknown, EFFORT)):
         with pytest.raises(ControlError, match=rf'\[{wrong}\]'):
             check_kinds(table)
 
@@ -91,9 +93,9 @@ def test_each_kind_of_a_joints_limits_has_its_value_its_unit_and_its_bounds():
     limits['least'], limits['greatest'], limits['gravity_bound'] = -4.0, 5.0, 6.0
     limits['reason'] = 2, 0  # position, acceleration
     rates, a, tau = np.array([[2.0, 10.0]]), np.array([0.5, 0.25]), np.array([1.5, 9.0])
-    found = [_of_kind(limits, rates, kind, a, tau) for kind in range(KINDS + 1)]
+    found = [_of_kind(limits, rates, kind, a, tau) for kind in ALL_KINDS]
     np.testing.assert_array_equal(found, [
         (1.5, 3.0, -3.0, 3.0), (0.5, 5.0, -4.0, np.inf), (3.5, 7.0, -np.inf, 6.0),
-        (0.5, 5.0, -np.inf, 5.0), [np.nan] * 4])
-    assert [KIND_TABLE[kind].quantity == FORCE_COMPONENT for kind in range(KINDS + 1)] == [
-        *[False] * KINDS, True]
+        (0.5, 5.0, -np.inf, 5.0), [np.nan] * 4, [np.nan] * 4])
+    assert [KIND_TABLE[kind].quantity for kind in ALL_KINDS[KINDS:]] == [
+        FORCE_COMPONENT, DISTANCE_RATE]

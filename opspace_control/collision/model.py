@@ -122,6 +122,14 @@ class CollisionModel:
         data = self.data(len(self._pairs), influence)
         nodes = moment_nodes(self.robot)
         near_pairs_at(nodes, state.q.copy(), np.zeros(nodes.size, NODE_STATE), origin, data)
+        return self.separations(data, origin)
+
+    def separations(self, data, origin):
+        """
+        Return the `Separation` of each near pair of a `CollisionData`.
+
+        ``origin`` (3,) is the root link's origin in the world, m.
+        """
         pairs = self.pairs
         return [Separation(*pairs[near['pair']], near['distance'].item(), near['normal'].copy(),
                            *(near['points'] + origin)) for near in data.near[:data.count[0]]]

@@ -8,10 +8,12 @@ from opspace_control.control.controller import DAMPING_RATE, OperationalSpaceCon
 from opspace_control.control.disturbance_observer import DisturbanceObserver
 from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.control.grasping.grasp_force import GraspForce
+from opspace_control.control.limits.distance_limits import DistanceLimits
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
 from opspace_control.control.playback import Playback
 
-__all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'DisturbanceObserver', 'Grasp', 'GraspForce',
-           'JointLimits', 'OperationalSpaceController', 'Plan', 'Playback', 'plan_motion']
+__all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'DistanceLimits', 'DisturbanceObserver',
+           'Grasp', 'GraspForce', 'JointLimits', 'OperationalSpaceController', 'Plan', 'Playback',
+           'plan_motion']

@@ -147,7 +147,7 @@ def make_stack(model, constraints, tasks):
 
 def make_robot(status, points, limited):
     """
-    Return the `Robot` of a cycle without `LargeInertia`.
+    Return the `Robot` of a cycle without `LargeInertia` and shapes.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def make_robot(status, points, limited):
     carried, crossing, coupling = plan_propagation(nodes, points, supports)
     return Robot(nodes, nan_filled(nodes.size, NODE_STATE),
                  nodes_in_inertia(nodes, supports) | limited, status.responds,
-                 carried[:points.size], supports, carried, crossing, coupling, None)
+                 carried[:points.size], supports, carried, crossing, coupling, None, None)
 
 
 def operational_frames(points, constraints):

@@ -33,6 +33,7 @@ from opspace_control.control.data import (
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasping.grasp_binding import bind_grasps
 from opspace_control.control.joint_status import JointStatus
+from opspace_control.control.limits.distance_limits import DistanceLimits
 from opspace_control.control.limits.effort_limits import read_effort_limits, shrink_to_limits
 from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
@@ -84,6 +85,8 @@ class OperationalSpaceController(ControllerState):
         Of positions, velocities and accelerations; these and the limits of efforts have
         priority over all tasks. If not given, efforts are cut at their limits, and nothing limits
         the motion of the joints.
+    distances : DistanceLimits, optional
+        Of pairs of shapes on links and in the world; needs ``limits``. None if not given.
     gravity_compensation : bool
         False for hardware that compensates gravity itself.
     singularity_threshold : float
@@ -103,6 +106,8 @@ class OperationalSpaceController(ControllerState):
     posture : PostureTask
     constraints : mapping of str to Constraint
     grasps : mapping of str to Grasp
+    distances : DistanceLimits
+        None if none were given.
     payloads : Payloads
         What the links carry.
     passive_forces : PassiveForces
@@ -119,8 +124,9 @@ class OperationalSpaceController(ControllerState):
     """
 
     def __init__(self, model, tasks=(), posture=None, *, constraints=(), grasps=(),
-                 passive_forces=None, effort_limits=None, limits=None, gravity_compensation=True,
-                 singularity_threshold=SINGULARITY_THRESHOLD, contact_model='exact'):
+                 passive_forces=None, effort_limits=None, limits=None, distances=None,
+                 gravity_compensation=True, singularity_threshold=SINGULARITY_THRESHOLD,
+                 contact_model='exact'):
         tasks, constraints, grasps = gather_parts(tasks, constraints, grasps)
         posture = PostureTask() if posture is None else posture
         check_arguments(model, tasks, posture, constraints, singularity_threshold)
@@ -157,8 +163,10 @@ class OperationalSpaceController(ControllerState):
         bound = bind_constraints(
             constraints, [*points['other'][:len(eliminated)], *contact_points['other']])
         bind_contacts(constraints, model, operational)
+        self.distances = distances
+        distances = DistanceLimits.checked(distances, model, limits)
         self._kept = None if limits is None else KeptLimits(
-            limits, model, nodes, self._cycle, len(constraints), 6 * robot.carried.size,
+            limits, distances, nodes, self._cycle, len(constraints), 6 * robot.carried.size,
             len({task.priority for task in tasks}))
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,
@@ -168,7 +176,8 @@ class OperationalSpaceController(ControllerState):
         self._row_scales = self._rows[SCALE, constrained:]
         self._arguments = Arguments(
             cycle=self._cycle,
-            robot=robot._replace(contacts=large_inertia(bound, contact_points, robot)),
+            robot=robot._replace(contacts=large_inertia(bound, contact_points, robot),
+                                 collision=self._kept.collision if self._kept else None),
             demand=Demand(
                 constraints=bound[:len(eliminated)], tasks=records, sensors=sensor_records,
                 joint_tasks=joint_records, levels=level_rows(tasks, constrained), dofs=dofs,

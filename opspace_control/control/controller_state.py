@@ -9,7 +9,7 @@ import numpy as np
 from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
-from opspace_control.control.limits.kinds import KIND_TABLE, REASONS
+from opspace_control.control.limits.kinds import DISTANCE, KIND_TABLE, REASONS
 from opspace_control.dynamics import GRAVITY, MomentumObserver
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import CenterOfMassTask
@@ -20,13 +20,13 @@ NOTHING = 1e-6
 
 
 class ActiveLimit(NamedTuple):
-    """A limit of a joint, or a bound of a contact's force, that is active."""
+    """A limit of a joint, of a contact's force, or of the distance of a pair, that is active."""
 
     name: str
-    """Of the degree of freedom, or of the contact."""
+    """Of the degree of freedom, or of the contact; of a pair the names of its shapes, 'a, b'."""
     limit: str
     """Of a joint 'position', 'velocity', 'acceleration', 'effort' or 'gravity torque'; of a contact
-    'normal force', 'friction', 'centre of pressure' or 'friction torque'."""
+    'normal force', 'friction', 'centre of pressure' or 'friction torque'; of a pair 'distance'."""
     side: int
     """1 at the upper limit, or the one of positive motion or effort; -1 at the other."""
 
@@ -180,7 +180,16 @@ class ControllerState:
             active.extend(dict.fromkeys(
                 ActiveLimit(contacts[k // CONTACT_BOUNDS], BOUND_NAMES[k % CONTACT_BOUNDS],
                             int(sides[k])) for k in np.flatnonzero(sides)))
+            memory, pairs = self._kept.memory, self._kept.distances.pairs
+            active.extend(
+                ActiveLimit(', '.join(pairs[memory.near_pairs[k]]), KIND_TABLE[DISTANCE].name, -1)
+                for k in np.flatnonzero(memory.distance_active))
         return tuple(active)
+
+    @property
+    def near_pairs(self):
+        """Pairs of shapes that were near at the last cycle, a tuple of `Separation`."""
+        return self._kept.distances.near() if self._kept else ()
 
     @property
     def residual_accelerations(self):

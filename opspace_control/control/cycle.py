@@ -22,6 +22,7 @@ from opspace_control.control.grasping.load_sharing import plan_loads, share_load
 from opspace_control.control.grasping.minimum_effort import minimise_effort
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.contact_forces import begin_contacts, contact_bounds_apply
+from opspace_control.control.limits.distances import bound_distances, follow_pairs
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
 from opspace_control.control.limits.grip_efforts import all_belong_to_grasps, count_closed
@@ -128,6 +129,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
         for r in range(3):
             cycle.origin[r] = q[r]
     move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, q, v, a_null)
+    bound_distances(robot.collision, cycle, nodes, states, scratch.bounded, a_null)
     add_inertia(robot.contacts, cycle, nodes, states, robot.responds)
     if cycle.has_passive:
         passive_forces(nodes, demand.passive_dofs, q, v, scratch.passive_torque)
@@ -221,6 +223,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
     begin_contacts(cycle, robot, constraints, bounded.contacts, memory.contact_active,
                    scratch.small)
+    follow_pairs(robot.collision, memory, bounded.distances.states)
     if keeps and not drifts:
         bound_gravity_torques(
             cycle, nodes, robot.states, robot.supports, constraints, limits, v, bounded)

@@ -25,6 +25,9 @@ CYCLE = np.dtype([
     ('passive_rows', np.int64),          # that passive joints add to internal forces of grasps
     ('return_rate', np.float64),         # at which joints return to their limits of motion, 1/s
     ('approach_rate', np.float64),       # at which they approach their limits at last, 1/s
+    ('distance_margin', np.float64),     # least distance of pairs of shapes, m
+    ('distance_braking', np.float64),    # deceleration that they can always brake with, m/s²
+    ('parting_speed', np.float64),       # at which they part where they are nearer, m/s
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
     ('efforts_determined', np.bool_),    # whether the motion determines the efforts of all joints

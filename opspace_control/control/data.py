@@ -25,20 +25,6 @@ STACK_ROWS = 14
  REACTION, GRIP_FORCE, WANTED, RESIDUAL, DEMANDED, FORCE) = range(STACK_ROWS)
 
 
-class LargeInertia(NamedTuple):
-    """Contacts that are large inertias of their links; each has six rows, base axes."""
-
-    constraints: np.ndarray  # (c,) CONSTRAINT
-    points: np.ndarray  # (c,) POINT
-    inertia: np.ndarray  # (c, 6) I_c of each row, kg and kg m²; 0 without contact
-    demand: np.ndarray  # (c, 6) acceleration a_c − a of the contact
-    response: np.ndarray  # (c, 6) its acceleration by passive joints
-    opposing: np.ndarray  # (c, 6) force that opposes the reference motion
-    exerted: np.ndarray  # (c, 6) wrench that the drives exert there
-    projection: np.ndarray  # (n, b): of unit wrenches at the stack's points on the joints
-    work: np.ndarray  # (6,) scratch
-
-
 class Robot(NamedTuple):
     """The robot, and the points of constraints and tasks."""
 
@@ -51,7 +37,8 @@ class Robot(NamedTuple):
     carried: np.ndarray  # of `plan_propagation`, and the next two
     crossing: np.ndarray
     coupling: np.ndarray
-    contacts: LargeInertia  # None where contacts are eliminated
+    contacts: NamedTuple  # LargeInertia; None where contacts are eliminated
+    collision: NamedTuple  # CollisionData, d near pairs at most; None for the bare law
 
 
 class Disturbance(NamedTuple):
@@ -103,6 +90,8 @@ class Memory(NamedTuple):
 
     bound_state: np.ndarray  # (l + 1, m) int: of each bound at each level, by `bound_number`
     contact_active: np.ndarray  # (b,) int: as ``active`` of LIMIT, of each bound of a contact
+    near_pairs: np.ndarray  # (d,) int: near pairs, -1 for none
+    distance_active: np.ndarray  # (d,) int: likewise, of each pair's distance
 
 
 class Results(NamedTuple):
@@ -170,7 +159,7 @@ class BoundRows(NamedTuple):
     """
 
     index: np.ndarray  # (m,) int: the row of a bound in this cycle, by number, -1 without one
-    dof: np.ndarray  # (m,) int; of a contact force, its bound
+    dof: np.ndarray  # (m,) int; of a contact force, its bound; of a distance, the near pair
     kind: np.ndarray  # (m,) int
     projection: np.ndarray  # (m, n): of its joint forces on the joints
     torque: np.ndarray  # (m, nv): joint forces for a multiplier of 1
@@ -259,6 +248,7 @@ class BoundedScratch(NamedTuple):
     directions: np.ndarray  # (DIRECTION_ROWS, side): of singular-direction control
     bound_rows: BoundRows
     contacts: ContactForces
+    distances: NamedTuple  # Distances
     resting_rows: RestingRows
     problem: Problem
     truncation: Truncation

@@ -11,11 +11,13 @@ off: links react to it by ``A'⁻¹ J_cᵀ I_c (a_c − a)``, which is no force 
 ``contacts`` is a `LargeInertia`, or None where contacts are eliminated: nothing is compiled then.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
-from opspace_control.control.data import APPLIED, FORCE, MOVING, LargeInertia
+from opspace_control.control.data import APPLIED, FORCE, MOVING
 from opspace_control.dynamics.data import nan_filled
 from opspace_control.dynamics.force_propagation import unit_wrenches
 from opspace_control.dynamics.kinematics import move_point, place_point
@@ -24,6 +26,20 @@ from opspace_control.dynamics.responses import apply_wrenches, base_wrench, forw
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.vectors import dot
 from opspace_control.tasks.specification_law import row_activation
+
+
+class LargeInertia(NamedTuple):
+    """Contacts that are large inertias of their links; each has six rows, base axes."""
+
+    constraints: np.ndarray  # (c,) CONSTRAINT
+    points: np.ndarray  # (c,) POINT
+    inertia: np.ndarray  # (c, 6) I_c of each row, kg and kg m²; 0 without contact
+    demand: np.ndarray  # (c, 6) acceleration a_c − a of the contact
+    response: np.ndarray  # (c, 6) its acceleration by passive joints
+    opposing: np.ndarray  # (c, 6) force that opposes the reference motion
+    exerted: np.ndarray  # (c, 6) wrench that the drives exert there
+    projection: np.ndarray  # (n, b): of unit wrenches at the stack's points on the joints
+    work: np.ndarray  # (6,) scratch
 
 
 def large_inertia(records, points, robot):

@@ -11,9 +11,11 @@ from opspace_control.control.limits.contact_forces import (
     weight_of,
     write_direction,
 )
+from opspace_control.control.limits.distances import passes_distance_bound
 from opspace_control.control.limits.grip_efforts import add_shares
 from opspace_control.control.limits.kinds import (
     CONTACT_FORCE,
+    DISTANCE,
     EFFORT,
     KINDS,
     RESTING_KINDS,
@@ -48,8 +50,10 @@ def beyond(limit, rates, effort_limit, k, kind, a, tau):
 
 
 @inlined
-def bound_number(kind, k, dofs):
-    """Return the number of a bound of a kind, on joint k or the k-th one on contact forces."""
+def bound_number(memory, kind, k, dofs):
+    """Return the number of a bound: of joint k, the k-th on contact forces, of near pair k."""
+    if kind == DISTANCE:
+        return memory.bound_state.shape[1] - memory.near_pairs.size + k
     return kind * dofs + k
 
 
@@ -62,7 +66,7 @@ def add_row(data, grasping, count, k, kind):
     """
     rows, state, kept = data.scratch.bounded.bound_rows, data.scratch.bounded.problem.state, (
         data.memory.bound_state)
-    number = bound_number(kind, k, data.bounds.joints.size)
+    number = bound_number(data.memory, kind, k, data.bounds.joints.size)
     rows.dof[count], rows.kind[count], rows.index[number] = k, kind, count
     for level in range(state.shape[0]):
         state[level, count] = kept[level, number]
@@ -87,7 +91,7 @@ def begin_rows(data, grasping):
     Returns how many there are of the first, and of all.
     """
     nodes, limits = data.robot.nodes, data.bounds.joints
-    index, count = data.scratch.bounded.bound_rows.index, 0
+    index, memory, count = data.scratch.bounded.bound_rows.index, data.memory, 0
     index[:] = -1
     for k in range(limits.size):
         for kind in RESTING_KINDS:
@@ -98,12 +102,15 @@ def begin_rows(data, grasping):
         if not is_limited(nodes, limits[k]):
             continue
         for kind in range(KINDS):
-            if limits[k].active[kind] != 0 and index[bound_number(kind, k, limits.size)] < 0:
+            if limits[k].active[kind] != 0 and (
+                    index[bound_number(memory, kind, k, limits.size)] < 0):
                 count = add_row(data, grasping, count, k, kind)
-    active = data.memory.contact_active
-    for bound in range(active.size):
-        if active[bound] != 0:
+    for bound in range(memory.contact_active.size):
+        if memory.contact_active[bound] != 0:
             count = add_row(data, grasping, count, bound, CONTACT_FORCE)
+    for pair in range(data.robot.collision.count[0]):
+        if memory.distance_active[pair] != 0:
+            count = add_row(data, grasping, count, pair, DISTANCE)
     return resting, count
 
 
@@ -111,20 +118,25 @@ def begin_rows(data, grasping):
 def add_violated(data, grasping, count, a, tau):
     """Add the rows of all limits that are passed and have none yet; return how many there are."""
     nodes, limits, efforts = data.robot.nodes, data.bounds.joints, data.bounds.efforts
-    bounded = data.scratch.bounded
+    bounded, memory = data.scratch.bounded, data.memory
     index = bounded.bound_rows.index
     for k in range(limits.size):
         if not is_limited(nodes, limits[k]):
             continue
         for kind in range(KINDS):
-            if index[bound_number(kind, k, limits.size)] < 0 and beyond(
+            if index[bound_number(memory, kind, k, limits.size)] < 0 and beyond(
                     limits[k], bounded.gravity_rates, efforts[k], k, kind, a, tau) > ROUNDING:
                 count = add_row(data, grasping, count, k, kind)
     contacts, slack = bounded.contacts, ROUNDING * weight_of(data.cycle)
-    for bound in range(data.memory.contact_active.size):
-        if index[bound_number(CONTACT_FORCE, bound, limits.size)] < 0 and (
+    for bound in range(memory.contact_active.size):
+        if index[bound_number(memory, CONTACT_FORCE, bound, limits.size)] < 0 and (
                 passes_contact_bound(contacts, bound, slack)):
             count = add_row(data, grasping, count, bound, CONTACT_FORCE)
+    for pair in range(data.robot.collision.count[0]):
+        if index[bound_number(memory, DISTANCE, pair, limits.size)] < 0 and (
+                passes_distance_bound(
+                    bounded.distances, pair, a, ROUNDING * data.cycle.distance_braking)):
+            count = add_row(data, grasping, count, pair, DISTANCE)
     return count
 
 
@@ -135,7 +147,7 @@ def keep_states(data, count):
         data.memory.bound_state)
     kept[:] = 0
     for w in range(count):
-        number = bound_number(rows.kind[w], rows.dof[w], data.bounds.joints.size)
+        number = bound_number(data.memory, rows.kind[w], rows.dof[w], data.bounds.joints.size)
         for level in range(state.shape[0]):
             kept[level, number] = state[level, w]
 

@@ -13,21 +13,22 @@ from opspace_control.control.data import (
     RestingRows,
     Truncation,
 )
+from opspace_control.control.limits.distances import Distances
 from opspace_control.control.singular.direction_motion import DIRECTION_ROWS
 from opspace_control.control.solver.level_inverse import make_decomposition
 from opspace_control.control.solver.levels import LEVEL_SCRATCH
 from opspace_control.dynamics.data import nan_filled
 
 
-def make_bounded_scratch(nodes, dofs, m, constraints, k, levels):
+def make_bounded_scratch(nodes, dofs, m, constraints, k, levels, near):
     """
     Return the `BoundedScratch` of a controller, filled with NaN, its integers with zeros.
 
     Parameters
     ----------
-    nodes, dofs, m, constraints, k, levels : int
-        The numbers of nodes, degrees of freedom, bounds, constraints, rows of the stack, and levels
-        of tasks.
+    nodes, dofs, m, constraints, k, levels, near : int
+        The numbers of nodes, degrees of freedom, bounds, constraints, rows of the stack, levels of
+        tasks, and near pairs at most.
 
     """
     b, c, size, nan = CONTACT_BOUNDS * constraints, 6 * constraints, m + k, nan_filled
@@ -45,6 +46,8 @@ def make_bounded_scratch(nodes, dofs, m, constraints, k, levels):
             direction=nan((b, 6)), bounds=nan((2, b)), force=nan(c), internal=nan(c),
             reference=nan((2, c)), effort=nan((2, dofs)), singular_reaction=nan(c),
             coordinates=nan(c)),
+        distances=Distances(least=nan(near), gradient=nan((near, dofs)), motion=nan((2, 6)),
+                            states=np.zeros((levels + 2, near), int)),
         resting_rows=RestingRows(
             response=nan((k, m)), level=make_decomposition(m, nan(m)), wanted=nan(m),
             multipliers=nan(m), gravity_node=np.full(m, -1)),

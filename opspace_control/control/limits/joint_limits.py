@@ -106,10 +106,11 @@ class JointLimits:
     def _set(self, position_margin, velocity_kept, soft_limits, return_rate, approach_rate, kept):
         """Work out the limits from numbers, which are checked."""
         model = self.model
-        self.position_margin = _number('position_margin', position_margin, 0.0, np.inf)
-        self.velocity_kept = _number('velocity_kept', velocity_kept, 1e-6, 1.0)
-        self.return_rate = _number('return_rate', return_rate, 1.0, np.inf)
-        self.approach_rate = _number('approach_rate', approach_rate, 0.1, 0.5 * self.return_rate)
+        self.position_margin = read_number('position_margin', position_margin, 0.0, np.inf)
+        self.velocity_kept = read_number('velocity_kept', velocity_kept, 1e-6, 1.0)
+        self.return_rate = read_number('return_rate', return_rate, 1.0, np.inf)
+        self.approach_rate = read_number(
+            'approach_rate', approach_rate, 0.1, 0.5 * self.return_rate)
         self.soft_limits, self.kept = bool(soft_limits), bool(kept)
         lower, upper = (
             (model.lower_soft_limits, model.upper_soft_limits) if self.soft_limits
@@ -187,7 +188,7 @@ def _accelerations(model, values, usual):
     return accelerations
 
 
-def _number(name, value, lowest, highest):
+def read_number(name, value, lowest, highest):
     """Return a number within bounds, or raise a ControlError."""
     try:
         number = float(value)

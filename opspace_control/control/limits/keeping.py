@@ -25,7 +25,6 @@ from opspace_control.control.limits.bound_rows import (
     add_bound_forces,
     add_violated,
     begin_rows,
-    keep_states,
 )
 from opspace_control.control.limits.contact_forces import (
     decide_forces,
@@ -34,13 +33,13 @@ from opspace_control.control.limits.contact_forces import (
     within_contact_bounds,
     write_singular_reactions,
 )
+from opspace_control.control.limits.distances import within_distance_bounds
 from opspace_control.control.limits.grip_efforts import (
     add_grip_efforts,
     correct_efforts,
     exert_all,
     exert_reactions,
 )
-from opspace_control.control.limits.kinds import CONTACT_FORCE, KINDS
 from opspace_control.control.limits.limit_check import within_limits
 from opspace_control.control.limits.problem import (
     prepare_tasks,
@@ -53,7 +52,7 @@ from opspace_control.control.limits.resting import write_reference
 from opspace_control.control.limits.solution import (
     exceeds_residual,
     read_forces,
-    side_of,
+    record_active,
     solve_problem,
 )
 from opspace_control.control.singular.transfer import (
@@ -75,7 +74,6 @@ from opspace_control.tasks.posture import feed_efforts
 # So often rows of efforts are corrected: the grasp force does not follow the motion linearly,
 # and the rows leave out constraint reactions to passive joints' own forces.
 _CORRECTIONS = 8
-
 
 
 @inlined
@@ -165,33 +163,6 @@ def refer_efforts(data, grasping, reference, tau_null):
         contacts.reference[reference, c] = contacts.force[c]
     without = Grasping(grasping.grasps[:0], grasping.grips[:0])
     find_efforts(data, without, 0, tau_null, contacts.effort[reference])
-
-
-@rare
-def record_active(data, count, plain):
-    """Record ``active`` limits, or ``pressed`` ones, of the ``plain`` problem."""
-    limits, rows = data.bounds.joints, data.scratch.bounded.bound_rows
-    for k in range(limits.size):
-        sides = limits[k].pressed if plain else limits[k].active
-        for kind in range(KINDS):
-            sides[kind] = 0
-    active = data.memory.contact_active
-    if not plain:
-        active[:] = 0
-        keep_states(data, count)
-    for w in range(count):
-        kind, side = rows.kind[w], side_of(data.scratch.bounded.problem, w)
-        if kind == CONTACT_FORCE:
-            if not plain:
-                active[rows.dof[w]] = side
-            continue
-        limit = limits[rows.dof[w]]
-        if plain:
-            limit.pressed[kind] = side
-            continue
-        if w < data.cycle.resting_count and side != limit.side[kind]:
-            side = limit.pressed[kind]
-        limit.active[kind] = side
 
 
 @rare
@@ -291,7 +262,10 @@ def keep_limits(data, grasping, any_resting, tau):
     if any_resting or not (within_limits(
             robot.nodes, data.bounds.joints, data.scratch.bounded.gravity_rates,
             data.results.a_task) and within_contact_bounds(
-                contacts, data.memory.contact_active, ROUNDING * weight_of(data.cycle))):
+                contacts, data.memory.contact_active, ROUNDING * weight_of(data.cycle))
+            and within_distance_bounds(robot.collision, data.scratch.bounded.distances,
+                                       data.memory.distance_active, data.results.a_task,
+                                       ROUNDING * data.cycle.distance_braking)):
         solve_within_limits(data, grasping, tau)
         if constrained > 0 and not data.cycle.has_passive and not data.cycle.forces_decided:
             exert_reactions(data)

@@ -23,7 +23,7 @@ class KeptLimits:
     Parameters
     ----------
     limits : JointLimits
-    model : RobotModel
+    distances : DistanceLimits
     nodes : (n,) array of NODE
         The controller's.
     cycle : (1,) array of CYCLE
@@ -36,6 +36,7 @@ class KeptLimits:
     limits : JointLimits
         Those that have been set.
     records : (nv,) array of LIMIT
+    collision : CollisionData
     memory : Memory
     scratch : BoundedScratch
     gradual : dict of str to array
@@ -48,16 +49,20 @@ class KeptLimits:
 
     """
 
-    def __init__(self, limits, model, nodes, cycle, constraints, rows, levels):
+    def __init__(self, limits, distances, nodes, cycle, constraints, rows, levels):
         check_kinds()
-        self._model, self._nodes, self._cycle = model, nodes, cycle
+        self._model, self._nodes, self._cycle = distances.model, nodes, cycle
+        model, self.distances = distances.model, distances
         self.records = self._checked(limits).records(nodes)
-        bounds, levels = bound_count(model.nv, constraints), max(levels, 1)
+        near, levels = distances.capacity, max(levels, 1)
+        bounds = KINDS * model.nv + CONTACT_BOUNDS * constraints + near
         self.memory = Memory(
             bound_state=np.zeros((levels + 1, bounds), int),
-            contact_active=np.zeros(CONTACT_BOUNDS * constraints, int))
+            contact_active=np.zeros(CONTACT_BOUNDS * constraints, int),
+            near_pairs=np.full(near, -1), distance_active=np.zeros(near, int))
         self.scratch = make_bounded_scratch(
-            nodes.size, model.nv, bounds, constraints, rows, levels)
+            nodes.size, model.nv, bounds, constraints, rows, levels, near)
+        self.collision = distances.bind(cycle)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
             f'limits.{name}': cycle[name] for name in _OF_ALL}
         self.set(limits)
@@ -76,8 +81,3 @@ class KeptLimits:
             raise ControlError(f'limits = {limits!r} cannot be used.',
                                cure='Give JointLimits(model) of the same model.')
         return limits
-
-
-def bound_count(dofs, constraints):
-    """Return how many numbers `bound_number` has for so many dofs and constraints."""
-    return KINDS * dofs + CONTACT_BOUNDS * constraints

@@ -15,15 +15,17 @@ from opspace_control.compiled import inlined
 from opspace_control.errors import ControlError
 
 # What a limit bounds: the force of joint k, its acceleration, the second rate of its gravity
-# torque, or a component of a contact's force.
-JOINT_FORCE, JOINT_ACCELERATION, GRAVITY_TORQUE_RATE, FORCE_COMPONENT = QUANTITIES = range(4)
+# torque, a component of a contact's force, or the second rate of the distance of two shapes.
+(JOINT_FORCE, JOINT_ACCELERATION, GRAVITY_TORQUE_RATE, FORCE_COMPONENT,
+ DISTANCE_RATE) = QUANTITIES = range(5)
 
 # Kinds of limits of a joint: of its effort, of its position and velocity, of its gravity torque,
 # and of the acceleration with which it can always brake.
 KINDS = 4
 EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(KINDS)
-# And one of contacts.
-CONTACT_FORCE = KINDS
+# And one of contacts, and one of pairs of shapes.
+CONTACT_FORCE, DISTANCE = KINDS, KINDS + 1
+ALL_KINDS = range(KINDS + 2)
 
 # What may bound the acceleration of a joint.
 REASONS = 'acceleration', 'velocity', 'position'
@@ -48,14 +50,15 @@ class Kind(NamedTuple):
 
 
 # The acceleration that the law counts on to brake gives way first, then positions and velocities of
-# joints whose own effort limit has a row, then positions, velocities and gravity torques; contact
-# forces and efforts, which are physical, come last.
+# joints whose own effort limit has a row, then positions, velocities, gravity torques and distances
+# of shapes; contact forces and efforts, which are physical, come last.
 KIND_TABLE = {
     EFFORT: Kind(JOINT_FORCE, 0.0, 0.0, False, 'effort'),
     MOTION: Kind(JOINT_ACCELERATION, 1e-6, 1e-4, True, ''),
     GRAVITY_TORQUE: Kind(GRAVITY_TORQUE_RATE, 1e-6, 1e-6, True, 'gravity torque'),
     BRAKING: Kind(JOINT_ACCELERATION, 1e-3, 1e-3, False, ''),
-    CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-8, 1e-8, False, '')}
+    CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-8, 1e-8, False, ''),
+    DISTANCE: Kind(DISTANCE_RATE, 1e-6, 1e-6, False, 'distance')}
 
 # Its columns, for kernels.
 _KINDS = tuple(KIND_TABLE[kind] for kind in sorted(KIND_TABLE))
@@ -71,8 +74,8 @@ _LEAST_EFFORT = 1e-6
 def check_kinds(table=None):
     """Raise a ControlError unless each kind of limits, and none but these, has its quantity."""
     table = KIND_TABLE if table is None else table
-    wrong = [kind for kind in {*range(KINDS + 1), *table}
-             if kind not in range(KINDS + 1) or kind not in table
+    wrong = [kind for kind in {*ALL_KINDS, *table}
+             if kind not in ALL_KINDS or kind not in table
              or table[kind].quantity not in QUANTITIES]
     if wrong:
         raise ControlError(f'Kinds of limits {wrong} have no known quantity.', value=table,

@@ -15,7 +15,9 @@ import math
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import ACTIVATION, APPLIED, COMPLIANT, FORCE, MOVING, SCALE
 from opspace_control.control.limits.contact_forces import contact_value
+from opspace_control.control.limits.distances import distance_acceleration
 from opspace_control.control.limits.kinds import (
+    DISTANCE_RATE,
     FORCE_COMPONENT,
     JOINT_FORCE,
     bounds_of,
@@ -162,6 +164,8 @@ def write_bounds(data, count, a, tau, plain):
         k, kind = rows.dof[w], rows.kind[w]
         if quantity_of(kind) == FORCE_COMPONENT:
             lower, upper = contacts.bounds[0, k], contacts.bounds[1, k]
+        elif quantity_of(kind) == DISTANCE_RATE:
+            lower, upper = data.scratch.bounded.distances.least[k], math.inf
         else:
             lower, upper = bounds_of(limits[k], kind, efforts[k])
         if not plain and w < data.cycle.resting_count:
@@ -190,7 +194,11 @@ def free_value(data, w, a, tau, reference):
         return contact_value(contacts, contacts.reference[reference], k)
     if quantity_of(kind) == JOINT_FORCE and data.cycle.forces_decided:
         return contacts.effort[reference, k]
-    free = value_of(data.scratch.bounded.gravity_rates, k, kind, a, tau) + rows.offset[w]
+    if quantity_of(kind) == DISTANCE_RATE:
+        free = distance_acceleration(data.scratch.bounded.distances.gradient[k], a)
+    else:
+        free = value_of(data.scratch.bounded.gravity_rates, k, kind, a, tau)
+    free += rows.offset[w]
     for r in range(stack.shape[1]):
         if stack[MOVING, r] != 0.0:
             free += rows.coupling[w, r] * stack[MOVING, r]

@@ -5,8 +5,9 @@ What the multiplier of a bound's row does to the joints, to other rows and to th
 
 A bound on the acceleration of joint k is a row ``e_kᵀ q̈``, one on its gravity torque a row
 ``∇g_kᵀ q̈``, and one on its effort a row ``A_k q̈``, whose multiplier accelerates joint k alone; that
-of a row on contact forces accelerates passive joints alone. Both with the response of passive
-joints, so that none of them exerts a force. Constraints have priority over all rows.
+of a row on contact forces accelerates passive joints alone. One on a distance is a row ``∇dᵀ q̈``.
+These three with the response of passive joints, so that none of them exerts a force. Constraints
+have priority over all rows.
 """
 
 import math
@@ -15,6 +16,7 @@ from opspace_control.compiled import rare
 from opspace_control.control.constraints.constraint_law import respond
 from opspace_control.control.data import CONSTRAINT_FORCE, WANTED
 from opspace_control.control.limits.kinds import (
+    DISTANCE_RATE,
     FORCE_COMPONENT,
     GRAVITY_TORQUE_RATE,
     JOINT_ACCELERATION,
@@ -78,9 +80,13 @@ def project_row(data, w):
         for j in range(dofs):
             torque[j] = bounded.gravity_rates[k, j]
         project_torques(nodes, states, torque, projection)
-    elif quantity in (JOINT_FORCE, FORCE_COMPONENT):
+    elif quantity in (JOINT_FORCE, FORCE_COMPONENT, DISTANCE_RATE):
         if quantity == JOINT_FORCE:
             project_unit_acceleration(nodes, limits[k].node, states, projection, torque)
+        elif quantity == DISTANCE_RATE:
+            for j in range(dofs):
+                torque[j] = bounded.distances.gradient[k, j]
+            project_torques(nodes, states, torque, projection)
         else:
             torque[:] = projection[:] = 0.0
         if data.cycle.has_passive:

@@ -10,8 +10,14 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, FORCE, RESIDUAL, SCALE, WANTED
-from opspace_control.control.limits.bound_rows import bound_number
-from opspace_control.control.limits.kinds import CONTACT_FORCE, EFFORT, softness_of
+from opspace_control.control.limits.bound_rows import bound_number, keep_states
+from opspace_control.control.limits.kinds import (
+    CONTACT_FORCE,
+    DISTANCE,
+    EFFORT,
+    KINDS,
+    softness_of,
+)
 from opspace_control.control.limits.problem import STEPS
 from opspace_control.control.solver.levels import OWN, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT
@@ -29,12 +35,12 @@ def start_forces(problem, count, t, begin):
 
 
 @inlined
-def write_bound_softness(problem, rows, dofs, count):
+def write_bound_softness(problem, rows, memory, dofs, count):
     """Write the softness of so many bounds in their own level."""
     for w in range(count):
         kind, effort_bounded = rows.kind[w], False
-        if kind != CONTACT_FORCE:
-            effort_bounded = rows.index[bound_number(EFFORT, rows.dof[w], dofs)] >= 0
+        if kind < KINDS:
+            effort_bounded = rows.index[bound_number(memory, EFFORT, rows.dof[w], dofs)] >= 0
         problem.all_softness[OWN, w] = softness_of(kind, effort_bounded) * rows.mobility[w]
 
 
@@ -55,7 +61,7 @@ def solve_problem(data, count, t, begin):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
         problem.steps[level + 1] = STEPS if begin else 1
     write_bound_softness(
-        problem, data.scratch.bounded.bound_rows, data.bounds.joints.size, count)
+        problem, data.scratch.bounded.bound_rows, data.memory, data.bounds.joints.size, count)
     start_forces(problem, count, t, begin)
     changes, given_up = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G[:n, :n], problem.all_softness[:, :n],
@@ -86,6 +92,36 @@ def side_of(problem, w):
     if nearer == 0.0:
         nearer = -force
     return 1 if nearer > 0.0 else -1
+
+
+@rare
+def record_active(data, count, plain):
+    """Record ``active`` limits, or ``pressed`` ones, of the ``plain`` problem."""
+    limits, rows = data.bounds.joints, data.scratch.bounded.bound_rows
+    for k in range(limits.size):
+        sides = limits[k].pressed if plain else limits[k].active
+        for kind in range(KINDS):
+            sides[kind] = 0
+    contact_active, distance_active = data.memory.contact_active, data.memory.distance_active
+    if not plain:
+        contact_active[:] = distance_active[:] = 0
+        keep_states(data, count)
+    for w in range(count):
+        kind, side = rows.kind[w], side_of(data.scratch.bounded.problem, w)
+        if kind in (CONTACT_FORCE, DISTANCE):
+            if not plain:
+                if kind == DISTANCE:
+                    distance_active[rows.dof[w]] = side
+                else:
+                    contact_active[rows.dof[w]] = side
+            continue
+        limit = limits[rows.dof[w]]
+        if plain:
+            limit.pressed[kind] = side
+            continue
+        if w < data.cycle.resting_count and side != limit.side[kind]:
+            side = limit.pressed[kind]
+        limit.active[kind] = side
 
 
 @rare

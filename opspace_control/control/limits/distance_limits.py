@@ -1,0 +1,86 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Least distances of pairs of shapes that a controller keeps."""
+
+import numpy as np
+
+from opspace_control.collision import CollisionModel
+from opspace_control.control.limits.joint_limits import read_number
+from opspace_control.errors import ControlError
+
+
+class DistanceLimits:
+    """
+    Least distances of the links from each other and from what else there is.
+
+    A pair of shapes never approaches faster than ``acceleration`` can stop it at its margin, by the
+    law of `JointLimits`: from the distance ``influence`` that is up to the ``fastest`` speed.
+    Tasks and posture give way; limits of joints' motion are on the same level.
+
+    Parameters
+    ----------
+    collision : CollisionModel
+        Of the controller's model: its shapes and pairs.
+    margin : float
+        Distance that is kept, m.
+    influence : float
+        Distance up to which a pair is looked at, m.
+    acceleration : float
+        That the pair can always brake with, m/s².
+    parting_speed : float
+        At which pairs that are nearer than the margin part, m/s.
+    capacity : int
+        How many pairs may be near at once; of more than these, the nearest.
+
+    Raises
+    ------
+    ControlError
+        For a number that is not usable, or what is no CollisionModel.
+
+    """
+
+    def __init__(self, collision, *, margin=0.01, influence=0.3, acceleration=2.0,
+                 parting_speed=0.1, capacity=32):
+        if not isinstance(collision, CollisionModel):
+            raise ControlError(f'{collision!r} has no shapes.', cure='Give a CollisionModel.')
+        self.collision, self.model = collision, collision.robot
+        self.margin = read_number('margin', margin, 0.0, np.inf)
+        self.influence = read_number('influence', influence, 1e-6, np.inf)
+        self.acceleration = read_number('acceleration', acceleration, 1e-6, np.inf)
+        self.parting_speed = read_number('parting_speed', parting_speed, 0.0, np.inf)
+        if not (isinstance(capacity, int) and capacity >= 0):
+            raise ControlError(f'capacity = {capacity!r} is not allowed.', cure='Give a count.')
+        if self.influence <= self.margin:
+            raise ControlError(
+                f'influence = {influence!r} m is not beyond margin = {margin!r} m.',
+                cure='Give a greater influence.', value=influence)
+        self.capacity, self.pairs, self._data, self._cycle = capacity, collision.pairs, None, None
+
+    @property
+    def fastest(self):
+        """Speed of approach that a pair can brake from when it becomes near, m/s."""
+        return np.sqrt(2.0 * self.acceleration * (self.influence - self.margin))
+
+    @staticmethod
+    def checked(distances, model, limits):
+        """Return the distances that a controller of a model keeps; a ControlError says why not."""
+        if distances is None:
+            return DistanceLimits(CollisionModel(model, ()), capacity=0)
+        if not isinstance(distances, DistanceLimits) or distances.model is not model:
+            raise ControlError(f'distances = {distances!r} cannot be used.',
+                               cure='Give DistanceLimits of a CollisionModel of the same model.')
+        if limits is None:
+            raise ControlError('Distances are kept together with limits of joints only.',
+                               cure='Give limits=JointLimits(model), too.')
+        return distances
+
+    def bind(self, cycle):
+        """Write the numbers into a CYCLE record; return the `CollisionData`."""
+        cycle['distance_margin'], cycle['distance_braking'] = self.margin, self.acceleration
+        cycle['parting_speed'] = self.parting_speed
+        self._data, self._cycle = self.collision.data(self.capacity, self.influence), cycle
+        return self._data
+
+    def near(self):
+        """Return the `Separation` of each near pair of the last cycle, a tuple."""
+        return tuple(self.collision.separations(self._data, self._cycle['origin'][0]))

@@ -1,0 +1,146 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Bounds on the distances of near pairs of shapes: links hit neither each other nor the world.
+
+The distance of two convex shapes has the rate ``ḋ = n · (v_a − v_b)`` of the points of the bodies
+that are nearest, n being the unit vector from the second to the first. So its second rate is that
+of these points, ``∇d · q̈ + n · (J̇_a − J̇_b) q̇``, and what their motion over the shapes adds, of
+second order in the velocity. The bound leaves that out: e m/s² of it change the speed of approach
+by e over ``return_rate``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.collision.near_pairs import find_near_pairs
+from opspace_control.compiled import called, inlined
+from opspace_control.control.limits.limit_law import braking_speed
+from opspace_control.dynamics.kinematics import move_with
+from opspace_control.model.nodes import LOCKED
+
+
+class Distances(NamedTuple):
+    """Bounds of the distances of near pairs, d at most."""
+
+    least: np.ndarray  # (d,) ``∇d · q̈`` at least, m/s²
+    gradient: np.ndarray  # (d, nv) ∇d
+    motion: np.ndarray  # (2, 6) velocity and acceleration of a point
+    states: np.ndarray  # (l + 2, d) int: those of the last problem
+
+
+@inlined
+def add_gradient(nodes, states, node, point, normal, sign, row):
+    """Add the gradient (nv,) of ``sign n · p`` of a point of a body."""
+    n0, n1, n2 = sign * normal[0], sign * normal[1], sign * normal[2]
+    p0, p1, p2 = point[0], point[1], point[2]
+    while node >= 0:
+        k, S = nodes[node].v_index, states[node].S
+        if k >= 0 and nodes[node].status != LOCKED:
+            row[k] += (n0 * (S[0] + S[4] * p2 - S[5] * p1) + n1 * (S[1] + S[5] * p0 - S[3] * p2)
+                       + n2 * (S[2] + S[3] * p1 - S[4] * p0))
+        node = nodes[node].parent
+
+
+@inlined
+def write_distance(nodes, states, pair, motion, row):
+    """Write the gradient (nv,) of a pair's distance; return its rate, and ``n · (a_a − a_b)``."""
+    row[:] = 0.0
+    rate, acceleration = pair.world_rate, 0.0
+    for side in range(2):
+        sign = 1.0 - 2.0 * side
+        add_gradient(nodes, states, pair.nodes[side], pair.points[side], pair.normal, sign, row)
+        move_with(pair.nodes[side], states, pair.points[side], motion[0], motion[1])
+        for r in range(3):
+            rate += sign * pair.normal[r] * motion[0, r]
+            acceleration += sign * pair.normal[r] * motion[1, r]
+    return rate, acceleration
+
+
+@inlined
+def least_acceleration(cycle, distance, rate):
+    """
+    Return the least second rate of a distance that lets the pair stop at its margin, m/s².
+
+    The law of `bound_acceleration` from below; within the margin the pair parts slowly.
+    """
+    a = cycle.distance_braking
+    fastest, slope = braking_speed(distance - cycle.distance_margin, a, cycle.approach_rate)
+    if fastest < -cycle.parting_speed:
+        fastest, slope = -cycle.parting_speed, 0.0
+    wider = (1.0 / (cycle.kept * cycle.kept) - 1.0) * a
+    return -cycle.return_rate * (fastest + rate) - slope * rate - wider
+
+
+@called
+def follow_pairs(collision, memory, scratch):
+    """
+    Move what the last problem left of each near pair from the place it had to that it has now.
+
+    ``scratch`` is (l + 2, d). Near pairs are in their order, in the last cycle as in this one.
+    """
+    near, count = collision.near, collision.count[0]
+    bound_state, pairs, active = memory.bound_state, memory.near_pairs, memory.distance_active
+    levels, first = bound_state.shape[0], bound_state.shape[1] - pairs.size
+    for s in range(pairs.size):
+        for level in range(levels):
+            scratch[level, s] = bound_state[level, first + s]
+            bound_state[level, first + s] = 0
+        scratch[levels, s], active[s] = active[s], 0
+    old = 0
+    for s in range(count):
+        while old < pairs.size and 0 <= pairs[old] < near[s].pair:
+            old += 1
+        if old < pairs.size and pairs[old] == near[s].pair:
+            for level in range(levels):
+                bound_state[level, first + s] = scratch[level, old]
+            active[s] = scratch[levels, old]
+    for s in range(pairs.size):
+        pairs[s] = near[s].pair if s < count else -1
+
+
+@inlined
+def distance_acceleration(gradient, a):
+    """Return ``∇d · q̈`` of a pair, m/s²."""
+    total = 0.0
+    for k in range(a.size):
+        total += gradient[k] * a[k]
+    return total
+
+
+@called
+def bound_distances(collision, cycle, nodes, states, bounded, a):
+    """
+    Write the bounds of the distances of near pairs, ``∇d · q̈ ≥ least``.
+
+    The bodies move as the reference acceleration a (nv,) demands, without responses of passive
+    joints. The cycle without limits has no ``collision``.
+    """
+    if collision is not None:
+        near, distances = collision.near, bounded.distances
+        if cycle.kept > 0.0:
+            find_near_pairs(states, cycle.origin, collision)
+        else:
+            collision.count[0] = 0
+        for s in range(collision.count[0]):
+            rate, acceleration = write_distance(
+                nodes, states, near[s], distances.motion, distances.gradient[s])
+            acceleration -= distance_acceleration(distances.gradient[s], a)
+            distances.least[s] = least_acceleration(cycle, near[s].distance, rate) - acceleration
+
+
+@inlined
+def passes_distance_bound(distances, s, a, slack):
+    """Return whether accelerations (nv,) pass the bound of a pair by more than the slack, m/s²."""
+    return not distances.least[s] - slack <= (
+        distance_acceleration(distances.gradient[s], a))
+
+
+@called
+def within_distance_bounds(collision, distances, active, a, slack):
+    """Return whether no bound on a distance is active, and none is passed by more."""
+    for s in range(collision.count[0]):
+        if active[s] != 0 or passes_distance_bound(distances, s, a, slack):
+            return False
+    return True

@@ -1,0 +1,313 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds on distances of shapes, held against dense dynamics and finite differences."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from robots import TALOS
+from test_contact_forces import FEET, SOLE, Dense, random_posture, standing
+
+from opspace_control import (
+    CollisionModel,
+    Contact,
+    ControlError,
+    DistanceLimits,
+    JointLimits,
+    OperationalSpaceController,
+    PositionTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+    Shape,
+)
+from opspace_control.share import share_directory
+
+STEP = 1e-3
+HANDS = 'l_hand', 'r_hand'
+BALLS = [Shape(hand, hand, 'sphere', [0.1]) for hand in HANDS]
+BENT = {'l_shoulder_roll': 0.2, 'r_shoulder_roll': -0.2, 'l_elbow': -1.7, 'r_elbow': -1.7}
+# Of tests against dense dynamics: no limit of joints is in the way.
+FREE = {'acceleration': np.inf, 'effort_limits': np.inf}
+
+
+@cache
+def robot(name, **options):
+    return RobotModel.from_urdf_file(share_directory() / 'urdf' / f'{name}.urdf', **options)
+
+
+def bent(model, bends=BENT, v=0.0):
+    q = model.neutral()
+    for joint, angle in bends.items():
+        q[model.q_index[model.dof_index(joint)]] = angle
+    return RobotState(model, q, np.full(model.nv, v))
+
+
+def controlled(model, shapes, tasks=(), posture=None, pairs=None, limits=None, **options):
+    """Return a controller that keeps the distances of shapes."""
+    return OperationalSpaceController(
+        model, tasks, posture, limits=limits or JointLimits(model),
+        distances=DistanceLimits(CollisionModel(model, shapes, pairs), **options))
+
+
+def moved(controller, state, steps, step=STEP):
+    """Yield the state and the efforts of each cycle of an ideal robot."""
+    model = controller.model
+    for _ in range(steps):
+        tau = controller.compute_torque(state, dt=step)
+        yield state, tau
+        v = state.v + step * model.forward_dynamics(state, tau)
+        state = RobotState(model, model.integrate(state.q, step * v, 1.0), v)
+
+
+def distance(controller, q):
+    """Return the distance of the first pair of shapes at the positions q."""
+    return controller.distances.collision.distances(q)[0].distance
+
+
+def bound(controller):
+    """Return the gradient (nv,) of the first near pair's distance, and the bound of ``∇d q̈``."""
+    distances = controller._kept.scratch.distances
+    return distances.gradient[0], distances.least[0]
+
+
+def approaching(model):
+    """Return a controller whose posture lets two shapes collide, and a state."""
+    state, goal = bent(model), bent(model)
+    shapes = [Shape(hand, hand, 'sphere', [0.25]) for hand in HANDS]
+    probe = controlled(model, shapes, influence=1.0)
+    probe.compute_torque(state)
+    gradient = bound(probe)[0].copy()
+    gradient[:model.nv - len(model.joint_names)] = 0.0
+    goal = model.integrate(state.q, -gradient / np.linalg.norm(gradient), 1.0)
+    return controlled(model, shapes, (), PostureTask(target=goal, kp=40.0, kd=4.0),
+                      limits=JointLimits(model, **FREE), influence=1.0, acceleration=0.2), state
+
+
+class TestBound:
+    """Where a pair is near, its row is that of the distance."""
+
+    @pytest.mark.parametrize('floating', [False, True])
+    def test_is_that_of_the_braking_law(self, floating):
+        """For the rate and the acceleration of the points of the links that are nearest."""
+        random, seen = np.random.default_rng(3), 0
+        model = robot('dual_arm', floating_base=floating)
+        controller = controlled(model, BALLS, influence=0.5)
+        for _ in range(40):
+            bends = {name: angle + random.uniform(-0.3, 0.3) for name, angle in BENT.items()}
+            state = bent(model, bends)
+            state = RobotState(model, model.integrate(
+                state.q, random.uniform(-0.2, 0.2, model.nv), 1.0),
+                random.uniform(-0.5, 0.5, model.nv))
+            controller.compute_torque(state)
+            if not controller.near_pairs:
+                continue
+            seen += 1
+            near, (gradient, least) = controller.near_pairs[0], bound(controller)
+            h = 1e-4
+            before, after = (distance(controller, model.integrate(
+                state.q, t * state.v, 1.0)) for t in (-h, h))
+            rate, bias = (after - before) / (2.0 * h), 0.0
+            assert gradient @ state.v == pytest.approx(rate, abs=1e-6)
+            for sign, hand in ((1.0, 'l_hand'), (-1.0, 'r_hand')):
+                turning = model.jacobian(state, hand)[3:] @ state.v
+                arm = -sign * 0.1 * near.normal
+                bias += sign * near.normal @ (model.bias_acceleration(state, hand)[:3]
+                                              + np.cross(turning, np.cross(turning, arm)))
+            room = near.distance - 0.01
+            fastest = 20.0 * room if room * 400.0 <= 2.0 else np.sqrt(2.0 * (2.0 * room - 0.005))
+            slope = 20.0 if room * 400.0 <= 2.0 else 2.0 / fastest
+            if fastest < -0.1:
+                fastest, slope = -0.1, 0.0
+            assert least == pytest.approx(-100.0 * (fastest + rate) - slope * rate - bias, abs=1e-4)
+        assert seen >= 10
+
+    def test_posture_gives_way_with_least_deviation(self):
+        """q̈ = q̈_ref + A⁻¹ ∇d λ: the stationary point of ½|q̈ − q̈_ref|²_A under ``∇d q̈ = least``."""
+        model = robot('dual_arm')
+        controller, state = approaching(model)
+        a = model.forward_dynamics(state, controller.compute_torque(state))
+        gradient, least = bound(controller)
+        deviation = model.mass_matrix(state) @ (a - controller.posture_acceleration)
+        assert gradient @ controller.posture_acceleration < least - 1.0
+        assert gradient @ a == pytest.approx(least, abs=1e-6)
+        multiplier = deviation @ gradient / (gradient @ gradient)
+        assert multiplier > 0.0
+        np.testing.assert_allclose(deviation, multiplier * gradient, atol=1e-6)
+
+    def test_of_a_robot_in_free_flight(self):
+        controller, state = approaching(
+            robot('dual_arm', floating_base=True, passive_joints=('base',)))
+        tau = controller.compute_torque(state)
+        gradient, least = bound(controller)
+        assert (tau[:6] == 0.0).all()
+        assert controller.active_limits[0].limit == 'distance'
+        assert gradient @ controller.model.forward_dynamics(state, tau) == pytest.approx(
+            least, abs=1e-6)
+
+    def test_of_a_robot_that_stands(self):
+        """Contact forces have bounds of their own; the base is moved by them."""
+        hand = 'gripper_left_base_link'
+        model = standing_model()
+        random, kept = np.random.default_rng(5), 0
+        shapes = [Shape('hand', hand, 'sphere', [0.3]),
+                  Shape('torso', 'torso_2_link', 'sphere', [0.4])]
+        distances = DistanceLimits(CollisionModel(model, shapes), influence=1.0)
+        controller = standing(TALOS, [
+            Contact(foot, friction=0.7, sole=SOLE) for foot in FEET],
+            [(hand, ('x', 'y', 'z'))], distances=distances)
+        for _ in range(10):
+            state = random_posture(controller, TALOS, random)
+            goal = model.forward_kinematics(state, 'torso_2_link')['torso_2_link']
+            controller.tasks['task 0'].set_target(goal)
+            tau = controller.compute_torque(state)
+            a, _ = Dense.of(controller, state).motion(tau)
+            gradient, least = bound(controller)
+            assert gradient @ a > least - 2e-3  # bounds of efforts and contact forces come first
+            kept += gradient @ a < least + 1e-6
+            assert controller.unsolved_limits == 0
+        assert kept >= 5
+
+
+def standing_model():
+    from test_contact_forces import robot as standing_robot
+    return standing_robot(TALOS)[0]
+
+
+def swapped(**options):
+    """Return a dual arm whose hands have each other's place as their goal, and its state."""
+    model = robot('dual_arm')
+    tasks = [PositionTask(hand, name=hand) for hand in HANDS]
+    controller = controlled(model, BALLS, tasks, **options)
+    state = bent(model)
+    places = model.forward_kinematics(state, HANDS)
+    for hand, other in (HANDS, HANDS[::-1]):
+        controller.tasks[hand].set_target(places[other][:3, 3])
+    return controller, state
+
+
+class TestMotion:
+    """What becomes of goals that distances stand against."""
+
+    @pytest.mark.parametrize('acceleration', [0.5, 2.0, 8.0])
+    def test_hands_swap_places(self, acceleration):
+        controller, state = swapped(acceleration=acceleration)
+        least = 1.0
+        for now, _ in moved(controller, state, 4000):
+            least = min(least, distance(controller, now.q))
+        assert least > 0.0099
+        for hand in HANDS:
+            assert np.linalg.norm(controller.tasks[hand].error[:3]) < 1e-3
+
+    def test_they_would_collide_without(self):
+        controller, state = swapped(capacity=0)
+        assert min(distance(controller, now.q) for now, _ in moved(controller, state, 1000)) < 0.0
+
+    def test_pressed_for_good_they_come_to_rest(self):
+        model = robot('dual_arm')
+        controller = controlled(model, BALLS, [PositionTask(hand, name=hand) for hand in HANDS])
+        state = bent(model)
+        middle = np.mean([place[:3, 3] for place in model.forward_kinematics(
+            state, HANDS).values()], axis=0)
+        for hand in HANDS:
+            controller.tasks[hand].set_target(middle)
+        least, last, steps = 1.0, None, []
+        for k, (now, tau) in enumerate(moved(controller, state, 5000)):
+            least = min(least, distance(controller, now.q))
+            if k >= 4000:
+                steps.append(0.0 if last is None else abs(tau - last).max())
+                last = tau
+        assert least > 0.0099
+        assert abs(now.v).max() < 0.02
+        assert max(steps) < 0.02
+        assert [limit for limit in controller.active_limits if limit.limit == 'distance'] == [
+            ('l_hand, r_hand', 'distance', -1)]
+        assert controller.residual_accelerations
+
+    def test_shapes_that_overlap_part_slowly(self):
+        model = robot('dual_arm')
+        state = bent(model)
+        wide = distance(controlled(model, BALLS), state.q) + 0.2
+        shapes = [Shape(hand, hand, 'sphere', [0.5 * wide + 0.02]) for hand in HANDS]
+        controller = controlled(model, shapes, posture=PostureTask(kp=0.0, kd=0.0))
+        courses = np.array([distance(controller, now.q) for now, _ in moved(
+            controller, state, 1500)])
+        assert courses[0] == pytest.approx(-0.04, abs=1e-9)
+        speed = np.diff(courses) / STEP
+        assert speed.min() > -1e-6
+        assert speed[courses[1:] < 0.009].max() < 0.101
+        assert courses[-1] > 0.0099
+
+    def test_the_world_pushes_the_arm_away(self):
+        model = robot('dual_arm')
+        state = bent(model)
+        place = model.forward_kinematics(state, ['l_hand'])['l_hand'][:3, 3]
+        shapes = [BALLS[0], Shape('ball', None, 'sphere', [0.1], place + 0.3 * np.eye(3)[0])]
+        controller = controlled(model, shapes)
+        ball = controller._kept.collision.shapes[1]
+        ball['twist'][0] = -0.2
+        least, parted = 1.0, 0.0
+        for now, _ in moved(controller, state, 1500):
+            least = min(least, controller.near_pairs[0].distance if controller.near_pairs else 1.0)
+            ball['position'][0] -= 0.2 * STEP
+            hand = model.forward_kinematics(now, ['l_hand'])['l_hand'][:3, 3]
+            parted = np.linalg.norm(hand - place)
+        assert least > 0.0098
+        assert parted > 0.1
+
+    def test_floor_of_a_free_flyer(self):
+        """A half-space below, and a goal in it."""
+        model = robot('dual_arm')
+        state = bent(model)
+        place = model.forward_kinematics(state, ['l_hand'])['l_hand'][:3, 3]
+        shapes = [BALLS[0], Shape('table', None, 'half_space', [], place - [0.0, 0.0, 0.25])]
+        controller = controlled(model, shapes, [PositionTask('l_hand', name='hand')])
+        controller.tasks['hand'].set_target(place - [0.0, 0.0, 0.5])
+        for now, _ in moved(controller, state, 3000):
+            assert distance(controller, now.q) > 0.0099
+        assert distance(controller, now.q) < 0.0101
+        np.testing.assert_allclose(controller.tasks['hand'].error[:2], 0.0, atol=1e-3)
+
+
+class TestBeside:
+    """Distances that do not matter change nothing."""
+
+    def test_far_pairs_change_no_bit(self):
+        model, torques = robot('dual_arm'), []
+        for shapes in ([], [Shape(hand, hand, 'sphere', [0.01]) for hand in HANDS]):
+            controller = controlled(model, shapes, [PositionTask('l_hand', name='hand')],
+                                    influence=0.05)
+            state = bent(model)
+            place = model.forward_kinematics(state, ['l_hand'])['l_hand'][:3, 3]
+            controller.tasks['hand'].set_target(place + 0.1)
+            torques.append([tau for _, tau in moved(controller, state, 300)])
+        np.testing.assert_array_equal(*torques)
+
+    def test_of_more_pairs_than_there_is_room_for_the_nearest_count(self):
+        controller, state = swapped(capacity=1)
+        assert [len(controller.near_pairs) for _ in moved(controller, state, 300)][-1] == 1
+
+    @pytest.mark.parametrize(('wrong', 'word'), [
+        ({'margin': -0.1}, 'margin'), ({'influence': 0.0}, 'influence'),
+        ({'influence': 0.01}, 'beyond'), ({'acceleration': np.nan}, 'acceleration'),
+        ({'parting_speed': -1.0}, 'parting_speed'), ({'capacity': -1}, 'capacity'),
+        ({'capacity': 1.5}, 'capacity')])
+    def test_a_number_that_cannot_be_used_is_named(self, wrong, word):
+        with pytest.raises(ControlError, match=word):
+            DistanceLimits(CollisionModel(robot('dual_arm'), BALLS), **wrong)
+
+    def test_what_does_not_fit_is_refused(self):
+        model, other = robot('dual_arm'), robot('planar_3r')
+        distances = DistanceLimits(CollisionModel(model, BALLS))
+        with pytest.raises(ControlError, match='same model'):
+            OperationalSpaceController(other, limits=JointLimits(other), distances=distances)
+        with pytest.raises(ControlError, match='JointLimits'):
+            OperationalSpaceController(model, distances=distances)
+        with pytest.raises(ControlError, match='CollisionModel'):
+            DistanceLimits(BALLS)
+
+    def test_speed_that_a_pair_can_brake_from(self):
+        distances = DistanceLimits(
+            CollisionModel(robot('dual_arm'), BALLS), margin=0.1, influence=0.35, acceleration=2.0)
+        assert distances.fastest == pytest.approx(1.0)
