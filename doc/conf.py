@@ -44,6 +44,7 @@ _GROUPS = {
     'Closed chains': ('Closure', 'closed_chain', 'closed_chain_dynamics', 'contact_space',
                       'VirtualLinkage'),
     'Orientation': ('EulerAngles', 'EulerParameters', 'DirectionCosines'),
+    'Collision shapes': ('CollisionDescription', 'CollisionModel', 'Shape'),
     'Tasks': (),
     'Control': ('OperationalSpaceController', 'Constraint', 'Grasp', 'GraspForce', 'Plan',
                 'plan_motion', 'Playback'),

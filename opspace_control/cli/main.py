@@ -14,6 +14,7 @@ VERBS = {
     'demo': ('cli.demo', 'main', 'simulate a robot and let its hands follow goals sent over ROS 2'),
     'check': ('cli.check', 'main', 'look at a robot and its parameters before anything moves'),
     'new': ('cli.new', 'main', 'write the parameter file of a robot, guessed from its URDF'),
+    'collision': ('cli.collision', 'main', 'fit collision shapes to the links of a robot'),
     'plan': ('cli.plan', 'main', 'plan a motion, passive joints and all, and replay it'),
     'execute': ('cli.plan', 'execute', 'send a plan to a running controller'),
     'controller': ('ros.controller', 'main', 'run the controller node'),

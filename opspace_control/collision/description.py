@@ -126,6 +126,12 @@ class CollisionDescription:
             or tuple(sorted((links[a], links[b]))) not in self.excluded])
 
 
+def collision_file(urdf):
+    """Return the path of the collision file beside a robot's file."""
+    urdf = Path(urdf)
+    return urdf.with_name(f'{urdf.name.split(".")[0]}.collision.yaml')
+
+
 def _error(path, what, cure):
     return ModelError(f'{path}: {what}.', cure=f'{cure}.', path=str(path))
 

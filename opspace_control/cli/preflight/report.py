@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control import library
 from opspace_control.cli.preflight import facts, verdict
+from opspace_control.cli.preflight.collision import look_at_collision
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
 from opspace_control.control import postures
 from opspace_control.errors import OpspaceError
@@ -29,7 +30,7 @@ from opspace_control.tasks.joint import JointTask, joint_dofs
 _CALLS, _POSTURES = 3000, 1000
 
 
-def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
+def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False, collision=None,
             progress=lambda message: None):
     """
     Return the report, a dict, on a URDF or xacro file and a ROS 2 parameter file, if any.
@@ -37,13 +38,14 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     ``findings`` is a list of dicts ``level`` (OK, WARN, FAIL), ``what``, ``cure``; ``verdict`` the
     worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``,
     ``trajectory_controllers``, ``braking``, ``tasks``, ``unbalanced``, ``joint_tasks``,
-    ``together`` and ``cycle``, as far as the robot can be read. No content of a file raises an
-    error.
+    ``together``, ``collision`` and ``cycle``, as far as the robot can be read. No content of a file
+    raises an error.
 
     ``frames`` are links, each examined like a task of all six axes; ``home`` are positions by
     joint, rad or m, which replace those of the file. With ``floating_base`` the root link moves
-    freely, and without a drive, whatever the file says. ``progress`` is called with a sentence
-    before a long step.
+    freely, and without a drive, whatever the file says. ``collision`` is the path of a file of
+    collision shapes, that beside the robot's file if not given. ``progress`` is called with a
+    sentence before a long step.
     """
     report = {'file': str(urdf), 'parameter_file': parameters and str(parameters), 'findings': []}
     findings = report['findings']
@@ -70,6 +72,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report['trajectory_controllers'] = facts.look_at_trajectory_controllers(
         parameters, joints, findings)
     report['braking'] = facts.look_at_braking(model, values, joints, findings)
+    report['collision'] = look_at_collision(urdf, collision, model, state, findings)
     usable = {kind: _usable(kind, make, model, values, findings) for kind, make in (
         ('tasks', make_task), ('grasps', make_grasp), ('contacts', make_contact))}
     tasks = [task for task in usable['tasks'].values() if not isinstance(task, JointTask)]
