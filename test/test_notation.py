@@ -90,9 +90,9 @@ OLD_WORDS = {
     'keepers': 0, 'laden': 0, 'leader': 0, 'leading': 0, 'leads': 0, 'led': 0, 'miss': 0,
     'missed': 0, 'nobody': 0, 'nudge': 0, 'patience': 0, 'planes': 0, 'poisoned': 0, 'pull': 0,
     'pulls': 0, 'push': 0, 'pushes': 0, 'relief': 0, 'remember': 0, 'room': 0, 'ruled': 0,
-    'soften': 0, 'somebody': 0, 'spend': 0, 'squeeze': 0, 'stands': 0, 'stood': 0, 'travel': 0,
-    'travellers': 0, 'travelling': 0, 'travels': 0, 'unspent': 0, 'ways': 0, 'whoever': 0,
-    'workspace': 0, 'yielded': 0, 'yielding': 0, 'yields': 0}
+    'soften': 0, 'somebody': 0, 'spare': 0, 'spend': 0, 'squeeze': 0, 'stands': 0, 'stood': 0,
+    'travel': 0, 'travellers': 0, 'travelling': 0, 'travels': 0, 'unspent': 0, 'ways': 0,
+    'whoever': 0, 'workspace': 0, 'yielded': 0, 'yielding': 0, 'yields': 0}
 
 
 # What rooms other than control/ take from it; these names go when it has others.

@@ -42,7 +42,7 @@ class Grips:
 
     def __init__(self, model, data):
         self._model, self._data = model, data
-        self._spare = [model.equality(f'{_GRIP}{number}').id for number in range(_MOST)]
+        self._free = [model.equality(f'{_GRIP}{number}').id for number in range(_MOST)]
         self._closed = {}
 
     def reset(self):
@@ -59,9 +59,9 @@ class Grips:
         """
         if name in self._closed:
             raise SimulationError(f'{name} have a grip already.', cure='Release it first.')
-        if not self._spare:
+        if not self._free:
             raise SimulationError(f'{_MOST} grips are closed.', cure='Release one of them.')
-        grip = _Grip(self._spare.pop(), first, second, rigid)
+        grip = _Grip(self._free.pop(), first, second, rigid)
         self._closed[name] = grip
         model, data, number = self._model, self._data, grip.number
         model.eq_type[number] = mujoco.mjtEq.mjEQ_WELD if rigid else mujoco.mjtEq.mjEQ_CONNECT
@@ -86,7 +86,7 @@ class Grips:
         grip = self._found(name)
         self._data.eq_active[grip.number] = 0
         del self._closed[name]
-        self._spare.append(grip.number)
+        self._free.append(grip.number)
 
     def wrench(self, name):
         """

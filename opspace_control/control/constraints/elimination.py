@@ -40,7 +40,7 @@ def extend_factor(M, factor, carried, count):
     Those of row t are column t of the factor's first rows, which have no entry there. ``carried``
     tells which points are idle.
     """
-    F, order, scale = factor.rows, factor.order, factor.scale
+    F, order, scale = factor.F, factor.order, factor.scale
     for k in range(factor.sizes[0]):
         pivot = order[k]
         per_pivot = 1.0 / F[pivot, k]
@@ -59,7 +59,7 @@ def extend_factor(M, factor, carried, count):
 @called
 def add_products(factor, carried, count, sign, M):
     """Add ``sign F_t F_tᵀ`` to the blocks on and below the diagonal of M, for rows of tasks."""
-    F = factor.rows
+    F = factor.F
     for e in range(count // 6, M.shape[0] // 6):
         for d in range(count // 6, e + 1):
             if not (carried[e].idle or carried[d].idle):
@@ -75,7 +75,7 @@ def sum_coordinates(factor, carried, count, forces, u):
         for e in range(count // 6, forces.size // 6):
             if not carried[e].idle:
                 for r in range(6 * e, 6 * e + 6):
-                    u[k] += factor.rows[k, r] * forces[r]
+                    u[k] += factor.F[k, r] * forces[r]
 
 
 @called

@@ -40,11 +40,11 @@ def drives(nodes, i):
 
 
 @called
-def effort_gradient(nodes, states, points, supports, count, limits, tau, G, g, row):
+def effort_gradient(nodes, states, points, supports, count, effort_limits, tau, G, g, row):
     """Write ``G = J_c W² J_cᵀ``, its lower triangle, and ``g = J_c W² τ``."""
     known = False
     for i in range(nodes.size):
-        known = known or (drives(nodes, i) and 0.0 < limits[nodes[i].v_index] < math.inf)
+        known = known or (drives(nodes, i) and 0.0 < effort_limits[nodes[i].v_index] < math.inf)
     for r in range(count):
         g[r] = 0.0
         for c in range(r + 1):
@@ -52,7 +52,7 @@ def effort_gradient(nodes, states, points, supports, count, limits, tau, G, g, r
     for i in range(nodes.size):
         if not (drives(nodes, i) and fill_row(i, states, points, supports, count, row)):
             continue
-        limit = limits[nodes[i].v_index]
+        limit = effort_limits[nodes[i].v_index]
         # Drives without a limit have no weight beside those with one.
         weight = (1.0 / (limit * limit) if limit > 0.0 else 0.0) if known else 1.0
         for r in range(count):

@@ -64,10 +64,10 @@ def add_row(data, grasping, count, k, kind):
 
     It is active where it was so in the last problem.
     """
-    rows, state, kept = data.scratch.bounded.bound_rows, data.scratch.bounded.problem.state, (
+    bound_rows, state, kept = data.scratch.bounded.bound_rows, data.scratch.bounded.problem.state, (
         data.memory.bound_state)
     number = bound_number(data.memory, kind, k, data.bounds.joints.size)
-    rows.dof[count], rows.kind[count], rows.index[number] = k, kind, count
+    bound_rows.dof[count], bound_rows.kind[count], bound_rows.index[number] = k, kind, count
     for level in range(state.shape[0]):
         state[level, count] = kept[level, number]
     if data.cycle.forces_decided:
@@ -143,19 +143,20 @@ def add_violated(data, grasping, count, a, tau):
 @rare
 def keep_states(data, count):
     """Keep what became of so many rows, for the next problem."""
-    rows, state, kept = data.scratch.bounded.bound_rows, data.scratch.bounded.problem.state, (
+    bound_rows, state, kept = data.scratch.bounded.bound_rows, data.scratch.bounded.problem.state, (
         data.memory.bound_state)
     kept[:] = 0
     for w in range(count):
-        number = bound_number(data.memory, rows.kind[w], rows.dof[w], data.bounds.joints.size)
+        number = bound_number(
+            data.memory, bound_rows.kind[w], bound_rows.dof[w], data.bounds.joints.size)
         for level in range(state.shape[0]):
             kept[level, number] = state[level, w]
 
 
 @rare
-def add_bound_forces(count, rows, force):
+def add_bound_forces(count, bound_rows, force):
     """Add the joint forces of so many rows of bounds to force (nv,)."""
     for w in range(count):
-        if rows.force[w] != 0.0:
+        if bound_rows.force[w] != 0.0:
             for k in range(force.size):
-                force[k] += rows.force[w] * rows.torque[w, k]
+                force[k] += bound_rows.force[w] * bound_rows.torque[w, k]

@@ -82,7 +82,7 @@ def leave_internal(data, forces):
     for p in range(factor.sizes[1]):
         r = factor.order[p]
         for k in range(min(p + 1, factor.sizes[0])):
-            u[k] += factor.rows[r, k] * forces[r] / factor.scale[r]
+            u[k] += factor.F[r, k] * forces[r] / factor.scale[r]
     solve_transposed(factor, u, forces)
 
 
@@ -110,7 +110,7 @@ def decide_forces(data, count, with_singular):
     They follow from ``REACTION``, from what singular-direction control adds, if ``with_singular``,
     and from the multipliers of so many bounds.
     """
-    contacts, rows, stack = data.scratch.bounded.contacts, data.scratch.bounded.bound_rows, (
+    contacts, bound_rows, stack = data.scratch.bounded.contacts, data.scratch.bounded.bound_rows, (
         data.results.stack)
     force, internal = contacts.force, contacts.internal
     for c in range(force.size):
@@ -123,7 +123,7 @@ def decide_forces(data, count, with_singular):
         internal[c] -= force[c]
         force[c] -= stack[APPLIED, c]
         for w in range(count):
-            x = rows.internal[w, c] * rows.force[w]
+            x = bound_rows.internal[w, c] * bound_rows.force[w]
             force[c] += x
             internal[c] -= x
 
@@ -167,10 +167,10 @@ def within_contact_bounds(contacts, active, slack):
 @rare
 def write_direction(data, w):
     """Write d of a row, (k,): how constraint forces change its value."""
-    rows, contacts = data.scratch.bounded.bound_rows, data.scratch.bounded.contacts
-    direction, bound = rows.direction[w], rows.dof[w]
+    bound_rows, contacts = data.scratch.bounded.bound_rows, data.scratch.bounded.contacts
+    direction, bound = bound_rows.direction[w], bound_rows.dof[w]
     direction[:] = 0.0
-    quantity = quantity_of(rows.kind[w])
+    quantity = quantity_of(bound_rows.kind[w])
     if quantity == FORCE_COMPONENT:
         first = 6 * (bound // CONTACT_BOUNDS)
         for r in range(6):
@@ -187,9 +187,9 @@ def write_direction(data, w):
 @rare
 def add_internal(data, w):
     """Add to the coupling of a row what internal forces do, ``d_xᵀ α S (1 − Π) S d_w``."""
-    rows, contacts, stack = data.scratch.bounded.bound_rows, data.scratch.bounded.contacts, (
+    bound_rows, contacts, stack = data.scratch.bounded.bound_rows, data.scratch.bounded.contacts, (
         data.results.stack)
-    direction, internal, scale = rows.direction[w], rows.internal[w], stack[SCALE]
+    direction, internal, scale = bound_rows.direction[w], bound_rows.internal[w], stack[SCALE]
     constrained = contacts.force.size
     for r in range(constrained):
         internal[r] = scale[r] * direction[r]
@@ -200,12 +200,12 @@ def add_internal(data, w):
         for p in range(factor.sizes[1]):
             r = factor.order[p]
             for k in range(min(p + 1, rank)):
-                internal[r] -= factor.rows[r, k] * u[k]
+                internal[r] -= factor.F[r, k] * u[k]
     for r in range(constrained):
         internal[r] *= _INTERNAL * scale[r]
     for x in range(w + 1):
         t = 0.0
         for r in range(constrained):
-            t += rows.direction[x, r] * internal[r]
-        rows.gram[w, x] += t
-    rows.mobility[w] += t  # its own, the last
+            t += bound_rows.direction[x, r] * internal[r]
+        bound_rows.gram[w, x] += t
+    bound_rows.mobility[w] += t  # its own, the last

@@ -92,7 +92,8 @@ def add_shares(data, grasping, w, node):
     """Add ``(∂h/∂q̈)ᵀ J_c e_k`` of grasps to the effort row ``A_k`` of a node's joint."""
     nodes, states, points, supports = (
         data.robot.nodes, data.robot.states, data.robot.points, data.robot.supports)
-    rows, stack, small = data.scratch.bounded.bound_rows, data.results.stack, data.scratch.small
+    bound_rows, stack, small = (
+        data.scratch.bounded.bound_rows, data.results.stack, data.scratch.small)
     joint_force, constrained = data.scratch.joint_force, 6 * data.demand.constraints.size
     grasps, grips = grasping
     column, shares, wrench = data.scratch.column, data.scratch.grasps.shares, data.scratch.wrench
@@ -113,8 +114,8 @@ def add_shares(data, grasping, w, node):
                     shares[6 * e + r] += task.activation * (
                         point.axes[r // 3, d, r - part] * wrench[part + d])
     apply_wrenches(nodes, states, points, supports, shares, joint_force, wrench)
-    project_forces(nodes, states, joint_force, rows.torque[w])
-    project_torques(nodes, states, rows.torque[w], rows.projection[w])
+    project_forces(nodes, states, joint_force, bound_rows.torque[w])
+    project_torques(nodes, states, bound_rows.torque[w], bound_rows.projection[w])
 
 
 @rare
@@ -125,11 +126,11 @@ def correct_efforts(data, count, tau, tau_ref):
     Grasp forces for friction depend on the motion, but not linearly. Only efforts at their limits
     or beyond count.
     """
-    rows, efforts, corrected = data.scratch.bounded.bound_rows, data.bounds.efforts, False
+    bound_rows, efforts, corrected = data.scratch.bounded.bound_rows, data.bounds.efforts, False
     y = data.scratch.bounded.problem.f_y[1]
     for w in range(count):
-        k = rows.dof[w]
-        if rows.kind[w] != EFFORT:
+        k = bound_rows.dof[w]
+        if bound_rows.kind[w] != EFFORT:
             continue
         error = tau[k] - y[w]
         if abs(error) > _EXACTLY * efforts[k] and (

@@ -93,7 +93,7 @@ def moving_forces(stack, constrained, moving):
 def write_residual(data, count):
     """Write the residual of the tasks under the moving forces, and those of so many bounds."""
     constrained, mobility = 6 * data.demand.constraints.size, data.results.Lambda_inverse
-    stack, rows = data.results.stack, data.scratch.bounded.bound_rows
+    stack, bound_rows = data.results.stack, data.scratch.bounded.bound_rows
     residual, moving = stack[RESIDUAL], data.scratch.moving
     for t in range(moving.size):
         residual[t] = 0.0
@@ -103,7 +103,7 @@ def write_residual(data, count):
         for r in range(constrained, moving.size):
             residual[t] -= symmetric(mobility, t - constrained, r - constrained) * moving[r]
         for w in range(count):
-            residual[t] -= rows.coupling[w, t] * rows.force[w]
+            residual[t] -= bound_rows.coupling[w, t] * bound_rows.force[w]
 
 
 @rare

@@ -157,11 +157,11 @@ def write_bounds(data, count, a, tau, plain):
     limit stays there, and leaves it gradually, unless the problem is the ``plain`` one, which
     decides about that.
     """
-    problem, rows, contacts = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
+    problem, bound_rows, contacts = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
         data.scratch.bounded.contacts)
     limits, efforts = data.bounds.joints, data.bounds.efforts
     for w in range(count):
-        k, kind = rows.dof[w], rows.kind[w]
+        k, kind = bound_rows.dof[w], bound_rows.kind[w]
         if quantity_of(kind) == FORCE_COMPONENT:
             lower, upper = contacts.bounds[0, k], contacts.bounds[1, k]
         elif quantity_of(kind) == DISTANCE_RATE:
@@ -175,8 +175,8 @@ def write_bounds(data, count, a, tau, plain):
                 lower = max(lower, upper - leave)
             elif limit.side[kind] < 0 and math.isfinite(lower):
                 upper = min(upper, lower + leave)
-        own = rows.gram[w, w]
-        if own <= RANK_TOLERANCE * rows.mobility[w]:
+        own = bound_rows.gram[w, w]
+        if own <= RANK_TOLERANCE * bound_rows.mobility[w]:
             lower, upper = -math.inf, math.inf
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
         problem.all_softness[LASTING, w] = problem.all_softness[OWN, w] = 0.0
@@ -187,9 +187,9 @@ def write_bounds(data, count, a, tau, plain):
 @rare
 def free_value(data, w, a, tau, reference):
     """Return the value of a row under a reference acceleration; which, says `ContactForces`."""
-    rows, stack, contacts = data.scratch.bounded.bound_rows, data.results.stack, (
+    bound_rows, stack, contacts = data.scratch.bounded.bound_rows, data.results.stack, (
         data.scratch.bounded.contacts)
-    k, kind = rows.dof[w], rows.kind[w]
+    k, kind = bound_rows.dof[w], bound_rows.kind[w]
     if quantity_of(kind) == FORCE_COMPONENT:
         return contact_value(contacts, contacts.reference[reference], k)
     if quantity_of(kind) == JOINT_FORCE and data.cycle.forces_decided:
@@ -198,10 +198,10 @@ def free_value(data, w, a, tau, reference):
         free = distance_acceleration(data.scratch.bounded.distances.gradient[k], a)
     else:
         free = value_of(data.scratch.bounded.gravity_rates, k, kind, a, tau)
-    free += rows.offset[w]
+    free += bound_rows.offset[w]
     for r in range(stack.shape[1]):
         if stack[MOVING, r] != 0.0:
-            free += rows.coupling[w, r] * stack[MOVING, r]
+            free += bound_rows.coupling[w, r] * stack[MOVING, r]
     return free
 
 
@@ -241,14 +241,14 @@ def write_demands(data, count, t, wanted):
 @rare
 def write_matrix(data, count, t):
     """Write G of all rows, and the softness of those of tasks."""
-    problem, rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
+    problem, bound_rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
     G, soft = problem.G, problem.all_softness
     for w in range(count):
         for x in range(w + 1):
-            G[w, x] = G[x, w] = rows.gram[w, x]
+            G[w, x] = G[x, w] = bound_rows.gram[w, x]
         column = G[w, count:]
         for i in range(t):
-            column[i] = rows.coupling[w, problem.task_rows[i]]
+            column[i] = bound_rows.coupling[w, problem.task_rows[i]]
         turn_levels(problem, column, data.scratch.bounded.truncation.product)
         for i in range(t):
             G[count + i, w] = column[i]

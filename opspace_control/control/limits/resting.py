@@ -68,7 +68,8 @@ def regularise_resting(data, count):
 
     ``wanted`` receives the accelerations that keep them at rest. Returns the decomposition.
     """
-    bound_rows, rows = data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows
+    bound_rows, resting_rows = (
+        data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows)
     limits, gram = data.bounds.joints, bound_rows.gram
     first = int(0.0)  # a literal 0 would be a type of its own: one more compilation
     for w in range(count):
@@ -76,11 +77,11 @@ def regularise_resting(data, count):
         softer = 1.0 + (1.0 / max(limits[k].resting_share[kind], _LEAST) - 1.0) ** 3
         bound_rows.force[w] = gram[w, w]
         gram[w, w] += (softer - 1.0) * bound_rows.mobility[w]
-        rows.level.scale[w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
-        rows.wanted[w] = -bound_rows.offset[w] - value_of(
+        resting_rows.level.scale[w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
+        resting_rows.wanted[w] = -bound_rows.offset[w] - value_of(
             data.scratch.bounded.gravity_rates, k, kind, data.results.a_null, data.results.a_null)
-        rows.gravity_node[w] = limits[k].node if kind == GRAVITY_TORQUE else -1
-    level = rows_of_level(rows.level, first, count)
+        resting_rows.gravity_node[w] = limits[k].node if kind == GRAVITY_TORQUE else -1
+    level = rows_of_level(resting_rows.level, first, count)
     decompose_level(gram, first, _THRESHOLD, _THRESHOLD, False, level)
     for w in range(count):
         gram[w, w] = bound_rows.force[w]
@@ -90,20 +91,21 @@ def regularise_resting(data, count):
 @rare
 def resolve_at_limits(data, count):
     """Resolve the stack with the mobility that ``count`` joints at rest leave."""
-    bound_rows, rows = data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows
+    bound_rows, resting_rows = (
+        data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows)
     left, mobility, stack = data.scratch.mobility, data.results.Lambda_inverse, data.results.stack
     constrained = 6 * data.demand.constraints.size
     level = regularise_resting(data, count)
     for c in range(stack.shape[1]):
         stack[FORCE, c] = stack[WANTED, c]
-        response = rows.response[c, :count]
+        response = resting_rows.response[c, :count]
         for w in range(count):
             response[w] = bound_rows.coupling[w, c] if c >= constrained else 0.0
         if c < constrained:
             continue
         solve_level(level, response)
         for w in range(count):
-            stack[FORCE, c] -= rows.wanted[w] * response[w]
+            stack[FORCE, c] -= resting_rows.wanted[w] * response[w]
         for r in range(c, stack.shape[1]):
             left[r, c] = mobility[r - constrained, c - constrained]
             for w in range(count):

@@ -73,9 +73,9 @@ def project_row(data, w):
     """Write the joint forces of a row's unit multiplier, and their projection on the joints."""
     nodes, states = data.robot.nodes, data.robot.states
     limits, bounded = data.bounds.joints, data.scratch.bounded
-    rows, directions, dofs = bounded.bound_rows, bounded.directions, limits.size
-    k, quantity = rows.dof[w], quantity_of(rows.kind[w])
-    torque, projection = rows.torque[w], rows.projection[w]
+    bound_rows, directions, dofs = bounded.bound_rows, bounded.directions, limits.size
+    k, quantity = bound_rows.dof[w], quantity_of(bound_rows.kind[w])
+    torque, projection = bound_rows.torque[w], bound_rows.projection[w]
     if quantity == GRAVITY_TORQUE_RATE:
         for j in range(dofs):
             torque[j] = bounded.gravity_rates[k, j]
@@ -91,7 +91,7 @@ def project_row(data, w):
             torque[:] = projection[:] = 0.0
         if data.cycle.has_passive:
             if data.scratch.passive_factor.sizes[0] > 0:
-                add_constraint_forces(data, rows.direction[w], torque)
+                add_constraint_forces(data, bound_rows.direction[w], torque)
             project_passive_response(nodes, states, data.robot.responds, directions[FORCES, :dofs],
                                      directions[PASSIVE_MOTION, :dofs], projection, torque)
             if data.scratch.passive_factor.sizes[0] > 0:
@@ -107,21 +107,21 @@ def project_row(data, w):
 @rare
 def couple_row(data, w):
     """Write the coupling of a row with the rows before it, with itself and with the stack."""
-    rows, K, states = data.scratch.bounded.bound_rows, data.scratch.bounded.projection, (
+    bound_rows, K, states = data.scratch.bounded.bound_rows, data.scratch.bounded.projection, (
         data.robot.states)
-    gram, coupling = rows.gram[w], rows.coupling[w]
+    gram, coupling = bound_rows.gram[w], bound_rows.coupling[w]
     coupling[:] = 0.0
     for x in range(w + 1):
         gram[x] = 0.0
     for i in range(states.size):
-        if rows.projection[w, i] == 0.0:
+        if bound_rows.projection[w, i] == 0.0:
             continue
-        response = rows.projection[w, i] / states[i].D
+        response = bound_rows.projection[w, i] / states[i].D
         for r in range(coupling.size):
             coupling[r] += response * K[i, r]
         for x in range(w + 1):
-            gram[x] += response * rows.projection[x, i]
-    rows.mobility[w], rows.offset[w] = gram[w], 0.0
+            gram[x] += response * bound_rows.projection[x, i]
+    bound_rows.mobility[w], bound_rows.offset[w] = gram[w], 0.0
 
 
 @rare
@@ -132,15 +132,15 @@ def leave_row_to_constraints(data, w):
     As in `eliminate_constraints`, these rows having no part in Q: ``M − C_c L_cc⁺ C_cᵀ``,
     ``C_t − C_c L_cc⁺ L_ct``, and ``−C_c (λ0 − z)`` on top of its value.
     """
-    stack, rows = data.results.stack, data.scratch.bounded.bound_rows
+    stack, bound_rows = data.results.stack, data.scratch.bounded.bound_rows
     factor, constrained = data.scratch.constraint_factor, 6 * data.demand.constraints.size
-    u, coupling = rows.coordinates[w], rows.coupling[w]
+    u, coupling = bound_rows.coordinates[w], bound_rows.coupling[w]
     for c in range(constrained):
         before = stack[CONSTRAINT_FORCE, c] if data.cycle.has_passive else 0.0
-        rows.offset[w] -= coupling[c] * (before - stack[WANTED, c])
+        bound_rows.offset[w] -= coupling[c] * (before - stack[WANTED, c])
     find_coordinates(factor, coupling, u)
     for k in range(factor.sizes[0]):
         for x in range(w + 1):
-            rows.gram[w, x] -= u[k] * rows.coordinates[x, k]
+            bound_rows.gram[w, x] -= u[k] * bound_rows.coordinates[x, k]
         for t in range(constrained, coupling.size):
-            coupling[t] -= u[k] * factor.rows[k, t]
+            coupling[t] -= u[k] * factor.F[k, t]

@@ -35,13 +35,14 @@ def start_forces(problem, count, t, begin):
 
 
 @inlined
-def write_bound_softness(problem, rows, memory, dofs, count):
+def write_bound_softness(problem, bound_rows, memory, dofs, count):
     """Write the softness of so many bounds in their own level."""
     for w in range(count):
-        kind, effort_bounded = rows.kind[w], False
+        kind, effort_bounded = bound_rows.kind[w], False
         if kind < KINDS:
-            effort_bounded = rows.index[bound_number(memory, EFFORT, rows.dof[w], dofs)] >= 0
-        problem.all_softness[OWN, w] = softness_of(kind, effort_bounded) * rows.mobility[w]
+            number = bound_number(memory, EFFORT, bound_rows.dof[w], dofs)
+            effort_bounded = bound_rows.index[number] >= 0
+        problem.all_softness[OWN, w] = softness_of(kind, effort_bounded) * bound_rows.mobility[w]
 
 
 @rare
@@ -97,7 +98,7 @@ def side_of(problem, w):
 @rare
 def record_active(data, count, plain):
     """Record ``active`` limits, or ``pressed`` ones, of the ``plain`` problem."""
-    limits, rows = data.bounds.joints, data.scratch.bounded.bound_rows
+    limits, bound_rows = data.bounds.joints, data.scratch.bounded.bound_rows
     for k in range(limits.size):
         sides = limits[k].pressed if plain else limits[k].active
         for kind in range(KINDS):
@@ -107,15 +108,15 @@ def record_active(data, count, plain):
         contact_active[:] = distance_active[:] = 0
         keep_states(data, count)
     for w in range(count):
-        kind, side = rows.kind[w], side_of(data.scratch.bounded.problem, w)
+        kind, side = bound_rows.kind[w], side_of(data.scratch.bounded.problem, w)
         if kind in (CONTACT_FORCE, DISTANCE):
             if not plain:
                 if kind == DISTANCE:
-                    distance_active[rows.dof[w]] = side
+                    distance_active[bound_rows.dof[w]] = side
                 else:
-                    contact_active[rows.dof[w]] = side
+                    contact_active[bound_rows.dof[w]] = side
             continue
-        limit = limits[rows.dof[w]]
+        limit = limits[bound_rows.dof[w]]
         if plain:
             limit.pressed[kind] = side
             continue
@@ -127,11 +128,11 @@ def record_active(data, count, plain):
 @rare
 def read_forces(data, count):
     """Write the multipliers of the solved problem: of bounds, and the stack's forces of tasks."""
-    problem, rows, stack = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
+    problem, bound_rows, stack = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
         data.results.stack)
     f = problem.f_y[0]
     for w in range(count):
-        rows.force[w] = f[w]
+        bound_rows.force[w] = f[w]
     for r in range(6 * data.demand.constraints.size, stack.shape[1]):
         stack[FORCE, r] = stack[APPLIED, r]
     for level in range(problem.truncated.size):

@@ -215,7 +215,7 @@ def control_level(data, level, threshold, decomposed, parts, x):
     """
     directions, levels = data.scratch.bounded.directions, data.demand.levels
     matrix, vectors, scale = decomposed.matrix, decomposed.vectors, decomposed.scale
-    gains, values = decomposed.gains, decomposed.spare
+    gains, values = decomposed.gains, decomposed.scratch
     first, n = levels[level], x.size
     project_modes(matrix, vectors, scale, x, parts)
     u = directions[DIRECTION, first:first + n]

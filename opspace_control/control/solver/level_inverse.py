@@ -36,7 +36,7 @@ class Decomposition(NamedTuple):
     vectors: np.ndarray  # (m, m)
     gains: np.ndarray  # (m,)
     scale: np.ndarray  # (m,)
-    spare: np.ndarray  # (m,)
+    scratch: np.ndarray  # (m,): of `decompose_level`, and of `solve_level`
     order: np.ndarray  # (m,) int: rows that are used, as of `Factor`
     sizes: np.ndarray  # (2,) int: rank, -1 where M is diagonalised, and number of used rows
 
@@ -45,7 +45,7 @@ def make_decomposition(m, scale):
     """Return a `Decomposition` of at most m rows with these scales (m,), filled with NaN."""
     return Decomposition(
         matrix=nan_filled((m, m)), vectors=nan_filled((m, m)), gains=nan_filled(m), scale=scale,
-        spare=nan_filled(m), order=np.zeros(m, int), sizes=np.zeros(2, int))
+        scratch=nan_filled(m), order=np.zeros(m, int), sizes=np.zeros(2, int))
 
 
 @inlined
@@ -53,7 +53,7 @@ def rows_of_level(whole, first, last):
     """Return the `Decomposition` of these rows of a stack."""
     return Decomposition(
         whole.matrix, whole.vectors, whole.gains[first:last], whole.scale[first:last],
-        whole.spare[first:last], whole.order[first:last], whole.sizes)
+        whole.scratch[first:last], whole.order[first:last], whole.sizes)
 
 
 @inlined
@@ -164,26 +164,26 @@ def assemble_modes(matrix, vectors, scale, parts, x):
 
 
 @called
-def solve_truncated(matrix, vectors, gains, scale, x, spare):
+def solve_truncated(matrix, vectors, gains, scale, x, parts):
     """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `truncate` decomposed."""
-    project_modes(matrix, vectors, scale, x, spare)
+    project_modes(matrix, vectors, scale, x, parts)
     for k in range(x.size):
-        spare[k] *= gains[k]
-    assemble_modes(matrix, vectors, scale, spare, x)
+        parts[k] *= gains[k]
+    assemble_modes(matrix, vectors, scale, parts, x)
 
 
 @inlined
 def solve_factorised(level, used, x):
     """Replace x by ``S M⁻¹ S x``, M being the factorised matrix of the used rows."""
-    order, scale, spare = level.order, level.scale, level.spare
+    order, scale, scratch = level.order, level.scale, level.scratch
     for p in range(used):
-        spare[p] = scale[order[p]] * x[order[p]]
-    solve_lower(level.matrix, used, spare)
-    solve_upper(level.matrix, used, spare)
+        scratch[p] = scale[order[p]] * x[order[p]]
+    solve_lower(level.matrix, used, scratch)
+    solve_upper(level.matrix, used, scratch)
     for r in range(x.size):
         x[r] = 0.0
     for p in range(used):
-        x[order[p]] = scale[order[p]] * spare[p]
+        x[order[p]] = scale[order[p]] * scratch[p]
 
 
 @called
@@ -207,7 +207,7 @@ def decompose_level(L, first, threshold, near, directions, level):
     directions : bool
         Whether eigenvectors are needed wherever an eigenvalue is below ``near``, zeros included.
     level : Decomposition
-        With ``scale``; the others are written. Of a diagonalised M ``spare`` has the eigenvalues.
+        With ``scale``; the others are written. Of a diagonalised M ``scratch`` has the eigenvalues.
 
     Returns
     -------
@@ -220,21 +220,21 @@ def decompose_level(L, first, threshold, near, directions, level):
     used = write_used(L, first, level.scale, level.order, level.matrix)
     level.sizes[0] = level.sizes[1] = used
     if factorise(level.matrix, used):
-        least = 1.0 / inverse_trace(level.matrix, used, level.spare)
+        least = 1.0 / inverse_trace(level.matrix, used, level.scratch)
         if least >= near:
             return least
     if not directions:
         factor = factor_of_level(level)
-        factorise_pivoted(L, first, count, _ROUNDING, level.spare, factor)
+        factorise_pivoted(L, first, count, _ROUNDING, level.scratch, factor)
         rank, rest = level.sizes[0], 0.0
         for p in range(rank, used):
-            rest += abs(level.spare[level.order[p]])
+            rest += abs(level.scratch[level.order[p]])
         if 0 < rank < used and rest <= count * _ROUNDING and factorise_gram(factor) and (  # not NaN
-                inverse_trace(level.matrix, rank, level.spare) * threshold <= 1.0):
+                inverse_trace(level.matrix, rank, level.scratch) * threshold <= 1.0):
             return 0.0
     level.sizes[0] = -1
     truncate(L, first, level.scale, threshold, level.matrix, level.vectors, level.gains,
-             level.spare)
+             level.scratch)
     return 0.0
 
 
@@ -246,7 +246,7 @@ def solve_level(level, x):
         solve_factorised(level, used, x)
     elif rank > 0:
         factor = factor_of_level(level)
-        fit_redundant(factor, x, level.spare)
-        solve_transposed(factor, level.spare, x)
+        fit_redundant(factor, x, level.scratch)
+        solve_transposed(factor, level.scratch, x)
     else:
-        solve_truncated(level.matrix, level.vectors, level.gains, level.scale, x, level.spare)
+        solve_truncated(level.matrix, level.vectors, level.gains, level.scale, x, level.scratch)

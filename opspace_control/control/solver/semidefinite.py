@@ -28,7 +28,7 @@ RANK_TOLERANCE = 1e-9
 class Factor(NamedTuple):
     """The factor F of the used rows of a matrix, those that have a scale."""
 
-    rows: np.ndarray  # (n, n): row r belongs to row r of the matrix
+    F: np.ndarray  # (n, n): row r belongs to row r of the matrix
     gram: np.ndarray  # (n, n): Cholesky factor of FᵀF; not written where no row is redundant
     order: np.ndarray  # (n,) int: used rows; first the pivots, in the order of the columns
     sizes: np.ndarray  # (2,) int: rank, and number of used rows
@@ -37,7 +37,7 @@ class Factor(NamedTuple):
 
 def make_factor(n, scale):
     """Return a `Factor` of at most n rows with these scales (n,), filled with NaN."""
-    return Factor(rows=nan_filled((n, n)), gram=nan_filled((n, n)), order=np.zeros(n, int),
+    return Factor(F=nan_filled((n, n)), gram=nan_filled((n, n)), order=np.zeros(n, int),
                   sizes=np.zeros(2, int), scale=scale)
 
 
@@ -49,7 +49,7 @@ def factorise_gram(factor):
         for j in range(i + 1):
             gram[i, j] = 0.0
     for p in range(factor.sizes[1]):
-        row = factor.rows[factor.order[p]]
+        row = factor.F[factor.order[p]]
         for i in range(min(p + 1, rank)):  # the p-th pivot has nothing beyond its own column
             for j in range(i + 1):
                 gram[i, j] += row[i] * row[j]
@@ -65,7 +65,7 @@ def factorise_pivoted(M, first, count, tolerance, remaining, factor):
     block of a lower triangle that begins at the ``first`` row. ``remaining`` receives what the
     columns leave of the diagonal of redundant rows.
     """
-    F, order, scale, used, trace = factor.rows, factor.order, factor.scale, 0, 0.0
+    F, order, scale, used, trace = factor.F, factor.order, factor.scale, 0, 0.0
     for r in range(count):
         remaining[r] = scale[r] * M[first + r, first + r] * scale[r]
         if scale[r] != 0.0 or remaining[r] != 0.0:  # infinity stays visible: it makes NaN
@@ -112,7 +112,7 @@ def find_coordinates(factor, x, u):
 
     Columns of a semidefinite matrix, beside the decomposed block, are in the range of the block.
     """
-    F, order, scale = factor.rows, factor.order, factor.scale
+    F, order, scale = factor.F, factor.order, factor.scale
     for k in range(factor.sizes[0]):
         pivot = order[k]
         t = scale[pivot] * x[pivot]
@@ -130,7 +130,7 @@ def fit_redundant(factor, x, u):
     for p in range(factor.sizes[1]):
         r = factor.order[p]
         for k in range(min(p + 1, rank)):
-            u[k] += factor.rows[r, k] * factor.scale[r] * x[r]
+            u[k] += factor.F[r, k] * factor.scale[r] * x[r]
     solve_lower(factor.gram, rank, u)
     solve_upper(factor.gram, rank, u)
 
@@ -151,7 +151,7 @@ def solve_transposed(factor, u, y):
 
     u is lost.
     """
-    F, order, scale = factor.rows, factor.order, factor.scale
+    F, order, scale = factor.F, factor.order, factor.scale
     rank, used = factor.sizes[0], factor.sizes[1]
     for r in range(y.size):
         y[r] = 0.0
