@@ -88,8 +88,8 @@ def _api():
 def _group_of(name):
     """Return the group of a name that no group has: that of the room it lives in."""
     room = importlib.import_module(getattr(opspace_control, name).__module__).__name__.split('.')[1]
-    return {'model': 'The robot', 'dynamics': 'Dynamics', 'tasks': 'Tasks',
-            'control': 'Control', 'safety': 'Control'}[room]
+    return {'model': 'The robot', 'collision': 'The robot', 'dynamics': 'Dynamics',
+            'tasks': 'Tasks', 'control': 'Control', 'safety': 'Control'}[room]
 
 
 class _Properties:
