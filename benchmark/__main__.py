@@ -29,6 +29,7 @@ _SECTIONS = {
     'contact_models': 'contacts eliminated and as large inertias, beside Pinocchio',
     'beyond_limits': 'the slowest cycles with limits of joints, beside Pinocchio',
     'observer': 'what observers of unknown joint forces cost, beside Pinocchio',
+    'distances': 'all pairs of shapes of Talos, beside Pinocchio and coal',
     'allocation': 'memory, and crossings into compiled code',
     'first_torque': 'from the start of a process, and of the demo, to the first torque',
     'ros_latency': 'joint state to effort command through ROS 2',

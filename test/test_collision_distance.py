@@ -41,7 +41,7 @@ def in_world(pairs):
         shape.write(record, None)
     data.pairs['first'] = np.arange(0, 2 * len(pairs), 2)
     data.pairs['second'] = data.pairs['first'] + 1
-    data.pairs['influence'] = np.inf
+    data.pairs['influence'], data.pairs['clear'] = np.inf, -np.inf
     return data
 
 
@@ -227,6 +227,32 @@ class TestNearPairs:
     def test_points_are_given_from_the_root_links_origin(self, spheres):
         near = near_in(spheres.data, (1.0, 2.0, 3.0))
         np.testing.assert_allclose(near['points'][0], [[0.0, -2.0, -3.0], [3.0, -2.0, -3.0]])
+
+    @pytest.mark.parametrize('step', [0.01, 0.1])
+    def test_are_found_while_shapes_move(self, step):
+        """Pairs that were far are skipped, but not too long."""
+        pairs = [pair for kinds in PAIRS for pair in random_pairs(kinds, 3, 1.0)]
+        data = in_world(pairs)._replace(near=np.zeros(9, NEAR_PAIR))
+        random = np.random.default_rng(7)
+        data.pairs['influence'] = 0.1
+        velocity = random.normal(size=(len(data.shapes), 2, 3))
+        velocity[data.shapes['kind'] == Kind.HALF_SPACE] *= random.integers(0, 2)
+        seen, skipped = set(), 0
+        for k in range(200):
+            data.shapes['position'] += step * np.cos(0.1 * k) * velocity[:, 0]
+            for shape, rate in zip(data.shapes, velocity[:, 1], strict=True):
+                shape['rotation'] = matrix_from_vector(step * rate) @ shape['rotation']
+            fresh = data._replace(pairs=data.pairs.copy(), near=data.near.copy(),
+                                  shapes=data.shapes.copy())
+            fresh.pairs['clear'] = -np.inf
+            skipped += np.count_nonzero(
+                data.pairs['clear'] - data.shapes['path'].reshape(-1, 2).sum(axis=1) > 0.1)
+            found, expected = near_in(data), near_in(fresh)
+            assert found['pair'].tolist() == expected['pair'].tolist()
+            np.testing.assert_array_equal(found['distance'], expected['distance'])
+            seen.add(tuple(found['pair'].tolist()))
+        assert len(seen) > 3
+        assert skipped > 1000
 
     def test_none_without_pairs(self, spheres):
         assert near_in(spheres.data._replace(pairs=np.zeros(0, PAIR))).size == 0

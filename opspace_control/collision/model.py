@@ -107,7 +107,7 @@ class CollisionModel:
         """
         pairs = np.zeros(len(self._pairs), PAIR)
         pairs['first'], pairs['second'] = np.reshape(self._pairs, (-1, 2)).T
-        pairs['influence'] = influence
+        pairs['influence'], pairs['clear'] = influence, -np.inf
         return CollisionData(self._records.copy(), pairs, np.zeros(capacity + 1, NEAR_PAIR),
                              np.zeros(1, int), make_scratch())
 

@@ -17,6 +17,8 @@ PAIR = np.dtype([
     ('first', np.int64),       # a, an index of a shape
     ('second', np.int64),      # b
     ('influence', np.float64),  # distance up to which the pair is near, m; -inf: it never is
+    ('clear', np.float64),     # lower bound of the distance when it was found last, and the paths
+                               # of both up to then, m: so much path they may have before it is 0
 ], align=True)
 
 
@@ -59,6 +61,9 @@ def find_near_pairs(states, origin, collision):
     Write the pairs of shapes that are nearer than their influence distances.
 
     They are in the order of the pairs; where more are near than there is memory for, the nearest.
+    A pair that is far away is not looked at before its shapes have moved that far: what it takes
+    goes by the number of pairs that are near, and little by that of all. Who changes the size of a
+    shape sets ``clear`` of its pairs to -inf.
 
     Parameters
     ----------
@@ -81,10 +86,16 @@ def find_near_pairs(states, origin, collision):
         limit = pair.influence
         if count == capacity:
             limit = min(limit, near[furthest].distance)
-        if gap_of_bounds(a, b) > limit:  # NaN is not, and stays visible
+        paths = a.path + b.path
+        if pair.clear - paths > limit:
+            continue
+        gap = gap_of_bounds(a, b)
+        if gap > limit:  # NaN is not, and stays visible
+            pair.clear = gap + paths
             continue
         found = near[count]
         find_distance(a, b, found, collision.scratch)
+        pair.clear = found.distance + paths
         if found.distance > limit or (count == capacity and found.distance == limit):
             continue
         found.pair, found.nodes[0], found.nodes[1] = k, a.node, b.node

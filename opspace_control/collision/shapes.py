@@ -44,6 +44,7 @@ SHAPE = np.dtype([
                                   # axes, m/s and rad/s; constant
     ('R', np.float64, (3, 3)),    # its axes in world axes
     ('p', np.float64, (3,)),      # its centre, from the root link's origin, m
+    ('path', np.float64),         # upper bound of the way of any of its points up to now, m
 ], align=True)
 
 
@@ -137,7 +138,20 @@ def _read(values, shape, what, argument):
 @inlined
 def place_shape(shape, origin, states):
     """Write the pose of a SHAPE; the bodies are placed, the root link's origin is at (3,), m."""
-    place_on(shape.node, shape.rotation, shape.position, states, shape.R, shape.p)
+    R, p = shape.R, shape.p
+    p0, p1, p2 = p[0], p[1], p[2]
+    r00, r01, r02 = R[0, 0], R[0, 1], R[0, 2]
+    r10, r11, r12 = R[1, 0], R[1, 1], R[1, 2]
+    r20, r21, r22 = R[2, 0], R[2, 1], R[2, 2]
+    place_on(shape.node, shape.rotation, shape.position, states, R, p)
     if shape.node < 0:
         for r in range(3):
-            shape.p[r] -= origin[r]
+            p[r] -= origin[r]
+    shift = (p[0] - p0) ** 2 + (p[1] - p1) ** 2 + (p[2] - p2) ** 2
+    turn = ((R[0, 0] - r00) ** 2 + (R[0, 1] - r01) ** 2 + (R[0, 2] - r02) ** 2
+            + (R[1, 0] - r10) ** 2 + (R[1, 1] - r11) ** 2 + (R[1, 2] - r12) ** 2
+            + (R[2, 0] - r20) ** 2 + (R[2, 1] - r21) ** 2 + (R[2, 2] - r22) ** 2)
+    if shift > 0.0:
+        shape.path += math.sqrt(shift)
+    if turn > 0.0:
+        shape.path += shape.bound * math.sqrt(turn)
