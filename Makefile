@@ -15,12 +15,12 @@ endif
 ifneq ($(shell test -n "$$ROS_DISTRO" && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo sourced),)
 ROS2 := sourced $(ROS_DISTRO)
 VENV_OPTIONS := --system-site-packages
-RUN_EXTRAS := sim,robots,view,record,trajectory
+RUN_EXTRAS := jit,sim,robots,view,record,trajectory
 TEST_EXTRAS := $(RUN_EXTRAS),docs,test
 OLDEST_PYTHON ?= $(PYTHON)
 else
 ROS2 := wheels from PyPI
-RUN_EXTRAS := ros,sim,robots,view,record,trajectory
+RUN_EXTRAS := ros,jit,sim,robots,view,record,trajectory
 TEST_EXTRAS := $(RUN_EXTRAS),docs,test,interfaces
 # The oldest that can be had here.
 OLDEST_PYTHON ?= $(shell for p in python3.10 python3.11 $(PYTHON); do \
@@ -123,8 +123,8 @@ $(TEST_READY): $(BIN)/pip $(INSTALLED)
 	@touch $@ $(RUN_READY) $(DOCS_READY)
 
 $(DOCS_READY): $(BIN)/pip $(INSTALLED)
-	@echo '[2/2] Installing into $(VENV): .[docs]'
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[docs]'
+	@echo '[2/2] Installing into $(VENV): .[docs,jit]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[docs,jit]'
 	@touch $@
 
 $(OLDEST)/ready: test/oldest.txt $(INSTALLED)

@@ -11,6 +11,7 @@ there is none, Numba compiles kernels when they are called first.
 import functools
 
 from opspace_control import library
+from opspace_control.errors import OpspaceError
 
 # Relaxed floating point that keeps NaN and infinity visible: never 'nnan' or 'ninf'.
 FAST_MATH = {'contract', 'reassoc', 'nsz', 'arcp'}
@@ -30,8 +31,7 @@ class Compiled:
     @functools.cached_property
     def dispatcher(self):
         """The function as a dispatcher of Numba."""
-        from opspace_control.compilation import jit
-        return getattr(jit, self._kind)(self.__wrapped__)
+        return getattr(_jit(self), self._kind)(self.__wrapped__)
 
     @property
     def _numba_type_(self):
@@ -65,8 +65,7 @@ class Kernel(Compiled):
             entry, table, places = self.find(arguments)
             if entry:
                 return library.bound(entry, table, places, arguments)
-        from opspace_control.compilation import jit
-        return jit.bound(self.dispatcher, arguments)
+        return _jit(self).bound(self.dispatcher, arguments)
 
     def find(self, arguments):
         """Return the library's function, or None, the table of arguments, and numbers' places."""
@@ -76,6 +75,21 @@ class Kernel(Compiled):
         except KeyError:
             entry = self._entries[kinds] = library.find(self.name, kinds)
         return entry, table, places
+
+
+def _jit(compiled):
+    """Return what compiles by Numba, or raise an OpspaceError where that is not installed."""
+    try:
+        from opspace_control.compilation import jit
+    except ModuleNotFoundError as error:
+        if error.name != 'numba':
+            raise
+        name = compiled.__qualname__
+        raise OpspaceError(
+            f'No library has the kernel {name} for this package and processor, and Numba, which '
+            'would compile it, is not installed.', kernel=name,
+            cure="pip install 'opspace_control[jit]'.") from None
+    return jit
 
 
 def kernel(function):

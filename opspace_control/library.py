@@ -28,8 +28,8 @@ FOLDERS = ('compilation', 'spatial', 'model', 'dynamics', 'collision', 'tasks', 
 X86_64_V3 = frozenset({'avx', 'avx2', 'bmi1', 'bmi2', 'f16c', 'fma', 'abm', 'movbe'})
 _BYTE = ctypes.c_char
 _NUMBERS, _INTEGERS = struct.Struct('d'), struct.Struct('q')
-ABSENT = 'There is no library of compiled kernels for these sources: Numba compiles them at the ' \
-    'first start. To build it: python -m opspace_control.compilation'
+ABSENT = 'There is no library of compiled kernels for these sources: Numba, if installed, ' \
+    'compiles them at the first start. To build it: python -m opspace_control.compilation'
 
 
 @functools.cache

@@ -7,6 +7,7 @@ import importlib
 import math
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -187,6 +188,20 @@ class TestAbsent:
         monkeypatch.setenv('OPSPACE_KERNELS', 'jit')
         assert not library.is_there()
         assert not caplog.messages
+
+
+def test_without_library_and_numba():
+    """A line says what to install."""
+    done = subprocess.run(
+        [sys.executable, '-c', "import sys\nsys.modules['numba'] = None\n"
+         'from opspace_control.cli.main import main\n'
+         "sys.exit(main(['check', sys.argv[1]]))", str(ROOT / 'urdf' / 'dual_arm.urdf')],
+        check=False, capture_output=True, text=True,
+        env={**os.environ, 'PYTHONPATH': str(ROOT), 'OPSPACE_KERNELS': 'jit'})
+    assert done.returncode == 1
+    assert re.search(r"^opspace check: .*Numba.* pip install 'opspace_control\[jit\]'\.$",
+                     done.stderr, re.MULTILINE)
+    assert 'Traceback' not in done.stderr
 
 
 def test_unknown_numba(monkeypatch):

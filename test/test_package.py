@@ -192,6 +192,7 @@ class TestDescriptions:
         names = {re.split(r'[>\[]', line)[0] for line in ' '.join([
             configuration['options']['install_requires'],
             configuration['options.extras_require']['ros'],
+            configuration['options.extras_require']['jit'],
             configuration['options.extras_require']['sim']]).split()}
         # The same thing has another name for rosdep.
         as_keys = {'pyyaml': 'python3-yaml', 'mujoco': 'python3-mujoco-pip'}
@@ -205,11 +206,10 @@ class TestDescriptions:
         used = {name.split('.')[0] for path in MODULES for name in imports_of(path)} & ROS
         assert used <= keys
 
-    def test_without_extras_it_needs_three_packages(self, configuration):
+    def test_without_extras_it_needs_two_packages(self, configuration):
         names = {re.split('>', line)[0]
                  for line in configuration['options']['install_requires'].split()}
-        assert names == {'numpy', 'numba', 'pyyaml'}
-
+        assert names == {'numpy', 'pyyaml'}
 
     def test_oldest_versions_are_tested(self, configuration):
         """Every lower bound is what make test-oldest installs where the interpreter has it."""
