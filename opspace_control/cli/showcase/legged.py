@@ -136,7 +136,8 @@ def _friction():
 def _judge_friction(bounded, free):
     return [Finding('speed', bounded.speed, 2.95, 'm/s', True),
             Finding('tilt, RMS', bounded.tilt, 3.0, 'deg'), *_limits(bounded),
-            Finding('without, the robot falls (90) or tilts by', free.tilt, 10.0, 'deg', True)]
+            Finding('without: speed', free.speed, 0.3, 'm/s'),
+            Finding('without: tilt, RMS', free.tilt, 3.0 * bounded.tilt, 'deg', True)]
 
 
 def _mean(column):
