@@ -222,7 +222,7 @@ class TestMotion:
         assert abs(now.v).max() < 0.02
         assert max(steps) < 0.02
         assert [limit for limit in controller.active_limits if limit.limit == 'distance'] == [
-            ('l_hand, r_hand', 'distance', -1)]
+            ('l_hand and r_hand', 'distance', -1)]
         assert controller.residual_accelerations
 
     def test_shapes_that_overlap_part_slowly(self):
@@ -306,6 +306,26 @@ class TestBeside:
             OperationalSpaceController(model, distances=distances)
         with pytest.raises(ControlError, match='CollisionModel'):
             DistanceLimits(BALLS)
+
+    def test_numbers_change_and_shapes_do_not(self):
+        """The margin grows from 10 to 50 mm while hands are pressed against each other."""
+        controller, state = swapped()
+        middle = np.mean([task.target[:3] for task in controller.tasks.values()], axis=0)
+        for task in controller.tasks.values():
+            task.set_target(middle)
+        *_, (now, _) = moved(controller, state, 2000)
+        assert distance(controller, now.q) == pytest.approx(0.01, abs=2e-4)
+        controller.distances = controller.distances.changed(margin=0.05, influence=0.4)
+        *_, (now, _) = moved(controller, RobotState(controller.model, now.q, now.v), 2000)
+        assert distance(controller, now.q) == pytest.approx(0.05, abs=2e-4)
+        assert controller.distances.margin == 0.05
+        other = DistanceLimits(CollisionModel(controller.model, BALLS))
+        with pytest.raises(ControlError, match='other shapes'):
+            controller.distances = other
+        with pytest.raises(ControlError, match='margin'):
+            controller.distances.changed(margin=-1.0)
+        with pytest.raises(ControlError, match='without limits'):
+            OperationalSpaceController(controller.model).distances = other
 
     def test_speed_that_a_pair_can_brake_from(self):
         distances = DistanceLimits(

@@ -39,7 +39,6 @@ from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.storage import make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
-from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
 from opspace_control.tasks import PostureTask
@@ -86,7 +85,7 @@ class OperationalSpaceController(ControllerState):
         priority over all tasks. If not given, efforts are cut at their limits, and nothing limits
         the motion of the joints.
     distances : DistanceLimits, optional
-        Of pairs of shapes on links and in the world; needs ``limits``. None if not given.
+        Of shapes on links and in the world; needs ``limits``.
     gravity_compensation : bool
         False for hardware that compensates gravity itself.
     singularity_threshold : float
@@ -106,8 +105,6 @@ class OperationalSpaceController(ControllerState):
     posture : PostureTask
     constraints : mapping of str to Constraint
     grasps : mapping of str to Grasp
-    distances : DistanceLimits
-        None if none were given.
     payloads : Payloads
         What the links carry.
     passive_forces : PassiveForces
@@ -163,7 +160,6 @@ class OperationalSpaceController(ControllerState):
         bound = bind_constraints(
             constraints, [*points['other'][:len(eliminated)], *contact_points['other']])
         bind_contacts(constraints, model, operational)
-        self.distances = distances
         distances = DistanceLimits.checked(distances, model, limits)
         self._kept = None if limits is None else KeptLimits(
             limits, distances, nodes, self._cycle, len(constraints), 6 * robot.carried.size,
@@ -279,15 +275,3 @@ class OperationalSpaceController(ControllerState):
         for task in self.tasks.values():
             if isinstance(task, OperationalTask):
                 task.force.restart()
-
-    @property
-    def limits(self):
-        """The `JointLimits`, or None; others may be set where there are any."""
-        return self._kept.limits if self._kept else None
-
-    @limits.setter
-    def limits(self, limits):
-        if not self._kept:
-            raise ControlError('The controller was made without limits.',
-                               cure='Make it with limits=JointLimits(model).')
-        self._kept.set(limits)

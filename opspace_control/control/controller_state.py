@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller reports of its last cycle."""
+"""What a controller reports of its last cycle, and the limits that it keeps."""
 
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONT
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
 from opspace_control.control.limits.kinds import DISTANCE, KIND_TABLE, REASONS
 from opspace_control.dynamics import GRAVITY, MomentumObserver
+from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import CenterOfMassTask
 from opspace_control.tasks.joint import JointTask
@@ -23,7 +24,7 @@ class ActiveLimit(NamedTuple):
     """A limit of a joint, of a contact's force, or of the distance of a pair, that is active."""
 
     name: str
-    """Of the degree of freedom, or of the contact; of a pair the names of its shapes, 'a, b'."""
+    """Of the degree of freedom, or of the contact; of a pair 'a and b', its shapes."""
     limit: str
     """Of a joint 'position', 'velocity', 'acceleration', 'effort' or 'gravity torque'; of a contact
     'normal force', 'friction', 'centre of pressure' or 'friction torque'; of a pair 'distance'."""
@@ -32,7 +33,7 @@ class ActiveLimit(NamedTuple):
 
 
 class ControllerState:
-    """The properties of an `OperationalSpaceController` that report its state."""
+    """The properties of an `OperationalSpaceController`: its state and its limits."""
 
     _disturbance = None
 
@@ -182,14 +183,15 @@ class ControllerState:
                             int(sides[k])) for k in np.flatnonzero(sides)))
             memory, pairs = self._kept.memory, self._kept.distances.pairs
             active.extend(
-                ActiveLimit(', '.join(pairs[memory.near_pairs[k]]), KIND_TABLE[DISTANCE].name, -1)
+                ActiveLimit(
+                    ' and '.join(pairs[memory.near_pairs[k]]), KIND_TABLE[DISTANCE].name, -1)
                 for k in np.flatnonzero(memory.distance_active))
         return tuple(active)
 
     @property
     def near_pairs(self):
         """Pairs of shapes that were near at the last cycle, a tuple of `Separation`."""
-        return self._kept.distances.near() if self._kept else ()
+        return self._kept.near_pairs() if self._kept else ()
 
     @property
     def residual_accelerations(self):
@@ -236,3 +238,28 @@ class ControllerState:
         those above and the bounds are kept.
         """
         return int(self._cycle['levels_given_up'][0])
+
+    @property
+    def limits(self):
+        """The `JointLimits`, or None; others may be set where there are any."""
+        return self._kept.limits if self._kept else None
+
+    @limits.setter
+    def limits(self, limits):
+        self._check_kept()
+        self._kept.set(limits)
+
+    @property
+    def distances(self):
+        """The `DistanceLimits`, None without ``limits``; others of the same shapes may be set."""
+        return self._kept.distances if self._kept else None
+
+    @distances.setter
+    def distances(self, distances):
+        self._check_kept()
+        self._kept.set_distances(distances)
+
+    def _check_kept(self):
+        if not self._kept:
+            raise ControlError('The controller was made without limits.',
+                               cure='Make it with limits=JointLimits(model).')

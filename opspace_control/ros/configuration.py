@@ -88,6 +88,8 @@ class Configuration:
             self._controller.check_status(*self._status(values))
         if not robot.LIMIT_PARAMETERS.keys().isdisjoint(names):
             robot.change_limits(self._controller.limits, values)
+        if not robot.DISTANCE_PARAMETERS.keys().isdisjoint(names):
+            robot.change_distances(self._controller.distances, values)
         if any(name.startswith(f'{joints.PASSIVE}.') for name in names):
             model = self._controller.model
             PassiveForces(model, **joints.passive_forces(model, values))

@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Least distances of pairs of shapes that a controller keeps."""
 
+import copy
+
 import numpy as np
 
 from opspace_control.collision import CollisionModel
 from opspace_control.control.limits.joint_limits import read_number
 from opspace_control.errors import ControlError
+
+# What `DistanceLimits.changed` takes.
+_NUMBERS = 'margin', 'influence', 'acceleration', 'parting_speed'
 
 
 class DistanceLimits:
@@ -43,18 +48,31 @@ class DistanceLimits:
                  parting_speed=0.1, capacity=32):
         if not isinstance(collision, CollisionModel):
             raise ControlError(f'{collision!r} has no shapes.', cure='Give a CollisionModel.')
-        self.collision, self.model = collision, collision.robot
+        self.collision, self.model, self.pairs = collision, collision.robot, collision.pairs
+        if not (isinstance(capacity, int) and capacity >= 0):
+            raise ControlError(f'capacity = {capacity!r} is not allowed.', cure='Give a count.')
+        self.capacity = capacity
+        self._set(margin, influence, acceleration, parting_speed)
+
+    def changed(self, **numbers):
+        """
+        Return these with some of their numbers changed; raises as the constructor.
+
+        Of ``margin``, ``influence``, ``acceleration`` and ``parting_speed``.
+        """
+        distances = copy.copy(self)
+        distances._set(**{name: getattr(self, name) for name in _NUMBERS} | numbers)
+        return distances
+
+    def _set(self, margin, influence, acceleration, parting_speed):
         self.margin = read_number('margin', margin, 0.0, np.inf)
         self.influence = read_number('influence', influence, 1e-6, np.inf)
         self.acceleration = read_number('acceleration', acceleration, 1e-6, np.inf)
         self.parting_speed = read_number('parting_speed', parting_speed, 0.0, np.inf)
-        if not (isinstance(capacity, int) and capacity >= 0):
-            raise ControlError(f'capacity = {capacity!r} is not allowed.', cure='Give a count.')
         if self.influence <= self.margin:
             raise ControlError(
                 f'influence = {influence!r} m is not beyond margin = {margin!r} m.',
                 cure='Give a greater influence.', value=influence)
-        self.capacity, self.pairs, self._data, self._cycle = capacity, collision.pairs, None, None
 
     @property
     def fastest(self):
@@ -73,14 +91,3 @@ class DistanceLimits:
             raise ControlError('Distances are kept together with limits of joints only.',
                                cure='Give limits=JointLimits(model), too.')
         return distances
-
-    def bind(self, cycle):
-        """Write the numbers into a CYCLE record; return the `CollisionData`."""
-        cycle['distance_margin'], cycle['distance_braking'] = self.margin, self.acceleration
-        cycle['parting_speed'] = self.parting_speed
-        self._data, self._cycle = self.collision.data(self.capacity, self.influence), cycle
-        return self._data
-
-    def near(self):
-        """Return the `Separation` of each near pair of the last cycle, a tuple."""
-        return tuple(self.collision.separations(self._data, self._cycle['origin'][0]))

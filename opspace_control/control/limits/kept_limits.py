@@ -7,6 +7,7 @@ import numpy as np
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import Memory
 from opspace_control.control.limits.bounded_scratch import make_bounded_scratch
+from opspace_control.control.limits.distance_limits import DistanceLimits
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.kinds import KINDS, check_kinds
 from opspace_control.errors import ControlError
@@ -14,6 +15,9 @@ from opspace_control.errors import ControlError
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
 _OF_JOINTS = 'lower', 'upper', 'velocity', 'acceleration', 'slow', 'clear', 'gravity_torque'
 _OF_ALL = 'return_rate', 'approach_rate', 'kept'
+# Of `DistanceLimits`, by names in `CYCLE`.
+_OF_DISTANCES = {'margin': 'distance_margin', 'acceleration': 'distance_braking',
+                 'parting_speed': 'parting_speed'}
 
 
 class KeptLimits:
@@ -36,6 +40,8 @@ class KeptLimits:
     limits : JointLimits
         Those that have been set.
     records : (nv,) array of LIMIT
+    distances : DistanceLimits
+        Likewise.
     collision : CollisionData
     memory : Memory
     scratch : BoundedScratch
@@ -52,7 +58,7 @@ class KeptLimits:
     def __init__(self, limits, distances, nodes, cycle, constraints, rows, levels):
         check_kinds()
         self._model, self._nodes, self._cycle = distances.model, nodes, cycle
-        model, self.distances = distances.model, distances
+        model = distances.model
         self.records = self._checked(limits).records(nodes)
         near, levels = distances.capacity, max(levels, 1)
         bounds = KINDS * model.nv + CONTACT_BOUNDS * constraints + near
@@ -62,9 +68,12 @@ class KeptLimits:
             near_pairs=np.full(near, -1), distance_active=np.zeros(near, int))
         self.scratch = make_bounded_scratch(
             nodes.size, model.nv, bounds, constraints, rows, levels, near)
-        self.collision = distances.bind(cycle)
+        self.collision = distances.collision.data(distances.capacity, distances.influence)
+        self.distances = None
+        self.set_distances(distances)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
-            f'limits.{name}': cycle[name] for name in _OF_ALL}
+            f'limits.{name}': cycle[name] for name in _OF_ALL} | {
+            f'distances.{name}': cycle[name] for name in _OF_DISTANCES.values()}
         self.set(limits)
 
     def set(self, limits):
@@ -75,6 +84,23 @@ class KeptLimits:
         for name in _OF_ALL:
             self._cycle[name] = getattr(limits, name)
         self.limits = limits
+
+    def set_distances(self, distances):
+        """Keep other distances of the same shapes from now on, or raise a ControlError."""
+        if not isinstance(distances, DistanceLimits) or (self.distances and (
+                distances.collision is not self.distances.collision
+                or distances.capacity != self.distances.capacity)):
+            raise ControlError(f'distances = {distances!r} have other shapes.',
+                               cure='Set controller.distances.changed(...).')
+        for name, number in _OF_DISTANCES.items():
+            self._cycle[number] = getattr(distances, name)
+        self.collision.pairs['influence'] = distances.influence
+        self.distances = distances
+
+    def near_pairs(self):
+        """Return the `Separation` of each pair that was near at the last cycle, a tuple."""
+        return tuple(self.distances.collision.separations(
+            self.collision, self._cycle['origin'][0]))
 
     def _checked(self, limits):
         if not isinstance(limits, JointLimits) or limits.model is not self._model:

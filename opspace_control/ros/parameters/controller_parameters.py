@@ -150,6 +150,18 @@ NODE = (
         'Greatest x, y and z of a goal, in the base frame.', 'm', length=3),
     changeable('limits.goal_rate', 'double', 1000.0,
         'Largest rate of goals on each topic; of more, the newest is used.', 'Hz', 1.0, 1e4),
+    Parameter('collision.file', 'string', '',
+        'Path of a file of collision shapes, made by opspace collision: links keep a distance from '
+        'each other. With limits.keep. Empty: they do not.'),
+    changeable('collision.margin', 'double', 0.01, 'Distance that links keep.', 'm', 0.0, 1.0),
+    changeable('collision.influence', 'double', 0.3,
+        'Distance up to which a pair of links is looked at. It can brake from the speed '
+        'sqrt(2 collision.acceleration (influence - margin)). Greater than collision.margin.', 'm',
+        1e-3, 10.0),
+    changeable('collision.acceleration', 'double', 2.0,
+        'Deceleration with which a pair of links can always brake.', 'm/s²', 0.01, 1e3),
+    changeable('collision.parting_speed', 'double', 0.1,
+        'Speed at which links part that are nearer than collision.margin.', 'm/s', 0.0, 10.0),
     changeable('safety.state_timeout', 'double', 0.05,
         'If joint states are older than this, only damping acts. 0: never.', 's', 0.0, 60.0),
     changeable('safety.command_timeout', 'double', 0.2,

@@ -5,7 +5,8 @@
 import threading
 import time
 
-from opspace_control.control import JointLimits, OperationalSpaceController
+from opspace_control.collision import CollisionDescription
+from opspace_control.control import DistanceLimits, JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.library import ABSENT
@@ -25,6 +26,9 @@ LIMIT_PARAMETERS = {
     'limits.keep': 'kept', 'limits.soft': 'soft_limits',
     'limits.position_margin': 'position_margin', 'limits.velocity_kept': 'velocity_kept',
     'limits.return_rate': 'return_rate', 'limits.approach_rate': 'approach_rate'}
+# Likewise of distances, in `DistanceLimits`.
+DISTANCE_PARAMETERS = {f'collision.{keyword}': keyword for keyword in (
+    'margin', 'influence', 'acceleration', 'parting_speed')}
 
 
 def make_model(description, parameters, *, floating_base=False):
@@ -70,6 +74,7 @@ def make_controller(description, parameters, *, floating_base=False):
         grasps=[blocks.make_grasp(name, parameters) for name in parameters['grasps']],
         passive_forces=PassiveForces(model, **of_joints.passive_forces(model, parameters)),
         effort_limits=effort_limits, limits=limits, contact_model=contact_model,
+        distances=make_distances(model, parameters) if limits else None,
         gravity_compensation=parameters['gravity_compensation'])
     blocks.put_payloads(controller, parameters)
     return controller, joints
@@ -102,6 +107,24 @@ def make_limits(model, effort_limits, parameters):
                        **_limit_numbers(parameters))
 
 
+def make_distances(model, parameters):
+    """Return the `DistanceLimits` of the parameters, None without a file, or raise its error."""
+    path = parameters['collision.file']
+    if not path:
+        return None
+    return DistanceLimits(
+        CollisionDescription.read(path).model(model), **_distance_numbers(parameters))
+
+
+def change_distances(distances, parameters):
+    """Return distances, or None, with the present parameters, or raise a ControlError."""
+    return distances and distances.changed(**_distance_numbers(parameters))
+
+
+def _distance_numbers(parameters):
+    return {keyword: parameters[name] for name, keyword in DISTANCE_PARAMETERS.items()}
+
+
 def change_limits(limits, parameters):
     """Return limits, or None, with the present parameters, or raise a ControlError."""
     if limits is None:
@@ -131,6 +154,8 @@ def apply_gains(controller, parameters, changed):
         controller.passive_forces.set(**of_joints.passive_forces(controller.model, parameters))
     if controller.limits and not LIMIT_PARAMETERS.keys().isdisjoint(changed):
         controller.limits = change_limits(controller.limits, parameters)
+    if controller.distances and not DISTANCE_PARAMETERS.keys().isdisjoint(changed):
+        controller.distances = change_distances(controller.distances, parameters)
 
 
 _LOADING = 1.0  # s, loading compiled code takes less than this
