@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.collision.cores import TOUCHING, extent, furthest, separate
-from opspace_control.collision.shapes import HALF_SPACE
+from opspace_control.collision.shapes import HALF_SPACE, SHAPE
 from opspace_control.compiled import called, inlined, rare
 
 # Two shapes that are near each other.
 NEAR_PAIR = np.dtype([
     ('pair', np.int64),              # index of the pair
+    ('feature', np.int64),           # of `features`, 0: the whole shapes
     ('nodes', np.int64, (2,)),       # of the bodies that carry a and b, WORLD for the world
     ('distance', np.float64),        # m; below 0 the depth of the overlap
     ('normal', np.float64, (3,)),    # unit vector from b to a, world axes
@@ -37,11 +38,14 @@ class Scratch(NamedTuple):
     simplex: np.ndarray  # (7, 4) of `reduce_simplex`
     vectors: np.ndarray  # (5, 3) of `separate`, and the shift
     directions: np.ndarray  # (STARTS, 4): unit vectors, and the overlap along each, m
+    parts: np.ndarray  # (2,) SHAPE: of `features`
+    least: np.ndarray  # (1,) NEAR_PAIR: of the whole shapes
 
 
 def make_scratch():
     """Return the memory of `find_distance`."""
-    return Scratch(np.zeros((7, 4)), np.zeros((5, 3)), np.zeros((STARTS, 4)))
+    return Scratch(np.zeros((7, 4)), np.zeros((5, 3)), np.zeros((STARTS, 4)),
+                   np.zeros(2, SHAPE), np.zeros(1, NEAR_PAIR))
 
 
 @called

@@ -98,18 +98,19 @@ class CollisionModel:
             return 'are two half-spaces'
         return 'do not move relative to each other' if a['node'] == b['node'] else ''
 
-    def data(self, capacity, influence=np.inf):
+    def data(self, capacity, influence=np.inf, zone=0.0):
         """
         Return the arrays for kernels, a new `CollisionData`.
 
         ``capacity`` is the greatest number of near pairs, ``influence`` the distance up to which a
-        pair is near, m: one number, or (p,) for each pair.
+        pair is near, m: one number, or (p,) for each pair. `features` that are nearly as near, by
+        less than the ``zone``, m, are near pairs, too.
         """
         pairs = np.zeros(len(self._pairs), PAIR)
         pairs['first'], pairs['second'] = np.reshape(self._pairs, (-1, 2)).T
         pairs['influence'], pairs['clear'] = influence, -np.inf
         return CollisionData(self._records.copy(), pairs, np.zeros(capacity + 1, NEAR_PAIR),
-                             np.zeros(1, int), make_scratch())
+                             np.zeros(1, int), make_scratch(), np.full(1, zone))
 
     def distances(self, q, influence=np.inf):
         """
@@ -126,10 +127,12 @@ class CollisionModel:
 
     def separations(self, data, origin):
         """
-        Return the `Separation` of each near pair of a `CollisionData`.
+        Return the `Separation` of each near pair of whole shapes of a `CollisionData`.
 
         ``origin`` (3,) is the root link's origin in the world, m.
         """
         pairs = self.pairs
-        return [Separation(*pairs[near['pair']], near['distance'].item(), near['normal'].copy(),
-                           *(near['points'] + origin)) for near in data.near[:data.count[0]]]
+        return [Separation(*pairs[near['pair']], near['distance'].item(),
+                           near['normal'].copy(), *(near['points'] + origin))
+                for near in data.near[:data.count[0]]
+                if near['feature'] == 0]

@@ -1,6 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The nearest of the pairs of shapes that may touch."""
+"""
+The nearest of the pairs of shapes that may touch.
+
+The nearest points of two flat faces jump when the faces turn, so bounds on the least distance alone
+would let them rattle: their `features` that are nearly as near are near pairs, too.
+"""
 
 import math
 from typing import NamedTuple
@@ -8,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.collision.distance import Scratch, find_distance
+from opspace_control.collision.features import feature_count, find_feature
 from opspace_control.collision.shapes import HALF_SPACE, place_shape
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.kinematics import place_node
@@ -30,6 +36,8 @@ class CollisionData(NamedTuple):
     near: np.ndarray    # (k + 1,) NEAR_PAIR; the last is scratch
     count: np.ndarray   # (1,) int: of near pairs
     scratch: Scratch
+    zone: np.ndarray = np.zeros(1)  # features further than the least distance and this do not
+    #                                 count, m
 
 
 @inlined
@@ -55,6 +63,31 @@ def world_velocity(shape, point, normal):
             + normal[2] * (t[2] + t[3] * y - t[4] * x))
 
 
+@inlined
+def keep_nearest(near, count, furthest):
+    """Keep the near pair after the last, or forget the furthest; return both numbers."""
+    capacity = near.size - 1
+    if count < capacity:
+        count += 1
+    else:
+        for i in range(furthest, capacity):
+            near[i] = near[i + 1]
+    if count == capacity:
+        furthest = 0
+        for i in range(1, capacity):
+            if near[i].distance > near[furthest].distance:
+                furthest = i
+    return count, furthest
+
+
+@inlined
+def complete(a, b, k, feature, found):
+    """Write which pair a near one is, and what the motion of the world does to it."""
+    found.pair, found.feature, found.nodes[0], found.nodes[1] = k, feature, a.node, b.node
+    found.world_rate = (world_velocity(a, found.points[0], found.normal)
+                        - world_velocity(b, found.points[1], found.normal))
+
+
 @called
 def find_near_pairs(states, origin, collision):
     """
@@ -75,7 +108,9 @@ def find_near_pairs(states, origin, collision):
         Its ``near`` and ``count`` are results.
 
     """
-    shapes, pairs, near = collision.shapes, collision.pairs, collision.near
+    shapes, pairs, near, least = (
+        collision.shapes, collision.pairs, collision.near, collision.scratch.least)
+    zone = collision.zone[0]
     for s in range(shapes.size):
         place_shape(shapes[s], origin, states)
     capacity, count = near.size - 1, 0
@@ -98,19 +133,16 @@ def find_near_pairs(states, origin, collision):
         pair.clear = found.distance + paths
         if found.distance > limit or (count == capacity and found.distance == limit):
             continue
-        found.pair, found.nodes[0], found.nodes[1] = k, a.node, b.node
-        found.world_rate = (world_velocity(a, found.points[0], found.normal)
-                            - world_velocity(b, found.points[1], found.normal))
-        if count < capacity:
-            count += 1
-        else:
-            for i in range(furthest, capacity):
-                near[i] = near[i + 1]
-        if count == capacity:
-            furthest = 0
-            for i in range(1, capacity):
-                if near[i].distance > near[furthest].distance:
-                    furthest = i
+        complete(a, b, k, 0, found)
+        least[0] = found
+        count, furthest = keep_nearest(near, count, furthest)
+        if zone > 0.0 and least[0].distance < 2.0 * zone:
+            for feature in range(1, feature_count(a, b)):
+                if not find_feature(a, b, feature, zone, near[count], collision.scratch):
+                    continue
+                if count < capacity or near[count].distance < near[furthest].distance:
+                    complete(a, b, k, feature, near[count])
+                    count, furthest = keep_nearest(near, count, furthest)
     collision.count[0] = count
 
 

@@ -25,7 +25,7 @@ class Kind(IntEnum):
     HALF_SPACE = 4  # no size: all points with z ≤ 0
 
 
-HALF_SPACE = int(Kind.HALF_SPACE)
+SPHERE, CAPSULE, HALF_SPACE = int(Kind.SPHERE), int(Kind.CAPSULE), int(Kind.HALF_SPACE)
 _SIZES = {Kind.SPHERE: 1, Kind.CAPSULE: 2, Kind.CYLINDER: 2, Kind.BOX: 3, Kind.HALF_SPACE: 0}
 
 # A shape is a core and all points no further from it than a radius. The core is the sum of a box

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.collision.features import FEATURES
 from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
@@ -182,10 +183,9 @@ class ControllerState:
                 ActiveLimit(contacts[k // CONTACT_BOUNDS], BOUND_NAMES[k % CONTACT_BOUNDS],
                             int(sides[k])) for k in np.flatnonzero(sides)))
             memory, pairs = self._kept.memory, self._kept.distances.pairs
-            active.extend(
-                ActiveLimit(
-                    ' and '.join(pairs[memory.near_pairs[k]]), KIND_TABLE[DISTANCE].name, -1)
-                for k in np.flatnonzero(memory.distance_active))
+            near = memory.near_pairs[memory.distance_active != 0] // FEATURES
+            active.extend(ActiveLimit(' and '.join(pairs[k]), KIND_TABLE[DISTANCE].name, -1)
+                          for k in dict.fromkeys(near.tolist()))
         return tuple(active)
 
     @property

@@ -90,7 +90,7 @@ class Memory(NamedTuple):
 
     bound_state: np.ndarray  # (l + 1, m) int: of each bound at each level, by `bound_number`
     contact_active: np.ndarray  # (b,) int: as ``active`` of LIMIT, of each bound of a contact
-    near_pairs: np.ndarray  # (d,) int: near pairs, -1 for none
+    near_pairs: np.ndarray  # (d,) int: `number_of` each, -1 for none
     distance_active: np.ndarray  # (d,) int: likewise, of each pair's distance
 
 

@@ -10,6 +10,8 @@ from opspace_control.collision import CollisionModel
 from opspace_control.control.limits.joint_limits import read_number
 from opspace_control.errors import ControlError
 
+# Features that are further than the nearest points of two shapes by less than this have rows, m.
+FEATURE_ZONE = 0.03
 # What `DistanceLimits.changed` takes.
 _NUMBERS = 'margin', 'influence', 'acceleration', 'parting_speed'
 
@@ -35,7 +37,7 @@ class DistanceLimits:
     parting_speed : float
         At which pairs that are nearer than the margin part, m/s.
     capacity : int
-        How many pairs may be near at once; of more than these, the nearest.
+        How many pairs of shapes and features may be near at once; of more, the nearest count.
 
     Raises
     ------
@@ -45,7 +47,7 @@ class DistanceLimits:
     """
 
     def __init__(self, collision, *, margin=0.01, influence=0.3, acceleration=2.0,
-                 parting_speed=0.1, capacity=32):
+                 parting_speed=0.1, capacity=64):
         if not isinstance(collision, CollisionModel):
             raise ControlError(f'{collision!r} has no shapes.', cure='Give a CollisionModel.')
         self.collision, self.model, self.pairs = collision, collision.robot, collision.pairs

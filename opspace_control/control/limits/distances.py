@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.collision.features import FEATURES
 from opspace_control.collision.near_pairs import find_near_pairs
 from opspace_control.compiled import called, inlined
 from opspace_control.control.limits.limit_law import braking_speed
@@ -73,6 +74,12 @@ def least_acceleration(cycle, distance, rate):
     return -cycle.return_rate * (fastest + rate) - slope * rate - wider
 
 
+@inlined
+def number_of(pair):
+    """Return the number of a near pair: they are in the order of these."""
+    return FEATURES * pair.pair + pair.feature
+
+
 @called
 def follow_pairs(collision, memory, scratch):
     """
@@ -90,14 +97,14 @@ def follow_pairs(collision, memory, scratch):
         scratch[levels, s], active[s] = active[s], 0
     old = 0
     for s in range(count):
-        while old < pairs.size and 0 <= pairs[old] < near[s].pair:
+        while old < pairs.size and 0 <= pairs[old] < number_of(near[s]):
             old += 1
-        if old < pairs.size and pairs[old] == near[s].pair:
+        if old < pairs.size and pairs[old] == number_of(near[s]):
             for level in range(levels):
                 bound_state[level, first + s] = scratch[level, old]
             active[s] = scratch[levels, old]
     for s in range(pairs.size):
-        pairs[s] = near[s].pair if s < count else -1
+        pairs[s] = number_of(near[s]) if s < count else -1
 
 
 @inlined

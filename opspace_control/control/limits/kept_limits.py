@@ -7,7 +7,7 @@ import numpy as np
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import Memory
 from opspace_control.control.limits.bounded_scratch import make_bounded_scratch
-from opspace_control.control.limits.distance_limits import DistanceLimits
+from opspace_control.control.limits.distance_limits import FEATURE_ZONE, DistanceLimits
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.kinds import KINDS, check_kinds
 from opspace_control.errors import ControlError
@@ -68,7 +68,8 @@ class KeptLimits:
             near_pairs=np.full(near, -1), distance_active=np.zeros(near, int))
         self.scratch = make_bounded_scratch(
             nodes.size, model.nv, bounds, constraints, rows, levels, near)
-        self.collision = distances.collision.data(distances.capacity, distances.influence)
+        self.collision = distances.collision.data(
+            distances.capacity, distances.influence, FEATURE_ZONE)
         self.distances = None
         self.set_distances(distances)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
