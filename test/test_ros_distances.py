@@ -55,7 +55,7 @@ def test_a_hand_that_is_sent_into_the_other_stops_before_it(network, described):
     robot.run(0.3)
     heard = network.listen(DiagnosticArray, '/diagnostics')
     place, other = (robot.physics.frame_pose(hand)[:3] for hand in ('l_hand', 'r_hand'))
-    goal = robot.send_goal('left', 'l_hand', other - place)
+    robot.send_goal('left', 'l_hand', other - place)
     least = nearest(shapes, robot)
     for _ in range(60):
         robot.run(0.05)
