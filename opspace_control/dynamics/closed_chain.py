@@ -234,8 +234,11 @@ class ConstraintRows:
         return X @ self.rows.T, self.rows @ L @ self.rows.T, mobility
 
     def inverted(self, L, mobility):
-        """Return the pseudo-inverse and the rank of a square part of L."""
-        return invert_inverse_inertia(L, self.least_mobility, reference=mobility)
+        """Return the pseudo-inverse, zero for rows that constrain nothing, and the rank of L."""
+        inverse, rank = invert_inverse_inertia(L, self.least_mobility, reference=mobility)
+        free = mobility == 0.0
+        inverse[free] = inverse[:, free] = 0.0  # else rounding of the eigenvectors is left there
+        return inverse, rank
 
     def eliminated(self, X, L, mobility, t):
         """
