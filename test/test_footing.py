@@ -9,7 +9,7 @@ import pytest
 
 from opspace_control import RobotState
 from opspace_control.cli.showcase.legged_scene import FEET, FRICTION, LeggedScene
-from opspace_control.control.controller_state import ActiveLimit
+from opspace_control.control.controller_limits import ActiveLimit
 from opspace_control.locomotion import GAITS
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footing import Footing

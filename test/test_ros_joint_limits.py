@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opspace_control import OpspaceError, RobotState
-from opspace_control.control.controller_state import ActiveLimit
+from opspace_control.control.controller_limits import ActiveLimit
 from opspace_control.ros.parameters.controller_parameters import controller_table
 from opspace_control.ros.parameters.robot import apply_gains, change_limits, make_controller
 from opspace_control.share import share_directory

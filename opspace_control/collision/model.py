@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shapes of a robot and of its world, and the pairs of them that may touch."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -79,12 +80,15 @@ class CollisionModel:
         names = self.names
         return tuple((names[a], names[b]) for a, b in self._pairs)
 
+    def _found(self, name):
+        """Return the index of a shape, or raise a ModelError."""
+        if name not in self._index:
+            raise ModelError(f"There is no shape '{name}'.", element=name,
+                             cure=nearest(name, self._index) if self._index else 'There is none.')
+        return self._index[name]
+
     def _checked(self, *names):
-        for name in names:
-            if name not in self._index:
-                raise ModelError(f"There is no shape '{name}'.", element=name,
-                                 cure=nearest(name, self._index))
-        pair = tuple(self._index[name] for name in names)
+        pair = tuple(map(self._found, names))
         refusal = self._refusal(*pair)
         if refusal:
             raise ModelError(f"The shapes '{names[0]}' and '{names[1]}' {refusal}.", cure='Leave '
@@ -111,6 +115,33 @@ class CollisionModel:
         pairs['influence'], pairs['clear'] = influence, -np.inf
         return CollisionData(self._records.copy(), pairs, np.zeros(capacity + 1, NEAR_PAIR),
                              np.zeros(1, int), make_scratch(), np.full(1, zone))
+
+    def move_shape(self, data, name, position, rotation, twist):
+        """
+        Put a shape of the world of a `CollisionData` elsewhere, as `Shape.move`.
+
+        A ModelError says that there is no such shape, too.
+        """
+        index = self._found(name)
+        self.shapes[index].move(data.shapes[index], position, rotation, twist)
+
+    def present_shapes(self, data):
+        """Return the shapes, a tuple, those of the world where they are in a `CollisionData`."""
+        return tuple(shape if shape.link else replace(
+            shape, position=record['position'], rotation=record['rotation'])
+            for shape, record in zip(self.shapes, data.shapes, strict=True))
+
+    def keep_poses(self, data, other, other_data):
+        """
+        Put the shapes of the world of a `CollisionData` where they are in that of another model.
+
+        Those that both models have alike; the others are where this model has them.
+        """
+        for index, shape in enumerate(self.shapes):
+            before = other._index.get(shape.name)
+            if shape.link is None and before is not None and other.shapes[before] == shape:
+                for key in ('position', 'rotation', 'twist', 'is_new'):
+                    data.shapes[key][index] = other_data.shapes[key][before]
 
     def distances(self, q, influence=np.inf):
         """

@@ -14,7 +14,7 @@ import numpy as np
 
 from opspace_control.collision.distance import Scratch, find_distance
 from opspace_control.collision.features import feature_count, find_feature
-from opspace_control.collision.shapes import HALF_SPACE, place_shape
+from opspace_control.collision.shapes import HALF_SPACE, advance_shape, place_shape
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.kinematics import place_node
 
@@ -31,7 +31,7 @@ PAIR = np.dtype([
 class CollisionData(NamedTuple):
     """The shapes, the pairs, and those that are near; k at most."""
 
-    shapes: np.ndarray  # (s,) SHAPE; the caller may change the poses and twists of the world's
+    shapes: np.ndarray  # (s,) SHAPE; poses and twists of the world's may change
     pairs: np.ndarray   # (p,) PAIR
     near: np.ndarray    # (k + 1,) NEAR_PAIR; the last is scratch
     count: np.ndarray   # (1,) int: of near pairs
@@ -86,6 +86,14 @@ def complete(a, b, k, feature, found):
     found.pair, found.feature, found.nodes[0], found.nodes[1] = k, feature, a.node, b.node
     found.world_rate = (world_velocity(a, found.points[0], found.normal)
                         - world_velocity(b, found.points[1], found.normal))
+
+
+@called
+def advance_world(shapes, dt):
+    """Move the shapes of the world by their twists for the time dt since the last cycle, s."""
+    for s in range(shapes.size):
+        if shapes[s].node < 0:
+            advance_shape(shapes[s], dt)
 
 
 @called

@@ -3,7 +3,7 @@
 """Convex shapes on links and in the world, as users give them and as records for kernels."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -13,6 +13,7 @@ from opspace_control.dynamics.kinematics import place_on
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import WORLD
 from opspace_control.spatial import read_numbers
+from opspace_control.spatial.rotations import turn_about
 
 
 class Kind(IntEnum):
@@ -42,6 +43,7 @@ SHAPE = np.dtype([
     ('bound', np.float64),        # radius of the sphere about its centre that encloses it, m
     ('twist', np.float64, (6,)),  # of a shape of the world: velocity [v; ω] of its centre, world
                                   # axes, m/s and rad/s; constant
+    ('is_new', np.int64),         # of a shape of the world: 1 until its first cycle at this pose
     ('R', np.float64, (3, 3)),    # its axes in world axes
     ('p', np.float64, (3,)),      # its centre, from the root link's origin, m
     ('path', np.float64),         # upper bound of the way of any of its points up to now, m
@@ -97,13 +99,28 @@ class Shape:
             raise ModelError(f'The {what} has the size {size.tolist()}, m.', element=self.name,
                              cure='Give positive numbers.')
         rotation = _read(self.rotation, (3, 3), what, 'rotation')
-        if not (np.allclose(rotation @ rotation.T, np.eye(3), rtol=0.0, atol=1e-6)
+        if not (abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6
                 and np.linalg.det(rotation) > 0.0):
             raise ModelError(f'The rotation of the {what} is none.', element=self.name,
                              cure='Give three orthogonal unit vectors by column, right-handed.')
         put(self, 'size', tuple(size.tolist()))
         put(self, 'position', tuple(_read(self.position, (3,), what, 'position').tolist()))
         put(self, 'rotation', tuple(map(tuple, rotation.tolist())))
+
+    def move(self, record, position, rotation, twist):
+        """
+        Write a new pose of this shape of the world, and its twist (6,), to its SHAPE record.
+
+        A ModelError names the shape if it is on a link, or if a number cannot be used.
+        """
+        what = f"shape '{self.name}'"
+        if self.link is not None:
+            raise ModelError(f"The {what} is on the link '{self.link}'.", element=self.name,
+                             cure='Move shapes of the world only.')
+        moved = replace(self, position=record['position'] if position is None else position,
+                        rotation=record['rotation'] if rotation is None else rotation)
+        record['twist'] = _read(np.zeros(6) if twist is None else twist, (6,), what, 'twist')
+        record['position'], record['rotation'], record['is_new'] = moved.position, moved.rotation, 1
 
     def write(self, record, robot):
         """Write a SHAPE record; a ModelError says that the robot has no such link."""
@@ -116,6 +133,7 @@ class Shape:
             rotation = frame['rotation'] @ rotation
         record['kind'], record['rotation'], record['position'] = self.kind, rotation, position
         record['half'], record['disc'], record['radius'], record['twist'] = 0.0, 0.0, 0.0, 0.0
+        record['is_new'] = 1
         if self.kind == Kind.BOX:
             record['half'] = np.array(self.size) / 2.0
         elif self.kind != Kind.HALF_SPACE:
@@ -133,6 +151,28 @@ def _read(values, shape, what, argument):
         raise ModelError(f'The {argument} of the {what} is {values!r}.', value=values,
                          cure=f'Give {" × ".join(map(str, shape))} finite numbers.')
     return numbers
+
+
+@inlined
+def advance_shape(shape, dt):
+    """
+    Move a SHAPE of the world by its twist for the time dt, s, unless it has just been put there.
+
+    ``R ← R rot(Rᵀ ω dt)``.
+    """
+    if shape.is_new:
+        shape.is_new = 0
+        return
+    t, R = shape.twist, shape.rotation
+    for r in range(3):
+        shape.position[r] += dt * t[r]
+    speed = math.sqrt(t[3] * t[3] + t[4] * t[4] + t[5] * t[5])
+    if speed > 0.0:
+        w0, w1, w2 = t[3] / speed, t[4] / speed, t[5] / speed
+        turn_about((R[0, 0] * w0 + R[1, 0] * w1 + R[2, 0] * w2,
+                    R[0, 1] * w0 + R[1, 1] * w1 + R[2, 1] * w2,
+                    R[0, 2] * w0 + R[1, 2] * w1 + R[2, 2] * w2),
+                   math.sin(speed * dt), math.cos(speed * dt), R)
 
 
 @inlined

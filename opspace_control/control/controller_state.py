@@ -1,18 +1,14 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller reports of its last cycle, and the limits that it keeps."""
+"""What a controller reports of its last cycle."""
 
-from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.collision.features import FEATURES
 from opspace_control.control.conflicts import directions_given_up
-from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
+from opspace_control.control.controller_limits import ControllerLimits
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
-from opspace_control.control.limits.kinds import DISTANCE, KIND_TABLE, REASONS
 from opspace_control.dynamics import GRAVITY, MomentumObserver
-from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import CenterOfMassTask
 from opspace_control.tasks.joint import JointTask
@@ -21,20 +17,8 @@ from opspace_control.tasks.joint import JointTask
 NOTHING = 1e-6
 
 
-class ActiveLimit(NamedTuple):
-    """A limit of a joint, of a contact's force, or of the distance of a pair, that is active."""
-
-    name: str
-    """Of the degree of freedom, or of the contact; of a pair 'a and b', its shapes."""
-    limit: str
-    """Of a joint 'position', 'velocity', 'acceleration', 'effort' or 'gravity torque'; of a contact
-    'normal force', 'friction', 'centre of pressure' or 'friction torque'; of a pair 'distance'."""
-    side: int
-    """1 at the upper limit, or the one of positive motion or effort; -1 at the other."""
-
-
-class ControllerState:
-    """The properties of an `OperationalSpaceController`: its state and its limits."""
+class ControllerState(ControllerLimits):
+    """The properties of an `OperationalSpaceController`: its state."""
 
     _disturbance = None
 
@@ -169,31 +153,6 @@ class ControllerState:
         return int(self._cycle['limited'][0])
 
     @property
-    def active_limits(self):
-        """Limits that were active at the last cycle, a tuple of `ActiveLimit`; () without any."""
-        active = []
-        if self._kept and self._cycle['problems'][0] > 0:
-            names, limits = self.model.dof_names, self._kept.records
-            for k, kind in np.argwhere(limits['active']):
-                side = int(limits['active'][k, kind])
-                why = KIND_TABLE[kind].name or REASONS[limits['reason'][k, int(side > 0)]]
-                active.append(ActiveLimit(names[k], why, side))
-            contacts, sides = tuple(self.constraints), self._kept.memory.contact_active
-            active.extend(dict.fromkeys(
-                ActiveLimit(contacts[k // CONTACT_BOUNDS], BOUND_NAMES[k % CONTACT_BOUNDS],
-                            int(sides[k])) for k in np.flatnonzero(sides)))
-            memory, pairs = self._kept.memory, self._kept.distances.pairs
-            near = memory.near_pairs[memory.distance_active != 0] // FEATURES
-            active.extend(ActiveLimit(' and '.join(pairs[k]), KIND_TABLE[DISTANCE].name, -1)
-                          for k in dict.fromkeys(near.tolist()))
-        return tuple(active)
-
-    @property
-    def near_pairs(self):
-        """Pairs of shapes that were near at the last cycle, a tuple of `Separation`."""
-        return self._kept.near_pairs() if self._kept else ()
-
-    @property
     def residual_accelerations(self):
         """
         Accelerations of point tasks that active limits leave unmet: dict of (6,).
@@ -212,54 +171,3 @@ class ControllerState:
                 residual[task.name] = lost
             first = last
         return residual
-
-    @property
-    def limit_solutions(self):
-        """How many problems with bounds the last cycle solved because of `limits`."""
-        return int(self._cycle['problems'][0])
-
-    @property
-    def unsolved_limits(self):
-        """
-        How many problems with bounds the last cycle did not solve: 0, but for a numerical failure.
-
-        The iteration came to no end, or forces are not finite. Bounds may be passed then; efforts
-        are cut at their limits as ever, those that are not finite stay so.
-        """
-        return int(self._cycle['unsolved'][0])
-
-    @property
-    def levels_given_up(self):
-        """
-        How many levels of tasks the last cycle gave up because rounding left them no motion.
-
-        Where levels above contradict each other or their bounds, all that they attain may be a
-        single motion but for rounding. A level that finds none within their bounds exerts no force;
-        those above and the bounds are kept.
-        """
-        return int(self._cycle['levels_given_up'][0])
-
-    @property
-    def limits(self):
-        """The `JointLimits`, or None; others may be set where there are any."""
-        return self._kept.limits if self._kept else None
-
-    @limits.setter
-    def limits(self, limits):
-        self._check_kept()
-        self._kept.set(limits)
-
-    @property
-    def distances(self):
-        """The `DistanceLimits`, None without ``limits``; others of the same shapes may be set."""
-        return self._kept.distances if self._kept else None
-
-    @distances.setter
-    def distances(self, distances):
-        self._check_kept()
-        self._kept.set_distances(distances)
-
-    def _check_kept(self):
-        if not self._kept:
-            raise ControlError('The controller was made without limits.',
-                               cure='Make it with limits=JointLimits(model).')

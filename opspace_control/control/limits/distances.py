@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.collision.features import FEATURES
-from opspace_control.collision.near_pairs import find_near_pairs
+from opspace_control.collision.near_pairs import advance_world, find_near_pairs
 from opspace_control.compiled import called, inlined
 from opspace_control.control.limits.limit_law import braking_speed
 from opspace_control.dynamics.kinematics import move_with
@@ -126,6 +126,7 @@ def bound_distances(collision, cycle, nodes, states, bounded, a):
     """
     if collision is not None:
         near, distances = collision.near, bounded.distances
+        advance_world(collision.shapes, cycle.dt)
         if cycle.kept > 0.0:
             find_near_pairs(states, cycle.origin, collision)
         else:

@@ -68,8 +68,6 @@ class KeptLimits:
             near_pairs=np.full(near, -1), distance_active=np.zeros(near, int))
         self.scratch = make_bounded_scratch(
             nodes.size, model.nv, bounds, constraints, rows, levels, near)
-        self.collision = distances.collision.data(
-            distances.capacity, distances.influence, FEATURE_ZONE)
         self.distances = None
         self.set_distances(distances)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
@@ -87,12 +85,26 @@ class KeptLimits:
         self.limits = limits
 
     def set_distances(self, distances):
-        """Keep other distances of the same shapes from now on, or raise a ControlError."""
-        if not isinstance(distances, DistanceLimits) or (self.distances and (
-                distances.collision is not self.distances.collision
-                or distances.capacity != self.distances.capacity)):
-            raise ControlError(f'distances = {distances!r} have other shapes.',
-                               cure='Set controller.distances.changed(...).')
+        """
+        Keep other distances from now on, or raise a ControlError.
+
+        Other shapes are a new ``collision``, for which a cycle is to be bound anew; where both have
+        a shape of the world alike, it stays where it is, with its twist.
+        """
+        if not isinstance(distances, DistanceLimits) or distances.model is not self._model:
+            raise ControlError(f'distances = {distances!r} cannot be used.',
+                               cure='Give DistanceLimits of a CollisionModel of the same model.')
+        if distances.capacity != self.scratch.distances.least.size:
+            raise ControlError(
+                f'distances have room for {distances.capacity} near pairs.',
+                cure=f'Give capacity={self.scratch.distances.least.size}, as at the start.')
+        shapes, before = distances.collision, self.distances and self.distances.collision
+        if shapes is not before:
+            collision = shapes.data(distances.capacity, distances.influence, FEATURE_ZONE)
+            if before:
+                shapes.keep_poses(collision, before, self.collision)
+            self.collision = collision
+            self.memory.near_pairs[:], self.memory.distance_active[:] = -1, 0
         for name, number in _OF_DISTANCES.items():
             self._cycle[number] = getattr(distances, name)
         self.collision.pairs['influence'] = distances.influence
