@@ -74,6 +74,41 @@ def test_pairs_are_those_that_move(robot):
     assert CollisionModel(robot, shapes, [('wall', 'thumb')]).pairs == (('wall', 'thumb'),)
 
 
+def test_further_shapes_have_pairs_with_all_that_move_relative_to_them(robot):
+    table, wall = Shape('table', None, 'half_space', []), Shape('wall', None, 'sphere', [0.1])
+    before = CollisionModel(robot, [*on_hands(), table], [('table', 'l_hand'), HANDS])
+    cup = Shape('cup', 'l_hand', 'cylinder', [0.03, 0.1], (0.0, 0.0, 0.1))
+    model = before.with_shapes([cup, wall])
+    assert set(map(frozenset, model.pairs)) == set(map(frozenset, (
+        HANDS, ('l_hand', 'table'), ('cup', 'table'), ('cup', 'wall'), ('cup', 'r_hand'),
+        ('wall', 'l_hand'), ('wall', 'r_hand'))))
+    assert before.names == (*HANDS, 'table')
+    assert len(before.pairs) == 2
+    # In place of one of the same name, with pairs of its own.
+    held = model.with_shapes([Shape('cup', 'r_hand', 'sphere', [0.05])])
+    assert held.names == (*HANDS, 'table', 'wall', 'cup')
+    assert ('r_hand', 'cup') not in held.pairs
+    assert ('l_hand', 'cup') in held.pairs
+    assert set(map(frozenset, model.without_shapes(['wall', 'cup']).pairs)) == set(
+        map(frozenset, before.pairs))
+
+
+def test_what_may_touch_has_no_pair(robot):
+    shapes = [*on_hands(), Shape('palm', 'l_hand', 'box', [0.1, 0.1, 0.02]),
+              Shape('table', None, 'half_space', [])]
+    model = CollisionModel(robot, shapes)
+    left = set(model.pairs)
+    assert set(model.with_shapes(touching=[('table', 'l_hand')]).pairs) == left - {
+        ('l_hand', 'table'), ('palm', 'table')}
+    assert set(model.with_shapes(touching=[('palm', 'table')]).pairs) == left - {('palm', 'table')}
+    cup = Shape('cup', 'l_hand', 'sphere', [0.03], (0.0, 0.0, 0.1))
+    found = model.with_shapes([cup], touching=[('cup', 'table'), ('r_hand', 'cup')])
+    assert set(found.pairs) == left
+    assert 'cup' in found.names
+    # A link without a shape has no pairs.
+    assert set(model.with_shapes(touching=[('l_upper_arm', 'table')]).pairs) == left
+
+
 def test_influence_leaves_out_far_pairs(robot):
     model = CollisionModel(robot, on_hands())
     distance = model.distances(robot.neutral())[0].distance
@@ -93,6 +128,17 @@ def test_influence_leaves_out_far_pairs(robot):
 def test_what_cannot_be(robot, shapes, pairs, said):
     with pytest.raises(ModelError, match=said):
         CollisionModel(robot, shapes, pairs)
+
+
+@pytest.mark.parametrize(('change', 'said'), [
+    (lambda model: model.with_shapes([Shape('a', 'l_hnd', 'sphere', [0.1])]), r"no link 'l_hnd'"),
+    (lambda model: model.with_shapes([Shape('a', None, 'sphere', [0.1])] * 2), 'Two shapes'),
+    (lambda model: model.with_shapes(touching=[('l_hand', 'tabel')]),
+     r"neither a shape nor a link 'tabel'"),
+    (lambda model: model.without_shapes(['l_hnd']), r"no shape 'l_hnd'.*'l_hand'")])
+def test_changes_that_cannot_be(robot, change, said):
+    with pytest.raises(ModelError, match=said):
+        change(CollisionModel(robot, on_hands()))
 
 
 def test_distances_refuse_a_wrong_position(robot):

@@ -12,6 +12,7 @@ from opspace_control import (
     DistanceLimits,
     JointLimits,
     OperationalSpaceController,
+    PositionTask,
     RobotState,
     Shape,
 )
@@ -183,6 +184,42 @@ class TestOtherShapes:
                         controller.model, controller.distances.collision.shapes), influence=0.5)
             torques.append(found)
         np.testing.assert_allclose(*torques, rtol=0.0, atol=1e-6)
+
+
+class TestHeldObjects:
+    """An object in the hand keeps the distance, too, but from what it is to touch."""
+
+    def test_a_ball_in_the_hand_is_not_pressed_into_the_table_until_it_may_touch_it(self):
+        model = robot('dual_arm')
+        state = bent(model)
+        place = hand_place(model, state)
+        table = Shape('table', None, 'half_space', [], place - [0.0, 0.0, 0.35])
+        task = PositionTask('l_hand', name='hand')
+        controller = controlled(model, [HAND, table], [task])
+        task.set_target(place - [0.0, 0.0, 0.2])
+
+        def settled(start):
+            *_, (now, _) = moved(controller, start, 2500)
+            return now, hand_place(model, now)[2] - place[2] + 0.35
+
+        ball = Shape('ball', 'l_hand', 'sphere', [0.17])
+        empty, limits = controller.distances.collision, controller.distances
+        controller.distances = limits.changed(collision=empty.with_shapes([ball]))
+        now, height = settled(state)
+        assert height == pytest.approx(0.18, abs=3e-4)
+        assert [limit.name for limit in controller.active_limits] == ['table and ball']
+        controller.distances = limits.changed(
+            collision=empty.with_shapes([ball], touching=[('ball', 'table')]))
+        now, height = settled(now)
+        assert height == pytest.approx(0.15, abs=1e-3)
+        # Put down it is one of the world.
+        left = Shape('ball', None, 'sphere', [0.17], hand_place(model, now))
+        controller.distances = limits.changed(
+            collision=empty.with_shapes([left], touching=[('l_hand', 'ball')]))
+        task.set_target(place)
+        now, height = settled(now)
+        assert height == pytest.approx(0.35, abs=1e-3)
+        assert controller.shapes[-1] == left
 
 
 @pytest.mark.parametrize(('given', 'said'), [

@@ -60,6 +60,7 @@ class CollisionModel:
         self._records = np.zeros(len(self.shapes), SHAPE)
         for record, shape in zip(self._records, self.shapes, strict=True):
             shape.write(record, robot)
+        self._nodes = self._records['node'].tolist()
         if pairs is None:
             self._pairs = [pair for pair in combinations(range(len(self.shapes)), 2)
                            if not self._refusal(*pair)]
@@ -80,6 +81,56 @@ class CollisionModel:
         names = self.names
         return tuple((names[a], names[b]) for a, b in self._pairs)
 
+    def with_shapes(self, shapes=(), *, touching=()):
+        """
+        Return a `CollisionModel` with further shapes, and without pairs that may touch.
+
+        An object that a hand holds is a shape on the hand's link. The new shapes are in pairs with
+        all that move relative to them; the other pairs are those of this model.
+
+        Parameters
+        ----------
+        shapes : sequence of Shape
+            With different names; one with the name of a present shape replaces that.
+        touching : sequence of (str, str)
+            Pairs that are left out, by names of shapes, or of links for all their shapes.
+
+        Raises
+        ------
+        ModelError
+            As the constructor; and for a pair of ``touching`` with a name that is neither a shape's
+            nor a link's.
+
+        """
+        new = {shape.name for shape in shapes}
+        model = CollisionModel(self.robot, [
+            *(shape for shape in self.shapes if shape.name not in new), *shapes])
+        before, allowed = _both_orders(self.pairs), _both_orders(
+            (a, b) for first, second in touching
+            for a in model._named(first) for b in model._named(second))
+        model._pairs = [indices for indices, pair in zip(model._pairs, model.pairs, strict=True)
+                        if pair not in allowed and (pair in before or not new.isdisjoint(pair))]
+        return model
+
+    def without_shapes(self, names):
+        """
+        Return a `CollisionModel` without the shapes of these names, with the other pairs.
+
+        A ModelError says that there is no such shape.
+        """
+        gone = {self.shapes[self._found(name)].name for name in names}
+        return CollisionModel(
+            self.robot, [shape for shape in self.shapes if shape.name not in gone],
+            [pair for pair in self.pairs if gone.isdisjoint(pair)])
+
+    def _named(self, name):
+        """Return the names of the shapes that are called so or are on a link of this name."""
+        links = self.robot.frame_names
+        if name not in self._index and name not in links:
+            raise ModelError(f"There is neither a shape nor a link '{name}'.", element=name,
+                             cure=nearest(name, [*self._index, *links]))
+        return [shape.name for shape in self.shapes if name in (shape.name, shape.link)]
+
     def _found(self, name):
         """Return the index of a shape, or raise a ModelError."""
         if name not in self._index:
@@ -97,10 +148,9 @@ class CollisionModel:
 
     def _refusal(self, a, b):
         """Return why two shapes are no pair, or nothing."""
-        a, b = self._records[a], self._records[b]
-        if a['kind'] == b['kind'] == Kind.HALF_SPACE:
+        if self.shapes[a].kind == self.shapes[b].kind == Kind.HALF_SPACE:
             return 'are two half-spaces'
-        return 'do not move relative to each other' if a['node'] == b['node'] else ''
+        return 'do not move relative to each other' if self._nodes[a] == self._nodes[b] else ''
 
     def data(self, capacity, influence=np.inf, zone=0.0):
         """
@@ -167,3 +217,9 @@ class CollisionModel:
                            near['normal'].copy(), *(near['points'] + origin))
                 for near in data.near[:data.count[0]]
                 if near['feature'] == 0]
+
+
+def _both_orders(pairs):
+    """Return the set of these pairs and of the same in the other order."""
+    pairs = tuple(pairs)
+    return {*pairs, *((b, a) for a, b in pairs)}

@@ -48,23 +48,28 @@ class DistanceLimits:
 
     def __init__(self, collision, *, margin=0.01, influence=0.3, acceleration=2.0,
                  parting_speed=0.1, capacity=64):
-        if not isinstance(collision, CollisionModel):
-            raise ControlError(f'{collision!r} has no shapes.', cure='Give a CollisionModel.')
-        self.collision, self.model, self.pairs = collision, collision.robot, collision.pairs
+        self._keep(collision)
         if not (isinstance(capacity, int) and capacity >= 0):
             raise ControlError(f'capacity = {capacity!r} is not allowed.', cure='Give a count.')
         self.capacity = capacity
         self._set(margin, influence, acceleration, parting_speed)
 
-    def changed(self, **numbers):
+    def changed(self, collision=None, **numbers):
         """
-        Return these with some of their numbers changed; raises as the constructor.
+        Return these with another ``collision`` or other numbers; raises as the constructor.
 
         Of ``margin``, ``influence``, ``acceleration`` and ``parting_speed``.
         """
         distances = copy.copy(self)
+        if collision is not None:
+            distances._keep(collision)
         distances._set(**{name: getattr(self, name) for name in _NUMBERS} | numbers)
         return distances
+
+    def _keep(self, collision):
+        if not isinstance(collision, CollisionModel):
+            raise ControlError(f'{collision!r} has no shapes.', cure='Give a CollisionModel.')
+        self.collision, self.model, self.pairs = collision, collision.robot, collision.pairs
 
     def _set(self, margin, influence, acceleration, parting_speed):
         self.margin = read_number('margin', margin, 0.0, np.inf)
