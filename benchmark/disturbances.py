@@ -1,10 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How near an arm comes to its goals when the robot is not its model, with and without the observer.
+How near an arm comes to its goals when the robot is not its model, and what helps.
 
 `python benchmark/disturbances.py` prints a table; `--write` puts it in
-doc/measurements/disturbances.md, and `--rates` has that of other rates of the observer.
+doc/measurements/disturbances.md. `--rates` has that of other rates of the observer, `--friction`
+those of drive friction that is not known exactly.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from singularity import BENT, ROBOTS
 
 from opspace_control import (
     DisturbanceObserver,
+    DriveFriction,
     JointLimits,
     OperationalSpaceController,
     PoseTask,
@@ -35,6 +37,8 @@ WAYS, TURNS, SPEEDS = (0.1, 0.3), (0.1, 0.6), (0.4, 1.5)  # m, rad, m/s and rad/
 RATE = 20.0                        # of the observer, 1/s
 BOUNDS = {'max_force': 60.0, 'max_moment': 20.0}  # N, N m
 RATES = 5.0, 10.0, 20.0, 40.0, 80.0, 160.0
+FRICTION = 0.03                    # Coulomb's, of each joint, in parts of its effort limit
+SHARES = 0.7, 1.0, 1.2             # of the friction that is overcome
 ARRIVED = 1e-3, np.radians(0.1)    # m, rad
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'disturbances.md'
 
@@ -53,8 +57,24 @@ class Reality:
 REALITIES = (
     Reality('nominal'),
     Reality('masses wrong by 10 %', masses=0.1),
-    Reality('Coulomb friction of 3 %', friction=0.03),
-    Reality('both, noise of 0.01 rad/s, delay of 2 ms', 0.1, 0.03, 0.01, 2))
+    Reality('Coulomb friction of 3 %', friction=FRICTION),
+    Reality('both, noise of 0.01 rad/s, delay of 2 ms', 0.1, FRICTION, 0.01, 2))
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What the controller does about it."""
+
+    rate: float = 0.0      # of the observer, 1/s; 0 for none
+    share: float = 0.0     # of FRICTION that is overcome
+    numbers: tuple = ()    # of `DriveFriction`: pairs of a name and a value
+
+    @property
+    def name(self):
+        """In the columns of the table."""
+        numbers = ''.join(f', {name} {value:g}' for name, value in self.numbers)
+        return ' | '.join(f'{value:g}' if value else '–' for value in (
+            self.rate, self.share)) + numbers
 
 
 @dataclass(frozen=True)
@@ -94,8 +114,8 @@ def random_goals(count):
         for _ in range(count)]
 
 
-def seek(reality, rate, number, goal):
-    """Send the hand to a goal with an observer of this rate, 0 for none; return the `Outcome`."""
+def seek(reality, remedy, number, goal):
+    """Send the hand to a goal; return the `Outcome`."""
     path, hand, _ = ROBOTS[ROBOT]
     braked = [name for name in RobotModel.from_urdf_file(path).dof_names if 'finger' in name]
     model = RobotModel.from_urdf_file(path, locked_joints=braked)
@@ -104,15 +124,19 @@ def seek(reality, rate, number, goal):
     plant.reset(positions=dict(zip(model.dof_names, BENT[ROBOT], strict=False)))
     task = PoseTask(hand, max_linear_velocity=SPEEDS[0], max_angular_velocity=SPEEDS[1])
     controller = OperationalSpaceController(model, [task], limits=JointLimits(model))
-    if rate:
-        controller.disturbance = DisturbanceObserver(rate, **BOUNDS)
+    free = ~model.locked
+    if remedy.rate:
+        controller.disturbance = DisturbanceObserver(remedy.rate, **BOUNDS)
+    if remedy.share:
+        controller.drive_friction = DriveFriction(
+            model, coulomb=remedy.share * FRICTION * np.where(free, model.effort_limits, 0.0),
+            **dict(remedy.numbers))
     state = RobotState(model, plant.positions, plant.velocities)
     target = model.forward_kinematics(state, hand)[hand].copy()
     target[:3, 3] += goal[0]
     target[:3, :3] = rotation(goal[1]) @ target[:3, :3]
     task.set_target(target)
     rng, seen, efforts, errors = np.random.default_rng(number), deque(), [], []
-    free = ~model.locked
     for _ in range(round(SECONDS / PERIOD)):
         noise = reality.noise * rng.standard_normal(model.nv) * free
         seen.append((plant.positions.copy(), plant.velocities + noise))
@@ -149,40 +173,57 @@ def angle(R):
 
 
 def measure(pool, goals, cases):
-    """Return (Reality, rate, outcomes of all goals) for each case of a Reality and a rate."""
-    runs = [(reality, rate, [pool.submit(partial(seek, reality, rate), number, goal)
-                             for number, goal in enumerate(goals)]) for reality, rate in cases]
-    return [(reality, rate, [run.result() for run in started]) for reality, rate, started in runs]
+    """Return (Reality, Remedy, outcomes of all goals) for each case of a Reality and a Remedy."""
+    runs = [(*case, [pool.submit(partial(seek, *case), number, goal)
+                     for number, goal in enumerate(goals)]) for case in cases]
+    return [(*case, [run.result() for run in started]) for *case, started in runs]
 
 
 def table(rows):
-    """Return a table of (Reality, rate, outcomes) in Markdown."""
+    """Return a table of (Reality, Remedy, outcomes) in Markdown."""
     def spread(outcomes, name, scale):
         values = sorted(scale * getattr(outcome, name) for outcome in outcomes)
         return f'{values[0]:.2f} to {values[-1]:.2f}'
     lines = []
-    for reality, rate, outcomes in rows:
+    for reality, remedy, outcomes in rows:
         arrived = [outcome.arrival for outcome in outcomes if outcome.arrival < np.inf]
         lines.append(
-            f'| {reality.name} | {f"{rate:g}" if rate else "–"} '
+            f'| {reality.name} | {remedy.name} '
             f'| {spread(outcomes, "left", 1e3)} | {spread(outcomes, "turned", 180.0 / np.pi)} '
             f'| {len(arrived)} of {len(outcomes)}{f", {max(arrived):.1f} s" if arrived else ""} '
             f'| {100.0 * max(outcome.step for outcome in outcomes):.1f} % |')
     return '\n'.join([
-        '| the robot | rate, 1/s | left, mm | left, degrees | arrived, the last | largest step of '
-        'an effort |', '|---|---:|---:|---:|---:|---:|', *lines])
+        '| the robot | rate, 1/s | friction overcome | left, mm | left, degrees '
+        '| arrived, the last | largest step of an effort |',
+        f'|---|{"---:|" * 6}', *lines])
+
+
+def cases_of(name):
+    """Return the pairs of a Reality and a Remedy of a table."""
+    if name == 'rates':
+        return [(reality, Remedy(rate)) for reality in REALITIES for rate in RATES]
+    nominal, _, friction, all_of_it = REALITIES
+    if name == 'friction':
+        numbers = [()] + [((quantity, value),) for quantity, values in (
+            ('horizon', (0.1, 0.2, 0.8)), ('slip_velocity', (0.02, 0.05, 0.2)))
+            for value in values]
+        return [(reality, Remedy(RATE, share, changed)) for changed in numbers
+                for share in SHARES for reality in (nominal, friction, all_of_it)]
+    return [(reality, Remedy(rate, share)) for reality in REALITIES
+            for share in ((0.0, 1.0) if reality.friction else (0.0,)) for rate in (0.0, RATE)]
 
 
 def main():
     """Print the tables, and write them where they belong if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--goals', type=int, default=GOALS)
-    parser.add_argument('--rates', action='store_true', help='other rates, of all four robots')
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument('--rates', action='store_true', help='other rates, of all four robots')
+    kinds.add_argument('--friction', action='store_true', help='other numbers of drive friction')
     parser.add_argument('--write', action='store_true', help=f'put the table in doc/{_PAGE.name}')
     arguments = parser.parse_args()
-    name = 'rates' if arguments.rates else 'disturbances'
-    cases = [(reality, rate) for reality in REALITIES
-             for rate in (RATES if arguments.rates else (0.0, RATE))]
+    name = 'rates' if arguments.rates else 'friction' if arguments.friction else 'disturbances'
+    cases = cases_of(name)
     with ProcessPoolExecutor(2) as pool:
         print(f'{len(cases)} cases, {arguments.goals} goals', file=sys.stderr, flush=True)
         text = table(measure(pool, random_goals(arguments.goals), cases))

@@ -1,6 +1,8 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the observers of unknown joint forces cost, beside Pinocchio."""
+"""What observers of unknown joint forces and drive friction cost, beside Pinocchio."""
+
+from functools import partial
 
 import numpy as np
 import pinocchio
@@ -10,6 +12,8 @@ from timing import interleave
 
 from opspace_control import (
     DisturbanceObserver,
+    DriveFriction,
+    JointLimits,
     OperationalSpaceController,
     PoseTask,
     RobotModel,
@@ -37,9 +41,15 @@ def _compare(words, key, path, hands, start):
         middle[model.q_index[model.dof_index(name)]] = value
     states = [RobotState(model, model.integrate(middle, rng.uniform(-0.2, 0.2, model.nv), 1.0),
                          rng.uniform(-0.5, 0.5, model.nv)) for _ in range(_STATES)]
-    bare, rejecting = (OperationalSpaceController(model, [PoseTask(hand) for hand in hands])
-                       for _ in range(2))
-    rejecting.disturbance = DisturbanceObserver(20.0, **_BOUNDS)
+    tasks = partial(map, PoseTask, hands)
+    bare, rejecting = (OperationalSpaceController(model, tasks()) for _ in range(2))
+    limits = JointLimits(model, acceleration=1e4)  # none of which is met
+    limited, overcoming, both = (
+        OperationalSpaceController(model, tasks(), limits=limits) for _ in range(3))
+    for controller in (rejecting, both):
+        controller.disturbance = DisturbanceObserver(20.0, **_BOUNDS)
+    for controller in (overcoming, both):
+        controller.drive_friction = DriveFriction(model, coulomb=0.1, breakaway=0.2, viscous=0.1)
     observer, out = bare.momentum_observer(50.0), np.zeros(model.nv)
     theirs = pinocchio.buildModelFromUrdf(str(path))
     data = theirs.createData()
@@ -48,6 +58,9 @@ def _compare(words, key, path, hands, start):
     times = interleave({
         'bare': (bare.compute_torque, [(state, out) for state in states]),
         'rejecting': (rejecting.compute_torque, [(state, out) for state in states]),
+        'limited': (limited.compute_torque, [(state, out) for state in states]),
+        'overcoming': (overcoming.compute_torque, [(state, out) for state in states]),
+        'both': (both.compute_torque, [(state, out) for state in states]),
         'update': (observer.update, [(state, out, 1e-3) for state in states]),
         'aba': (pinocchio.aba, inputs)}, _ROUNDS)
     return [
@@ -55,4 +68,9 @@ def _compare(words, key, path, hands, start):
                      "one call of Pinocchio's `aba`", times['update'], times['aba']),
         Figure.ratio(f'observer.{key}.cycle', f'{words}: what `DisturbanceObserver` adds to a '
                      'cycle, beside the same', times['rejecting'] - times['bare'], times['aba'],
-                     0.35)]
+                     0.35),
+        Figure.ratio(f'observer.{key}.friction', f'{words}: what `DriveFriction` adds to a cycle '
+                     'with limits, beside the same', times['overcoming'] - times['limited'],
+                     times['aba'], 0.35),
+        Figure.ratio(f'observer.{key}.both', f'{words}: what both add to a cycle with limits, '
+                     'beside the same', times['both'] - times['limited'], times['aba'])]

@@ -17,7 +17,7 @@ _NAMES = {
         'RobotModel operational_space Closure closed_chain closed_chain_dynamics contact_space '
         'coriolis_matrices VirtualLinkage hybrid_dynamics hybrid_inertia generalized_jacobian '
         'disturbance_jacobian momentum generalized_momentum MomentumObserver estimated_wrench '
-        'center_of_mass PassiveForces'),
+        'center_of_mass PassiveForces DriveFriction'),
     'collision': 'CollisionDescription CollisionModel Shape',
     'tasks': (
         'PoseTask PositionTask OrientationTask RelativeTask CenterOfMassTask ForceTask JointTask '

@@ -231,17 +231,22 @@ def test_another_robot_than_the_model_is_sent_to_a_goal(module):
     assert 0.1 <= np.linalg.norm(goal[0]) <= 0.3
     turn = disturbances.rotation(goal[1])
     assert disturbances.angle(turn) == pytest.approx(np.linalg.norm(goal[1]))
-    bare, ours = (disturbances.seek(masses, rate, 0, goal) for rate in (0.0, 40.0))
+    bare, ours = (disturbances.seek(masses, remedy, 0, goal)
+                  for remedy in (disturbances.Remedy(), disturbances.Remedy(40.0)))
     assert bare.left > disturbances.ARRIVED[0] and bare.arrival == np.inf
     assert ours.left < 1e-4 and ours.arrival < 3.0
-    rows = disturbances.table([(masses, 0.0, [bare]), (masses, 40.0, [ours])]).splitlines()
-    assert '0 of 1' in rows[2] and '1 of 1' in rows[3]
+    known = disturbances.seek(friction, disturbances.Remedy(40.0, 1.0), 0, goal)
+    assert known.left < 1e-4 and known.arrival < 2.0
+    rows = disturbances.table([
+        (masses, disturbances.Remedy(), [bare]), (friction, disturbances.Remedy(40.0, 1.0), [known])
+    ]).splitlines()
+    assert '0 of 1' in rows[2] and '| 40 | 1 |' in rows[3] and '1 of 1' in rows[3]
 
 
 @pytest.mark.parametrize(('program', 'tables'), [
     ('limits', ('limits', 'driveless')), ('closed_chains', ('closed',)),
     ('sequence', ('sequence',)), ('at_rest', ('at_rest',)),
-    ('disturbances', ('disturbances', 'rates')), ('singularity', ('singularities',)),
+    ('disturbances', ('disturbances', 'rates', 'friction')), ('singularity', ('singularities',)),
     ('legged', ('legged_courses', 'legged_disturbances')), ('legged_peers', ('legged_peers',))])
 def test_every_table_has_its_place_in_the_documentation(module, program, tables):
     pytest.importorskip('mujoco')

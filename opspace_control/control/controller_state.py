@@ -9,6 +9,8 @@ from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.controller_limits import ControllerLimits
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
 from opspace_control.dynamics import GRAVITY, MomentumObserver
+from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
+from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
 from opspace_control.tasks import CenterOfMassTask
 from opspace_control.tasks.joint import JointTask
@@ -21,6 +23,7 @@ class ControllerState(ControllerLimits):
     """The properties of an `OperationalSpaceController`: its state."""
 
     _disturbance = None
+    _drive_friction = None
 
     @property
     def passive(self):
@@ -91,6 +94,26 @@ class ControllerState(ControllerLimits):
         self._disturbance, self._compute = observer, None
         self._arguments = self._arguments._replace(
             demand=self._arguments.demand._replace(disturbance=data))
+
+    @property
+    def drive_friction(self):
+        """
+        The `DriveFriction` that efforts overcome, or None: drives have none, or overcome it.
+
+        It may be set between two cycles, and needs ``limits``; a ControlError or ModelError says
+        what is wrong. Its quantities may change at any time.
+        """
+        return self._drive_friction
+
+    @drive_friction.setter
+    def drive_friction(self, friction):
+        if friction is not None and self.limits is None:
+            raise ControlError('Drive friction is overcome together with limits of joints only.',
+                               cure='Give limits=JointLimits(model) to the controller, too.')
+        dofs = NO_DRIVE_FRICTION if friction is None else friction.checked_for(self.model)
+        self._drive_friction, self._compute = friction, None
+        self._arguments = self._arguments._replace(
+            demand=self._arguments.demand._replace(friction=dofs))
 
     def momentum_observer(self, rate, limit=np.inf):
         """

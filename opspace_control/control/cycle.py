@@ -23,10 +23,11 @@ from opspace_control.control.grasping.minimum_effort import minimise_effort
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.contact_forces import begin_contacts, contact_bounds_apply
 from opspace_control.control.limits.distances import bound_distances, follow_pairs
+from opspace_control.control.limits.drive_friction import leave_efforts, overcome_friction
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
 from opspace_control.control.limits.grip_efforts import all_belong_to_grasps, count_closed
-from opspace_control.control.limits.keeping import keep_limits
+from opspace_control.control.limits.keeping import keep_limits, respond_to_stack
 from opspace_control.control.limits.limit_check import (
     activate_cut_efforts,
     begin_limits,
@@ -204,6 +205,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     """Do the same within the limits of efforts, contact forces, positions and velocities."""
     cycle, (memory, results, scratch) = cycles[0], storage
     cycle.dt = dt
+    bounds = leave_efforts(demand.friction, bounds, scratch.bounded.effort_limits, v)
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
     bounded, keeps = scratch.bounded, cycle.kept > 0.0
     closed = count_closed(constraints)
@@ -241,6 +243,8 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         keep_limits(data, grasping, any_resting, tau)
     else:
         deactivate_all(limits)
+        if demand.friction.size > 0:
+            respond_to_stack(data)
         results.stack[RESIDUAL, :] = 0.0
     cycle.singular_share = faded(
         cycle.singular_share, cycle.singular_active, dt, _TIME) if keeps else 0.0
@@ -253,3 +257,4 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         activate_cut_efforts(nodes, limits, bounds.efforts, tau)
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
     apply_torque(demand.disturbance, tau)
+    overcome_friction(demand.friction, robot, demand, results, scratch, v, tau)

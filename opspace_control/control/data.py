@@ -13,6 +13,7 @@ import numpy as np
 
 from opspace_control.control.solver.level_inverse import Decomposition
 from opspace_control.control.solver.semidefinite import Factor
+from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
 
 # Rows of `Results.stack`, a number for each row of the stack: its activation, 0 to 1; whether it is
 # of a single joint; applied forces, N and N m, and the part of them that moves; 1 where such forces
@@ -69,6 +70,7 @@ class Demand(NamedTuple):
     posture: np.ndarray  # (nq,) the posture's goal
     passive_dofs: np.ndarray  # (nv,) PASSIVE_DOF
     disturbance: Disturbance = NO_DISTURBANCE
+    friction: np.ndarray = NO_DRIVE_FRICTION  # (nv,) DRIVE_FRICTION, or (0,)
 
 
 class Grasping(NamedTuple):
@@ -237,6 +239,7 @@ class BoundedScratch(NamedTuple):
     """Intermediate results of a cycle that keeps limits of joints."""
 
     projection: np.ndarray  # (n, k): of the stack's unit forces on the joints
+    effort_limits: np.ndarray  # (nv,): those that drive friction leaves
     a_ref: np.ndarray  # (nv,) reference acceleration
     tau_posture: np.ndarray  # (nv,) joint forces of the posture, with its feed-forward
     tau_null: np.ndarray  # (nv,) likewise, with what moves singular directions

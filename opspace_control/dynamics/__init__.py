@@ -19,6 +19,7 @@ from opspace_control.dynamics.closed_chain import (
 )
 from opspace_control.dynamics.contact_inertia import contact_space
 from opspace_control.dynamics.coriolis_matrices import CoriolisMatrices, coriolis_matrices
+from opspace_control.dynamics.drive_friction import DriveFriction
 from opspace_control.dynamics.estimated_wrench import EstimatedWrench, estimated_wrench
 from opspace_control.dynamics.generalized_jacobian import (
     HybridInertia,
@@ -35,10 +36,10 @@ from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 
-__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'CoriolisMatrices', 'EstimatedWrench',
-           'GeneralizedMomentum', 'HybridInertia', 'HybridMotion', 'MomentumObserver',
-           'OperationalSpace', 'PassiveForces', 'RobotModel', 'VirtualLinkage', 'center_of_mass',
-           'closed_chain', 'closed_chain_dynamics', 'contact_space', 'coriolis_matrices',
-           'disturbance_jacobian', 'estimated_wrench', 'generalized_jacobian',
-           'generalized_momentum', 'hybrid_dynamics', 'hybrid_inertia', 'momentum',
-           'operational_space']
+__all__ = ['GRAVITY', 'ClosedChain', 'Closure', 'CoriolisMatrices', 'DriveFriction',
+           'EstimatedWrench', 'GeneralizedMomentum', 'HybridInertia', 'HybridMotion',
+           'MomentumObserver', 'OperationalSpace', 'PassiveForces', 'RobotModel',
+           'VirtualLinkage', 'center_of_mass', 'closed_chain', 'closed_chain_dynamics',
+           'contact_space', 'coriolis_matrices', 'disturbance_jacobian', 'estimated_wrench',
+           'generalized_jacobian', 'generalized_momentum', 'hybrid_dynamics', 'hybrid_inertia',
+           'momentum', 'operational_space']

@@ -3,14 +3,15 @@
 """The known forces of passive joints: friction, springs and applied forces, [JR94] 4."""
 
 import math
+from types import MappingProxyType
 
 import numpy as np
 
 from opspace_control.compiled import inlined, kernel
+from opspace_control.dynamics.dof_quantities import DofQuantities
 from opspace_control.dynamics.preparation import check_state
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import PASSIVE
-from opspace_control.spatial import read_numbers
 
 # The known force of one degree of freedom, used while its joint is passive.
 PASSIVE_DOF = np.dtype([
@@ -24,8 +25,6 @@ PASSIVE_DOF = np.dtype([
 
 # Slow compared with useful motion, and without a step in the torque of a joint at rest.
 SLIP_VELOCITY = 0.01
-# Lower bounds of quantities other than 0.
-_LOWEST = {'rest': -np.inf, 'slip_velocity': np.finfo(float).tiny}
 
 
 @inlined
@@ -58,7 +57,7 @@ def passive_torque(nodes, dofs, q, v, torque):
     passive_forces(nodes, dofs, q, v, torque)
 
 
-class PassiveForces:
+class PassiveForces(DofQuantities):
     """
     The known forces of passive joints, [JR94] 4.1; zero by default.
 
@@ -80,24 +79,21 @@ class PassiveForces:
 
     """
 
+    what = 'passive forces'
+    lowest = MappingProxyType({
+        'given': -np.inf, 'rest': -np.inf, 'slip_velocity': np.finfo(float).tiny})
+
     def __init__(self, model, *, damping=0.0, friction=0.0, stiffness=0.0, rest=0.0,
                  slip_velocity=SLIP_VELOCITY):
-        self._model = model
-        self._dofs = np.zeros(model.nv, PASSIVE_DOF)
         if np.ndim(stiffness) == 0 and not isinstance(stiffness, dict):
             stiffness = np.where(model.q_index >= 0, stiffness, 0.0)
-        self.set(damping=damping, friction=friction, stiffness=stiffness, rest=rest,
-                 slip_velocity=slip_velocity)
+        super().__init__(model, PASSIVE_DOF, damping=damping, friction=friction,
+                         stiffness=stiffness, rest=rest, slip_velocity=slip_velocity)
 
     @classmethod
     def from_urdf(cls, model):
         """Return the friction that the URDF's ``<dynamics>`` gives each joint."""
         return cls(model, damping=model.damping, friction=model.friction)
-
-    @property
-    def dofs(self):
-        """The records of the dofs, (nv,) of PASSIVE_DOF: a view for compiled code."""
-        return self._dofs
 
     @property
     def given(self):
@@ -106,25 +102,7 @@ class PassiveForces:
 
     def set_given(self, forces):
         """Set the forces applied from outside, N·m or N; joints not in a dict keep theirs."""
-        self._set('given', forces, lowest=-np.inf)
-
-    def set(self, *, damping=None, friction=None, stiffness=None, rest=None, slip_velocity=None):
-        """Change quantities of the constructor; those not given or not in a dict stay."""
-        before = self._dofs.copy()
-        try:
-            for quantity, values in (('damping', damping), ('friction', friction),
-                                     ('stiffness', stiffness), ('rest', rest),
-                                     ('slip_velocity', slip_velocity)):
-                if values is not None:
-                    self._set(quantity, values, _LOWEST.get(quantity, 0.0))
-            for k in np.flatnonzero((self._dofs['stiffness'] > 0.0) & (self._model.q_index < 0)):
-                raise ModelError(
-                    f"'{self._model.dof_names[k]}' is a quaternion's rotation: it has no spring.",
-                    cure='Set the force of such a joint with set_given.',
-                    joint=self._model.dof_names[k])
-        except ModelError:
-            self._dofs[:] = before
-            raise
+        self.set(given=forces)
 
     def torque(self, state):
         """Return τ_p (nv,), N·m or N: zero for joints that are not passive."""
@@ -133,24 +111,9 @@ class PassiveForces:
         passive_torque(self._model.nodes, self._dofs, state.q, state.v, torque)
         return torque
 
-    def _set(self, quantity, values, lowest=0.0):
-        """Write one quantity of the dofs; nothing if a value is refused."""
-        column = self._dofs[quantity].copy()
-        if isinstance(values, dict):
-            for name, value in values.items():
-                dofs = self._model.dofs_of(name)
-                column[dofs] = self._numbers(f"{quantity} of '{name}'", value, len(dofs), lowest)
-        else:
-            column[:] = self._numbers(quantity, values, self._model.nv, lowest)
-        self._dofs[quantity] = column
-
-    @staticmethod
-    def _numbers(what, values, count, lowest):
-        """Return one or ``count`` finite numbers of at least ``lowest``, or raise a ModelError."""
-        numbers = read_numbers(values)
-        if numbers.shape not in {(), (count,)} or not np.isfinite(numbers).all() or (
-                numbers < lowest).any():
-            kind = {-np.inf: 'finite', 0.0: 'finite, zero or more'}.get(lowest, 'finite, positive')
-            raise ModelError(f'passive forces: {what} is {values!r}.', value=values,
-                             cure=f'Give one number or {count}, {kind}.')
-        return numbers
+    def _check(self):
+        for k in np.flatnonzero((self._dofs['stiffness'] > 0.0) & (self._model.q_index < 0)):
+            raise ModelError(
+                f"'{self._model.dof_names[k]}' is a quaternion's rotation: it has no spring.",
+                cure='Set the force of such a joint with set_given.',
+                joint=self._model.dof_names[k])

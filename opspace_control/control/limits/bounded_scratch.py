@@ -33,9 +33,10 @@ def make_bounded_scratch(nodes, dofs, m, constraints, k, levels, near):
     """
     b, c, size, nan = CONTACT_BOUNDS * constraints, 6 * constraints, m + k, nan_filled
     return BoundedScratch(
-        projection=np.zeros((nodes, k)), a_ref=nan(dofs), tau_posture=nan(dofs),
-        tau_null=nan(dofs), tau_ref=nan(dofs), carried=nan((nodes, 4)), moment=nan(4),
-        moments=nan((2, nodes)), gravity_rates=nan((dofs, dofs)),
+        projection=np.zeros((nodes, k)), effort_limits=nan(dofs), a_ref=nan(dofs),
+        tau_posture=nan(dofs), tau_null=nan(dofs), tau_ref=nan(dofs),
+        carried=nan((nodes, 4)), moment=nan(4), moments=nan((2, nodes)),
+        gravity_rates=nan((dofs, dofs)),
         directions=nan((DIRECTION_ROWS, max(dofs, k, 12))),
         bound_rows=BoundRows(
             index=np.full(m, -1), dof=np.full(m, -1), kind=np.full(m, -1),

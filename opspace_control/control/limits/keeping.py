@@ -7,7 +7,7 @@ Rows of bounds are generated as needed: first those that were active in the last
 that a solution violates. Rows are only added, so the iteration ends.
 """
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.elimination import bound_reactions
 from opspace_control.control.data import (
     APPLIED,
@@ -244,16 +244,23 @@ def solve_within_limits(data, grasping, tau):
     find_pressed(data, count, t, bounded.tau_posture)
 
 
-@inlined
-def keep_limits(data, grasping, any_resting, tau):
-    """Solve the problem with bounds where the stack's forces violate limits."""
-    robot, stack, moving = data.robot, data.results.stack, data.scratch.moving
-    constrained = 6 * data.demand.constraints.size
-    moving_forces(stack, constrained, moving)
+@called
+def respond_to_stack(data):
+    """Write the accelerations, ``a_task``, that the stack's forces cause."""
+    robot, moving = data.robot, data.scratch.moving
+    moving_forces(data.results.stack, 6 * data.demand.constraints.size, moving)
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, moving,
                    data.scratch.joint_force, data.scratch.wrench)
     forward_response(robot.nodes, robot.states, data.scratch.joint_force, data.results.a_null,
                      data.results.a_task)
+
+
+@inlined
+def keep_limits(data, grasping, any_resting, tau):
+    """Solve the problem with bounds where the stack's forces violate limits."""
+    robot, stack = data.robot, data.results.stack
+    constrained = 6 * data.demand.constraints.size
+    respond_to_stack(data)
     if grasping.grasps.size > 0:
         write_residual(data, 0)
     contacts = data.scratch.bounded.contacts

@@ -1,0 +1,76 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Efforts that overcome the friction of drives, beside those of the law.
+
+The law has what the effort limits leave, so the sum is within them.
+"""
+
+from opspace_control.compiled import called, inlined
+from opspace_control.control.data import Bounds
+from opspace_control.control.solver.semidefinite import solve_semidefinite
+from opspace_control.control.stack.disturbance import BOUND
+from opspace_control.dynamics.drive_friction import friction_level, overcoming_effort
+from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.responses import apply_wrenches, forward_response
+from opspace_control.model.nodes import ACTIVE
+
+
+@inlined
+def leave_efforts(friction, bounds, left, v):
+    """Return the bounds with the effort limits, written to ``left`` (nv,), that friction leaves."""
+    for k in range(v.size):
+        left[k] = bounds.efforts[k]
+    for k in range(friction.size):
+        left[k] = max(left[k] - friction_level(friction[k], v[k])
+                      - friction[k].viscous * abs(v[k]), 0.0)
+    return Bounds(left, bounds.joints)
+
+
+@inlined
+def rejecting_forces(demand, robot, scratch, moving):
+    """
+    Write the forces of the stack, (k,), that reject disturbances, with reactions of constraints.
+
+    These are ``−L_cc⁺ L_ct f``, so that the constraints hold.
+    """
+    constrained, mobility = 6 * demand.constraints.size, scratch.mobility
+    for r in range(moving.size):
+        moving[r] = 0.0
+    for e in range(constrained // 6, robot.points.size):
+        point, rejected = robot.points[e], demand.disturbance.tasks
+        if not (is_group(point) or point.whole or robot.carried[e].idle) and (
+                rejected[point.record, BOUND] >= 0.0):
+            for r in range(6):
+                moving[6 * e + r] = rejected[point.record, r]
+    if constrained > 0:
+        for c in range(constrained):
+            for r in range(constrained, moving.size):
+                moving[c] -= mobility[r, c] * moving[r]
+        solve_semidefinite(scratch.constraint_factor, moving[:constrained], scratch.coordinates)
+
+
+@called
+def overcome_friction(friction, robot, demand, results, scratch, v, tau):
+    """
+    Add the efforts that overcome friction to those of the law, (nv,), and note them.
+
+    The law's accelerations, ``a_task``, are without the forces that reject disturbances. Drives
+    exert them, so what they would move counts, too.
+    """
+    if friction.size == 0:
+        return
+    nodes, a = robot.nodes, results.a_task
+    if demand.disturbance.flags.size > 0:
+        rejecting_forces(demand, robot, scratch, scratch.moving)
+        apply_wrenches(nodes, robot.states, robot.points, robot.supports, scratch.moving,
+                       scratch.joint_force, scratch.wrench)
+        a = scratch.bounded.a_ref
+        forward_response(nodes, robot.states, scratch.joint_force, results.a_task, a)
+    for i in range(nodes.size):
+        k = nodes[i].v_index
+        if k >= 0:
+            friction[k].effort = 0.0
+            if nodes[i].status == ACTIVE:
+                friction[k].effort = overcoming_effort(friction[k], v[k], a[k])
+            tau[k] += friction[k].effort

@@ -1,0 +1,116 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Friction of drives: Coulomb, viscous and Stribeck, and what overcomes it."""
+
+import math
+from types import MappingProxyType
+
+import numpy as np
+
+from opspace_control.compiled import inlined
+from opspace_control.dynamics.dof_quantities import DofQuantities
+from opspace_control.errors import ModelError
+
+# The friction of the drive of one degree of freedom.
+DRIVE_FRICTION = np.dtype([
+    ('coulomb', np.float64),    # N·m or N
+    ('breakaway', np.float64),  # at the least velocities, N·m or N; at least ``coulomb``
+    ('stribeck_velocity', np.float64),  # of the transition between the two, rad/s or m/s
+    ('viscous', np.float64),    # N·m·s/rad or N·s/m
+    ('slip_velocity', np.float64),  # at which three quarters of the friction act, rad/s or m/s
+    ('horizon', np.float64),    # s
+    ('effort', np.float64),     # that overcame it in the last cycle, N·m or N
+], align=True)
+NO_DRIVE_FRICTION = np.empty(0, DRIVE_FRICTION)
+
+# Half and twice of these change little, see doc/measurements/disturbances.md.
+SLIP_VELOCITY = 0.1  # rad/s or m/s
+HORIZON = 0.4  # s, longer than 1 / kd of tasks and posture
+STRIBECK_VELOCITY = 0.05  # rad/s or m/s, of harmonic drives
+
+
+@inlined
+def friction_level(dof, v):
+    """Return the dry friction at a velocity, without its sign: Stribeck's curve."""
+    level = dof.coulomb
+    if dof.breakaway > dof.coulomb:
+        x = v / dof.stribeck_velocity
+        level += (dof.breakaway - dof.coulomb) * math.exp(-x * x)
+    return level
+
+
+@inlined
+def overcoming_effort(dof, v, acceleration):
+    """Return the effort that overcomes friction, see `DriveFriction`."""
+    heading = math.tanh((v + dof.horizon * acceleration) / dof.slip_velocity)
+    return friction_level(dof, v) * heading + dof.viscous * v
+
+
+class DriveFriction(DofQuantities):
+    """
+    Friction of drives, which `OperationalSpaceController.drive_friction` overcomes.
+
+    The efforts of the law are those of drives without friction. To them are added
+
+    ``F = (F_c + (F_b − F_c) exp(−(v / v_s)²)) tanh((v + T q̈) / v_0) + b v``
+
+    of the Coulomb friction F_c, the breakaway friction F_b, the Stribeck velocity v_s and the
+    viscous friction b, [ADC94]. Friction opposes the motion and, at rest, the forces that would
+    cause one. So its sign is that of the velocity at which a joint without friction would be after
+    the horizon T, q̈ being the acceleration that the law's efforts would cause: joints that stick
+    are set in motion, and those that arrive are braked by their friction. No velocity has to be
+    exactly zero for that. With T longer than 1 / kd of tasks and posture noise of the velocity does
+    not move a joint, and friction that is less than assumed makes no oscillation.
+
+    A number is for all dofs, an array (nv,) is in the order of ``dof_names``, a dict names joints
+    or dofs.
+
+    Parameters
+    ----------
+    model : RobotModel
+    coulomb, viscous : float, (nv,) array, or dict of str to float
+        Coulomb friction F_c, N·m or N, and viscous friction b, N·m·s/rad or N·s/m.
+    breakaway : float, (nv,) array, or dict of str to float
+        Friction F_b where motion begins, N·m or N. Below ``coulomb`` it is as that.
+    stribeck_velocity : float, (nv,) array, or dict of str to float
+        Velocity v_s of the transition from F_b to F_c, rad/s or m/s.
+    slip_velocity : float, (nv,) array, or dict of str to float
+        Velocity v_0 at which three quarters of the friction are overcome, rad/s or m/s.
+    horizon : float, (nv,) array, or dict of str to float
+        Time T, s.
+
+    Raises
+    ------
+    ModelError
+        For an unknown name, a wrong number of numbers, one that is not finite or negative, and a
+        velocity that is not positive.
+
+    """
+
+    what = 'drive friction'
+    lowest = MappingProxyType(
+        dict.fromkeys(('stribeck_velocity', 'slip_velocity'), np.finfo(float).tiny))
+
+    def __init__(self, model, *, coulomb=0.0, viscous=0.0, breakaway=0.0,
+                 stribeck_velocity=STRIBECK_VELOCITY, slip_velocity=SLIP_VELOCITY,
+                 horizon=HORIZON):
+        super().__init__(
+            model, DRIVE_FRICTION, coulomb=coulomb, viscous=viscous, breakaway=breakaway,
+            stribeck_velocity=stribeck_velocity, slip_velocity=slip_velocity, horizon=horizon)
+
+    @classmethod
+    def from_urdf(cls, model):
+        """Return the friction that the URDF's ``<dynamics>`` gives each joint."""
+        return cls(model, coulomb=model.friction, viscous=model.damping)
+
+    @property
+    def effort(self):
+        """The efforts that overcame friction in the last cycle, (nv,), N·m or N; a copy."""
+        return self._dofs['effort'].copy()
+
+    def checked_for(self, model):
+        """Return the records for a controller of a model; a ModelError says why not."""
+        if model is not self._model:
+            raise ModelError('This drive friction is that of another model.',
+                             cure="Make it of the controller's model.")
+        return self._dofs
