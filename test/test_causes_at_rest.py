@@ -9,13 +9,18 @@ import pytest
 from lockstep import LockStep
 
 from opspace_control import (
+    CollisionModel,
+    DistanceLimits,
     Impedance,
+    JointLimits,
     JointTask,
     OperationalSpaceController,
     Payload,
     PoseTask,
+    PositionTask,
     RobotModel,
     RobotState,
+    Shape,
 )
 from opspace_control.control.causes_at_rest import causes_at_rest, distance_to_goal
 from opspace_control.share import share_directory
@@ -73,6 +78,24 @@ def test_effort_limits_are_named(keep_limits):
     task = weak.controller.tasks['hand']
     commanded = weak.controller.compute_torque(weak.state)
     assert 'At an effort limit: joint_2.' in causes(weak, task, commanded)
+
+
+def test_pairs_at_their_least_distance_are_named_where_they_are_in_the_way():
+    """A ball stands before the left hand; joints of the right arm have nothing to do with it."""
+    model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+    state = RobotState(model, model.neutral(), np.zeros(model.nv))
+    place = model.forward_kinematics(state, 'l_hand')['l_hand'][:3, 3]
+    shapes = [Shape('palm', 'l_hand', 'sphere', [0.1]),
+              Shape('ball', None, 'sphere', [0.1], place + 0.21 * np.eye(3)[0])]
+    tasks = [PositionTask('l_hand', name='hand'), JointTask(['r_elbow'], name='elbow')]
+    controller = OperationalSpaceController(
+        model, tasks, limits=JointLimits(model),
+        distances=DistanceLimits(CollisionModel(model, shapes)))
+    tasks[0].set_target(place + 0.05 * np.eye(3)[0])
+    commanded = controller.compute_torque(state)
+    said, other = (' '.join(causes_at_rest(controller, task, state, commanded)) for task in tasks)
+    assert 'At the least distance: palm and ball. Choose a goal' in said
+    assert 'least distance' not in other
 
 
 def test_lost_directions_are_named():

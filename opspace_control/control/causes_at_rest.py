@@ -66,7 +66,8 @@ def causes_at_rest(controller, task, state, commanded):
 
     """
     moving = _dofs_that_move(controller, task, state)
-    return (*_active_bounds(controller, moving, commanded), *_lost_directions(controller, task),
+    return (*_active_bounds(controller, moving, state, commanded),
+            *_lost_directions(controller, task),
             *_unmodelled_forces(controller, moving, state, commanded))
 
 
@@ -80,13 +81,15 @@ def _dofs_that_move(controller, task, state):
     return abs(task.jacobian(model, state)).max(axis=0) > 0.0
 
 
-def _active_bounds(controller, moving, commanded):
+def _active_bounds(controller, moving, state, commanded):
     """Yield a sentence for each kind of bound that is active at joints that move the task."""
     model = controller.model
     active = {}
     for bound in controller.active_limits:
         value, concerned = '', bound.name in controller.constraints
-        if not concerned:
+        if bound.limit == 'distance':
+            concerned = (moving & _dofs_that_move_pair(controller, bound.name, state)).any()
+        elif not concerned:
             k = model.dof_index(bound.name)
             concerned = moving[k]
             if bound.limit == 'acceleration':
@@ -102,6 +105,17 @@ def _active_bounds(controller, moving, commanded):
         yield f'{_BOUNDS[limit]}: {", ".join(joints)}.{_CURES.get(limit, "")}'
 
 
+def _dofs_that_move_pair(controller, name, state):
+    """Return which dofs move a shape of the pair that an ActiveLimit names, (nv,) of bool."""
+    model, collision = controller.model, controller.distances.collision
+    pair = next(pair for pair in collision.pairs if ' and '.join(pair) == name)
+    moving = np.zeros(model.nv, bool)
+    for shape in collision.shapes:
+        if shape.name in pair and shape.link is not None:
+            moving |= abs(model.jacobian(state, shape.link)).max(axis=0) > 0.0
+    return moving
+
+
 _BOUNDS = {
     'position': 'At a position limit', 'velocity': 'At a velocity limit',
     'acceleration': 'At the acceleration with which the drive can brake, rad/s² or m/s²',
@@ -110,8 +124,10 @@ _BOUNDS = {
     'normal force': 'At a bound of the normal force of a contact',
     'friction': 'At the friction of a contact',
     'centre of pressure': 'With the centre of pressure of a contact at the edge of its sole',
-    'friction torque': 'At the friction torque of a contact'}
+    'friction torque': 'At the friction torque of a contact',
+    'distance': 'At the least distance'}
 _CURES = {
+    'distance': ' Choose a goal that can be reached without them, or take away what is in the way.',
     'acceleration': ' Friction, or a load that the model does not have, takes all of it: raise '
                     'limits.effort_scale, or set limits.keep to false.'}
 
