@@ -22,7 +22,11 @@ from opspace_control.control.grasping.load_sharing import plan_loads, share_load
 from opspace_control.control.grasping.minimum_effort import minimise_effort
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.contact_forces import begin_contacts, contact_bounds_apply
-from opspace_control.control.limits.distances import bound_distances, follow_pairs
+from opspace_control.control.limits.distances import (
+    bound_distances,
+    find_distances,
+    follow_pairs,
+)
 from opspace_control.control.limits.drive_friction import leave_efforts, overcome_friction
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
@@ -34,6 +38,7 @@ from opspace_control.control.limits.limit_check import (
     deactivate_all,
 )
 from opspace_control.control.limits.limit_law import bound_motion, faded
+from opspace_control.control.limits.repulsion import repel
 from opspace_control.control.limits.resting import find_resting
 from opspace_control.control.singular.direction_law import perturb
 from opspace_control.control.singular.direction_motion import (
@@ -72,10 +77,19 @@ _TIME = 0.03
 
 
 @called
-def move_outward(nodes, states, needs_inertia, responds, gravity, q, v, a):
-    """Outward recursion: where the bodies are, how they move, and what that takes."""
+def place_bodies(nodes, states, cycle, q):
+    """Outward recursion: where the bodies are."""
+    if cycle.floating_base:
+        for r in range(3):
+            cycle.origin[r] = q[r]
     for i in range(nodes.size):
         place_node(nodes, i, q, states)
+
+
+@called
+def move_outward(nodes, states, needs_inertia, responds, gravity, v, a):
+    """Outward recursion: how the bodies move, and what that takes."""
+    for i in range(nodes.size):
         weigh_node(nodes, i, states)
         move_node(nodes, i, v, a, states)
         load_node(nodes, i, gravity, states)
@@ -122,15 +136,26 @@ def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
 
 
 @inlined
+def refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, a):
+    """Write the reference accelerations a (nv,): posture and potentials, within joint limits."""
+    demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, a)
+    if cycle.repulsion > 0.0:
+        repel(cycle, robot, limits, scratch, a)
+    if cycle.stuck:
+        perturb(robot.nodes, a)
+    if cycle.kept > 0.0:
+        share = 1.0 if drifts else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
+        bound_motion(robot.nodes, demand.dofs, limits, share, cycle.kept,
+                     cycle.return_rate, cycle.approach_rate, q, v, a)
+
+
+@inlined
 def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
     """Evaluate the motion of all points under q̈_null, the rows of the stack, and Λ⁻¹."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     nodes, states, a_null, stack = robot.nodes, robot.states, results.a_null, results.stack
-    if cycle.floating_base:
-        for r in range(3):
-            cycle.origin[r] = q[r]
-    move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, q, v, a_null)
-    bound_distances(robot.collision, cycle, nodes, states, scratch.bounded, a_null)
+    move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, v, a_null)
+    bound_distances(robot.collision, cycle, states, scratch.bounded, a_null)
     add_inertia(robot.contacts, cycle, nodes, states, robot.responds)
     if cycle.has_passive:
         passive_forces(nodes, demand.passive_dofs, q, v, scratch.passive_torque)
@@ -190,6 +215,7 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     """
     cycle, results, scratch = cycles[0], storage.results, storage.scratch
     cycle.dt = dt
+    place_bodies(robot.nodes, robot.states, cycle, q)
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, results.a_null)
     evaluate_points(
         cycle, robot, demand, grasping, results, scratch, projection_of(robot.contacts), q, v)
@@ -214,13 +240,9 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     cycle.reactions_exerted = grasping.grasps.size > 0 and (closed == 0 or (
         not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
     cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
-    demand_posture(nodes, demand.dofs, demand.posture, q, v, results.a_null)
-    if cycle.stuck:
-        perturb(nodes, results.a_null)
-    if keeps:
-        share = 1.0 if drifts else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
-        bound_motion(nodes, demand.dofs, limits, share, cycle.kept,
-                      cycle.return_rate, cycle.approach_rate, q, v, results.a_null)
+    place_bodies(nodes, robot.states, cycle, q)
+    find_distances(robot.collision, cycle, nodes, robot.states, bounded.distances.gradient)
+    refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, results.a_null)
     begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts_determined)
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
     begin_contacts(cycle, robot, constraints, bounded.contacts, memory.contact_active,

@@ -28,6 +28,8 @@ CYCLE = np.dtype([
     ('distance_margin', np.float64),     # least distance of pairs of shapes, m
     ('distance_braking', np.float64),    # deceleration that they can always brake with, m/s²
     ('parting_speed', np.float64),       # at which they part where they are nearer, m/s
+    ('repulsion', np.float64),           # gain of the potential of their distances, J m²; 0: none
+    ('repulsion_influence', np.float64),  # distance from which on there is none, m
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
     ('efforts_determined', np.bool_),    # whether the motion determines the efforts of all joints

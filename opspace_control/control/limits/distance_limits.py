@@ -13,7 +13,8 @@ from opspace_control.errors import ControlError
 # Features that are further than the nearest points of two shapes by less than this have rows, m.
 FEATURE_ZONE = 0.03
 # What `DistanceLimits.changed` takes.
-_NUMBERS = 'margin', 'influence', 'acceleration', 'parting_speed'
+_NUMBERS = ('margin', 'influence', 'acceleration', 'parting_speed', 'repulsion',
+            'repulsion_influence')
 
 
 class DistanceLimits:
@@ -23,6 +24,10 @@ class DistanceLimits:
     A pair of shapes never approaches faster than ``acceleration`` can stop it at its margin, by the
     law of `JointLimits`: from the distance ``influence`` that is up to the ``fastest`` speed.
     Tasks and posture give way; limits of joints' motion are on the same level.
+
+    With a gain η, ``repulsion``, the pair has the potential ``½ η (1/ρ − 1/ρ₀)²`` of [K86], too, at
+    distances ρ below ρ₀, ``repulsion_influence``. Its forces move the joints in the null space of
+    the tasks, with the posture; none makes a joint pass its limit of acceleration.
 
     Parameters
     ----------
@@ -38,6 +43,10 @@ class DistanceLimits:
         At which pairs that are nearer than the margin part, m/s.
     capacity : int
         How many pairs of shapes and features may be near at once; of more, the nearest count.
+    repulsion : float
+        Gain of the potential, J m²; 0: there is none.
+    repulsion_influence : float
+        Distance from which on there is none, m. With a gain pairs are looked at up to it, too.
 
     Raises
     ------
@@ -47,18 +56,18 @@ class DistanceLimits:
     """
 
     def __init__(self, collision, *, margin=0.01, influence=0.3, acceleration=2.0,
-                 parting_speed=0.1, capacity=64):
+                 parting_speed=0.1, capacity=64, repulsion=0.0, repulsion_influence=0.3):
         self._keep(collision)
         if not (isinstance(capacity, int) and capacity >= 0):
             raise ControlError(f'capacity = {capacity!r} is not allowed.', cure='Give a count.')
         self.capacity = capacity
-        self._set(margin, influence, acceleration, parting_speed)
+        self._set(margin, influence, acceleration, parting_speed, repulsion, repulsion_influence)
 
     def changed(self, collision=None, **numbers):
         """
         Return these with another ``collision`` or other numbers; raises as the constructor.
 
-        Of ``margin``, ``influence``, ``acceleration`` and ``parting_speed``.
+        Of all that the constructor takes but ``capacity``.
         """
         distances = copy.copy(self)
         if collision is not None:
@@ -71,15 +80,24 @@ class DistanceLimits:
             raise ControlError(f'{collision!r} has no shapes.', cure='Give a CollisionModel.')
         self.collision, self.model, self.pairs = collision, collision.robot, collision.pairs
 
-    def _set(self, margin, influence, acceleration, parting_speed):
+    def _set(self, margin, influence, acceleration, parting_speed, repulsion,
+             repulsion_influence):
         self.margin = read_number('margin', margin, 0.0, np.inf)
         self.influence = read_number('influence', influence, 1e-6, np.inf)
         self.acceleration = read_number('acceleration', acceleration, 1e-6, np.inf)
         self.parting_speed = read_number('parting_speed', parting_speed, 0.0, np.inf)
+        self.repulsion = read_number('repulsion', repulsion, 0.0, np.inf)
+        self.repulsion_influence = read_number(
+            'repulsion_influence', repulsion_influence, 1e-6, np.inf)
         if self.influence <= self.margin:
             raise ControlError(
                 f'influence = {influence!r} m is not beyond margin = {margin!r} m.',
                 cure='Give a greater influence.', value=influence)
+
+    @property
+    def furthest(self):
+        """Distance up to which pairs are near, m: of the bound, and of the potential if any."""
+        return max(self.influence, self.repulsion_influence if self.repulsion > 0.0 else 0.0)
 
     @property
     def fastest(self):

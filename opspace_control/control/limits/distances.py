@@ -44,14 +44,30 @@ def add_gradient(nodes, states, node, point, normal, sign, row):
         node = nodes[node].parent
 
 
+@called
+def find_distances(collision, cycle, nodes, states, gradient):
+    """
+    Find the near pairs, and write the gradients (d, nv) of their distances.
+
+    The bodies are placed.
+    """
+    near, collision.count[0] = collision.near, 0
+    advance_world(collision.shapes, cycle.dt)
+    if cycle.kept > 0.0:
+        find_near_pairs(states, cycle.origin, collision)
+    for s in range(collision.count[0]):
+        gradient[s, :] = 0.0
+        for side in range(2):
+            add_gradient(nodes, states, near[s].nodes[side], near[s].points[side], near[s].normal,
+                         1.0 - 2.0 * side, gradient[s])
+
+
 @inlined
-def write_distance(nodes, states, pair, motion, row):
-    """Write the gradient (nv,) of a pair's distance; return its rate, and ``n · (a_a − a_b)``."""
-    row[:] = 0.0
+def distance_rates(states, pair, motion):
+    """Return the rate of a pair's distance, and ``n · (a_a − a_b)``; ``motion`` is scratch."""
     rate, acceleration = pair.world_rate, 0.0
     for side in range(2):
         sign = 1.0 - 2.0 * side
-        add_gradient(nodes, states, pair.nodes[side], pair.points[side], pair.normal, sign, row)
         move_with(pair.nodes[side], states, pair.points[side], motion[0], motion[1])
         for r in range(3):
             rate += sign * pair.normal[r] * motion[0, r]
@@ -117,23 +133,17 @@ def distance_acceleration(gradient, a):
 
 
 @called
-def bound_distances(collision, cycle, nodes, states, bounded, a):
+def bound_distances(collision, cycle, states, bounded, a):
     """
-    Write the bounds of the distances of near pairs, ``∇d · q̈ ≥ least``.
+    Write the bounds of the distances of near pairs, ``∇d · q̈ ≥ least``, after `find_distances`.
 
     The bodies move as the reference acceleration a (nv,) demands, without responses of passive
     joints. The cycle without limits has no ``collision``.
     """
     if collision is not None:
         near, distances = collision.near, bounded.distances
-        advance_world(collision.shapes, cycle.dt)
-        if cycle.kept > 0.0:
-            find_near_pairs(states, cycle.origin, collision)
-        else:
-            collision.count[0] = 0
         for s in range(collision.count[0]):
-            rate, acceleration = write_distance(
-                nodes, states, near[s], distances.motion, distances.gradient[s])
+            rate, acceleration = distance_rates(states, near[s], distances.motion)
             acceleration -= distance_acceleration(distances.gradient[s], a)
             distances.least[s] = least_acceleration(cycle, near[s].distance, rate) - acceleration
 

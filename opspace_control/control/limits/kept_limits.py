@@ -17,7 +17,8 @@ _OF_JOINTS = 'lower', 'upper', 'velocity', 'acceleration', 'slow', 'clear', 'gra
 _OF_ALL = 'return_rate', 'approach_rate', 'kept'
 # Of `DistanceLimits`, by names in `CYCLE`.
 _OF_DISTANCES = {'margin': 'distance_margin', 'acceleration': 'distance_braking',
-                 'parting_speed': 'parting_speed'}
+                 'parting_speed': 'parting_speed', 'repulsion': 'repulsion',
+                 'repulsion_influence': 'repulsion_influence'}
 
 
 class KeptLimits:
@@ -100,14 +101,14 @@ class KeptLimits:
                 cure=f'Give capacity={self.scratch.distances.least.size}, as at the start.')
         shapes, before = distances.collision, self.distances and self.distances.collision
         if shapes is not before:
-            collision = shapes.data(distances.capacity, distances.influence, FEATURE_ZONE)
+            collision = shapes.data(distances.capacity, distances.furthest, FEATURE_ZONE)
             if before:
                 shapes.keep_poses(collision, before, self.collision)
             self.collision = collision
             self.memory.near_pairs[:], self.memory.distance_active[:] = -1, 0
         for name, number in _OF_DISTANCES.items():
             self._cycle[number] = getattr(distances, name)
-        self.collision.pairs['influence'] = distances.influence
+        self.collision.pairs['influence'] = distances.furthest
         self.distances = distances
 
     def near_pairs(self):

@@ -28,7 +28,7 @@ LIMIT_PARAMETERS = {
     'limits.return_rate': 'return_rate', 'limits.approach_rate': 'approach_rate'}
 # Likewise of distances, in `DistanceLimits`.
 DISTANCE_PARAMETERS = {f'collision.{keyword}': keyword for keyword in (
-    'margin', 'influence', 'acceleration', 'parting_speed')}
+    'margin', 'influence', 'acceleration', 'parting_speed', 'repulsion', 'repulsion_influence')}
 
 
 def make_model(description, parameters, *, floating_base=False):
