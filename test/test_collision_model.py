@@ -105,8 +105,10 @@ def test_what_may_touch_has_no_pair(robot):
     found = model.with_shapes([cup], touching=[('cup', 'table'), ('r_hand', 'cup')])
     assert set(found.pairs) == left
     assert 'cup' in found.names
-    # A link without a shape has no pairs.
+    # A link without a shape has no pairs; one that is fixed to others has theirs.
     assert set(model.with_shapes(touching=[('l_upper_arm', 'table')]).pairs) == left
+    assert set(model.with_shapes(touching=[('table', 'l_palm')]).pairs) == left - {
+        ('l_hand', 'table'), ('palm', 'table')}
 
 
 def test_influence_leaves_out_far_pairs(robot):
@@ -134,6 +136,8 @@ def test_what_cannot_be(robot, shapes, pairs, said):
     (lambda model: model.with_shapes([Shape('a', 'l_hnd', 'sphere', [0.1])]), r"no link 'l_hnd'"),
     (lambda model: model.with_shapes([Shape('a', None, 'sphere', [0.1])] * 2), 'Two shapes'),
     (lambda model: model.with_shapes(touching=[('l_hand', 'tabel')]),
+     r"neither a shape nor a link 'tabel'"),
+    (lambda model: model.with_shapes(touching=[('l_upper_arm', 'tabel')]),
      r"neither a shape nor a link 'tabel'"),
     (lambda model: model.without_shapes(['l_hnd']), r"no shape 'l_hnd'.*'l_hand'")])
 def test_changes_that_cannot_be(robot, change, said):

@@ -3,7 +3,7 @@
 """The shapes of a robot and of its world, and the pairs of them that may touch."""
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +93,8 @@ class CollisionModel:
         shapes : sequence of Shape
             With different names; one with the name of a present shape replaces that.
         touching : sequence of (str, str)
-            Pairs that are left out, by names of shapes, or of links for all their shapes.
+            Pairs that are left out, by names of shapes, or of links for all shapes of that link
+            and of those that are fixed to it.
 
         Raises
         ------
@@ -106,8 +107,7 @@ class CollisionModel:
         model = CollisionModel(self.robot, [
             *(shape for shape in self.shapes if shape.name not in new), *shapes])
         before, allowed = _both_orders(self.pairs), _both_orders(
-            (a, b) for first, second in touching
-            for a in model._named(first) for b in model._named(second))
+            pair for names in touching for pair in product(*map(model._named, names)))
         model._pairs = [indices for indices, pair in zip(model._pairs, model.pairs, strict=True)
                         if pair not in allowed and (pair in before or not new.isdisjoint(pair))]
         return model
@@ -124,12 +124,14 @@ class CollisionModel:
             [pair for pair in self.pairs if gone.isdisjoint(pair)])
 
     def _named(self, name):
-        """Return the names of the shapes that are called so or are on a link of this name."""
+        """Return the names of the shapes that are called so, or are fixed to such a link."""
         links = self.robot.frame_names
         if name not in self._index and name not in links:
             raise ModelError(f"There is neither a shape nor a link '{name}'.", element=name,
                              cure=nearest(name, [*self._index, *links]))
-        return [shape.name for shape in self.shapes if name in (shape.name, shape.link)]
+        node = self.robot.frames[self.robot.frame_index(name)]['node'] if name in links else None
+        return [shape.name for shape, own in zip(self.shapes, self._nodes, strict=True)
+                if shape.name == name or (shape.link is not None and own == node)]
 
     def _found(self, name):
         """Return the index of a shape, or raise a ModelError."""

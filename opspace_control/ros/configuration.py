@@ -17,6 +17,7 @@ from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.parameters import joints, robot
+from opspace_control.ros.parameters.shape_blocks import changes_shapes
 from opspace_control.ros.parameters.task_blocks import check_contacts, check_frames
 from opspace_control.ros.topics.interface import Interface
 from opspace_control.tasks import JointTask
@@ -94,6 +95,8 @@ class Configuration:
             model = self._controller.model
             PassiveForces(model, **joints.passive_forces(model, values))
         check_contacts(values, names)
+        if changes_shapes(names, values):
+            self.interface.collision.check(values)
         if 'legs.gait' in names:
             self.interface.check_gait(values['legs.gait'])
         check_frames([task for task in (*values['tasks'], *values['grasps'])
@@ -109,7 +112,8 @@ class Configuration:
         values = self._parameters
         with self.cycle.ramps.smoothly():
             robot.apply_gains(self._controller, values, names)
-        if all(name.startswith(self._gains) for name in names):
+        if all(name.startswith(self._gains) for name in names) and not changes_shapes(
+                names, values):
             return  # the rest would delay the cycle
         if not STATUS_PARAMETERS.isdisjoint(names):
             self._controller.set_status(*self._status(values))

@@ -13,7 +13,14 @@ from opspace_control.ros.parameters.parameter_table import (
     named_blocks,
     names_in,
 )
-from opspace_control.ros.parameters.task_parameters import CONTACT, GRASP, PAYLOAD, SENSOR, TASK
+from opspace_control.ros.parameters.task_parameters import (
+    CONTACT,
+    GRASP,
+    PAYLOAD,
+    SENSOR,
+    SHAPE,
+    TASK,
+)
 
 COMMAND_TOPIC = Parameter('command_topic', 'string', 'effort_controller/commands',
     "Topic of the joint efforts: the effort controller's commands.")
@@ -85,6 +92,9 @@ NODE = (
         'limits.keep must be false, and without grasps.', choices=('exact', 'large_inertia')),
     Parameter('payloads', 'string_array', [],
         'Names of payloads of links that are not in the URDF; each has a block of parameters.'),
+    Parameter('shapes', 'string_array', [],
+        'Names of shapes of the world, or of what links carry, that links keep a distance from; '
+        'each has a block of parameters.'),
     *_COMMANDS,
     replace(FLOATING_BASE, description=(
         FLOATING_BASE.description + ' Goals without a frame are then in odom_frame.')),
@@ -167,6 +177,10 @@ NODE = (
         0.0, 1e3),
     changeable('collision.repulsion_influence', 'double', 0.3,
         'Distance from which on this potential is zero.', 'm', 1e-3, 10.0),
+    changeable('collision.object_timeout', 'double', 0.5,
+        'Age of the last marker of a moving object on collision_objects at which it is taken to '
+        'stay where it is, in time of the joint states. Two markers that are not further apart '
+        'tell its velocity.', 's', 1e-3, 60.0),
     changeable('safety.state_timeout', 'double', 0.05,
         'If joint states are older than this, only damping acts. 0: never.', 's', 0.0, 60.0),
     changeable('safety.command_timeout', 'double', 0.2,
@@ -216,9 +230,10 @@ WATCHDOG = (
 
 # The blocks of names that a parameter lists, and their rows.
 BLOCKS = {'tasks': TASK, 'grasps': GRASP, 'contacts': CONTACT, 'sensors': SENSOR,
-          'payloads': PAYLOAD}
+          'payloads': PAYLOAD, 'shapes': SHAPE}
 # Names of parameters or topics of the node itself.
-_TAKEN = ('goals', 'legs', 'limits', 'observer', 'passive_forces', 'posture', 'safety', 'stance')
+_TAKEN = ('collision', 'goals', 'legs', 'limits', 'observer', 'passive_forces', 'posture', 'safety',
+          'stance')
 
 
 def controller_table(tasks, **others):

@@ -5,7 +5,7 @@
 import threading
 import time
 
-from opspace_control.collision import CollisionDescription
+from opspace_control.collision import CollisionDescription, CollisionModel
 from opspace_control.control import DistanceLimits, JointLimits, OperationalSpaceController
 from opspace_control.dynamics import PassiveForces, RobotModel
 from opspace_control.errors import ControlError, RosInterfaceError
@@ -108,12 +108,16 @@ def make_limits(model, effort_limits, parameters):
 
 
 def make_distances(model, parameters):
-    """Return the `DistanceLimits` of the parameters, None without a file, or raise its error."""
+    """
+    Return the `DistanceLimits` of the robot's own shapes, or raise the error of their file.
+
+    None without a file and further shapes, which `CollisionObjects` adds.
+    """
     path = parameters['collision.file']
-    if not path:
+    if not (path or parameters['shapes']):
         return None
-    return DistanceLimits(
-        CollisionDescription.read(path).model(model), **_distance_numbers(parameters))
+    shapes = CollisionDescription.read(path).model(model) if path else CollisionModel(model, ())
+    return DistanceLimits(shapes, **_distance_numbers(parameters))
 
 
 def change_distances(distances, parameters):

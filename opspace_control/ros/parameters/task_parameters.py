@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of tasks, sensors, grasps, contacts and payloads, in blocks of their names."""
+"""The parameters of tasks, sensors, grasps, contacts and others, in blocks of their names."""
 
 import math
 
@@ -50,6 +50,10 @@ TASK = (
         'N/m, N·m/rad', 0.0, 1e6, length=6),
     changeable('damping_ratio', 'double', 1.0,
         'Damping ratio in mode impedance, the same in every posture. 1: critical.', '', 0.01, 10.0),
+    changeable('may_touch', 'string_array', [],
+        'Links and shapes that the link of the task, or those of a grasp, may touch: they keep no '
+        'distance from each other. Names of links, which stand for what is fixed to them, too, of '
+        'shapes, and of markers on collision_objects, <ns>/<id>.'),
     changeable('max_linear_velocity', 'double', 0.5, 'Highest speed towards a goal.',
         'm/s', 1e-3, math.inf),
     changeable('max_angular_velocity', 'double', 1.5, 'Highest angular velocity towards a goal.',
@@ -172,6 +176,23 @@ PAYLOAD = (
     changeable('inertia', 'double_array', [0.0] * 6,
         'Its inertia about the centre of mass, link axes: ixx iyy izz ixy ixz iyz.',
         'kg m²', length=6),
+)
+
+# Of each further shape, in a block of its name.
+SHAPE = (
+    changeable('kind', 'string', 'box',
+        'Kind of the shape. A half_space is what is below the plane of its x and y; none: it is '
+        'not there.', choices=('box', 'sphere', 'capsule', 'cylinder', 'half_space', 'none')),
+    changeable('size', 'double_array', [0.1, 0.1, 0.1],
+        'Of a box its edges; of a sphere its radius; of a capsule or cylinder its radius and its '
+        'length along z, of a capsule that between the centres; of a half_space none, [].', 'm'),
+    changeable('frame', 'string', '',
+        'Link that carries it, such as the hand that holds an object. Empty: the world, which is '
+        'the base frame, or odom_frame with a floating base.'),
+    changeable('pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        'Pose of its middle there: x y z and quaternion x y z w.', 'm', length=7),
+    changeable('may_touch', 'string_array', [],
+        'Links and shapes that it may touch, as those of a task.'),
 )
 
 # Of each contact, in a block of its name.

@@ -106,6 +106,11 @@ class Frames:
         """Return the present pose (4, 4) of a link of the robot in the base frame."""
         return self.in_base(self.named(link))
 
+    def link_of(self, frame):
+        """Return the link with this frame in messages, None for the base frame and others."""
+        frame = frame.lstrip('/')
+        return None if frame in self._here else self._links.get(frame)
+
     def in_base(self, frame):
         """
         Return the present pose (4, 4) of a frame in the base frame.

@@ -8,6 +8,7 @@ from std_srvs.srv import Trigger
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.endpoints import Feedback, Part
+from opspace_control.ros.topics.collision_objects import CollisionObjects
 from opspace_control.ros.topics.contact_markers import ContactMarkers
 from opspace_control.ros.topics.contacts import ContactSchedule, add_contact_state
 from opspace_control.ros.topics.diagnostics import Diagnostics, UnreachedGoals
@@ -43,9 +44,10 @@ class Interface(Part):
         self._legs = Legs(parameters, *common)
         self._goals.check_free = self._grasps.check_free = self._legs.check_free
         self._schedule = ContactSchedule(self._goals, self._legs, *common)
+        self.collision = CollisionObjects(self._frames, *common)
         self._unreached = UnreachedGoals(*common)
         Diagnostics(*common).facts.extend(
-            (self._legs.facts, self._schedule.facts))
+            (self._legs.facts, self._schedule.facts, self.collision.facts))
         feedback = Feedback(self._endpoints)
         add_task_topics(feedback, controller, self._frames)
         self._grasps.add_to(feedback)
@@ -74,6 +76,7 @@ class Interface(Part):
         self._goals.limits.upper[:] = parameters['limits.workspace_upper']
         self._goals.pace.rate = parameters['limits.goal_rate']
         self._legs.apply(parameters)
+        self.collision.apply(parameters)
         self._external_effort.apply(parameters)
         self._frames.timeout = parameters['goals.transform_timeout']
         self._unreached.tolerances = self._plans.tolerances = (
@@ -83,6 +86,7 @@ class Interface(Part):
         """Do periodic work; to be called often."""
         self._goals.take_due()
         self._plans.watch(time.perf_counter())
+        self.collision.watch()
         self._sensors.watch()
         self._grasps.tell()
 

@@ -1,0 +1,210 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What links keep a distance from, beside each other: shapes by parameters, markers on a topic."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from visualization_msgs.msg import Marker, MarkerArray
+
+from opspace_control.collision import Kind, Shape
+from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.ros.middleware.conversions import (
+    listed,
+    matrix_from_pose,
+    nanoseconds,
+    pose_from_message,
+)
+from opspace_control.ros.middleware.endpoints import Part
+from opspace_control.ros.parameters.shape_blocks import make_shapes, may_touch
+from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
+
+TOPIC = '~/collision_objects'
+# Each message may have objects that no other one has.
+_ALL = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+_COMPLAIN_EVERY = 1.0  # s
+# What seems to be faster has jumped, m/s and rad/s.
+_FASTEST = 10.0, 50.0
+# Two stamps that are nearer tell no velocity, s.
+_SHORTEST = 1e-3
+_SAME = 1e-6  # relative difference of two diameters
+
+
+@dataclass
+class _Object:
+    """A marker that is a shape, and what its last message said."""
+
+    shape: Shape          # as it was when it came
+    position: np.ndarray  # (3,), in the base frame, m
+    rotation: np.ndarray  # (3, 3)
+    stamp: int            # ns
+    received: int         # ns, time of the joint states
+    twist: np.ndarray     # (6,), m/s and rad/s
+    silent: bool = False  # whether it moved until its messages ceased
+
+
+class CollisionObjects(Part):
+    """
+    ``~/collision_objects``: boxes, spheres and cylinders of the world, and the parameters' shapes.
+
+    A MarkerArray adds, moves and deletes objects, in any of ``frames``. One that is locked to a
+    link's frame is on this link. The velocity of an object is that between its last two markers;
+    where they cease it stays where it is. The robot's own shapes are those that the controller has
+    at first; without any limits of distances there is no topic.
+    """
+
+    def __init__(self, frames, *common):
+        super().__init__(*common)
+        distances = self._controller.distances
+        self._frames, self._base, self._objects = frames, None, {}
+        self._parameters = [], []  # shapes, and pairs that may touch
+        self._timeout = np.inf
+        if distances and distances.capacity > 0:
+            self._base = distances.collision
+            self._endpoints.listen(MarkerArray, TOPIC, self._on_markers, _ALL)
+
+    def check(self, parameters):
+        """Raise an OpspaceError if the shapes of the parameters cannot be used."""
+        self._model(make_shapes(parameters), may_touch(parameters))
+
+    def apply(self, parameters):
+        """Apply the present values of parameters; raises as `check`."""
+        self._timeout = parameters['collision.object_timeout']
+        present = make_shapes(parameters), may_touch(parameters)
+        if present != self._parameters:
+            model = self._model(*present)
+            self._parameters = present
+            self._use(model)
+
+    def watch(self):
+        """Say which moving objects have no messages any more, and stop them; to be called often."""
+        oldest = self._cycle.time - 1e9 * self._timeout
+        silent = [name for name, thing in self._objects.items()
+                  if thing.twist.any() and thing.received < oldest]
+        for name in silent:
+            self._controller.move_shape(name)
+            self._objects[name].twist, self._objects[name].silent = np.zeros(6), True
+        if silent:
+            self._logger.warning(
+                f'No marker of {listed(silent)} on {TOPIC} for {self._timeout:g} s: taken to stay '
+                'where it is. Send markers of what moves, or delete it.')
+
+    def facts(self):
+        """Return diagnostics, a dict of text."""
+        if not self._base:
+            return {}
+        silent = [name for name, thing in self._objects.items() if thing.silent]
+        return {'collision objects': str(len(self._objects)),
+                'collision objects without messages': listed(silent) if silent else 'none'}
+
+    def _model(self, shapes, touching):
+        """Return the CollisionModel of all shapes, or raise an OpspaceError."""
+        shapes = [*shapes, *(thing.shape for thing in self._objects.values())]
+        if not self._base:
+            if shapes:
+                raise RosInterfaceError('shapes: the controller keeps no distances.',
+                                        cure='Set limits.keep and contact_model exact.')
+            return None
+        for shape in shapes:
+            if shape.name in self._base.names:
+                raise RosInterfaceError(
+                    f"There is a shape '{shape.name}' in collision.file.", name=shape.name,
+                    cure='Give it another name.')
+        known = {shape.name for shape in shapes}.union(self._base.names)
+        return self._base.with_shapes(shapes, touching=[
+            pair for pair in touching
+            if all(name in known or '/' not in name for name in pair)])  # no marker that may come
+
+    def _use(self, model):
+        controller = self._controller
+        if model:
+            controller.distances = controller.distances.changed(collision=model)
+
+    def _on_markers(self, message):
+        gone, new, refusals = set(), False, []
+        for marker in message.markers:
+            name = f'{marker.ns}/{marker.id}'
+            if marker.action == Marker.DELETEALL:
+                gone.update(self._objects)
+            elif marker.action == Marker.DELETE:
+                gone.add(name)
+            else:
+                try:
+                    new |= self._take(name, marker)
+                    gone.discard(name)
+                except OpspaceError as error:
+                    refusals.append(f"'{name}': {error}")
+        gone.intersection_update(self._objects)
+        for name in gone:
+            del self._objects[name]
+        if new or gone:
+            self._use(self._model(*self._parameters))
+        if refusals:
+            self._logger.warning(f'Markers on {TOPIC} are refused: {" ".join(refusals)}',
+                                 throttle_duration_sec=_COMPLAIN_EVERY)
+
+    def _take(self, name, marker):
+        """Add, change or move an object; return whether the model changes, or raise."""
+        if marker.action != Marker.ADD:
+            raise RosInterfaceError(f'There is no action {marker.action}.',
+                                    cure='Send ADD, DELETE or DELETEALL.')
+        if name in self._base.names or name in (shape.name for shape in self._parameters[0]):
+            raise RosInterfaceError('The robot has a shape of this name.',
+                                    cure='Choose another namespace.')
+        kind, size = _dimensions(marker)
+        pose, link = matrix_from_pose(pose_from_message(marker.pose)), None
+        if marker.frame_locked:
+            link = self._frames.link_of(marker.header.frame_id)
+        if link is None:
+            pose = self._frames.in_base(marker.header.frame_id) @ pose
+        shape = Shape(name, link, kind, size, pose[:3, 3], pose[:3, :3])
+        stamp = nanoseconds(marker.header.stamp) or self._node.get_clock().now().nanoseconds
+        before = self._objects.get(name)
+        if before and link is None and (None, kind, shape.size) == (
+                before.shape.link, before.shape.kind, before.shape.size):
+            self._move(before, shape.name, pose, stamp)
+            return False
+        self._objects[name] = _Object(
+            shape, pose[:3, 3], pose[:3, :3], stamp, self._cycle.time, np.zeros(6))
+        return before is None or before.shape != shape
+
+    def _move(self, thing, name, pose, stamp):
+        """Move an object in the world: at the velocity that its last two markers tell."""
+        elapsed = 1e-9 * (stamp - thing.stamp)
+        if elapsed < 0.0:
+            return  # older than the last one
+        position, rotation = pose[:3, 3], pose[:3, :3]
+        if elapsed >= _SHORTEST:
+            twist = np.concatenate([position - thing.position, vector_from_matrix(
+                rotation @ thing.rotation.T)]) / elapsed
+            speeds = np.linalg.norm(twist.reshape(2, 3), axis=1)
+            has_jumped = elapsed > self._timeout or (speeds > _FASTEST).any()
+            thing.twist = np.zeros(6) if has_jumped else twist
+            thing.position, thing.rotation, thing.stamp = position, rotation, stamp
+        thing.received, thing.silent = self._cycle.time, False
+        # It has moved on since the stamp, unless that is of another clock.
+        age = 1e-9 * (self._cycle.time - stamp) if self._cycle.known else 0.0
+        if 0.0 < age < self._timeout:
+            position = position + age * thing.twist[:3]
+            rotation = matrix_from_vector(age * thing.twist[3:]) @ rotation
+        self._controller.move_shape(name, position, rotation, thing.twist)
+
+
+def _dimensions(marker):
+    """Return the Kind and the size of a marker, or raise a RosInterfaceError."""
+    x, y, z = marker.scale.x, marker.scale.y, marker.scale.z
+    if marker.type == Marker.CUBE:
+        return Kind.BOX, (x, y, z)
+    if marker.type == Marker.CYLINDER:
+        if abs(x - y) > _SAME * abs(x):
+            raise RosInterfaceError(f'The cylinder is elliptic: {x:g} × {y:g} m.',
+                                    cure='Give the same scale along x and y.')
+        return Kind.CYLINDER, (0.5 * x, z)
+    if marker.type == Marker.SPHERE:
+        if max(abs(x - y), abs(x - z)) > _SAME * abs(x):
+            raise RosInterfaceError(f'The sphere is an ellipsoid: {x:g} × {y:g} × {z:g} m.',
+                                    cure='Give the same scale along x, y and z.')
+        return Kind.SPHERE, (0.5 * x,)
+    raise RosInterfaceError(f'A marker of type {marker.type} is no shape.',
+                            cure='Send CUBE, SPHERE or CYLINDER.')

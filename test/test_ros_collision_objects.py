@@ -1,0 +1,178 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What stands or moves around a robot: shapes by parameters, and markers on a topic."""
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+pytest.importorskip('trimesh', reason='trimesh is not installed')
+
+import numpy as np
+import ros_nodes
+from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
+from ros_lockstep import LockStepRobot
+from test_ros_distances import ARMS, HANDS, described, network  # noqa: F401
+from visualization_msgs.msg import Marker, MarkerArray
+
+from opspace_control import CollisionModel, Shape
+from opspace_control.ros.middleware.conversions import time_message
+
+X, DOWN = np.eye(3)[0], -np.eye(3)[2]
+
+
+class Scene:
+    """A dual arm beside shapes, and the distances as they are."""
+
+    def __init__(self, network, described, **parameters):  # noqa: F811
+        path, shapes = described
+        self.shapes = shapes
+        self.robot = LockStepRobot(
+            network, 'dual_arm', {**HANDS, 'collision.file': str(path), **parameters}, ARMS)
+        self.robot.run(0.1)
+        self.objects = network.publisher(
+            MarkerArray, f'{ros_nodes.CONTROLLER}/collision_objects')
+        self.network = network
+
+    def hand(self):
+        """Return the place of the left hand, (3,), m."""
+        return self.robot.physics.frame_pose('l_hand')[:3]
+
+    def nearest(self, *shapes):
+        """Return the least distance of these shapes from all others, m."""
+        model = self.shapes.with_shapes(shapes)
+        physics, q = self.robot.physics, model.robot.neutral()
+        for name, position in zip(physics.joint_names, physics.positions, strict=True):
+            q[model.robot.q_index[model.robot.dof_index(name)]] = position
+        names = {shape.name for shape in shapes}
+        return min(pair.distance for pair in CollisionModel(
+            model.robot, model.shapes, model.pairs).distances(q)
+            if not names.isdisjoint((pair.first, pair.second)))
+
+    def set(self, **values):
+        """Set parameters of the controller at once; return why not, or ''."""
+        message = [Parameter(name.replace('__', '.'), value=value).to_parameter_msg()
+                   for name, value in values.items()]
+        return self.network.call(
+            SetParametersAtomically, f'{ros_nodes.CONTROLLER}/set_parameters_atomically',
+            parameters=message).result.reason
+
+    def marker(self, place, scale=(0.1, 0.1, 0.1), kind=Marker.SPHERE, number=0, **fields):
+        """Return a marker in the base frame with the stamp of the present state."""
+        marker = Marker(ns='thing', id=number, type=kind, **fields)
+        marker.header.stamp = time_message(round(1e9 * (1.0 + self.robot.physics.time)))
+        marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = map(float, place)
+        marker.scale.x, marker.scale.y, marker.scale.z = scale
+        return marker
+
+    def send(self, *markers):
+        self.objects.publish(MarkerArray(markers=markers))
+
+    def said(self, text):
+        """Go on until the node has said something."""
+        for _ in range(100):
+            if self.robot.said(text):
+                return True
+            self.robot.run(0.02)
+        return False
+
+
+@pytest.fixture
+def scene(network, described):  # noqa: F811
+    return Scene(network, described)
+
+
+def test_a_ball_that_flies_at_the_hand_is_avoided_until_it_is_gone(scene):
+    home, speed = scene.hand(), 0.3
+    scene.robot.run(0.5)
+    start, least = scene.robot.physics.time, 1.0
+    while (elapsed := scene.robot.physics.time - start) < 1.0:  # a marker each 20 ms
+        place = home + (0.45 - speed * elapsed) * X
+        scene.send(scene.marker(place))
+        least = min(least, scene.nearest(Shape('ball', None, 'sphere', [0.05], place)))
+        scene.robot.run(0.02)
+    # Its markers cease: it goes on for half a second, then it is taken to stay where it is.
+    heard = scene.network.listen(DiagnosticArray, '/diagnostics')
+    assert scene.said("No marker of 'thing/0'")
+    assert scene.robot.physics.time - start == pytest.approx(1.5, abs=0.05)
+    ball = Shape('ball', None, 'sphere', [0.05], place - 0.5 * speed * X)
+    for _ in range(40):
+        scene.robot.run(0.05)
+        least = min(least, scene.nearest(ball))
+    assert least > 0.005
+    assert np.linalg.norm(scene.hand() - home) > 0.04
+    assert scene.robot.process.said().count("No marker of 'thing/0'") == 1
+    scene.network.expect(lambda: any(
+        value.key == 'collision objects without messages' and value.value == "'thing/0'"
+        for message in heard for status in message.status for value in status.values))
+    scene.send(Marker(action=Marker.DELETEALL))
+    scene.robot.run(2.0)
+    assert np.linalg.norm(scene.hand() - home) < 2e-3
+    scene.robot.check()
+
+
+def test_a_marker_that_cannot_be_used_is_named_and_the_others_count(scene):
+    home = scene.hand()
+    post = Shape('post', None, 'cylinder', [0.05, 1.0], home + 0.25 * X)
+    elliptic = scene.marker(home, (0.1, 0.2, 0.1), number=1)
+    arrow = scene.marker(home, kind=Marker.ARROW, number=2)
+    flat = scene.marker(home, (0.1, 0.1, 0.0), Marker.CUBE, number=3)
+    lost = scene.marker(home, number=4)
+    lost.header.frame_id = 'nowhere'
+    scene.send(elliptic, arrow, scene.marker(post.position, (0.1, 0.1, 1.0), Marker.CYLINDER),
+               flat, lost)
+    for text in ("'thing/1': The sphere is an ellipsoid", "'thing/2': A marker of type 0",
+                 "'thing/3': The shape 'thing/3' has the size", "'nowhere'"):
+        assert scene.said(text), text
+    # The post is there: the hand stops before it.
+    scene.robot.send_goal('left', 'l_hand', [0.3, 0.0, 0.0])
+    for _ in range(40):
+        scene.robot.run(0.05)
+        assert scene.nearest(post) > 0.008  # of a margin of 10 mm
+    assert scene.nearest(post) < 0.012
+    scene.send(scene.marker(home, number=0, action=Marker.DELETE))
+    scene.robot.run(2.0)
+    assert scene.nearest(post) < 0.0
+    scene.robot.check()
+
+
+def test_shapes_by_parameters_and_what_may_touch(network, described):  # noqa: F811
+    scene = Scene(network, described, shapes=['table', 'cargo'], **{
+        'table.kind': 'none', 'cargo.kind': 'none', 'cargo.frame': 'l_hand',
+        'left.may_touch': ['thing/7']})
+    place = scene.hand() + 0.25 * DOWN
+    table = Shape('table', None, 'box', [0.3, 0.3, 0.04], place + 0.02 * DOWN)
+
+    def height():
+        return (scene.hand() - place)[2]
+
+    assert scene.set(table__kind='sphere').startswith("The size of the shape 'table'")
+    assert 'table.pose' in scene.set(table__kind='box', table__pose=[0.0] * 7)
+    assert "'tabel'" in scene.set(right__may_touch=['tabel'])
+    assert scene.set(
+        table__kind='box', table__size=list(table.size), cargo__kind='sphere', cargo__size=[0.1],
+        table__pose=[*table.position, 0.0, 0.0, 0.0, 1.0]) == ''
+    scene.robot.send_goal('left', 'l_hand', 0.25 * DOWN)
+    scene.robot.run(2.0)
+    assert height() == pytest.approx(0.11, abs=1e-3)
+    assert scene.set(cargo__may_touch=['table']) == ''
+    scene.robot.run(2.0)
+    assert 0.0095 < scene.nearest(table) < 0.011  # of all links
+    assert scene.set(left__may_touch=['table'], left__kp=90.0) == ''
+    scene.robot.run(1.5)
+    assert height() == pytest.approx(0.0, abs=2e-3)
+    scene.robot.check()
+
+
+def test_an_object_that_is_locked_to_a_hand_moves_with_it(scene):
+    home = scene.hand()
+    table = scene.marker(home + 0.3 * DOWN, (0.3, 0.3, 0.1), Marker.CUBE, number=1)
+    cargo = scene.marker(np.zeros(3), (0.2, 0.2, 0.2), frame_locked=True)
+    cargo.header.frame_id = 'l_hand'
+    scene.send(table, cargo)
+    scene.robot.send_goal('left', 'l_hand', 0.2 * DOWN)
+    scene.robot.run(2.0)
+    assert (scene.hand() - home)[2] == pytest.approx(-0.14, abs=1e-3)
+    scene.robot.check()
