@@ -46,14 +46,12 @@ def lies_down(robot, free):
 
 def test_lost_odometry_and_it_comes_again():
     """It lies until ~/hold, as after a fall, and does not try to stand up on feet apart."""
-    with trotting() as (robot, free):
-        robot.run(1.0, odometry=False)
+    with trotting(**{'safety.release_time': 10.0}) as (robot, free):  # by the clock on the wall
+        robot.run(1.5, odometry=False)
         assert robot.said('odom_timeout')
-        for _ in range(100):  # its release goes by the clock on the wall
-            robot.run(0.1, odometry=False)
-            if max(robot.efforts[-50:]) == 0.0:
-                break
         lies_down(robot, free)
+        assert robot.change(safety__release_time=0.0) == ''
+        robot.run(0.5, odometry=False)
         assert max(robot.efforts[-50:]) == 0.0
         robot.hold()
         robot.run(0.3)
