@@ -33,10 +33,11 @@ MAY_USE = {
     'compilation': set(LAYERS),
     'locomotion': set(LAYERS) - {'safety'},
     'simulation': set(LAYERS),
+    'identification': set(LAYERS),
     'runs': set(LAYERS),
     'ros': {*LAYERS, 'locomotion', 'simulation', 'runs'},  # nodes that simulate, play a run
     'view': {*LAYERS, 'ros'},
-    'cli': {*LAYERS, 'locomotion', 'simulation', 'runs', 'ros', 'view'},
+    'cli': {*LAYERS, 'locomotion', 'simulation', 'identification', 'runs', 'ros', 'view'},
 }
 EVERYBODYS = {'arguments', 'errors', 'compiled', 'library', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
@@ -62,6 +63,7 @@ THIRD_PARTIES = {
     'tasks': MATHEMATICS | {'ruckig'},
     'compilation': {'numpy', 'numba', 'llvmlite'},
     'locomotion': {'numpy'},
+    'identification': {'numpy'},
     'simulation': {'numpy', 'mujoco'},
     'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},
     'ros': {'numpy', 'yaml'} | ROS,
