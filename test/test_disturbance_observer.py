@@ -140,17 +140,53 @@ def test_bounds_of_each_task_shrink_the_whole():
             PANDA, [PoseTask(TCP)], state, r, DisturbanceObserver(1e6, **bounds))
         np.testing.assert_allclose(controller.disturbance.rejected[TCP], -share * F,
                                    atol=1e-4 * abs(F).max())
-    change, controller = difference_of(PANDA, [PoseTask(TCP)], state, r,
-                                       DisturbanceObserver(1e6, **UNBOUNDED, tasks=()))
-    np.testing.assert_array_equal(change, 0.0)
-    assert controller.disturbance.rejected == {}
+    controller.disturbance.set(max_force=0.5 * force, max_moment=np.inf)
+    controller.compute_torque(state)
+    np.testing.assert_allclose(controller.disturbance.rejected[TCP], -0.5 * F,
+                               atol=1e-4 * abs(F).max())
+
+
+@pytest.mark.parametrize('observer', [
+    DisturbanceObserver(1e6, max_force=0.0, max_moment=0.0),
+    DisturbanceObserver(1e6, **UNBOUNDED, tasks=())])
+def test_without_a_task_that_compensates_it_is_the_bare_law(observer):
+    state = at_home()
+    controller = OperationalSpaceController(PANDA, [PoseTask(TCP)])
+    bare = controller.compute_torque(state, dt=DT).copy()
+    controller.disturbance = observer
+    for _ in range(3):
+        observer.apply(controller.compute_torque(state, dt=DT) + unknown(PANDA))
+        np.testing.assert_array_equal(controller.compute_torque(state, dt=DT), bare)
+    np.testing.assert_array_equal(observer.residual, 0.0)
+
+
+def test_gaps_and_new_beginnings():
+    """After a gap the next state tells no force; a restart forgets what compensates, too."""
+    r, state = unknown(PANDA), at_home()
+    _, controller = difference_of(
+        PANDA, [PoseTask(TCP)], state, r, DisturbanceObserver(1e6, **UNBOUNDED))
+    observer, before = controller.disturbance, controller.disturbance.rejected[TCP]
+    assert abs(before).max() > 0.1
+    observer.frozen = False
+    observer.interrupt()
+    observer.apply(0.0 * r)
+    controller.compute_torque(state, dt=DT)
+    np.testing.assert_allclose(observer.rejected[TCP], before, rtol=1e-9)
+    observer.apply(controller.model.gravity(state))
+    controller.compute_torque(state, dt=DT)
+    np.testing.assert_allclose(observer.rejected[TCP], 0.0, atol=1e-9)
+    observer.restart()
+    for frozen in (False, True):
+        observer.frozen = frozen
+        controller.compute_torque(state, dt=0.0)
+        np.testing.assert_array_equal(observer.rejected[TCP], 0.0)
 
 
 def test_the_estimate_is_that_of_the_momentum_observer_and_stays_when_frozen():
-    rate, rng, state = 80.0, np.random.default_rng(2), at_home()
+    rng, state = np.random.default_rng(2), at_home()
     controller = OperationalSpaceController(PANDA, [PoseTask(TCP)])
-    controller.disturbance = DisturbanceObserver(rate, **UNBOUNDED)
-    reference = controller.momentum_observer(rate)
+    controller.disturbance = DisturbanceObserver(80.0, **UNBOUNDED)
+    reference = controller.momentum_observer(1e9)  # 1/s: without a filter
     assert isinstance(reference, MomentumObserver)
     applied = np.zeros(PANDA.nv)
     for _ in range(30):
@@ -199,6 +235,28 @@ def test_a_load_is_carried_without_steady_error():
     assert bare > 5e-3
     assert ours < 5e-5
     np.testing.assert_allclose(observer.residual, load, atol=0.02 * abs(load).max())
+
+
+@pytest.mark.parametrize('rate', [20.0, 80.0])
+def test_what_moves_in_the_null_space_comes_to_rest(rate):
+    """
+    20 N at one of two light hands.
+
+    A filter of r of each joint, not of the tasks' forces, has a lag that feeds the null space: at
+    10 N and 20/s joints moved faster and faster.
+    """
+    model = sample('dual_arm').model
+    controller = OperationalSpaceController(model, [PoseTask('l_hand'), PoseTask('r_hand')])
+    controller.disturbance = DisturbanceObserver(rate, max_force=60.0, max_moment=20.0)
+    state, force = random_state(model, 0, speed=0.0), np.array([0.0, 0.0, -20.0, 0.0, 0.0, 0.0])
+    for _ in range(4000):
+        tau = controller.compute_torque(state, dt=DT)
+        load = model.jacobian(state, 'l_hand').T @ force
+        v = state.v + DT * model.forward_dynamics(state, tau + load)
+        state = RobotState(model, model.integrate(state.q, v, DT), v)
+    assert np.linalg.norm(controller.tasks['l_hand'].error[:3]) < 2e-6
+    assert abs(state.v).max() < 1e-5
+    np.testing.assert_allclose(controller.disturbance.rejected['l_hand'], -force, atol=1e-3)
 
 
 @pytest.mark.parametrize('limits', [None, JointLimits(PANDA)], ids=['bare', 'limited'])

@@ -94,6 +94,9 @@ class ControllerState(ControllerLimits):
         self._disturbance, self._compute = observer, None
         self._arguments = self._arguments._replace(
             demand=self._arguments.demand._replace(disturbance=data))
+        self._gradual.pop('disturbance.bounds', None)
+        if observer is not None:
+            self._gradual['disturbance.bounds'] = observer.bounds
 
     @property
     def drive_friction(self):
@@ -114,6 +117,8 @@ class ControllerState(ControllerLimits):
         self._drive_friction, self._compute = friction, None
         self._arguments = self._arguments._replace(
             demand=self._arguments.demand._replace(friction=dofs))
+        self._gradual |= {f'drive_friction.{quantity}': dofs[quantity]
+                          for quantity in ('coulomb', 'breakaway', 'viscous')}
 
     def momentum_observer(self, rate, limit=np.inf):
         """

@@ -45,17 +45,19 @@ class Robot(NamedTuple):
 class Disturbance(NamedTuple):
     """Unknown joint forces that tasks compensate along their axes of motion."""
 
-    memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, of which ``RESIDUAL`` is the
-    #                     estimate; its rate, 1/s, and its limit, N m or N
-    flags: np.ndarray  # (2,) int: whether there is a last state; whether the estimate is frozen
-    tasks: np.ndarray  # (t, 8) force of each task that compensates, along its axes, N and N m; its
-    #                    greatest force and moment, N and N m, -1: it does not compensate
+    memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, without filter and limit
+    flags: np.ndarray  # (3,) int: whether there is a last state; whether the forces are frozen;
+    #                    whether ``RESIDUAL`` is that of this cycle
+    rate: np.ndarray  # (1,) of the filter of forces, 1/s
+    tasks: np.ndarray  # (t, 14) force of each task that compensates, along its axes, N and N m; its
+    #                    greatest force and moment, N and N m, -1: it does not compensate; the
+    #                    filtered force and moment without these bounds
     matrix: np.ndarray  # (k + 1, k) scratch: the last row is J Φ r of the stack
 
 
 # Nothing unknown is compensated.
 NO_DISTURBANCE = Disturbance(
-    np.empty((0, 0)), np.empty(0, int), np.empty((0, 8)), np.empty((0, 0)))
+    np.empty((0, 0)), np.empty(0, int), np.empty(0), np.empty((0, 14)), np.empty((0, 0)))
 
 
 class Demand(NamedTuple):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from opspace_control.control.data import Disturbance
-from opspace_control.control.stack.disturbance import BOUND, FROZEN, STARTED
+from opspace_control.control.stack.disturbance import BOUND, FILTERED, FROZEN, STARTED
 from opspace_control.dynamics.momentum_observer import APPLIED, RESIDUAL, ROWS
 from opspace_control.errors import ControlError
 from opspace_control.spatial import read_numbers
@@ -17,24 +17,26 @@ class DisturbanceObserver:
     """
     Compensate unknown joint forces along the axes of motion of tasks.
 
-    An observer as `MomentumObserver` estimates the forces r that the model does not have:
-    friction, wrong masses, payloads. Tasks then add ``−Λ J Φ r`` along their axes of motion,
-    ``Φ = A⁻¹`` without constraints: ``−J̄ᵀ r``, [CK00] (8), with which the points move as those of
-    the model. Nothing is exerted along axes of force control, springs and free axes, and nothing
-    against what r does in the null space. Effort limits bound the sum.
+    From the generalized momentum, as `MomentumObserver` does, each cycle finds the mean r since the
+    last one of the forces that the model does not have: friction, wrong masses, payloads. Tasks add
+    ``−Λ J Φ r`` along their axes of motion, ``Φ = A⁻¹`` without constraints: ``−J̄ᵀ r``, [CK00] (8),
+    with which the points move as those of the model. Nothing is exerted along axes of force
+    control, springs and free axes, and nothing against what r does in the null space. Effort limits
+    bound the sum.
 
-    The estimate is not an integral of errors: it follows from the motion and from the forces that
-    were applied, so it does not grow at limits. It follows r by a filter of the first order, from 0
-    on; tasks that are activated gradually compensate gradually.
+    These forces, of each task in its axes, pass a filter of the first order. They are no integral
+    of errors: they follow from the motion and from the forces that were applied, so they do not
+    grow at limits. They begin at zero; tasks that are activated gradually compensate gradually.
 
     Parameters
     ----------
     rate : float
-        Of the observer, 1/s. Steady forces are rejected as with integral action of this rate; a
+        Of the filter, 1/s. Steady forces are rejected as with integral action of this rate; a
         delay T of the loop needs ``rate + kd`` well below ``1 / T``, kd being that of the tasks.
     max_force, max_moment : float
         Bounds of the compensation of each task, N and N·m. Beyond them all six components shrink
-        alike, as near singularities.
+        alike, as near singularities. A task of which both are 0 does not compensate; without any
+        that does nothing is computed.
     tasks : sequence of str, optional
         Names of tasks; all tasks at points of links if not given.
 
@@ -46,26 +48,45 @@ class DisturbanceObserver:
     """
 
     def __init__(self, rate, *, max_force, max_moment, tasks=None):
-        for name, value in (('rate', rate), ('max_force', max_force), ('max_moment', max_moment)):
-            number = read_numbers(value)
-            least = np.finfo(float).tiny if name == 'rate' else 0.0
-            if number.shape != () or not number >= least or (
-                    name == 'rate' and number == math.inf):
+        self._tasks = None if tasks is None else tuple(tasks)
+        self._rate, self._bounds, self._data = np.empty(1), np.empty(2), None
+        self.set(rate=rate, max_force=max_force, max_moment=max_moment)
+
+    def set(self, *, rate=None, max_force=None, max_moment=None):
+        """
+        Change numbers of the constructor; what is None stays.
+
+        Bounds change at once; of ``controller.gradual`` they are ``disturbance.bounds``. A
+        ControlError refuses what is no rate or no bound; then nothing changes.
+        """
+        given = {'rate': rate, 'max_force': max_force, 'max_moment': max_moment}
+        for name, value in given.items():
+            number = read_numbers(0.0 if value is None else value)
+            if value is not None and (number.shape != () or not number >= 0.0 or (
+                    name == 'rate' and not 0.0 < number < math.inf)):
                 raise ControlError(f'{name} of a disturbance observer is {value!r}.', value=value,
                                    cure='Give a positive number; bounds may be 0 or inf.')
-        self._rate, self._bounds = float(rate), (float(max_force), float(max_moment))
-        self._tasks = None if tasks is None else tuple(tasks)
-        self._data = None
+        numbers = [*self._rate, *self._bounds]
+        self._rate[0], *self._bounds[:] = (
+            old if value is None else float(value)
+            for old, value in zip(numbers, given.values(), strict=True))
+        if self._data is not None:
+            self.bounds[list(self._records.values())] = self._bounds
+
+    @property
+    def bounds(self):
+        """Bounds of all tasks at points in use, (t, 2), N and N·m, -1 for those without; a view."""
+        return self._data.tasks[:, BOUND:FILTERED]
 
     @property
     def residual(self):
-        """The estimated unknown joint forces r, (nv,), N·m or N; a copy."""
+        """Mean unknown joint forces r before the last cycle, (nv,), N·m or N, unfiltered; a copy."""
         return self._data.memory[RESIDUAL].copy()
 
     @property
     def rejected(self):
         """
-        Forces that compensate, ``−Λ J Φ r`` within bounds, of the last cycle: dict of (6,).
+        Forces that compensate, ``−Λ J Φ r`` filtered and bounded, in the last cycle: dict of (6,).
 
         By task, N and N·m, along the task's axes.
         """
@@ -73,7 +94,7 @@ class DisturbanceObserver:
 
     @property
     def frozen(self):
-        """Whether the estimate stays as it is, and is compensated; False at first."""
+        """Whether the forces that compensate stay as they are; False at first."""
         return bool(self._data.flags[FROZEN])
 
     @frozen.setter
@@ -89,10 +110,15 @@ class DisturbanceObserver:
         """
         np.copyto(self._data.memory[APPLIED], torque)
 
-    def restart(self):
-        """Forget the estimate, as after a time without control; it begins at zero."""
+    def interrupt(self):
+        """Forget the last state, as after a gap in time; the forces that compensate stay."""
         self._data.flags[STARTED] = 0
+
+    def restart(self):
+        """Begin at zero, as after a time without control."""
+        self.interrupt()
         self._data.memory[RESIDUAL] = 0.0
+        self._data.tasks[:, FILTERED:] = 0.0
 
     def bind(self, nv, records, rows):
         """
@@ -112,10 +138,9 @@ class DisturbanceObserver:
                                    cure=f'There are: {", ".join(records) or "none"}.')
         self._records = {name: records[name] for name in chosen}
         self._data = Disturbance(
-            memory=np.zeros((ROWS + 2, nv)), flags=np.zeros(2, int),
-            tasks=np.zeros((rows // 6, BOUND + 2)), matrix=np.zeros((rows + 1, rows)))
-        self._data.memory[ROWS:] = [[self._rate], [np.inf]]
-        self._data.tasks[:, BOUND:] = -1.0
-        for k in self._records.values():
-            self._data.tasks[k, BOUND:] = self._bounds
+            memory=np.zeros((ROWS + 2, nv)), flags=np.zeros(3, int), rate=self._rate,
+            tasks=np.zeros((rows // 6, FILTERED + 6)), matrix=np.zeros((rows + 1, rows)))
+        self._data.memory[ROWS:] = np.inf  # neither filter nor limit
+        self.bounds[:] = -1.0
+        self.set()
         return self._data

@@ -8,6 +8,9 @@ has no part of the constraint forces ``J_cᵀ λ`` that r may contain. Tasks exe
 axes of motion, ``−J̄ᵀ r`` of the dynamically consistent inverse, [CK00] (8), and nothing against
 what r does in the null space. Axes of force control, springs and free axes are left alone.
 
+Forces of tasks are filtered, not the residual: ``J̄`` of all rows would turn what a filter of joint
+forces lacks of a motion in the null space into forces of tasks, and drive that motion.
+
 These forces are applied forces: r balances them, as the environment balances those of force
 control, [K87] (5.5). So they count for the limits of efforts, but not for those of the motion,
 which is that of the law.
@@ -34,9 +37,9 @@ from opspace_control.dynamics.responses import add_acceleration
 from opspace_control.dynamics.torque_responses import respond_to_torques
 
 # Of ``Disturbance.flags``.
-STARTED, FROZEN = range(2)
-# Column of ``Disturbance.tasks`` from which on bounds are.
-BOUND = 6
+STARTED, FROZEN, FOUND = range(3)
+# Columns of ``Disturbance.tasks`` from which on bounds and filtered forces are.
+BOUND, FILTERED = 6, 8
 
 # Part of a row's mobility that is added to it, so that redundant rows have a factor: the force
 # along a direction of scaled eigenvalue λ is wrong by this part of 1/λ.
@@ -46,19 +49,31 @@ _DAMPING = 1e-6
 @called
 def observe_disturbance(disturbance, gravity, cycle, robot, scratch, v):
     """
-    Advance the estimate of the unknown joint forces to the state of this cycle.
+    Find the mean unknown joint forces between the last state and that of this cycle.
 
     Bodies are placed and moved; ``z`` of all nodes is zero before and afterwards.
     """
     if disturbance.flags.size > 0:
         memory, flags = disturbance.memory, disturbance.flags
-        if flags[FROZEN] != 0:
+        before, flags[FOUND] = flags[STARTED], 0
+        if flags[FROZEN] != 0 or not rejects(disturbance.tasks):
             flags[STARTED] = 0
             return
         gather_momentum(robot.nodes, robot.states, gravity, v, memory[P], memory[P_RATE])
         for k in range(v.size):
             memory[PASSIVE_FORCE, k] = scratch.passive_torque[k] if cycle.has_passive else 0.0
-        advance_residual(robot.nodes, memory[ROWS:], flags, memory, cycle.dt)
+        if advance_residual(robot.nodes, memory[ROWS:], flags, memory, cycle.dt) and (
+                before != 0 and cycle.dt > 0.0):
+            flags[FOUND] = 1
+
+
+@inlined
+def rejects(tasks):
+    """Return whether a task has bounds that let it compensate."""
+    for k in range(tasks.shape[0]):
+        if tasks[k, BOUND] > 0.0 or tasks[k, BOUND + 1] > 0.0:
+            return True
+    return False
 
 
 @inlined
@@ -110,9 +125,9 @@ def select_row(k, first, weight, mobility, M, F):
 
 
 @inlined
-def bound_force(rejected, F, applied):
-    """Subtract the force and moment F (6,) from applied ones, as far as their bounds allow."""
-    share = 1.0
+def bound_force(rejected, applied):
+    """Subtract a filtered force and moment from applied ones, as far as their bounds allow."""
+    share, F = 1.0, rejected[FILTERED:]
     for part in range(2):
         f = F[3 * part:3 * part + 3]
         size = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
@@ -143,38 +158,54 @@ def respond_points(disturbance, robot, constrained, scratch):
 
 
 @called
-def reject_disturbance(disturbance, robot, demand, results, scratch):
+def find_forces(disturbance, robot, demand, scratch):
     """
-    Add ``−Λ J Φ r`` to the applied forces of tasks, along their axes of motion.
+    Write ``Λ J Φ r`` of the tasks, after the constraints in the last row of the matrix.
+
+    Returns whether it could be found. All levels above compensate for the forces of one, so that of
+    a factor ``C Cᵀ`` of Λ⁻¹ only the blocks of levels are solved upwards.
+    """
+    points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
+    M, F = disturbance.matrix, disturbance.matrix[-1, first:]
+    respond_points(disturbance, robot, first, scratch)
+    for e in range(first // 6, points.size):
+        outside = is_group(points[e]) or points[e].whole or robot.carried[e].idle
+        for r in range(6):
+            weight = 0.0
+            if not outside and disturbance.tasks[points[e].record, BOUND] >= 0.0:
+                weight = compensated(demand.tasks[points[e].record], r)
+            select_row(6 * e + r, first, weight, scratch.mobility, M, F)
+    for i in range(F.size):
+        if M[i, i] == 0.0:
+            M[i, i] = 1.0
+    if not factorise(M, F.size):
+        return False
+    solve_lower(M, F.size, F)
+    for level in range(levels.size - 1):
+        i, j = levels[level] - first, levels[level + 1] - first
+        solve_upper(M[i:j, i:j], j - i, F[i:j])
+    return True
+
+
+@called
+def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
+    """
+    Add ``−Λ J Φ r``, filtered, to the applied forces of tasks, along their axes of motion.
 
     After the elimination of constraints, of which the factor is used, and before the tasks become
-    forces. All levels above compensate for the forces of one, so that of a factor ``C Cᵀ`` of Λ⁻¹
-    only the blocks of levels are solved upwards. The force and the moment of a task are at most
-    its bounds; beyond them all six components shrink. `NO_DISTURBANCE` does nothing.
+    forces. The force and the moment of a task are at most its bounds; beyond them all six
+    components shrink. `NO_DISTURBANCE` does nothing.
     """
     if disturbance.flags.size > 0:
-        points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
-        M, F = disturbance.matrix, disturbance.matrix[-1, first:]
-        respond_points(disturbance, robot, first, scratch)
-        for e in range(first // 6, points.size):
-            outside = is_group(points[e]) or points[e].whole or robot.carried[e].idle
-            for r in range(6):
-                weight = 0.0
-                if not outside and disturbance.tasks[points[e].record, BOUND] >= 0.0:
-                    weight = compensated(demand.tasks[points[e].record], r)
-                select_row(6 * e + r, first, weight, scratch.mobility, M, F)
-        for i in range(F.size):
-            if M[i, i] == 0.0:
-                M[i, i] = 1.0
-        if not factorise(M, F.size):
-            return
-        solve_lower(M, F.size, F)
-        for level in range(levels.size - 1):
-            i, j = levels[level] - first, levels[level + 1] - first
-            solve_upper(M[i:j, i:j], j - i, F[i:j])
+        points, first, tasks = robot.points, 6 * demand.constraints.size, disturbance.tasks
+        gain = 0.0
+        if disturbance.flags[FOUND] != 0 and find_forces(disturbance, robot, demand, scratch):
+            gain = -math.expm1(-disturbance.rate[0] * cycle.dt)
         for e in range(first // 6, points.size):
             record, k = points[e].record, 6 * e
-            if not (is_group(points[e]) or points[e].whole) and (
-                    disturbance.tasks[record, BOUND] >= 0.0):
-                bound_force(disturbance.tasks[record], F[k - first:k - first + 6],
-                            results.stack[APPLIED, k:k + 6])
+            if not (is_group(points[e]) or points[e].whole) and tasks[record, BOUND] >= 0.0:
+                if gain > 0.0:
+                    F = disturbance.matrix[-1, k:k + 6]
+                    for r in range(6):
+                        tasks[record, FILTERED + r] += gain * (F[r] - tasks[record, FILTERED + r])
+                bound_force(tasks[record], results.stack[APPLIED, k:k + 6])

@@ -216,7 +216,7 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
     for r in range(force.size):
         scratch.unconstrained[r] = mobility[r, r]
     eliminate_constraint_rows(cycle, robot.carried, constrained, results, scratch)
-    reject_disturbance(demand.disturbance, robot, demand, results, scratch)
+    reject_disturbance(demand.disturbance, cycle, robot, demand, results, scratch)
     for r in range(force.size):
         stack[WANTED, r] = force[r]
     if constrained > 0 or robot.contacts is not None:
