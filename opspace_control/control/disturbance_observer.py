@@ -80,7 +80,7 @@ class DisturbanceObserver:
 
     @property
     def residual(self):
-        """Mean unknown joint forces r before the last cycle, (nv,), N·m or N, unfiltered; a copy."""
+        """Mean unknown joint forces r until the last cycle, (nv,), N·m or N, unfiltered: a copy."""
         return self._data.memory[RESIDUAL].copy()
 
     @property

@@ -70,10 +70,10 @@ def observe_disturbance(disturbance, gravity, cycle, robot, scratch, v):
 @inlined
 def rejects(tasks):
     """Return whether a task has bounds that let it compensate."""
+    largest = 0.0
     for k in range(tasks.shape[0]):
-        if tasks[k, BOUND] > 0.0 or tasks[k, BOUND + 1] > 0.0:
-            return True
-    return False
+        largest = max(largest, tasks[k, BOUND], tasks[k, BOUND + 1])
+    return largest > 0.0
 
 
 @inlined
