@@ -142,8 +142,8 @@ def _room(model, home, reach):
     for joint in np.flatnonzero(model.active & (room < 0.0)):
         raise ControlError(
             f"'{model.dof_names[joint]}' begins at {at[joint]:.4g} rad or m, less than "
-            f'{margin[joint]:g} from a limit.', cure='Bring the robot to another posture, and give it as home.',
-            joint=model.dof_names[joint])
+            f'{margin[joint]:g} from a limit.', joint=model.dof_names[joint],
+            cure='Bring the robot to another posture, and give it as home.')
     return np.where(model.active, np.minimum(room, most), 0.0)
 
 
