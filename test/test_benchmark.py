@@ -255,3 +255,38 @@ def test_every_table_has_its_place_in_the_documentation(module, program, tables)
         begin, end = f'<!-- {name}:begin -->\n', f'<!-- {name}:end -->'
         assert text.count(begin) == text.count(end) == 1, name
         assert '| ' in text[text.index(begin):text.index(end)], name
+
+
+def test_the_judge_of_distances_has_poses_and_distances_of_its_own(module):
+    """They are those of `CollisionModel`, of all kinds of shapes."""
+    pytest.importorskip('mujoco')
+    from opspace_control import CollisionDescription, CollisionModel, RobotModel
+    from opspace_control.simulation import SimulatedRobot
+    path = share_directory() / 'urdf' / 'dual_arm.urdf'
+    simulated, model = SimulatedRobot(path.read_text()), RobotModel.from_urdf_file(path)
+    full = CollisionDescription.from_urdf_file(path).model(model)
+    random, q = np.random.default_rng(0), model.neutral()
+    for pair in full.pairs[::5]:
+        shapes = CollisionModel(model, full.shapes, [pair])
+        for _ in range(3):
+            angles = random.uniform(simulated.lower_position_limits,
+                                    simulated.upper_position_limits)
+            simulated.reset(positions=angles)
+            for name, angle in zip(simulated.joint_names, angles, strict=True):
+                q[model.q_index[model.dof_index(name)]] = angle
+            ours, = shapes.distances(q)
+            judge = module('distance_judge').DistanceJudge(simulated, shapes)
+            assert judge.least() == pytest.approx(min(ours.distance, 0.05), abs=2e-5)
+
+
+def test_the_table_of_distances_counts_goals(module):
+    pytest.importorskip('mujoco')
+    kept = module('kept_distances')
+    near = kept.Outcome(reached=True, least=-0.02, step=0.05, times=(1.0, 2.0))
+    apart = kept.Outcome(reached=True, least=0.02, step=0.1, times=(2.0, 3.0))
+    lost = kept.Outcome(reached=False, least=0.0095, step=0.2, times=(4.0, 5.0))
+    robot = kept.Robot('two arms', None, (), {}, (), (), (('a', 'b'),) * 7)
+    text = kept.table([(robot, (near, apart, apart, lost), (lost, apart, lost, lost))])
+    assert text.startswith('4 goals')
+    assert text.splitlines()[-1] == (
+        '| two arms | 7 | 3 | 2 | 1 | 1 | -20.00 | 9.50 | 20.0 % | 20.0 % | 2.0 | 4.0 | 5.0 |')

@@ -1,0 +1,72 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Distances of collision shapes by MuJoCo: the poses of links and the distances are MuJoCo's."""
+
+import mujoco
+import numpy as np
+
+from opspace_control.collision.shapes import Kind
+from opspace_control.simulation.urdf_reader import body_name
+
+_GEOMS = {Kind.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE, Kind.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
+          Kind.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER, Kind.BOX: mujoco.mjtGeom.mjGEOM_BOX}
+# Pairs nearer than _NEAR, m, are looked at in every cycle, all pairs in every _CYCLES-th: a pair
+# that approaches at up to 2.5 m/s is not missed.
+_NEAR, _CYCLES = 0.05, 20
+
+
+class DistanceJudge:
+    """
+    The least distance of the pairs of a robot's shapes, cycle by cycle.
+
+    Parameters
+    ----------
+    simulated : SimulatedRobot
+        Its bodies carry the shapes.
+    collision : CollisionModel
+        Of shapes on links; no half-spaces.
+
+    """
+
+    def __init__(self, simulated, collision):
+        self._simulated, shapes, spec = simulated, collision.shapes, mujoco.MjSpec()
+        for shape in shapes:
+            spec.worldbody.add_geom(type=_GEOMS[shape.kind], size=_size(shape))
+        self._model = spec.compile()
+        self._data = mujoco.MjData(self._model)
+        self._bodies = [simulated.model.body(body_name(shape.link)).id for shape in shapes]
+        self._positions = np.array([shape.position for shape in shapes])
+        self._rotations = np.array([shape.rotation for shape in shapes])
+        index = {shape.name: s for s, shape in enumerate(shapes)}
+        self._pairs = np.array([[index[name] for name in pair] for pair in collision.pairs])
+        self._near, self._cycle = (), 0
+
+    def distances(self, pairs):
+        """Return the distances of pairs (p, 2) of geoms, m; ``_NEAR`` for those further away."""
+        return np.array([mujoco.mj_geomDistance(
+            self._model, self._data, first, second, _NEAR, None) for first, second in pairs])
+
+    def least(self):
+        """Return the least distance of all pairs as the robot is, m; ``_NEAR`` at most."""
+        simulated, data = self._simulated, self._data
+        mujoco.mj_kinematics(simulated.model, simulated.data)
+        R = simulated.data.xmat[self._bodies].reshape(-1, 3, 3)
+        data.geom_xpos[:] = simulated.data.xpos[self._bodies] + (
+            R @ self._positions[:, :, None])[:, :, 0]
+        data.geom_xmat[:] = (R @ self._rotations).reshape(-1, 9)
+        if self._cycle % _CYCLES == 0:
+            first, second = self._pairs.T
+            gaps = np.linalg.norm(data.geom_xpos[first] - data.geom_xpos[second], axis=1) - (
+                self._model.geom_rbound[first] + self._model.geom_rbound[second])
+            candidates = self._pairs[gaps < _NEAR]
+            self._near = candidates[self.distances(candidates) < _NEAR]
+        self._cycle += 1
+        return self.distances(self._near).min(initial=_NEAR)
+
+
+def _size(shape):
+    """Return MuJoCo's three sizes of a shape: radius and half lengths."""
+    if shape.kind == Kind.BOX:
+        return [0.5 * length for length in shape.size]
+    radius, length = (*shape.size, 0.0)[:2]
+    return [radius, 0.5 * length, 0.0]
