@@ -8,13 +8,24 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 pytest.importorskip('trimesh', reason='trimesh is not installed')
 
+import numpy as np
 import ros_nodes
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from ros_lockstep import LockStepRobot
 
-from opspace_control import RobotModel
+from opspace_control import (
+    CollisionModel,
+    DistanceLimits,
+    JointLimits,
+    OperationalSpaceController,
+    PositionTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+    Shape,
+)
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.collision import CollisionDescription
 from opspace_control.share import share_directory
@@ -89,3 +100,52 @@ def test_a_file_that_cannot_be_used_is_named(network, tmp_path):
     process = network.start('controller', {
         'robot_description': ros_nodes.robot_text('dual_arm'), 'collision.file': str(wrong)})
     network.expect(lambda: 'wrong.yaml: excluded_pairs' in process.said())
+
+
+def test_the_potential_of_the_parameters_is_that_of_the_library(network):
+    """Efforts of the node are those of a controller with this potential, not of one without."""
+    model = RobotModel.from_urdf(ros_nodes.robot_text('dual_arm'))
+    q = model.neutral()
+    for name, angle in ARMS.items():
+        q[model.q_index[model.dof_index(name)]] = angle
+    state = RobotState(model, q, np.zeros(model.nv))
+    links = model.forward_kinematics(state, ['l_forearm', 'l_hand', 'r_hand'])
+    place = links['l_forearm'][:3, 3] + [0.0, 0.2, 0.0]
+    shapes = CollisionModel(model, [Shape('elbow', 'l_forearm', 'sphere', [0.05]),
+                                    Shape('ball', None, 'sphere', [0.06], place)])
+    gains = {'kp': 100.0, 'kd': 20.0}
+    robot = LockStepRobot(network, 'dual_arm', {
+        **HANDS, 'posture.kp': 0.0, 'posture.kd': 10.0,
+        **{f'{task}.{gain}': value for task in HANDS['tasks'] for gain, value in gains.items()},
+        'shapes': ['elbow', 'ball'], 'elbow.kind': 'sphere', 'elbow.size': [0.05],
+        'elbow.frame': 'l_forearm', 'ball.kind': 'sphere', 'ball.size': [0.06],
+        'ball.pose': [*place.tolist(), 0.0, 0.0, 0.0, 1.0]}, ARMS, joint_friction=False)
+    robot.run(0.5)
+    before = nearest(shapes, robot)
+    assert network.call(
+        SetParametersAtomically, f'{ros_nodes.CONTROLLER}/set_parameters_atomically', parameters=[
+            Parameter('collision.repulsion', value=0.02).to_parameter_msg(),
+            Parameter('collision.repulsion_influence', value=0.4).to_parameter_msg()],
+    ).result.successful
+    robot.run(0.5)
+    largest = 0.0
+    for _ in range(10):
+        dofs = [model.dof_index(name) for name in robot.physics.joint_names]
+        q, v = model.neutral(), np.zeros(model.nv)
+        q[model.q_index[dofs]], v[dofs] = robot.physics.positions, robot.physics.velocities
+        robot.run(0.001)
+        efforts = []
+        for gain in (0.0, 0.02):
+            tasks = [PositionTask(hand, name=hand, **gains) for hand in ('l_hand', 'r_hand')]
+            controller = OperationalSpaceController(
+                model, tasks, PostureTask(kp=0.0, kd=10.0), limits=JointLimits(model),
+                distances=DistanceLimits(shapes, repulsion=gain, repulsion_influence=0.4))
+            for hand, task in zip(('l_hand', 'r_hand'), tasks, strict=True):
+                task.set_target(links[hand][:3, 3])
+            efforts.append(controller.compute_torque(RobotState(model, q, v))[
+                [model.dof_index(name) for name in robot.order]])
+        np.testing.assert_allclose(robot.commands[-1], efforts[1], atol=1e-6)
+        largest = max(largest, abs(efforts[1] - efforts[0]).max())
+    assert largest > 0.1
+    assert nearest(shapes, robot) > before + 0.01
+    robot.check()
