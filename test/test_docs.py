@@ -47,8 +47,8 @@ PAGES = sorted(page for page in DOC.glob('**/*.md')
                if page.relative_to(DOC).parts[0] not in ('generated', 'site'))
 # Their commands are of a workspace, a robot or a file of the reader, and are only looked at.
 DESCRIBED = [README, *(DOC / 'how_to' / f'{name}.md' for name in (
-    'dead_drives', 'install', 'legged_robots', 'ros2_control', 'tasks_over_ros',
-    'view_and_record'))]
+    'dead_drives', 'identification', 'install', 'legged_robots', 'ros2_control',
+    'tasks_over_ros', 'view_and_record'))]
 # What ends when the user wants it to, and what it has said by then.
 ENDLESS = {
     'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Active: ',

@@ -17,6 +17,8 @@ VERBS = {
     'collision': ('cli.collision', 'main', 'fit collision shapes to the links of a robot'),
     'plan': ('cli.plan', 'main', 'plan a motion, passive joints and all, and replay it'),
     'execute': ('cli.plan', 'execute', 'send a plan to a running controller'),
+    'identify': ('cli.identify', 'main',
+                 'fit friction and masses to a recorded run, or write a motion for that'),
     'controller': ('ros.controller', 'main', 'run the controller node'),
     'simulator': ('ros.simulator', 'main', 'run the simulated robot node'),
     'command_watchdog': ('ros.command_watchdog', 'main',

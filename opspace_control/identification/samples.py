@@ -109,6 +109,9 @@ def motion_samples(model, time, positions, efforts, *, cutoff=CUTOFF, slow=SLOW,
         raise StateError('The motion is too short to be identified from.',
                          cure=f'Record {_BLOCKS * _BLOCK:g} s or more; half a minute is good.')
     period = (time[-1] - time[0]) / (k - 1)
+    # A brake lets nothing move: what is measured there is noise, which would look like a motion.
+    braked = model.q_index[model.locked]
+    positions[:, braked] = np.median(positions[:, braked], axis=0)
     free = model.q_index[model.turns_freely]
     positions[:, free] = np.unwrap(positions[:, free], axis=0)
     q, rates, seconds = low_pass(positions, period, cutoff)

@@ -1,0 +1,204 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""`opspace identify`: friction of drives and masses from a recorded run, and a motion for it."""
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+
+from opspace_control.arguments import make_parser, names, positions
+from opspace_control.cli.identify_report import parameter_file, report
+from opspace_control.collision import CollisionDescription
+from opspace_control.collision.description import collision_file
+from opspace_control.control.postures import named_posture
+from opspace_control.dynamics import RobotModel
+from opspace_control.errors import OpspaceError
+from opspace_control.identification.description import with_inertias
+from opspace_control.identification.excitation import EFFORT, REACH, SPEED, exciting_motion
+from opspace_control.identification.fit import identify
+from opspace_control.identification.samples import CUTOFF, SLOW, motion_samples
+from opspace_control.model.bodies import carry
+from opspace_control.model.urdf import urdf_text
+
+_DESCRIPTION = """\
+Fit the friction of drives, and inertias of links or of a payload, to a recorded run.
+
+The run is a file of `opspace record`, in which nothing touched the robot. Written are a parameter
+file with the friction (and the payload), and a URDF with the inertias of links. What the motion
+does not tell stays as it is in the URDF. The report compares errors of efforts before and after, in
+samples that the fit has not seen. Needs no ROS.
+
+With --excite: write a motion from which the parameters of a robot can be told, within its limits.
+Look at it with `opspace plan URDF --replay FILE`, and send it with `opspace execute FILE`."""
+
+_EPILOG = """\
+from the motion to the parameters:
+  opspace identify --excite my_robot.urdf --home elbow=-1.5 --output excite.csv
+  opspace record --output run.mcap            (in another terminal)
+  opspace execute excite.csv
+  opspace identify run.mcap"""
+
+
+def main(arguments=None):
+    """Write parameters, or a motion; return 0 if errors of efforts become less."""
+    options = _parser().parse_args(arguments)
+    if options.excite:
+        return _excite(options)
+    return _identify(options, arguments or ())
+
+
+def _parser():
+    parser = make_parser('identify', _DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument('file', metavar='RUN', type=Path,
+                        help='a file of opspace record; with --excite a URDF or xacro file')
+    parser.add_argument('-o', '--output', type=Path, metavar='FILE',
+                        help='the parameters (default: beside RUN, ending in .identified.yaml), or '
+                        'the motion (default: excite.csv)')
+    parser.add_argument('--force', action='store_true', help='replace existing files')
+    fit = parser.add_argument_group('the fit')
+    what = fit.add_mutually_exclusive_group()
+    what.add_argument('--links', metavar='A,B', type=names,
+                      help='links whose inertias are fitted (default: all)')
+    what.add_argument('--payload', metavar='LINK',
+                      help='fit a payload of this link; the inertias of links are known')
+    what.add_argument('--friction-only', action='store_true', help='all inertias are known')
+    fit.add_argument('--urdf', type=Path, metavar='FILE',
+                     help='the URDF with identified inertias of links (default: beside RUN, ending '
+                     'in .identified.urdf)')
+    fit.add_argument('--effort', choices=('commanded', 'measured'), default='commanded',
+                     help='efforts of the commands, or of the joint states (default: %(default)s)')
+    fit.add_argument('--cutoff', metavar='HZ', type=float, default=CUTOFF,
+                     help='of the filter (default: %(default)g)')
+    fit.add_argument('--slow', metavar='V', type=float, default=SLOW,
+                     help='below this velocity, rad/s or m/s, friction follows no law that could '
+                     'be fitted (default: %(default)g)')
+    excite = parser.add_argument_group('the motion')
+    excite.add_argument('--excite', action='store_true', help='write a motion')
+    excite.add_argument('--home', metavar='JOINT=VALUE,...', type=positions, default={},
+                        help='where it begins and ends, rad or m; others at zero or nearest to it')
+    excite.add_argument('--locked', metavar='A,B', type=names, default=(),
+                        help='joints that stay where they are')
+    excite.add_argument('--seconds', type=float, default=30.0, help='(default: %(default)g)')
+    excite.add_argument('--reach', type=float, default=REACH[0], metavar='RAD',
+                        help='how far joints turn from home at most (default: %(default)g)')
+    excite.add_argument('--speed', type=float, default=SPEED, metavar='PART',
+                        help='of the velocity limits (default: %(default)g)')
+    excite.add_argument('--effort-part', type=float, default=EFFORT, metavar='PART',
+                        help='of the effort limits (default: %(default)g)')
+    excite.add_argument('--clearance', type=float, default=0.03, metavar='M',
+                        help='least distance of the shapes in the file of opspace collision beside '
+                        'the URDF (default: %(default)g)')
+    return parser
+
+
+def _identify(options, arguments):
+    from opspace_control.ros.parameters.controller_parameters import table_of
+    from opspace_control.ros.parameters.robot import make_model
+    from opspace_control.ros.parameters.task_blocks import read_payload
+    from opspace_control.runs.motion import read_motion
+    from opspace_control.runs.run import Run
+
+    path = options.output or options.file.with_suffix('.identified.yaml')
+    urdf = options.urdf or options.file.with_suffix('.identified.urdf')
+    links = () if options.payload or options.friction_only else options.links
+    of_links = links is None or len(links) > 0
+    for output in (path, urdf) if of_links else (path,):
+        if output.exists() and not options.force:
+            raise OpspaceError(f'{output} exists.', cure='Give another name, or use --force.')
+    run = Run(options.file)
+    parameters = {row.name: row.default for row in table_of(run.parameters)} | run.parameters
+    _check(run, parameters, options)
+    model, joints = make_model(run.robot, parameters)
+    motion = read_motion(run, model, joints)
+    efforts = motion.commanded if options.effort == 'commanded' else motion.measured
+    samples = motion_samples(model, motion.time, motion.q, np.where(model.active, efforts, np.nan),
+                             cutoff=options.cutoff, slow=options.slow, valid=motion.valid)
+    nodes = model.nodes.copy()
+    carry(nodes, model.nodes, [
+        (model.frames[model.frame_index(parameters[f'{name}.frame'] or name)],
+         read_payload(name, parameters)) for name in parameters['payloads']])
+    found = identify(model, samples, links=links, payload=options.payload, nodes=nodes,
+                     friction=_known_friction(model, parameters))
+    made_by = 'opspace identify ' + shlex.join(map(str, arguments))
+    _write(path, parameter_file(found, model, run.controller, options.payload,
+                                parameters['payloads'], made_by))
+    written = [path]
+    if of_links:
+        _write(urdf, with_inertias(run.robot, model, found.bodies))
+        written.append(urdf)
+    print(f'{run.path}: {model.name}, {motion.time[-1]:.1f} s at {motion.rate:.0f} Hz, '
+          f'{options.effort} efforts')
+    print('\n'.join(report(found, model)))
+    print(f'Written: {", ".join(map(str, written))}')
+    better = found.after < found.before
+    return 0 if better[np.isfinite(found.after)].all() else 1
+
+
+def _check(run, parameters, options):
+    """Raise an OpspaceError if the efforts of a run are not those of its motion."""
+    if not run.robot:
+        raise OpspaceError(f'{run.path} has no robot.', path=str(run.path),
+                           cure='Record while robot_description is published.')
+    if parameters['floating_base']:
+        raise OpspaceError(f'The base of the robot in {run.path} floats.', path=str(run.path),
+                           cure='Identify it on a stand, with a fixed base.')
+    if not parameters['gravity_compensation'] and options.effort == 'commanded':
+        raise OpspaceError('The robot compensates gravity itself: its commands are not all of its '
+                           'efforts.', cure='Use --effort measured.')
+    if parameters['grasps'] or parameters['contacts']:
+        print('There are grasps or contacts: what touched the robot falsifies the fit.')
+
+
+def _known_friction(model, parameters):
+    """Return Coulomb and viscous friction (2, nv) that controller or URDF know of."""
+    known = np.array([model.friction, model.damping])
+    for row, name in zip(known, ('coulomb', 'viscous'), strict=True):
+        for dof, joint in enumerate(model.dof_names):
+            row[dof] = parameters.get(f'drive_friction.{joint}.{name}', row[dof])
+    return known
+
+
+def _excite(options):
+    path = options.output or Path('excite.csv')
+    if path.exists() and not options.force:
+        raise OpspaceError(f'{path} exists.', cure='Give another --output, or use --force.')
+    model = RobotModel.from_urdf(urdf_text(options.file), locked_joints=options.locked)
+    motion = exciting_motion(
+        model, named_posture(model, options.home), duration=options.seconds,
+        reach=(options.reach, REACH[1]), speed=options.speed, effort=options.effort_part,
+        clearance=_clearance(options, model))
+    plan = motion.plan(model)
+    try:
+        plan.save(path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    print(f'{path}: {model.name}, {motion.time[-1]:g} s, condition number {motion.condition:.3g}')
+    for dof in np.flatnonzero(model.active):
+        q = motion.q[:, model.q_index[dof]]
+        effort, limit = abs(motion.effort[:, dof]).max(), model.effort_limits[dof]
+        print(f'  {model.dof_names[dof]}: from {q.min():.3g} to {q.max():.3g}, at most '
+              f'{abs(motion.v[:, dof]).max():.3g} of {model.velocity_limits[dof]:.3g} in velocity, '
+              f'{effort:.3g} of {limit:.3g} in effort')
+    return 0
+
+
+def _clearance(options, model):
+    """Return what tells whether shapes of a robot are far enough from each other, or None."""
+    path = collision_file(options.file)
+    if not path.is_file():
+        print(f'There is no {path}: links may hit each other. `opspace collision` makes it.')
+        return None
+    shapes = CollisionDescription.read(path).model(model)
+    return lambda q: not shapes.distances(q, options.clearance)
+
+
+def _write(path, text):
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path, error):
+    return OpspaceError(f'{path} cannot be written: {error.strerror}.', cure='Give another name.')

@@ -1,0 +1,115 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The motion of a recorded run and its efforts, at evenly spaced times."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.control.postures import named_posture
+from opspace_control.runs.run import JOINT_STATE, RunError
+
+# Longer than so many periods without a state or a command nothing is known in between.
+_GAP = 4
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedMotion:
+    """Joint vectors in dof order."""
+
+    time: np.ndarray
+    """(k,) s of the clock of the joint states, from zero, evenly spaced by their period."""
+    q: np.ndarray
+    """(k, nq) rad or m; joints that turn freely do not wrap."""
+    commanded: np.ndarray
+    """(k, nv) N·m or N, NaN of joints without a command."""
+    measured: np.ndarray
+    """(k, nv) N·m or N as the joint states tell them, NaN of joints without."""
+    valid: np.ndarray
+    """(k,) bool: states and commands came regularly."""
+
+    @property
+    def rate(self):
+        """Samples by second, Hz."""
+        return (len(self.time) - 1) / float(self.time[-1])
+
+
+def read_motion(run, model, joints):
+    """
+    Return the `RecordedMotion` of a run.
+
+    Commands are placed by when they were sent between two joint states, and act until the next one:
+    on average half a period later.
+
+    Parameters
+    ----------
+    run : Run
+        With a robot on a fixed base.
+    model : KinematicTree
+        The robot, of joints with one coordinate each.
+    joints : sequence of str
+        In the order of the command.
+
+    Raises
+    ------
+    RunError
+        If the run has too few joint states or commands.
+
+    """
+    stamps, rows, commands = [], [], []
+    for topic, _, message in run.messages({run.states, run.commands}):
+        if topic == run.states:
+            stamps.append(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+            rows.append((message.name, message.position, message.effort))
+        elif run.topics[topic] == JOINT_STATE:
+            commands.append((message.name, message.effort))
+        else:
+            commands.append((joints, message.data))
+    if len(rows) < _GAP or len(commands) < _GAP:
+        raise RunError(f'{run.path} has {len(rows)} joint states and {len(commands)} commands.',
+                       path=str(run.path), cure='Record while the controller is active.')
+    q = np.tile(named_posture(model, {}), (len(rows), 1))
+    measured, commanded = (np.full((len(part), model.nv), np.nan) for part in (rows, commands))
+    for k, (names, positions, efforts) in enumerate(rows):
+        _fill(q[k], {name: model.q_index[dofs[0]] for name, dofs in model.joint_dofs.items()},
+              names, positions)
+        _fill(measured[k], {name: dofs[0] for name, dofs in model.joint_dofs.items()},
+              names, efforts)
+    for k, (names, efforts) in enumerate(commands):
+        _fill(commanded[k], {name: dofs[0] for name, dofs in model.joint_dofs.items()},
+              names, efforts)
+    sent = 1e-9 * (run.sent[run.states] - run.start)
+    stamps = np.array(stamps)
+    fresh = np.r_[True, np.diff(stamps) > 0.0]
+    if fresh.sum() < 0.5 * len(stamps):  # drivers that leave stamps empty
+        stamps, fresh = sent, np.r_[True, np.diff(sent) > 0.0]
+    stamps, sent, q, measured = (values[fresh] for values in (stamps, sent, q, measured))
+    free = model.q_index[model.turns_freely]
+    q[:, free] = np.unwrap(q[:, free], axis=0)
+    when = np.interp(1e-9 * (run.sent[run.commands] - run.start), sent, stamps)
+    period = float(np.median(np.diff(stamps)))
+    begin, end = max(stamps[0], when[0]), min(stamps[-1], when[-1])
+    time = begin + period * np.arange(max(2, int((end - begin) / period)))
+    q, measured = (_interpolated(time, stamps, values) for values in (q, measured))
+    commanded = _interpolated(time, when + 0.5 * float(np.median(np.diff(when))), commanded)
+    return RecordedMotion(time - time[0], q, commanded, measured,
+                          _regular(time, stamps) & _regular(time, when))
+
+
+def _fill(row, places, names, values):
+    """Write the values of named joints at their places in a row."""
+    for name, value in zip(names, values, strict=False):
+        if name in places:
+            row[places[name]] = value
+
+
+def _interpolated(time, times, values):
+    """Return values (t, n) at other times."""
+    return np.stack([np.interp(time, times, column) for column in values.T], axis=1)
+
+
+def _regular(time, times):
+    """Return at which times (t,) others (k,) come without a gap."""
+    after = np.searchsorted(times, time, side='right').clip(1, len(times) - 1)
+    gap = times[after] - times[after - 1]
+    return gap <= _GAP * np.median(np.diff(times))

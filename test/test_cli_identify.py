@@ -1,0 +1,212 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""`opspace identify`: from a motion, played by a simulated robot, to parameters and a URDF."""
+
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+pytest.importorskip('mcap_ros2', reason='mcap-ros2-support is not installed')
+
+import yaml
+from identified import with_friction, with_masses
+from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
+from robots import robot_file
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from opspace_control import (
+    DriveFriction,
+    JointLimits,
+    OperationalSpaceController,
+    Plan,
+    Playback,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.cli.main import main
+from opspace_control.ros.parameters.parameter_file import ParameterFile
+from opspace_control.runs.writer import ROBOT, RunWriter
+from opspace_control.simulation import SimulatedRobot
+
+URDF = robot_file('panda.urdf').read_text()
+BARE = with_friction(URDF, 0.0)
+LOCKED = ['panda_finger_joint1']
+HOME = 'panda_joint2=-0.3,panda_joint4=-1.8,panda_joint6=1.8,panda_finger_joint1=0.02'
+FRICTION = 0.02  # of the effort limits
+STATES, COMMANDS = '/joint_states', '/effort_controller/commands'
+KINDS = {STATES: 'sensor_msgs/msg/JointState', COMMANDS: 'std_msgs/msg/Float64MultiArray'}
+OWN = '/opspace_controller'
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp('identify')
+
+
+@pytest.fixture(scope='module')
+def motion(folder):
+    """The motion, written as users do it."""
+    (folder / 'panda.urdf').write_text(BARE)
+    assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--home', HOME, '--locked',
+                 ','.join(LOCKED), '--output', str(folder / 'excite.csv')]) == 0
+    return Plan.load(folder / 'excite.csv')
+
+
+def play(path, motion, plant_urdf, noise=0.0, parameters=(), guess=0.5 * FRICTION):
+    """
+    Write a run in which a robot of another URDF follows a motion, as a recorder would.
+
+    The controller overcomes a ``guess`` of the friction, in parts of the effort limits.
+    """
+    model = RobotModel.from_urdf(BARE, locked_joints=LOCKED)
+    plant = SimulatedRobot(plant_urdf, timestep=1e-3, locked_joints=LOCKED)
+    start = dict(zip(model.dof_names, motion.q[0], strict=True))
+    plant.reset(positions=start)
+    controller = OperationalSpaceController(
+        model, [], PostureTask(kp=400.0), limits=JointLimits(model))
+    controller.drive_friction = DriveFriction(
+        model, coulomb=np.where(model.active, guess * model.effort_limits, 0.0))
+    state = RobotState(model, motion.q[0], np.zeros(model.nv))
+    follow = Playback(controller, motion.joint_trajectory(), state)
+    random = np.random.default_rng(0)
+    joints = [name for name in model.joint_names if name not in LOCKED]
+    writer = RunWriter(path)
+    writer.attach(ROBOT, BARE)
+    writer.describe(
+        controller=OWN, parameters={'locked_joints': LOCKED, 'tasks': [], **dict(parameters)},
+        says={COMMANDS: KINDS[COMMANDS]}, hears={STATES: KINDS[STATES]}, services={})
+    channels = {topic: writer.channel(topic, kind, QoSProfile(depth=1))
+                for topic, kind in KINDS.items()}
+    for k in range(round(follow.duration / 1e-3)):
+        q = plant.positions + noise * random.standard_normal(model.nv)
+        # Another clock than that by which messages are sent, and a cycle that takes 0.2 ms.
+        now, stamp = round(2e6 * k), round(1e6 * k) + 5_000_000_000
+        message = JointState(name=list(model.joint_names), position=q.tolist(),
+                             velocity=plant.velocities.tolist())
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        writer.write(channels[STATES], serialize_message(message), now, now)
+        follow.move(1e-3 * k)
+        state.update(q, plant.velocities)
+        tau = controller.compute_torque(state)
+        plant.set_effort(tau)
+        plant.step()
+        writer.write(channels[COMMANDS], serialize_message(Float64MultiArray(
+            data=tau[[model.dof_index(name) for name in joints]].tolist())), now + 400_000,
+            now + 400_000)
+    writer.close({})
+    return joints
+
+
+@pytest.fixture(scope='module')
+def run(folder, motion):
+    """A run of a robot with friction and other masses than its URDF."""
+    plant = with_friction(with_masses(URDF, 3), FRICTION)
+    play(folder / 'run.mcap', motion, plant, noise=1e-5)
+    return folder / 'run.mcap', RobotModel.from_urdf(plant)
+
+
+def read(path):
+    return yaml.safe_load(path.read_text())['/**/opspace_controller']['ros__parameters']
+
+
+@pytest.fixture(scope='module')
+def identified(run):
+    """What users see, and the files."""
+    import contextlib
+    import io
+    path, truth = run
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main(['identify', str(path)]) == 0
+    return (out.getvalue(), path.with_suffix('.identified.yaml'),
+            path.with_suffix('.identified.urdf'), truth)
+
+
+def test_friction_is_found(identified):
+    """Coulomb friction within 3 %, the viscous, which is less here, within 15 %."""
+    _, path, _, truth = identified
+    found = read(path)['drive_friction']
+    assert list(found) == [name for name in truth.dof_names if name not in LOCKED]
+    for name, numbers in found.items():
+        dof = truth.dof_index(name)
+        assert numbers['coulomb'] == pytest.approx(truth.friction[dof], rel=0.03), name
+        assert numbers['viscous'] == pytest.approx(truth.damping[dof], rel=0.15), name
+    assert ParameterFile(path).of_node('opspace_controller')
+
+
+def test_efforts_of_held_out_samples_are_told(identified):
+    out = identified[0]
+    rows = re.findall(r'^  (panda_joint\d) .* ([\d.]+) N·m +([\d.]+) N·m$', out, re.MULTILINE)
+    assert len(rows) == 7
+    for name, before, after in rows:
+        assert float(after) < 0.1 * float(before), name
+
+
+def test_the_urdf_is_that_of_a_robot_like_the_true_one(identified):
+    """Gravity torques in postures that were not visited are nearer to the truth."""
+    model, found = (RobotModel.from_urdf(text) for text in (BARE, identified[2].read_text()))
+    truth = identified[3]
+    assert found.frame_names == model.frame_names
+    errors = np.zeros((2, 7))
+    for seed in range(20):
+        q = model.neutral()
+        middle = np.array([0.0, 0.0, 0.0, -1.8, 0.0, 1.8, 0.0])
+        q[:7] = middle + np.random.default_rng(seed).uniform(-1.0, 1.0, 7)
+        torques = [robot.gravity(RobotState(robot, q, np.zeros(robot.nv)))[:7]
+                   for robot in (model, found, truth)]
+        errors += abs(np.array(torques[:2]) - torques[2])
+    assert errors[1].sum() < 0.1 * errors[0].sum()
+
+
+def test_files_are_not_replaced_unasked(identified, run, capsys):
+    assert main(['identify', str(run[0])]) == 1
+    assert 'exists' in capsys.readouterr().err
+
+
+def test_a_payload_becomes_parameters(folder, motion, capsys):
+    """1.2 kg in the hand, and a run whose controller knows of another payload already."""
+    load = ('<link name="load"><inertial><origin xyz="0.02 0 0.05"/><mass value="1.2"/><inertia '
+            'ixx="0.002" iyy="0.002" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            '<joint name="held" type="fixed"><parent link="panda_hand_tcp"/><child link="load"/>'
+            '</joint></robot>')
+    plant = with_friction(URDF, FRICTION).replace('</robot>', load)
+    play(folder / 'load.mcap', motion, plant, parameters={
+        'payloads': ['payload'], 'payload.frame': 'panda_link5', 'payload.mass': 0.0}.items())
+    assert main(['identify', str(folder / 'load.mcap'), '--payload', 'panda_hand_tcp']) == 0
+    assert 'panda_hand_tcp' in capsys.readouterr().out
+    found = read(folder / 'load.identified.yaml')
+    assert found['payloads'] == ['payload', 'payload_2']
+    load = found['payload_2']
+    assert load['frame'] == 'panda_hand_tcp'
+    assert load['mass'] == pytest.approx(1.2, abs=0.02)
+    np.testing.assert_allclose(load['center_of_mass'], [0.02, 0.0, 0.05], atol=5e-3)
+    assert not (folder / 'load.identified.urdf').exists()
+
+
+def test_a_joint_that_friction_keeps_from_moving_is_named(folder, motion, capsys):
+    """Without any guess of the friction the wrist sticks; the others are identified."""
+    play(folder / 'stuck.mcap', motion, with_friction(URDF, FRICTION), guess=0.0)
+    main(['identify', str(folder / 'stuck.mcap'), '--friction-only'])
+    assert 'too slow or without a known effort: panda_joint7' in capsys.readouterr().out
+    assert 'panda_joint7' not in read(folder / 'stuck.identified.yaml')['drive_friction']
+
+
+def test_friction_alone_and_what_is_refused(folder, run, capsys):
+    output = folder / 'friction.yaml'
+    path = str(run[0])
+    main(['identify', path, '--friction-only', '--output', str(output)])
+    assert set(read(output)) == {'drive_friction'}
+    capsys.readouterr()
+    assert main(['identify', path, '--links', 'no_link', '--force']) == 1
+    assert 'no_link' in capsys.readouterr().err
+    assert main(['identify', path, '--effort', 'measured', '--force']) == 1
+    assert 'fast enough' in capsys.readouterr().err  # these joint states have no efforts
+    assert main(['identify', str(folder / 'excite.csv')]) == 1
+    assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--output',
+                 str(folder / 'other.csv')]) == 1
+    assert 'panda_joint4' in capsys.readouterr().err
