@@ -114,12 +114,13 @@ class LockStepRobot:
                 return goal
         self.network.fail()
 
-    def change(self, **lists):
-        """Set parameters of the controller that are lists of names; return the result."""
+    def change(self, **values):
+        """Set parameters of the controller, numbers or lists of names; return the result."""
         return self.network.call(
             SetParametersAtomically, f'{ros_nodes.CONTROLLER}/set_parameters_atomically',
-            parameters=[Parameter(name, Parameter.Type.STRING_ARRAY, value).to_parameter_msg()
-                        for name, value in lists.items()]).result
+            parameters=[Parameter(
+                name.replace('__', '.'), Parameter.Type.STRING_ARRAY if isinstance(value, list)
+                else None, value).to_parameter_msg() for name, value in values.items()]).result
 
     def off(self, link, goal):
         """Return how far a link is from a goal (7,), m."""

@@ -259,6 +259,8 @@ class OperationalSpaceController(ControllerState):
         """
         self._status.change(passive_joints, locked_joints)
         self._cycle['has_passive'] = self._status.responds.any()
+        if self.disturbance:  # the momentum is that of other joints now
+            self.disturbance.interrupt()
 
     def check_status(self, passive_joints=None, locked_joints=None):
         """Raise a ModelError if `set_status` would; nothing changes."""

@@ -41,7 +41,7 @@ class Configuration:
         self._logger = node.get_logger()
         self._changed = set()  # parameters that are not applied yet
         self._gains = tuple(f'{name}.' for name in (
-            *parameters['tasks'], 'posture', joints.PASSIVE))
+            *parameters['tasks'], 'posture', 'disturbance', joints.PASSIVE, joints.DRIVES))
         with contextlib.ExitStack() as undo:
             self._make(undo, node, description, order, is_active)
             self._undo = undo.pop_all()
@@ -94,6 +94,7 @@ class Configuration:
         if any(name.startswith(f'{joints.PASSIVE}.') for name in names):
             model = self._controller.model
             PassiveForces(model, **joints.passive_forces(model, values))
+        robot.check_drive_friction(self._controller, values)
         check_contacts(values, names)
         if changes_shapes(names, values):
             self.interface.collision.check(values)

@@ -28,6 +28,16 @@ def leave_efforts(friction, bounds, left, v):
 
 
 @inlined
+def acts(friction):
+    """Return whether a drive has friction; if none has, no effort overcomes any."""
+    largest = 0.0
+    for k in range(friction.size):
+        largest = max(largest, friction[k].coulomb, friction[k].breakaway, friction[k].viscous)
+        friction[k].effort = 0.0
+    return largest > 0.0
+
+
+@inlined
 def rejecting_forces(demand, robot, scratch, moving):
     """
     Write the forces of the stack, (k,), that reject disturbances, with reactions of constraints.
@@ -58,7 +68,7 @@ def overcome_friction(friction, robot, demand, results, scratch, v, tau):
     The law's accelerations, ``a_task``, are without the forces that reject disturbances. Drives
     exert them, so what they would move counts, too.
     """
-    if friction.size == 0:
+    if not acts(friction):
         return
     nodes, a = robot.nodes, results.a_task
     if demand.disturbance.flags.size > 0:
@@ -70,7 +80,6 @@ def overcome_friction(friction, robot, demand, results, scratch, v, tau):
     for i in range(nodes.size):
         k = nodes[i].v_index
         if k >= 0:
-            friction[k].effort = 0.0
             if nodes[i].status == ACTIVE:
                 friction[k].effort = overcoming_effort(friction[k], v[k], a[k])
             tau[k] += friction[k].effort

@@ -59,6 +59,7 @@ class ControlCycle:
         self.statistics = CycleStatistics(controller)
         self._work = []
         self._unused = np.zeros(model.nv)
+        self.exerted = np.zeros(model.nv)  # commanded, without those that overcome friction
         self.reset()
 
     def reset(self):
@@ -72,6 +73,8 @@ class ControlCycle:
         self.supervisor.restart()
         self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
         self._controller.forget_forces()
+        self._controller.disturbance.restart()
+        self.exerted[:] = 0.0
         self.statistics.restart()
         self._released = self._dropped = False
         self.doubtful = False       # set where another controller may command the joints
@@ -130,11 +133,15 @@ class ControlCycle:
                 self._begun = True
                 self._output.begin()
             # Stamps may leap: a ramp must not end at once.
-            dt = min(self._state_input.elapsed(), LONGEST_STEP)
+            elapsed = self._state_input.elapsed()
+            dt = min(elapsed, LONGEST_STEP)
+            if dt < elapsed:
+                self._controller.disturbance.interrupt()
             self.ramps.advance(dt)
             self.move_goals(self.time)
             self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
             self._output.send(dt, now)
+            self._exert()
         except SafetyError as error:
             self._trip(error, now)
             self._brake(now)
@@ -244,9 +251,18 @@ class ControlCycle:
             self.hold_goals(True)
             self._controller.forget_forces()
             goals = 'the present pose as goal; send other goals again'
+        self._controller.disturbance.restart()
         self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
         self.doubtful = True  # the controller manager may have been away
         self._logger.info(f'{name} is over: control resumes with {goals}.')
+
+    def _exert(self):
+        """Note what was sent, friction apart: the forces that act until the next state."""
+        controller = self._controller
+        self.exerted[:] = self.commanded
+        if controller.drive_friction:
+            self.exerted -= controller.drive_friction.effort
+        controller.disturbance.apply(self.exerted)
 
     def _brake(self, now):
         """Hold the robot in position if its state is known, else damp it."""
@@ -254,6 +270,7 @@ class ControlCycle:
             self._output.damp_without_state(self.supervisor.damping_left(now), now)
         else:
             self._output.hold(now)
+        self.exerted[:] = self.commanded
 
 
 def _period(rate):

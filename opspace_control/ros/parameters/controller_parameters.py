@@ -5,6 +5,7 @@
 import math
 from dataclasses import replace
 
+from opspace_control.dynamics.drive_friction import HORIZON, SLIP_VELOCITY
 from opspace_control.ros.parameters.joints import given_joint_table
 from opspace_control.ros.parameters.leg_parameters import LEGS
 from opspace_control.ros.parameters.parameter_table import (
@@ -108,6 +109,24 @@ NODE = (
     changeable('observer.rate', 'double', 50.0,
         'Rate of the observer of external efforts: a constant one is found to 63 % after 1 / rate. '
         'More follows faster, with more noise. 0: none.', '1/s', 0.0, 1e4),
+    changeable('disturbance.rate', 'double', 20.0,
+        'Rate at which tasks follow unknown forces that they compensate: half of them is '
+        'compensated after 0.7 / rate.', '1/s', 1e-3, 1e3),
+    changeable('disturbance.max_force', 'double', 0.0,
+        'Greatest force with which a task compensates unknown forces, along its axes of motion '
+        'control: friction, wrong masses, loads. 0 and disturbance.max_moment of 0: none.', 'N',
+        0.0, 1e6),
+    changeable('disturbance.max_moment', 'double', 0.0, 'The same for moments.', 'N·m', 0.0, 1e6),
+    changeable('drive_friction.fraction', 'double', 0.0,
+        'Fraction of the friction of drives, which has a block of each joint, that efforts '
+        'overcome. 0: drives have no friction, or overcome it themselves. Not with contact_model '
+        'large_inertia.', '', 0.0, 2.0),
+    changeable('drive_friction.slip_velocity', 'double', SLIP_VELOCITY,
+        'Velocity at which three quarters of the friction are overcome.', 'rad/s or m/s',
+        1e-6, 1e3),
+    changeable('drive_friction.horizon', 'double', HORIZON,
+        'Time after which the velocity of a joint without friction tells the sign of friction; '
+        'longer than 1 / kd of tasks and posture.', 's', 0.0, 1e3),
     FRAME_PREFIX,
     Parameter('broadcast_targets', 'bool', False,
         'Broadcast the goals on TF, as frames <task>_target below the base frame.'),
@@ -232,8 +251,8 @@ WATCHDOG = (
 BLOCKS = {'tasks': TASK, 'grasps': GRASP, 'contacts': CONTACT, 'sensors': SENSOR,
           'payloads': PAYLOAD, 'shapes': SHAPE}
 # Names of parameters or topics of the node itself.
-_TAKEN = ('collision', 'goals', 'legs', 'limits', 'observer', 'passive_forces', 'posture', 'safety',
-          'stance')
+_TAKEN = ('collision', 'disturbance', 'drive_friction', 'goals', 'legs', 'limits', 'observer',
+          'passive_forces', 'posture', 'safety', 'stance')
 
 
 def controller_table(tasks, **others):

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.dynamics.drive_friction import STRIBECK_VELOCITY
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.assembly import BASE
 from opspace_control.model.topology import nearest
@@ -79,7 +80,8 @@ def named_dofs(model, dofs):
 
 _NONE = -1.0  # a value below zero: the common value is used
 # The blocks with a block of parameters for each joint.
-POSTURE, PASSIVE, STANDING = 'posture.joints', 'passive_forces', 'stance'
+POSTURE, PASSIVE, STANDING, DRIVES = (
+    'posture.joints', 'passive_forces', 'stance', 'drive_friction')
 _ROWS = {
     POSTURE: (
         changeable('kp', 'double', _NONE, 'Stiffness of the posture of this joint. -1: posture.kp.',
@@ -99,11 +101,23 @@ _ROWS = {
     STANDING: (
         Parameter('position', 'double', 0.0,
             'Position of this joint of a robot on legs that stands: height and width of the stance '
-            'follow from those of all joints.', 'rad or m'),)}
+            'follow from those of all joints.', 'rad or m'),),
+    DRIVES: (
+        changeable('coulomb', 'double', _NONE,
+            "Coulomb friction of the drive of this joint. -1: the URDF's.", 'N·m or N', -1.0, 1e6),
+        changeable('viscous', 'double', _NONE,
+            "Viscous friction of the drive of this joint. -1: the URDF's.",
+            'N·m·s/rad or N·s/m', -1.0, 1e6),
+        changeable('breakaway', 'double', 0.0,
+            'Friction where motion begins; below the Coulomb friction it is as that.', 'N·m or N',
+            0.0, 1e6),
+        changeable('stribeck_velocity', 'double', STRIBECK_VELOCITY,
+            'Velocity of the transition from breakaway to Coulomb friction.', 'rad/s or m/s',
+            1e-6, 1e6))}
 
 
 def joint_table(block, joints):
-    """Return the parameters of joints in `POSTURE` or `PASSIVE`, a tuple of Parameter."""
+    """Return the parameters of joints in a block such as `POSTURE`, a tuple of Parameter."""
     return tuple(row.named(f'{block}.{joint}.{row.name}')
                  for joint in joints for row in _ROWS[block])
 
@@ -119,13 +133,14 @@ def robot_joint_table(model, passive, *, legs=False):
     """
     Return the parameters of a robot's joints: the posture's of all, the forces of passive ones.
 
-    With ``legs`` those of the stance, too. The degrees of freedom ``passive``, (nv,) bool, are
-    those of a KinematicTree.
+    The others have the friction of their drives; with ``legs`` there are those of the stance, too.
+    The degrees of freedom ``passive``, (nv,) bool, are those of a KinematicTree.
     """
     dofs = {joint: indices for joint, indices in model.joint_dofs.items() if joint != BASE}
+    moved = [joint for joint, indices in dofs.items() if passive[indices].any()]
     return (*joint_table(POSTURE, dofs), *joint_table(STANDING, dofs if legs else ()),
-            *joint_table(PASSIVE, [
-        joint for joint, indices in dofs.items() if passive[indices].any()]))
+            *joint_table(DRIVES, [joint for joint in dofs if joint not in moved]),
+            *joint_table(PASSIVE, moved))
 
 
 def unknown_joints(model, parameters):
@@ -156,15 +171,29 @@ def standing_posture(model, parameters):
 
 def passive_forces(model, parameters):
     """Return the arguments of `PassiveForces` by joint; friction not given is the URDF's."""
-    forces = {}
-    for row, of_urdf in zip(_ROWS[PASSIVE], (None, None, model.damping, model.friction),
-                            strict=True):
-        own = _of_joints(PASSIVE, row.name, parameters)
-        forces[row.name] = {} if of_urdf is None else dict(
-            zip(model.dof_names, of_urdf.tolist(), strict=True))
-        forces[row.name] |= {joint: value for joint, value in own.items()
-                             if of_urdf is None or value >= 0.0}
-    return forces
+    return _quantities(PASSIVE, model, parameters, damping=model.damping, friction=model.friction)
+
+
+def drive_friction(model, parameters):
+    """Return the arguments of `DriveFriction`: by joint, the fraction that is overcome."""
+    given = _quantities(DRIVES, model, parameters, coulomb=model.friction, viscous=model.damping)
+    for quantity in ('coulomb', 'viscous', 'breakaway'):
+        given[quantity] = {joint: parameters['drive_friction.fraction'] * value
+                           for joint, value in given[quantity].items()}
+    return given | {quantity: parameters[f'drive_friction.{quantity}']
+                    for quantity in ('slip_velocity', 'horizon')}
+
+
+def _quantities(block, model, parameters, **of_urdf):
+    """Return the quantities of a block by joint; of some, (nv,), the URDF's if not given."""
+    quantities = {}
+    for name in (row.name for row in _ROWS[block]):
+        own = _of_joints(block, name, parameters)
+        if name in of_urdf:
+            own = {**dict(zip(model.dof_names, of_urdf[name].tolist(), strict=True)),
+                   **{joint: value for joint, value in own.items() if value >= 0.0}}
+        quantities[name] = own
+    return quantities
 
 
 def _of_joints(block, leaf, parameters):

@@ -6,8 +6,13 @@ import threading
 import time
 
 from opspace_control.collision import CollisionDescription, CollisionModel
-from opspace_control.control import DistanceLimits, JointLimits, OperationalSpaceController
-from opspace_control.dynamics import PassiveForces, RobotModel
+from opspace_control.control import (
+    DistanceLimits,
+    DisturbanceObserver,
+    JointLimits,
+    OperationalSpaceController,
+)
+from opspace_control.dynamics import DriveFriction, PassiveForces, RobotModel
 from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.library import ABSENT
 from opspace_control.locomotion import legged_tasks
@@ -76,6 +81,11 @@ def make_controller(description, parameters, *, floating_base=False):
         effort_limits=effort_limits, limits=limits, contact_model=contact_model,
         distances=make_distances(model, parameters) if limits else None,
         gravity_compensation=parameters['gravity_compensation'])
+    check_drive_friction(controller, parameters)
+    controller.disturbance = DisturbanceObserver(**_disturbance_numbers(parameters))
+    if limits:
+        controller.drive_friction = DriveFriction(
+            model, **of_joints.drive_friction(model, parameters))
     blocks.put_payloads(controller, parameters)
     return controller, joints
 
@@ -139,6 +149,20 @@ def change_limits(limits, parameters):
     return limits.changed(**_limit_numbers(parameters))
 
 
+def check_drive_friction(controller, parameters):
+    """Raise a RosInterfaceError if efforts shall overcome friction without limits of joints."""
+    if parameters['drive_friction.fraction'] > 0.0 and controller.limits is None:
+        raise RosInterfaceError(
+            f'drive_friction.fraction does not go with contact_model '
+            f'{parameters["contact_model"]}.', parameter='drive_friction.fraction',
+            cure='Set contact_model to exact, and configure it again.')
+
+
+def _disturbance_numbers(parameters):
+    return {keyword: parameters[f'disturbance.{keyword}']
+            for keyword in ('rate', 'max_force', 'max_moment')}
+
+
 def _limit_numbers(parameters):
     return {keyword: parameters[name] for name, keyword in LIMIT_PARAMETERS.items()}
 
@@ -156,6 +180,11 @@ def apply_gains(controller, parameters, changed):
         controller.posture.set_gains(*of_joints.posture_gains(parameters))
     if any(name.startswith('passive_forces.') for name in changed):
         controller.passive_forces.set(**of_joints.passive_forces(controller.model, parameters))
+    if any(name.startswith('disturbance.') for name in changed):
+        controller.disturbance.set(**_disturbance_numbers(parameters))
+    if controller.drive_friction and any(
+            name.startswith(f'{of_joints.DRIVES}.') for name in changed):
+        controller.drive_friction.set(**of_joints.drive_friction(controller.model, parameters))
     if controller.limits and not LIMIT_PARAMETERS.keys().isdisjoint(changed):
         controller.limits = change_limits(controller.limits, parameters)
     if controller.distances and not DISTANCE_PARAMETERS.keys().isdisjoint(changed):

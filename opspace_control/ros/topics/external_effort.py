@@ -20,7 +20,8 @@ class ExternalEffort(Part):
     The `MomentumObserver` of the node, and its topics.
 
     It learns of each accepted state before the next command, with the efforts sent since the last
-    one. After a gap of the states of more than `LONGEST_LEAP` it begins anew.
+    one, without those that overcome friction. After a gap of the states of more than `LONGEST_LEAP`
+    it begins anew.
     """
 
     def __init__(self, frames, *common):
@@ -58,7 +59,7 @@ class ExternalEffort(Part):
         if not 0.0 <= dt <= LONGEST_LEAP:
             self._observer.restart()
             dt = 0.0
-        self._observer.update(self._cycle.state, self._cycle.commanded, dt)
+        self._observer.update(self._cycle.state, self._cycle.exerted, dt)
 
     def _fill(self, message, stamp):
         if not self._is_on:
