@@ -52,7 +52,7 @@ def tables():
     return '\n'.join(f'## `{node}`\n\n{markdown(table)}' for node, table in {
         'opspace_controller': [*controller.NODE, *joints, *blocks],
         'opspace_command_watchdog': controller.WATCHDOG,
-        'opspace_simulator': [*simulator.NODE, simulator.INITIAL_POSITION, *simulated]}.items())
+        'opspace_simulator': [*simulator.NODE, *simulator.OF_JOINTS, *simulated]}.items())
 
 
 def task_names(robot):

@@ -52,7 +52,7 @@ class SimulatorNode(Node):
     def __init__(self, **options):
         super().__init__('opspace_simulator', **options)
         self.parameters = NodeParameters(
-            self, self._check_parameters, lambda _: self._apply_status())
+            self, self._check_parameters, lambda _: self._apply_changes())
         self.parameters.declare(NODE)
         self._waiting = self.parameters['wait_for_command']
         self._paused = False
@@ -78,6 +78,7 @@ class SimulatorNode(Node):
             wrench_sensors=values['wrench_sensors'], friction=values['friction'],
             **surroundings.read_bodies(values))
         self._initial = self._initial_positions()
+        surroundings.declare_friction(values, self._robot)
         values.check_names()
         values.accept_changes()
         self._order = {name: i for i, name in enumerate(self._robot.joint_names)}
@@ -108,6 +109,10 @@ class SimulatorNode(Node):
                 raise RosInterfaceError(
                     f"passive_joints: '{name}' is fixed.", joint=name,
                     cure='Name it in command_joints, or in passive_joints from the start.')
+
+    def _apply_changes(self):
+        self._robot.reality = surroundings.read_reality(self.parameters)
+        self._apply_status()
 
     def _apply_status(self):
         passive, locked = self._status(self.parameters)
@@ -162,8 +167,6 @@ class SimulatorNode(Node):
             'base_pose': values['initial_base_pose'], 'base_twist': values['initial_base_twist']}
             if self._robot.floating_base else {}))
         self._objects.forget()
-        if self._odometry:
-            self._odometry.forget()
         self._apply_status()
         self._efforts[:] = 0.0
         self._named.reset()
@@ -180,9 +183,8 @@ class SimulatorNode(Node):
 
     def publish(self):
         """Publish the present state."""
-        robot = self._robot
-        self._position[:] = robot.positions
-        self._velocity[:] = robot.velocities
+        robot, seen = self._robot, self._robot.measured
+        self._position[:], self._velocity[:] = seen.positions, seen.velocities
         self._effort[:] = robot.efforts
         stamp = self._state.header.stamp
         nanoseconds = round(robot.time * 1e9)

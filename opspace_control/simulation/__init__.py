@@ -3,6 +3,7 @@
 """The robot simulated by MuJoCo, without ROS."""
 
 from opspace_control.simulation.objects import Box, Shape
+from opspace_control.simulation.reality import Reality
 from opspace_control.simulation.simulated_robot import SimulatedRobot
 
-__all__ = ['Box', 'Shape', 'SimulatedRobot']
+__all__ = ['Box', 'Reality', 'Shape', 'SimulatedRobot']

@@ -10,9 +10,12 @@ import numpy as np
 from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import joint_values
+from opspace_control.simulation.measurements import DelayLine
 from opspace_control.simulation.urdf_reader import body_name
 
 _BRAKE = 'brake of '
+# MuJoCo's impedances of a stiff constraint.
+STIFF = 0.99, 0.9999
 
 
 def add_brakes(spec, joints, timestep):
@@ -28,13 +31,18 @@ def add_brakes(spec, joints, timestep):
 
 def make_stiff(equality, timestep):
     """Make a constraint between joints as stiff as the time step allows."""
-    equality.solref[:2] = 2.0 * timestep, 1.0
-    equality.solimp[:2] = 0.99, 0.9999
+    equality.solref[:2] = stiff_reference(timestep)
+    equality.solimp[:2] = STIFF
+
+
+def stiff_reference(timestep):
+    """Return MuJoCo's time constant, s, and damping ratio of the stiffest constraint."""
+    return 2.0 * timestep, 1.0
 
 
 class Drives:
     """
-    Ideal drives, one per degree of freedom, that obey efforts or positions, and brakes.
+    Drives, one per degree of freedom, that obey efforts or positions, and brakes.
 
     MuJoCo's ``model`` and ``data`` have the brakes of `add_brakes`. ``dofs`` are the name of each
     degree of freedom, its joint's, and its MuJoCo joint, None if welded; ``limits`` (n,) the effort
@@ -42,7 +50,8 @@ class Drives:
 
     ``effort`` (n,), N·m or N, are the efforts of the drives that obey efforts, zero for the others;
     ``free`` (k,) the degrees of freedom that are not welded, ``in_qpos`` and ``in_qvel`` (k,) where
-    MuJoCo has their positions and velocities.
+    MuJoCo has their positions and velocities. ``delay``, s, is the time by which they obey late; if
+    it is not zero, call `obey` before each time step.
     """
 
     def __init__(self, model, data, dofs, limits, friction):
@@ -58,18 +67,27 @@ class Drives:
         self.in_qvel = np.array([model.joint(part).dofadr[0] for part in parts], int)
         self._brakes = np.array([model.equality(_BRAKE + part).id for part in parts], int)
         self._braked = np.zeros(len(parts), bool)
-        self._position, self._by_position = np.full(len(dofs), np.nan), False
+        self._commanded = self.effort.copy()
+        self.delay = 0.0
+        self._forget_commands()
         # Mimic joints have no friction either if the drives overcome it.
-        self._frictions = [] if friction else [
-            (values, values.copy()) for values in (model.dof_damping, model.dof_frictionloss)]
+        self._overcome = not friction
+        self._urdf_friction = model.dof_frictionloss.copy(), model.dof_damping.copy()
+        self._friction = np.zeros((2, len(dofs)))
 
     def reset(self):
         """Reset to zero effort, working drives and open brakes."""
-        self.effort[:] = 0.0
-        self._position[:], self._by_position = np.nan, False
+        self._forget_commands()
         self._braked[:] = False
         self._power(np.ones(len(self.effort), bool))
         self._hold()
+
+    def _forget_commands(self):
+        self.effort[:] = self._commanded[:] = 0.0
+        # Of drives that obey positions, others NaN; such arrays are replaced, never changed.
+        self._position = self._wanted = np.full(len(self.effort), np.nan)
+        self._by_position, self._commands = False, DelayLine()
+        self._commands.put(-np.inf, (self.effort.copy(), self._position))
 
     @property
     def applied(self):
@@ -87,20 +105,42 @@ class Drives:
 
     def set_effort(self, effort):
         """Command efforts, as `SimulatedRobot.set_effort`."""
-        effort = joint_values(effort, self.effort, self._names, 'effort')
-        np.clip(effort, -self._limits, self._limits, out=self.effort)
-        self._apply()
+        effort = joint_values(effort, self._commanded, self._names, 'effort')
+        np.clip(effort, -self._limits, self._limits, out=self._commanded)
+        self._command()
 
     def set_position(self, position):
         """Command positions, as `SimulatedRobot.set_position`."""
         if not (position or self._by_position):  # as in most cycles
             return
-        none = np.zeros(len(self.effort))
-        values = joint_values(dict(position), none, self._names, 'position')
-        self._position[:], self._by_position = np.nan, bool(position)
-        for name in position:
-            self._position[self._names[name]] = values[self._names[name]]
-        self._hold()
+        values = joint_values(dict(position), np.zeros(len(self.effort)), self._names, 'position')
+        named = [self._names[name] for name in position]
+        self._wanted, self._by_position = np.full(len(values), np.nan), bool(position)
+        self._wanted[named] = values[named]
+        self._commanded[named] = 0.0
+        self._command()
+
+    def set_friction(self, coulomb, viscous):
+        """Set the friction of drives (n,), N·m or N, N·m·s/rad or N·s/m, beside the URDF's."""
+        self._friction[:] = coulomb, viscous
+        sticking = self.in_qvel[self._friction[0, self.free] > 0.0]
+        # Joints that stick creep: by MuJoCo's default by 1 mrad/s for each rad/s² that they resist.
+        self._model.dof_solref[sticking] = stiff_reference(self._model.opt.timestep)
+        self._model.dof_solimp[sticking, :2] = STIFF[1]
+        self._apply_friction()
+
+    def _command(self):
+        self._commands.put(self._data.time, (self._commanded.copy(), self._wanted))
+        if not self.delay:
+            self.obey()
+
+    def obey(self):
+        """Obey the commands that have arrived."""
+        effort, position = self._commands.get(self._data.time - self.delay)[1]
+        self.effort[:] = effort
+        if position is not self._position:
+            self._position = position
+            self._hold()
         self._apply()
 
     def _servo(self):
@@ -128,12 +168,23 @@ class Drives:
         self._apply()
 
     def _power(self, working):
-        """Set which drives work, (n,) bool; only those overcome the friction of their joints."""
+        """Set which drives work, (n,) bool."""
         self._powered[:] = working
-        dead = self.in_qvel[~working[self.free]]
-        for values, all_values in self._frictions:
-            values[:] = 0.0
-            values[dead] = all_values[dead]
+        self._commanded[~self._powered] = 0.0
+        self._apply_friction()
+
+    def _apply_friction(self):
+        """Set the friction of all joints; only drives that work overcome the URDF's."""
+        dead = self.in_qvel[~self._powered[self.free]]
+        in_mujoco = self._model.dof_frictionloss, self._model.dof_damping
+        for values, all_values, own in zip(
+                in_mujoco, self._urdf_friction, self._friction, strict=True):
+            if self._overcome:
+                values[:] = 0.0
+                values[dead] = all_values[dead]
+            else:
+                values[:] = all_values
+            values[self.in_qvel] += own[self.free]
 
     def _apply(self):
         self.effort[~self._powered | np.isfinite(self._position)] = 0.0

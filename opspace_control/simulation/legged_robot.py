@@ -6,12 +6,11 @@ import mujoco
 import numpy as np
 
 from opspace_control.dynamics.robot_model import RobotModel
+from opspace_control.simulation.reality import Reality
 from opspace_control.simulation.simulated_robot import SimulatedRobot
 
-# Standard deviations of a good estimator: of the base m, half angles in rad, m/s and rad/s, of
-# joints rad and rad/s.
-_POSITION, _HALF_ANGLE, _VELOCITY, _ANGULAR_VELOCITY = 2e-3, 1.5e-3, 0.03, 0.02
-_JOINT_POSITION, _JOINT_VELOCITY = 2e-4, 0.03
+# Standard deviations of a good estimator: of the base m, rad, m/s, rad/s, of joints rad, rad/s.
+_BASE, _JOINT_POSITION, _JOINT_VELOCITY = np.array([2e-3, 3e-3, 0.03, 0.02]), 2e-4, 0.03
 
 
 class LeggedRobot:
@@ -55,19 +54,18 @@ class LeggedRobot:
                  shapes=(), timestep=1e-3):
         self.simulated = SimulatedRobot(
             urdf_text, floating_base=True, floor=True, friction=friction, shapes=shapes,
-            contacts=bool(objects), objects=objects, timestep=timestep)
+            contacts=bool(objects), objects=objects, timestep=timestep, reality=Reality(
+                position_noise=noise * _JOINT_POSITION, velocity_noise=noise * _JOINT_VELOCITY,
+                base_noise=noise * _BASE, base_delay=delay * timestep))
         if elliptic:
             self.simulated.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         self.model = RobotModel.from_urdf(urdf_text, floating_base=True, passive_joints=('base',))
         self._order = [self.simulated.joint_names.index(joint)
                        for joint in self.model.dof_names[6:]]
-        self._noise, self._delay = noise, delay
-        self.reset()
 
     def reset(self, positions=None, **motion):
         """Reset robot and noise; arguments are those of `SimulatedRobot.reset`."""
         self.simulated.reset(positions, **motion)
-        self._rng, self._bases = np.random.default_rng(0), []
 
     def in_order(self, values):
         """Return values by joint of ``simulated``, (n,), in the order of the model's joints."""
@@ -75,24 +73,13 @@ class LeggedRobot:
 
     def observed(self):
         """
-        Return q and v of the model with noise and delay; call it once in a step.
+        Return q and v of the model with noise and delay.
 
         q is ``[x y z qx qy qz qw, joints]``, v ``[v; ω, joints]``, world axes, m, rad and s.
         """
-        robot, rng, n = self.simulated, self._rng, self._noise
-        self._bases = [*self._bases[-self._delay:], (robot.base_pose, robot.base_twist)][
-            -1 - self._delay:]
-        pose, twist = (part.copy() for part in self._bases[0])
-        positions, velocities = (self.in_order(each) for each in (robot.positions,
-                                                                  robot.velocities))
-        if n:
-            pose[:3] += n * rng.normal(0.0, _POSITION, 3)
-            pose[3:6] += n * rng.normal(0.0, _HALF_ANGLE, 3)
-            pose[3:] /= np.linalg.norm(pose[3:])
-            twist += n * rng.normal(0.0, 1.0, 6) * np.repeat([_VELOCITY, _ANGULAR_VELOCITY], 3)
-            positions += n * rng.normal(0.0, _JOINT_POSITION, len(positions))
-            velocities += n * rng.normal(0.0, _JOINT_VELOCITY, len(velocities))
-        return np.concatenate([pose, positions]), np.concatenate([twist, velocities])
+        seen = self.simulated.measured
+        return (np.concatenate([seen.base_pose, self.in_order(seen.positions)]),
+                np.concatenate([seen.base_twist, self.in_order(seen.velocities)]))
 
     def step(self, tau):
         """Advance by one time step under generalized forces (nv,), N·m; those of the base are 0."""

@@ -10,7 +10,9 @@ from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import IDENTITY_POSE
 from opspace_control.simulation.drives import Drives
 from opspace_control.simulation.grips import Grips
+from opspace_control.simulation.measurements import Measurements
 from opspace_control.simulation.mujoco_model import SENSORS, World, compile_model
+from opspace_control.simulation.reality import Reality
 from opspace_control.simulation.urdf_reader import body_name, link_name
 
 
@@ -25,7 +27,7 @@ class ObservableRobot:
     time = property(lambda self: self.data.time, doc='Time since the last `reset`, s.')
 
     def __init__(self, urdf_text, *, floating_base=False, joint_friction=True, objects=(),
-                 shapes=(), locked_joints=(), wrench_sensors=(), **world):
+                 shapes=(), locked_joints=(), wrench_sensors=(), reality=None, **world):
         objects = tuple(objects)
         self.model, self._joints, self._welds = compile_model(
             urdf_text, World(**world, objects=objects), floating_base=floating_base, shapes=shapes,
@@ -51,6 +53,37 @@ class ObservableRobot:
         self._in_qpos, self._in_qvel = self._drives.in_qpos, self._drives.in_qvel
         self._start = np.zeros(len(driven))
         self._wrenches = {}
+        self._inertias = self.model.body_mass.copy(), self.model.body_inertia.copy()
+        self.reality = reality or Reality()
+        self._measurements = Measurements(self)
+
+    @property
+    def reality(self):
+        """How the robot differs from its URDF: a `Reality`, which may be set at any time."""
+        return self._reality
+
+    @reality.setter
+    def reality(self, reality):
+        self._drives.set_friction(*reality.drive_friction(self.effort_limits, self.joint_names))
+        self._drives.delay = reality.command_delay
+        factors = np.ones(self.model.nbody)
+        factors[1:1 + len(self.link_names)] = reality.mass_factors(len(self.link_names))
+        mass, inertia = self._inertias
+        if (self.model.body_mass != factors * mass).any():
+            self.model.body_mass[:] = factors * mass
+            self.model.body_inertia[:] = factors[:, None] * inertia
+            mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
+        self._reality = reality
+
+    @property
+    def drive_friction(self):
+        """Coulomb and viscous friction (2, n) of drives, N·m or N, N·m·s/rad or N·s/m."""
+        return np.array(self._reality.drive_friction(self.effort_limits, self.joint_names))
+
+    @property
+    def measured(self):
+        """The present `Measurement` of joints and base, by `reality`: without noise a copy."""
+        return self._measurements.read()
 
     @property
     def positions(self):

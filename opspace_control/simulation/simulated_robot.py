@@ -13,7 +13,7 @@ from opspace_control.simulation.observable_robot import ObservableRobot
 
 class SimulatedRobot(ObservableRobot):
     """
-    A simulated robot with ideal drives of efforts or, where commanded, of positions.
+    A simulated robot with drives of efforts or, where commanded, of positions.
 
     Joints have the friction and end stops of the URDF; efforts are clamped at its limits, as a
     drive does; velocity limits are not enforced. Mimic joints are coupled by a stiff constraint and
@@ -50,6 +50,9 @@ class SimulatedRobot(ObservableRobot):
         Joints that are welded for good: `reset` places them, nothing else moves them.
     wrench_sensors : iterable of str
         Links at which `wrench` measures.
+    reality : Reality, optional
+        Friction, wrong masses, delay of commands, and how the state is ``measured``; by default
+        the robot is as its URDF, its drives and measurements are ideal.
     objects : iterable of Box
         They touch the floor and each other, and with ``contacts`` the robot.
 
@@ -162,10 +165,14 @@ class SimulatedRobot(ObservableRobot):
 
         A SimulationError is raised if the motion diverges; `reset` restarts.
         """
-        if self._wrenches:
+        reality = self.reality
+        if self._wrenches or reality.state_delay or reality.base_delay or reality.command_delay:
             for _ in range(n):
+                if reality.command_delay:
+                    self._drives.obey()
                 self._apply_wrenches()
                 mujoco.mj_step(self.model, self.data)
+                self._measurements.record()
         else:
             mujoco.mj_step(self.model, self.data, n)
         if self.data.warning.number.any():
@@ -204,6 +211,7 @@ class SimulatedRobot(ObservableRobot):
             self.data.qpos[:7], self.data.qvel[:6] = base
         self._place_mimics_and_welds()
         mujoco.mj_forward(self.model, self.data)
+        self._measurements.restart()
 
     def _place_mimics_and_welds(self):
         for joint in self._joints.values():

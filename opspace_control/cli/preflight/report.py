@@ -97,9 +97,7 @@ def _read_parameters(path, frames, findings):
         name.endswith('opspace_simulator') for name in file.nodes) else {}
     start = {name.removeprefix('initial_positions.'): value for name, value in simulated.items()
              if name.startswith('initial_positions.')}
-    rest = {name: value for name, value in simulated.items()
-            if not name.startswith('initial_positions.')}
-    refused += refusals(rest, simulator_table(rest))
+    refused += refusals(simulated, simulator_table(simulated))
     findings += map(verdict.failure, refused)
     if file:
         findings += verdict.of_file(file, given, refused)

@@ -12,6 +12,32 @@ from opspace_control.ros.parameters.parameter_table import (
     names_in,
 )
 
+# How the robot differs from its model: arguments of `Reality`, by the last part of the name.
+REALITY = (
+    Parameter('reality.coulomb_ratio', 'double', 0.0,
+        'Coulomb friction of each drive, in parts of its effort limit, beside that of the URDF.',
+        '', 0.0, 1.0),
+    Parameter('reality.viscous_ratio', 'double', 0.0,
+        'Viscous friction of each drive, in parts of its effort limit at 1 rad/s or 1 m/s.',
+        's/rad or s/m', 0.0, 10.0),
+    Parameter('reality.mass_deviation', 'double', 0.0,
+        'Relative standard deviation of the mass and inertia of each link.', '', 0.0, 1.0),
+    changeable('reality.position_noise', 'double', 0.0,
+        'Standard deviation of the noise of positions in joint_states.', 'rad or m', 0.0, 1.0),
+    changeable('reality.velocity_noise', 'double', 0.0,
+        'The same for velocities.', 'rad/s or m/s', 0.0, 10.0),
+    changeable('reality.position_resolution', 'double', 0.0,
+        'Resolution of the encoders: positions in joint_states are multiples of it. 0 for none.',
+        'rad or m', 0.0, 1.0),
+    changeable('reality.state_delay', 'double', 0.0,
+        'Time by which joint_states are older than their time stamps.', 's', 0.0, 1.0),
+    changeable('reality.command_delay', 'double', 0.0,
+        'Time by which drives obey late.', 's', 0.0, 1.0),
+    Parameter('reality.seed', 'integer', 0,
+        'Of the masses and of all noise, that of odom included: another seed, another robot.',
+        '', 0, 2**31 - 1),
+)
+
 NODE = (
     controller.ROBOT_DESCRIPTION, controller.COMMAND_TOPIC, controller.COMMAND_TYPE,
     controller.COMMAND_JOINTS,
@@ -39,7 +65,7 @@ NODE = (
         'Its initial linear and angular velocity, world axes.', 'm/s, rad/s', length=6),
     changeable('odom_noise', 'double_array', [0.0] * 4,
         'Standard deviations of the errors of odom: position, orientation, linear and angular '
-        'velocity. Each message has errors of its own, the same at each run.',
+        'velocity. Each state has errors of its own, the same at each run.',
         'm, rad, m/s, rad/s', 0.0, 1e3, length=4),
     changeable('odom_delay', 'double', 0.0,
         'Time by which odom is older than joint_states; its time stamp says so.', 's', 0.0, 1.0),
@@ -74,11 +100,21 @@ NODE = (
     Parameter('controller', 'string', 'opspace_controller',
         "Name of the controller's node, for follow_controller of grasps."),
     Parameter('publish_clock', 'bool', True, 'Publish the time of the simulation on /clock.'),
+    *REALITY,
 )
 
 # Of each joint of one degree of freedom.
 INITIAL_POSITION = Parameter('initial_positions.<joint>', 'double', None,
     'Position at the start. Not given: zero, or the nearest limit.', 'rad or m')
+
+# Friction of the drive of each joint.
+DRIVE_FRICTION = tuple(
+    Parameter(f'reality.{kind}.<joint>', 'double', None,
+        f'{kind.capitalize()} friction of its drive. Not given: by reality.{kind}_ratio.',
+        unit, 0.0, 1e6)
+    for kind, unit in (('coulomb', 'N·m or N'), ('viscous', 'N·m·s/rad or N·s/m')))
+
+OF_JOINTS = (*DRIVE_FRICTION, INITIAL_POSITION)
 
 # Of each object, in a block of its name.
 OBJECT = (
@@ -119,10 +155,18 @@ GRASP = (
 
 # The blocks of names that a parameter lists, and their rows.
 BLOCKS = {'objects': OBJECT, 'shapes': SHAPE, 'grasps': GRASP}
-_TAKEN = ('reset', 'pause', 'step', 'initial_positions')  # names of services of the node itself
+# Names of services and other blocks of the node itself.
+_TAKEN = ('reset', 'pause', 'step', 'initial_positions', 'reality')
 
 
 def simulator_table(values):
-    """Return the parameters of a simulator with these values, of which some may be missing."""
-    return [*NODE, *(row for kind, rows in BLOCKS.items()
-                     for row in named_blocks(kind[:-1], names_in(values, kind), rows, _TAKEN))]
+    """
+    Return the parameters of a simulator with these values, of which some may be missing.
+
+    Of joints there are those that have a value.
+    """
+    joints = [row.named(name) for row in OF_JOINTS for name in values
+              if name.startswith(row.name.removesuffix('<joint>'))]
+    return [*NODE, *joints, *(row for kind, rows in BLOCKS.items()
+                              for row in named_blocks(kind[:-1], names_in(values, kind), rows,
+                                                      _TAKEN))]

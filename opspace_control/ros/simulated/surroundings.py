@@ -1,9 +1,9 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Odometry, sensors and boxes of a simulated robot, on topics; grips between robot and boxes."""
+"""Odometry, sensors and boxes of a simulated robot, on topics; its grips, and its reality."""
 
 import time
-from collections import deque
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,16 +17,14 @@ from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import TFMessage, fill_message, time_message
 from opspace_control.ros.middleware.endpoints import LATCHED, TF
 from opspace_control.ros.parameters.simulator_parameters import (
+    DRIVE_FRICTION,
     OBJECT,
+    REALITY,
     SHAPE,
     simulator_table,
 )
-from opspace_control.simulation import Box, Shape
-from opspace_control.spatial.rotations import (
-    matrix_from_quaternion,
-    matrix_from_vector,
-    quaternion_from_matrix,
-)
+from opspace_control.simulation import Box, Reality, Shape
+from opspace_control.spatial.rotations import matrix_from_quaternion
 
 _TF_PERIOD = 0.02  # s
 
@@ -35,12 +33,11 @@ class SimulatedOdometry:
     """
     Publisher of ``odom``, of the root link, twist in its own axes, and of its transform.
 
-    Delay and errors are those of the parameters, which may change; the transform has neither.
+    ``odom`` has the state that is measured, the transform the true one.
     """
 
     def __init__(self, endpoints, robot, parameters):
-        self._robot, self._parameters = robot, parameters
-        self.forget()
+        self._robot = robot
         self._message = Odometry(child_frame_id=robot.link_names[0])
         self._message.header.frame_id = parameters['odom_frame']
         self._odom = endpoints.publisher(Odometry, 'odom', LATCHED)
@@ -49,41 +46,19 @@ class SimulatedOdometry:
             self._tf = endpoints.publisher(TFMessage, '/tf', TF)
             self._told = np.inf, -np.inf  # when, s of the robot and of a steady clock
 
-    def forget(self):
-        """Forget earlier states, and begin with the first errors, as after a reset."""
-        self._states, self._rng = deque(), np.random.default_rng(0)
-
     def publish(self, stamp):
         """Publish pose and twist; ``stamp`` is the present time."""
-        robot, message = self._robot, self._message
-        if self._states and self._states[-1][0] == robot.time:  # it stands still
-            self._states.pop()
-        self._states.append((robot.time, robot.base_pose, robot.base_twist))
-        latest = robot.time - self._parameters['odom_delay'] + 1e-9
-        while len(self._states) > 1 and self._states[1][0] <= latest:
-            self._states.popleft()
-        time_seen, *seen = self._states[0]
-        pose, twist = self._with_errors(*seen)
-        message.header.stamp = time_message(round(1e9 * time_seen))
-        fill_message(message.pose.pose, pose)
-        R = matrix_from_quaternion(pose[3:])
-        fill_message(message.twist.twist, (twist.reshape(2, 3) @ R).reshape(6))
+        robot, message, seen = self._robot, self._message, self._robot.measured
+        message.header.stamp = time_message(round(1e9 * seen.base_time))
+        fill_message(message.pose.pose, seen.base_pose)
+        R = matrix_from_quaternion(seen.base_pose[3:])
+        fill_message(message.twist.twist, (seen.base_twist.reshape(2, 3) @ R).reshape(6))
         self._odom.publish(message)
         if self._tf and self._is_tf_due():
             stamped = TransformStamped(child_frame_id=message.child_frame_id)
             stamped.header.stamp, stamped.header.frame_id = stamp, message.header.frame_id
             fill_message(stamped.transform, robot.base_pose)
             self._tf.publish(TFMessage(transforms=[stamped]))
-
-    def _with_errors(self, pose, twist):
-        """Return pose (7,) and twist (6,), world axes, with the errors of ``odom_noise``."""
-        noise = self._parameters['odom_noise']
-        if not any(noise):
-            return pose, twist
-        errors = self._rng.normal(0.0, np.repeat(noise, 3))
-        R = matrix_from_vector(errors[3:6]) @ matrix_from_quaternion(pose[3:])
-        return (np.concatenate([pose[:3] + errors[:3], quaternion_from_matrix(R)]),
-                twist + errors[6:])
 
     def _is_tf_due(self):
         """Return whether a period has passed in simulated or in steady time."""
@@ -123,6 +98,30 @@ def read_bodies(parameters):
     return {kind: [make(name, **{part.name: values[f'{name}.{part.name}'] for part in rows})
                    for name in parameters[kind]]
             for kind, make, rows in (('objects', Box, OBJECT), ('shapes', Shape, SHAPE))}
+
+
+def read_reality(parameters):
+    """Return the `Reality` of the parameters."""
+    kinds = {row.name.split('.')[1]: row.name.removesuffix('<joint>') for row in DRIVE_FRICTION}
+    return Reality(
+        base_noise=tuple(parameters['odom_noise']), base_delay=parameters['odom_delay'],
+        **{row.name.removeprefix('reality.'): parameters[row.name] for row in REALITY},
+        **{kind: {name.removeprefix(block): value for name, value in parameters.items()
+                  if name.startswith(block)} for kind, block in kinds.items()})
+
+
+def declare_friction(parameters, robot):
+    """
+    Declare the friction of each drive, by default as the ratios say, and apply the `Reality`.
+
+    An OpspaceError names a joint without an effort limit that a ratio refers to.
+    """
+    rows = [(row.named(row.name.replace('<joint>', joint)), kind, i)
+            for kind, row in enumerate(DRIVE_FRICTION) for i, joint in enumerate(robot.joint_names)]
+    parameters.declare([row for row, _, _ in rows if row.name in parameters.given])
+    robot.reality = read_reality(parameters)
+    parameters.declare([replace(row, default=float(robot.drive_friction[kind, i]))
+                        for row, kind, i in rows])
 
 
 class SimulatedObjects:
