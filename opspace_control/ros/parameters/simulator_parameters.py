@@ -35,7 +35,7 @@ REALITY = (
         'Time by which drives obey late.', 's', 0.0, 1.0),
     Parameter('reality.seed', 'integer', 0,
         'Of the masses and of all noise, that of odom included: another seed, another robot.',
-        '', 0, 2**31 - 1),
+        '', 0, 65535),
 )
 
 NODE = (

@@ -116,12 +116,13 @@ def declare_friction(parameters, robot):
 
     An OpspaceError names a joint without an effort limit that a ratio refers to.
     """
-    rows = [(row.named(row.name.replace('<joint>', joint)), kind, i)
-            for kind, row in enumerate(DRIVE_FRICTION) for i, joint in enumerate(robot.joint_names)]
-    parameters.declare([row for row, _, _ in rows if row.name in parameters.given])
+    def rows(frictions):
+        return [replace(row, name=row.name.replace('<joint>', joint), default=float(friction))
+                for row, values in zip(DRIVE_FRICTION, frictions, strict=True)
+                for joint, friction in zip(robot.joint_names, values, strict=True)]
+    parameters.declare([row for row in rows(robot.drive_friction) if row.name in parameters.given])
     robot.reality = read_reality(parameters)
-    parameters.declare([replace(row, default=float(robot.drive_friction[kind, i]))
-                        for row, kind, i in rows])
+    parameters.declare(rows(robot.drive_friction))
 
 
 class SimulatedObjects:
