@@ -166,7 +166,7 @@ def test_slow_and_unknown_efforts_are_left_out():
     assert slow.any()
     assert not samples.usable[slow, 0].any()
     assert samples.usable[:, 0].mean() > 0.8
-    assert samples.held_out.mean() == pytest.approx(0.25, abs=0.01)
+    assert samples.validation.mean() == pytest.approx(0.25, abs=0.01)
     with pytest.raises(StateError, match='fast enough'):
         identify(model, motion_samples(model, t, 0.0 * q, efforts))
 

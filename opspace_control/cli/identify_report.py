@@ -39,9 +39,9 @@ def parameter_file(found, model, controller, payload, payloads, made_by):
 
 def report(found, model):
     """Return the lines of a report about an `Identification`."""
-    fitted, held_out = found.counts
+    fitted, validation = found.counts
     told = found.conditioning
-    lines = [f'  {fitted} efforts of joints fitted, {held_out} held out; {told.parameters} '
+    lines = [f'  {fitted} efforts of joints fitted, {validation} held out; {told.parameters} '
              f'parameters make {told.rank} combinations that the motion tells, condition number '
              f'{told.condition:.3g}', '']
     slides = np.zeros(model.nv, bool)

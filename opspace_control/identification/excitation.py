@@ -108,14 +108,14 @@ def exciting_motion(model, home, *, duration=30.0, timestep=5e-3, reach=REACH, s
     if model.floating_base or (model.q_index < 0).any():
         raise ControlError('Only joints of one coordinate on a fixed base are excited.',
                            cure='Fix the base, such as on a stand.')
-    room, fastest = _room(model, home, reach), _fastest(model, speed)
+    amplitudes, fastest = _amplitudes(model, home, reach), _fastest(model, speed)
     count = max(2, round(duration / timestep))
     time = np.arange(count + 1) * (duration / count)
     best, looks = None, np.linspace(0, count, _LOOKS).astype(int)
     for attempt in range(_TRIES):
         series = _series(model.nv, time, np.random.default_rng([seed, attempt]))
-        scale = np.min([room / abs(series[0]).max(axis=0), fastest / abs(series[1]).max(axis=0)],
-                       axis=0)
+        scale = np.minimum(amplitudes / abs(series[0]).max(axis=0),
+                           fastest / abs(series[1]).max(axis=0))
         motion = [values * scale for values in series]
         condition = _condition(model, home, [values[looks] for values in motion])
         if best is None or condition < best[0]:
@@ -131,20 +131,20 @@ def _names(model, mask):
     return tuple(name for name, chosen in zip(model.dof_names, mask, strict=True) if chosen)
 
 
-def _room(model, home, reach):
+def _amplitudes(model, home, reach):
     """Return how far (nv,) each joint may go from home; zero without a drive."""
     at = home[model.q_index]
     slides = np.zeros(model.nv, bool)
     driven = model.nodes['v_index'] >= 0
     slides[model.nodes['v_index'][driven]] = model.nodes['kind'][driven] == PRISMATIC
-    margin, most = (np.where(slides, pair[1], pair[0]) for pair in (MARGIN, reach))
-    room = np.minimum(at - model.lower_soft_limits, model.upper_soft_limits - at) - margin
-    for joint in np.flatnonzero(model.active & (room < 0.0)):
+    margin, greatest = (np.where(slides, pair[1], pair[0]) for pair in (MARGIN, reach))
+    distance = np.minimum(at - model.lower_soft_limits, model.upper_soft_limits - at) - margin
+    for joint in np.flatnonzero(model.active & (distance < 0.0)):
         raise ControlError(
             f"'{model.dof_names[joint]}' begins at {at[joint]:.4g} rad or m, less than "
             f'{margin[joint]:g} from a limit.', joint=model.dof_names[joint],
             cure='Bring the robot to another posture, and give it as home.')
-    return np.where(model.active, np.minimum(room, most), 0.0)
+    return np.where(model.active, np.minimum(distance, greatest), 0.0)
 
 
 def _fastest(model, speed):

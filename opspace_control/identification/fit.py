@@ -120,8 +120,8 @@ def identify(model, samples, *, links=(), payload=None, nodes=None, friction=Non
     """
     nodes = model.nodes if nodes is None else nodes
     friction = np.zeros((2, model.nv)) if friction is None else np.asarray(friction, float)
-    held_out = samples.held_out[:, None]
-    train, test = samples.usable & ~held_out, samples.usable & held_out
+    validation = samples.validation[:, None]
+    train, test = samples.usable & ~validation, samples.usable & validation
     if not train.any():
         raise StateError('No joint moves fast enough for its friction to be told.',
                          cure='Record a motion of `opspace identify --excite`.')

@@ -42,7 +42,7 @@ class MotionSamples:
     """(k, nv) bool: the effort is known, and the joint is not too slow for a law of friction."""
 
     @property
-    def held_out(self):
+    def validation(self):
         """Which samples no fit sees, (k,) bool: one of four blocks of a second."""
         return (self.time // _BLOCK).astype(int) % _BLOCKS == _BLOCKS - 1
 
