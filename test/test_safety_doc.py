@@ -42,7 +42,8 @@ def test_every_trip_is_told_as_it_is():
     for trip in [trip for trip in vars(trips).values() if isinstance(trip, Trip)]:
         row, = [line for line in PAGE.splitlines() if line.startswith(f'| `{trip.name}` |')]
         assert ('damped, then released' if trip.blind else
-                'damped: it lies down' if trip is trips.FALLEN else 'held in position') in row
+                'damped: it lies down' if trip is trips.FALLEN else
+                'damped: it gives way' if trip.gives_way else 'held in position') in row
         assert ('`~/hold`' in row) == (trip.recovery != Recovery.AUTOMATIC)
         assert ('by itself' in row) == (trip.recovery != Recovery.ACKNOWLEDGED)
 

@@ -63,7 +63,7 @@ class Brake:
             out[:] = self._controller.model.gravity(state)
             out[self._controller.passive | self._controller.locked] = 0.0
 
-    def carry(self, state, out):
+    def carry(self, state, out, *, gives_way=False):
         """
         Write the efforts (nv,) that hold a robot about where it was at the first call.
 
@@ -71,9 +71,12 @@ class Brake:
         k = d²/4: every joint comes back by s̈ = −d ṡ − k s, critically damped, and an error of g
         moves the robot by as much as k holds against. The first call has s = 0. The impedance is
         bounded as `damping_torque` is; the base and joints that are passive, locked or without
-        effort have none. A robot on legs has no stiffness: g knows no ground, and it lies down.
+        effort have none. One that ``gives_way`` has no stiffness, and a robot on legs has none: g
+        knows no ground, and it lies down.
         """
-        s = np.zeros(state.model.nv) if self._feet else self._displaced(state)
+        s = self._displaced(state)
+        if self._feet or gives_way:
+            s = np.zeros(s.size)
         self.weight(state, out)
         self._scratch.update(state.q, state.v + _STIFFNESS / DAMPING_RATE * s)
         out += self._damping_torque()

@@ -21,13 +21,14 @@ class Trip:
 
     ``name`` is used in logs, diagnostics and tests; ``cure`` is what the user should do; ``blind``
     is whether the state is unknown: then the robot is damped by the last known state and released,
-    else held in position.
+    else held in position, or, if it ``gives_way``, damped while its weight is carried.
     """
 
     name: str
     cure: str
     recovery: Recovery = Recovery.AUTOMATIC
     blind: bool = True
+    gives_way: bool = False
 
 
 STATE_TIMEOUT = Trip(
@@ -58,6 +59,10 @@ FALLEN = Trip(
 EFFORT_NOT_FINITE = Trip(
     'effort_not_finite', 'Check gains and goals; then call ~/hold.',
     Recovery.ACKNOWLEDGED, blind=False)
+_FREE = 'Free the robot; then call ~/hold.'
+COLLISION_STOP = Trip('collision_stop', _FREE, Recovery.ACKNOWLEDGED, blind=False)
+COLLISION_GIVE_WAY = Trip(
+    'collision_give_way', _FREE, Recovery.ACKNOWLEDGED, blind=False, gives_way=True)
 
 
 # Number of good states in a row that end a trip or a blind time: single good states do not.

@@ -59,9 +59,13 @@ class CommandOutput:
         self._brake.forget()
         self._send(dt, now)
 
-    def hold(self, now):
-        """Hold a robot of known state about its position at the first of these calls."""
-        self._brake.carry(self._state_input.state, self.torque)
+    def hold(self, now, *, gives_way=False):
+        """
+        Hold a robot of known state about its position at the first of these calls.
+
+        If it ``gives_way``, its motion is damped, and its weight carried.
+        """
+        self._brake.carry(self._state_input.state, self.torque, gives_way=gives_way)
         self._send_anyway(now)
 
     def damp_without_state(self, scale, now):

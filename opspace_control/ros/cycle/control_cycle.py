@@ -235,7 +235,8 @@ class ControlCycle:
         if trip is TIME_BACKWARDS:
             self.envelope.forget_state()
         if self.supervisor.on_fault(trip, str(error), now):
-            does = 'damped, then released' if trip.blind else self._output.manner
+            does = ('damped, then released' if trip.blind else
+                    'damped: it gives way' if trip.gives_way else self._output.manner)
             then = (' Once the robot is released, ~/hold ends the trip.'
                     if trip.recovery < self.supervisor.least_recovery else '')
             self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}{then}')
@@ -269,7 +270,8 @@ class ControlCycle:
         if self.supervisor.blind:
             self._output.damp_without_state(self.supervisor.damping_left(now), now)
         else:
-            self._output.hold(now)
+            trip = self.supervisor.trip
+            self._output.hold(now, gives_way=trip is not None and trip.gives_way)
         self.exerted[:] = self.commanded
 
 

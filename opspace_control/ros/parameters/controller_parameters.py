@@ -109,6 +109,13 @@ NODE = (
     changeable('observer.rate', 'double', 50.0,
         'Rate of the observer of external efforts: a constant one is found to 63 % after 1 / rate. '
         'More follows faster, with more noise. 0: none.', '1/s', 0.0, 1e4),
+    changeable('observer.threshold', 'double', 0.0,
+        'External effort of any joint beyond which there is a collision. 0: never.', 'N·m or N',
+        0.0, 1e6),
+    changeable('observer.reaction', 'string', 'none',
+        'What a collision does: it is logged only; the robot is held in position; or it gives way, '
+        'damped, its weight carried. It ends with ~/hold.',
+        choices=('none', 'stop', 'give_way')),
     changeable('disturbance.rate', 'double', 20.0,
         'Rate at which tasks follow unknown forces that they compensate: half of them is '
         'compensated after 0.7 / rate.', '1/s', 1e-3, 1e3),

@@ -80,8 +80,8 @@ def named_dofs(model, dofs):
 
 _NONE = -1.0  # a value below zero: the common value is used
 # The blocks with a block of parameters for each joint.
-POSTURE, PASSIVE, STANDING, DRIVES = (
-    'posture.joints', 'passive_forces', 'stance', 'drive_friction')
+POSTURE, PASSIVE, STANDING, DRIVES, OBSERVED = (
+    'posture.joints', 'passive_forces', 'stance', 'drive_friction', 'observer.joints')
 _ROWS = {
     POSTURE: (
         changeable('kp', 'double', _NONE, 'Stiffness of the posture of this joint. -1: posture.kp.',
@@ -113,7 +113,11 @@ _ROWS = {
             0.0, 1e6),
         changeable('stribeck_velocity', 'double', STRIBECK_VELOCITY,
             'Velocity of the transition from breakaway to Coulomb friction.', 'rad/s or m/s',
-            1e-6, 1e6))}
+            1e-6, 1e6)),
+    OBSERVED: (
+        changeable('threshold', 'double', _NONE,
+            'External effort of this joint beyond which there is a collision. 0: never. '
+            '-1: observer.threshold.', 'N·m or N', -1.0, 1e6),)}
 
 
 def joint_table(block, joints):
@@ -140,7 +144,7 @@ def robot_joint_table(model, passive, *, legs=False):
     moved = [joint for joint, indices in dofs.items() if passive[indices].any()]
     return (*joint_table(POSTURE, dofs), *joint_table(STANDING, dofs if legs else ()),
             *joint_table(DRIVES, [joint for joint in dofs if joint not in moved]),
-            *joint_table(PASSIVE, moved))
+            *joint_table(PASSIVE, moved), *joint_table(OBSERVED, dofs))
 
 
 def unknown_joints(model, parameters):
@@ -182,6 +186,17 @@ def drive_friction(model, parameters):
                            for joint, value in given[quantity].items()}
     return given | {quantity: parameters[f'drive_friction.{quantity}']
                     for quantity in ('slip_velocity', 'horizon')}
+
+
+def collision_thresholds(model, parameters):
+    """Return the external effort of each dof beyond which there is a collision, (nv,)."""
+    common, own = parameters['observer.threshold'], _of_joints(OBSERVED, 'threshold', parameters)
+    thresholds = np.full(model.nv, np.inf)
+    for joint, dofs in model.joint_dofs.items():
+        given = own.get(joint, _NONE)
+        if joint != BASE:
+            thresholds[dofs] = (common if given < 0.0 else given) or np.inf
+    return thresholds
 
 
 def _quantities(block, model, parameters, **of_urdf):

@@ -8,11 +8,17 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
 from opspace_control.dynamics.estimated_wrench import explain
-from opspace_control.errors import ModelError
+from opspace_control.errors import ModelError, SafetyError
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.joint_messages import joint_state
+from opspace_control.ros.parameters.joints import collision_thresholds
 from opspace_control.safety.state_clock import LONGEST_LEAP
+from opspace_control.safety.supervisor import COLLISION_GIVE_WAY, COLLISION_STOP
 from opspace_control.tasks import CenterOfMassTask, JointTask
+
+# Of the parameter observer.reaction.
+_REACTIONS = {'none': None, 'stop': COLLISION_STOP, 'give_way': COLLISION_GIVE_WAY}
+_QUIET = 1.0  # s, between two messages of collisions without reaction
 
 
 class ExternalEffort(Part):
@@ -21,12 +27,15 @@ class ExternalEffort(Part):
 
     It learns of each accepted state before the next command, with the efforts sent since the last
     one, without those that overcome friction. After a gap of the states of more than `LONGEST_LEAP`
-    it begins anew.
+    it begins anew. A residual beyond the threshold of a joint is a collision: it is logged, and
+    with a ``reaction`` it trips.
     """
 
     def __init__(self, frames, *common):
         super().__init__(*common)
         self._frames, self._is_on, self._time = frames, False, None
+        self._thresholds = np.full(self._controller.model.nv, np.inf)
+        self._collides, self._reaction = False, None
         self._observer = self._controller.momentum_observer(1.0)
         self._observer.warm_up()
         self._cycle.observe = self._observe
@@ -43,13 +52,15 @@ class ExternalEffort(Part):
                                      self._frames.named(task.frame), partial(self._wrench, task))
 
     def apply(self, parameters):
-        """Apply the rate of the observer; 0 turns it off."""
+        """Apply the rate of the observer, 0 turns it off, thresholds and reaction."""
         rate = parameters['observer.rate']
         self._is_on = rate > 0.0
         if self._is_on:
             self._observer.rate = rate
         else:
             self._time = None
+        self._thresholds = collision_thresholds(self._controller.model, parameters)
+        self._reaction = _REACTIONS[parameters['observer.reaction']]
 
     def _observe(self):
         if not self._is_on:
@@ -60,6 +71,22 @@ class ExternalEffort(Part):
             self._observer.restart()
             dt = 0.0
         self._observer.update(self._cycle.state, self._cycle.exerted, dt)
+        self._detect()
+
+    def _detect(self):
+        """Log a collision when it begins; raise its SafetyError at each state while it lasts."""
+        residual, before = self._observer.residual, self._collides
+        excess = abs(residual) - self._thresholds
+        k = excess.argmax()
+        self._collides = excess[k] > 0.0
+        if not self._collides:
+            return
+        reason = (f"The external effort of '{self._controller.model.dof_names[k]}' is "
+                  f'{residual[k]:.3g}, beyond its threshold of {self._thresholds[k]:g}.')
+        if self._reaction:
+            raise SafetyError(self._reaction, reason)
+        if not before:
+            self._logger.warning(reason, throttle_duration_sec=_QUIET)
 
     def _fill(self, message, stamp):
         if not self._is_on:
