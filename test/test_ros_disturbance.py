@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unknown forces are compensated, and friction is overcome, by parameters of the node."""
 
-import mujoco
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
+import mujoco
 import ros_nodes
 from controller_bench import MODEL, PARAMETERS, ROBOT, START, Bench, close, robot_state
 from ros_lockstep import LockStepRobot

@@ -7,8 +7,9 @@ import contextlib
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-mujoco = pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
+import mujoco
 import ros_nodes
 from controller_bench import MODEL, START, robot_state
 from ros_lockstep import LockStepRobot
