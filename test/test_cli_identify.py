@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from opspace_control import (
+    CollisionDescription,
     DriveFriction,
     JointLimits,
     OperationalSpaceController,
@@ -31,7 +32,8 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.main import main
-from opspace_control.ros.parameters.parameter_file import ParameterFile
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 from opspace_control.runs.writer import ROBOT, RunWriter
 from opspace_control.simulation import SimulatedRobot
 
@@ -132,12 +134,14 @@ def test_friction_is_found(identified):
     """Coulomb friction within 3 %, the viscous, which is less here, within 15 %."""
     _, path, _, truth = identified
     found = read(path)['drive_friction']
+    assert found.pop('fraction') == 1.0
     assert list(found) == [name for name in truth.dof_names if name not in LOCKED]
     for name, numbers in found.items():
         dof = truth.dof_index(name)
         assert numbers['coulomb'] == pytest.approx(truth.friction[dof], rel=0.03), name
         assert numbers['viscous'] == pytest.approx(truth.damping[dof], rel=0.15), name
-    assert ParameterFile(path).of_node('opspace_controller')
+    values = ParameterFile(path).of_node('opspace_controller')
+    assert not list(refusals(values, table_of(values)))
 
 
 def test_efforts_of_held_out_samples_are_told(identified):
@@ -188,6 +192,7 @@ def test_a_hand_arrives_with_what_is_identified(identified):
     _, parameters, urdf, _ = identified
     plant = with_friction(with_masses(URDF, 3), FRICTION)
     found = read(parameters)['drive_friction']
+    del found['fraction']
     friction = {quantity: {joint: numbers[quantity] for joint, numbers in found.items()}
                 for quantity in ('coulomb', 'viscous')}
     assert reach(BARE, {}, plant) > 5e-3
@@ -216,6 +221,8 @@ def test_a_payload_becomes_parameters(folder, motion, capsys):
     assert load['frame'] == 'panda_hand_tcp'
     assert load['mass'] == pytest.approx(1.2, abs=0.02)
     np.testing.assert_allclose(load['center_of_mass'], [0.02, 0.0, 0.05], atol=5e-3)
+    values = ParameterFile(folder / 'load.identified.yaml').of_node('opspace_controller')
+    assert not list(refusals(values, table_of(values)))
     assert not (folder / 'load.identified.urdf').exists()
 
 
@@ -227,11 +234,53 @@ def test_a_joint_that_friction_keeps_from_moving_is_named(folder, motion, capsys
     assert 'panda_joint7' not in read(folder / 'stuck.identified.yaml')['drive_friction']
 
 
+def test_a_motion_by_the_parameter_file_of_the_nodes(folder, capsys):
+    """It begins where they do, and moves what they move."""
+    assert main(['new', str(folder / 'panda.urdf'), '--output', str(folder / 'panda.yaml')]) == 0
+    values = ParameterFile(folder / 'panda.yaml')
+    assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--parameters',
+                 str(folder / 'panda.yaml'), '--home', 'panda_joint1=0.5', '--seconds', '6',
+                 '--output', str(folder / 'by_file.csv')]) == 0
+    assert 'links may hit each other' in capsys.readouterr().out
+    plan = Plan.load(folder / 'by_file.csv')
+    assert plan.locked == tuple(LOCKED)
+    start = dict(zip(plan.dof_names, plan.q[0], strict=True))
+    assert start['panda_joint1'] == pytest.approx(0.5)
+    given = values.of_node('opspace_simulator')['initial_positions.panda_joint4']
+    assert start['panda_joint4'] == pytest.approx(given)
+
+
+def test_a_motion_keeps_shapes_apart(folder):
+    """With a file of collision shapes the motion is smaller, where links would come close."""
+    text = ('<robot name="two"><link name="base"/>' + ''.join(
+        f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" '
+        'ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="0.3 0 0"/><geometry>'
+        '<sphere radius="0.05"/></geometry></collision></link>'
+        f'<joint name="{name}_joint" type="continuous"><parent link="base"/><child link="{name}"/>'
+        f'<origin xyz="0 {y} 0"/><axis xyz="0 0 1"/><limit effort="50" velocity="3"/></joint>'
+        for name, y in (('left', 0.2), ('right', -0.2))) + '</robot>')
+    (folder / 'two.urdf').write_text(text)
+    command = ['identify', '--excite', str(folder / 'two.urdf'), '--force', '--output',
+               str(folder / 'two.csv'), '--clearance', '0.1']
+    assert main(command) == 0
+    free = Plan.load(folder / 'two.csv')
+    assert main(['collision', str(folder / 'two.urdf')]) == 0
+    assert main(command) == 0
+    apart = Plan.load(folder / 'two.csv')
+    shapes = CollisionDescription.read(folder / 'two.collision.yaml').model(
+        RobotModel.from_urdf(text))
+
+    def nearest(plan):
+        return min(each.distance for q in plan.q[::20] for each in shapes.distances(q))
+    assert nearest(free) < 0.09
+    assert nearest(apart) > 0.099
+
+
 def test_friction_alone_and_what_is_refused(folder, run, capsys):
     output = folder / 'friction.yaml'
     path = str(run[0])
     main(['identify', path, '--friction-only', '--output', str(output)])
-    assert set(read(output)) == {'drive_friction'}
+    assert list(read(output)) == ['drive_friction']
     capsys.readouterr()
     assert main(['identify', path, '--links', 'no_link', '--force']) == 1
     assert 'no_link' in capsys.readouterr().err

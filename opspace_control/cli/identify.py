@@ -34,7 +34,7 @@ Look at it with `opspace plan URDF --replay FILE`, and send it with `opspace exe
 
 _EPILOG = """\
 from the motion to the parameters:
-  opspace identify --excite my_robot.urdf --home elbow=-1.5 --output excite.csv
+  opspace identify --excite my_robot.urdf --parameters my_robot.yaml --output excite.csv
   opspace record --output run.mcap            (in another terminal)
   opspace execute excite.csv
   opspace identify run.mcap"""
@@ -75,6 +75,9 @@ def _parser():
                      'be fitted (default: %(default)g)')
     excite = parser.add_argument_group('the motion')
     excite.add_argument('--excite', action='store_true', help='write a motion')
+    excite.add_argument('--parameters', type=Path, metavar='YAML',
+                        help='the parameter file of the nodes: which joints move, and, by the '
+                        "simulator's initial_positions, from where")
     excite.add_argument('--home', metavar='JOINT=VALUE,...', type=positions, default={},
                         help='where it begins and ends, rad or m; others at zero or nearest to it')
     excite.add_argument('--locked', metavar='A,B', type=names, default=(),
@@ -151,21 +154,25 @@ def _check(run, parameters, options):
 
 
 def _known_friction(model, parameters):
-    """Return Coulomb and viscous friction (2, nv) that controller or URDF know of."""
-    known = np.array([model.friction, model.damping])
-    for row, name in zip(known, ('coulomb', 'viscous'), strict=True):
-        for dof, joint in enumerate(model.dof_names):
-            row[dof] = parameters.get(f'drive_friction.{joint}.{name}', row[dof])
-    return known
+    """Return Coulomb and viscous friction (2, nv) that parameters or the URDF tell."""
+    from opspace_control.ros.parameters.joints import drive_friction
+
+    known = drive_friction(model, parameters | {'drive_friction.fraction': 1.0})
+    return np.array([[known[name][joint] for joint in model.dof_names]
+                     for name in ('coulomb', 'viscous')])
 
 
 def _excite(options):
     path = options.output or Path('excite.csv')
     if path.exists() and not options.force:
         raise OpspaceError(f'{path} exists.', cure='Give another --output, or use --force.')
-    model = RobotModel.from_urdf(urdf_text(options.file), locked_joints=options.locked)
+    text, home, locked = urdf_text(options.file), {}, options.locked
+    if options.parameters:
+        home, still = _parameters(text, options.parameters)
+        locked = {*locked, *still}
+    model = RobotModel.from_urdf(text, locked_joints=locked)
     motion = exciting_motion(
-        model, named_posture(model, options.home), duration=options.seconds,
+        model, named_posture(model, home | options.home), duration=options.seconds,
         reach=(options.reach, REACH[1]), speed=options.speed, effort=options.effort_part,
         clearance=_clearance(options, model))
     plan = motion.plan(model)
@@ -181,6 +188,22 @@ def _excite(options):
               f'{abs(motion.v[:, dof]).max():.3g} of {model.velocity_limits[dof]:.3g} in velocity, '
               f'{effort:.3g} of {limit:.3g} in effort')
     return 0
+
+
+def _parameters(text, path):
+    """Return the initial positions by joint, and the joints that move not, of a parameter file."""
+    from opspace_control.ros.parameters.controller_parameters import table_of
+    from opspace_control.ros.parameters.parameter_file import ParameterFile
+    from opspace_control.ros.parameters.robot import make_model
+
+    file = ParameterFile(path)
+    values = file.of_node('opspace_controller')
+    model, _ = make_model(text, {row.name: row.default for row in table_of(values)} | values)
+    starts = {name.removeprefix('initial_positions.'): value
+              for name, value in file.of_node('opspace_simulator').items()
+              if name.startswith('initial_positions.')}
+    return starts, [name for name, moves in zip(model.dof_names, model.active, strict=True)
+                    if not moves]
 
 
 def _clearance(options, model):

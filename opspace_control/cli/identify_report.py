@@ -21,7 +21,7 @@ def parameter_file(found, model, controller, payload, payloads, made_by):
     ``payload`` is its link, or None, ``payloads`` the names of those that the node has already.
     """
     lines = [f'# Made by {made_by}', f'/**/{controller.rpartition("/")[2]}:',
-             '  ros__parameters:', '    drive_friction:']
+             '  ros__parameters:', '    drive_friction:', '      fraction: 1.0']
     moved = np.flatnonzero(np.isfinite(found.coulomb))
     lines += [f'      {model.dof_names[dof]}: {{coulomb: {_number(found.coulomb[dof])}, '
               f'viscous: {_number(found.viscous[dof])}}}' for dof in moved]

@@ -1,3 +1,9 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """Identification of drive friction and of inertial parameters, from a motion and its efforts."""
+
+from opspace_control.identification.excitation import exciting_motion
+from opspace_control.identification.fit import identify
+from opspace_control.identification.samples import motion_samples
+
+__all__ = ['exciting_motion', 'identify', 'motion_samples']
