@@ -61,6 +61,14 @@ def motion(folder):
     return Plan.load(folder / 'excite.csv')
 
 
+def test_the_motion_can_be_looked_at_first(folder, motion, capsys):
+    """The efforts of the plan alone move the simulated robot along it."""
+    assert main(['plan', str(folder / 'panda.urdf'), '--replay', str(folder / 'excite.csv')]) == 0
+    added = re.search(r'the servo added at most ([\d.e+-]+) to', capsys.readouterr().out)[1]
+    assert float(added) < 0.1
+    assert motion.time[-1] == pytest.approx(30.0)
+
+
 def play(path, motion, plant_urdf, noise=0.0, parameters=(), guess=0.5 * FRICTION):
     """
     Write a run in which a robot of another URDF follows a motion, as a recorder would.
