@@ -10,6 +10,7 @@ from samples import sample
 
 from opspace_control import ModelError, Payload, RobotModel, StateError
 from opspace_control.control.postures import middle_posture
+from opspace_control.identification.description import with_inertias
 from opspace_control.identification.fit import identify
 from opspace_control.identification.inertia import body_of_parameters, pseudo_inertia
 from opspace_control.identification.least_squares import (
@@ -18,6 +19,7 @@ from opspace_control.identification.least_squares import (
     minimise,
     triangle,
 )
+from opspace_control.identification.regressor import inertial_parameters
 from opspace_control.identification.samples import low_pass, motion_samples
 from opspace_control.model.bodies import carry
 
@@ -127,6 +129,24 @@ def test_friction_alone():
     result = identify(model, samples)
     assert (result.coulomb[free] >= 0.0).all()
     assert (result.coulomb[free] < 1e-3 * model.effort_limits[free]).all()
+
+
+def test_a_urdf_gets_the_inertias_of_bodies(found):
+    """All that is welded to a link is in it; comments and other elements stay."""
+    model, _, result = found
+    file = 'panda.urdf' if 'panda' in model.name else 'ur5_robot.urdf'
+    text = robot_file(file).read_text().replace('</robot>', '<!-- kept --></robot>')
+    changed = with_inertias(text, model, result.bodies)
+    assert '<!-- kept -->' in changed
+    written = RobotModel.from_urdf(changed, locked_joints=ROBOTS[file])
+    bodies = [model.frames[model.frame_index(body.link)]['node'] for body in result.bodies]
+    np.testing.assert_allclose(inertial_parameters(written.nodes, bodies),
+                               np.concatenate([body.after for body in result.bodies]), atol=1e-7)
+    np.testing.assert_array_equal(written.upper_position_limits, model.upper_position_limits)
+    with pytest.raises(ModelError):
+        with_inertias('<robot', model, result.bodies)
+    with pytest.raises(ModelError, match=result.bodies[0].link):
+        with_inertias('<robot name="other"/>', model, result.bodies)
 
 
 def test_what_does_not_influence_efforts_stays():
