@@ -220,23 +220,22 @@ def test_another_robot_than_the_model_is_sent_to_a_goal(module):
     """Masses, friction, noise and delay are those of the table; the observer brings the hand."""
     pytest.importorskip('mujoco')
     disturbances = module('disturbances')
-    nominal, masses, friction, all_of_it = disturbances.REALITIES
-    assert nominal == disturbances.Reality('nominal')
-    assert (all_of_it.masses, all_of_it.friction) == (masses.masses, friction.friction)
-    text = disturbances.ROBOTS['Panda'][0].read_text()
-    other = disturbances.real_robot(text, all_of_it, 1)
-    assert other != disturbances.real_robot(text, all_of_it, 2)
-    assert other.count('<dynamics') == text.count('<limit')
+    nominal, masses, friction, all_of_it = disturbances.REALITIES.values()
+    assert nominal == disturbances.Reality()
+    assert all_of_it.mass_deviation == masses.mass_deviation == 0.1
+    assert all_of_it.coulomb_ratio == friction.coulomb_ratio == 0.03
     goal = disturbances.random_goals(1)[0]
     assert 0.1 <= np.linalg.norm(goal[0]) <= 0.3
-    turn = disturbances.rotation(goal[1])
-    assert disturbances.angle(turn) == pytest.approx(np.linalg.norm(goal[1]))
-    bare, ours = (disturbances.seek(masses, remedy, 0, goal)
+    assert 0.1 <= np.linalg.norm(goal[1]) <= 0.6
+    _, masses, friction, _ = disturbances.REALITIES
+    bare, ours = (disturbances.reach(masses, remedy, 0, goal)
                   for remedy in (disturbances.Remedy(), disturbances.Remedy(40.0)))
-    assert bare.left > disturbances.ARRIVED[0] and bare.arrival == np.inf
-    assert ours.left < 1e-4 and ours.arrival < 3.0
-    known = disturbances.seek(friction, disturbances.Remedy(40.0, 1.0), 0, goal)
-    assert known.left < 1e-4 and known.arrival < 2.0
+    assert bare.away[0] == pytest.approx(np.linalg.norm(goal[0]), abs=1e-4)
+    assert bare.turned[0] == pytest.approx(np.linalg.norm(goal[1]), abs=1e-3)
+    assert bare.left[0] > 1e-3 and bare.arrival == np.inf
+    assert ours.left[0] < 1e-4 and ours.arrival < 3.0
+    known = disturbances.reach(friction, disturbances.Remedy(40.0, 1.0), 0, goal)
+    assert known.left[0] < 1e-4 and known.arrival < 2.0
     rows = disturbances.table([
         (masses, disturbances.Remedy(), [bare]), (friction, disturbances.Remedy(40.0, 1.0), [known])
     ]).splitlines()

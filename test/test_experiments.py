@@ -13,6 +13,7 @@ from opspace_control.cli.showcase.contact import CONTACTS, impact, speed_at_impa
 from opspace_control.cli.showcase.experiments import CARRIED, EXPERIMENTS, UNDERACTUATED, experiment
 from opspace_control.cli.showcase.legged import LEGGED
 from opspace_control.cli.showcase.picture import draw_cases
+from opspace_control.cli.showcase.reality import REALITIES
 from opspace_control.cli.showcase.record import Course
 from opspace_control.cli.showcase.schedule import SETTLING
 from opspace_control.cli.showcase.studies import STUDIES
@@ -148,7 +149,8 @@ def test_null_space_damping_stops_a_redundant_arm():
     np.testing.assert_allclose(damped.paths[:, 0], free.paths[:, 0], atol=5e-4)
 
 
-@pytest.mark.parametrize('asked', [*STUDIES, *CONTACTS, *LEGGED], ids=lambda asked: asked.name)
+@pytest.mark.parametrize('asked', [*STUDIES, *CONTACTS, *LEGGED, *REALITIES],
+                         ids=lambda asked: asked.name)
 def test_comparisons_find_what_the_papers_say(asked, tmp_path):
     """Exchanged, the cases do not meet the bounds: each is judged for what it is."""
     cases = asked.compare()

@@ -35,8 +35,10 @@ def all_experiments():
     """Return every `Experiment`."""
     from opspace_control.cli.showcase.contact import CONTACTS
     from opspace_control.cli.showcase.legged import LEGGED
+    from opspace_control.cli.showcase.reality import REALITIES
     from opspace_control.cli.showcase.studies import STUDIES
-    return (*EXPERIMENTS, *CARRIED, *UNDERACTUATED, *STUDIES, *CONTACTS, *LEGGED)
+    return (*EXPERIMENTS, *CARRIED, *UNDERACTUATED, *STUDIES, *CONTACTS, *LEGGED,
+            *REALITIES)
 
 
 def experiment(name):

@@ -114,7 +114,8 @@ def draw_cases(experiment, cases, path):
             _robots(left, cases)
         for panel, drawn in zip(panels, experiment.panels, strict=True):
             _draw_panel(panel, drawn, cases)
-        panels[-1 if robot else 0].legend(loc='upper right')
+        panels[-1 if robot else 0].legend(loc='upper right', frameon=True, framealpha=0.9,
+                                          edgecolor='none')
 
 
 def _draw_panel(panel, drawn, cases):

@@ -1,0 +1,187 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A Panda that is not its model reaches goals, with and without what helps.
+
+In lock-step, without ROS. Its masses are wrong, its drives have friction, its measurements noise
+and delay.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+import opspace_control
+from opspace_control.cli.robots import real_robot
+from opspace_control.cli.showcase.experiment import Experiment
+from opspace_control.cli.showcase.record import Finding
+from opspace_control.cli.showcase.studies import Panel
+from opspace_control.spatial.rotations import (
+    matrix_from_quaternion,
+    matrix_from_vector,
+    vector_from_matrix,
+)
+
+HAND = 'panda_link8'
+PERIOD, SECONDS = 1e-3, 5.0  # s
+ARRIVED = 1e-3, np.radians(0.1)  # m, rad
+_START = {f'panda_joint{number}': position
+          for number, position in enumerate((0.0, -0.3, 0.0, -2.0, 0.0, 1.7, 0.78), 1)}
+_WAYS, _TURNS, _SPEEDS = (0.1, 0.3), (0.1, 0.6), (0.4, 1.5)  # m, rad, m/s and rad/s
+_SHOWN = 10  # periods between two drawn rows
+_LAST = 0.1  # s, over which what is left is averaged
+
+# Coulomb friction and masses, deviations of measured velocities, rad/s, and a delay, s.
+FRICTION = 0.03
+REALITY = {'coulomb_ratio': FRICTION, 'mass_deviation': 0.1, 'velocity_noise': 0.01,
+           'state_delay': 2e-3}
+OBSERVER = {'rate': 20.0, 'max_force': 60.0, 'max_moment': 20.0}  # 1/s, N, N·m
+GOALS, _ROBOTS = 6, 12  # each goal is that of several robots
+
+
+@dataclass(frozen=True)
+class Course:
+    """The way of a hand to a goal, a row for each of k periods."""
+
+    away: np.ndarray     # (k,), m
+    turned: np.ndarray   # (k,), rad
+    efforts: np.ndarray  # (k, n) of the drives, in parts of their limits
+
+    @property
+    def left(self):
+        """Mean distance and angle to the goal at the end, m and rad."""
+        last = round(_LAST / PERIOD)
+        return self.away[-last:].mean(), self.turned[-last:].mean()
+
+    @property
+    def arrival(self):
+        """From when on both stay within ARRIVED, s; inf for never."""
+        outside = np.flatnonzero((self.away > ARRIVED[0]) | (self.turned > ARRIVED[1]))
+        periods = outside[-1] + 1 if outside.size else 0
+        return PERIOD * periods if periods < len(self.away) else np.inf
+
+    @property
+    def step(self):
+        """Greatest change of an effort in a period of the last second, in parts of its limit."""
+        return abs(np.diff(self.efforts[-round(1.0 / PERIOD):], axis=0)).max()
+
+
+def random_goals(count):
+    """Return translations (3,), m, and rotation vectors (3,), rad, from where the hand is."""
+    rng = np.random.default_rng(0)
+    return [[length * x / np.linalg.norm(x) for x, length in (
+        (rng.normal(size=3), rng.uniform(*_WAYS)), (rng.normal(size=3), rng.uniform(*_TURNS)))]
+        for _ in range(count)]
+
+
+def seek(reality, goal, prepare=lambda controller: None):
+    """Send the hand of a Panda of a `Reality` to one of `random_goals`; return its `Course`."""
+    from opspace_control.simulation import SimulatedRobot
+
+    path = real_robot('panda_description/urdf/panda.urdf')
+    fingers = [name for name in opspace_control.RobotModel.from_urdf_file(path).dof_names
+               if 'finger' in name]
+    model = opspace_control.RobotModel.from_urdf_file(path, locked_joints=fingers)
+    robot = SimulatedRobot(path.read_text(), timestep=PERIOD, locked_joints=fingers,
+                           joint_friction=False, reality=reality)
+    robot.reset(_START)
+    task = opspace_control.PoseTask(
+        HAND, max_linear_velocity=_SPEEDS[0], max_angular_velocity=_SPEEDS[1])
+    controller = opspace_control.OperationalSpaceController(
+        model, [task], limits=opspace_control.JointLimits(model))
+    prepare(controller)
+    state = opspace_control.RobotState(model, robot.positions, robot.velocities)
+    target = model.forward_kinematics(state, HAND)[HAND].copy()
+    target[:3, 3] += goal[0]
+    target[:3, :3] = matrix_from_vector(goal[1]) @ target[:3, :3]
+    task.set_target(target)
+    rows, efforts, free = [], [], ~model.locked
+    for _ in range(round(SECONDS / PERIOD)):
+        seen = robot.measured
+        state.update(seen.positions, seen.velocities)
+        efforts.append(controller.compute_torque(state, dt=PERIOD)[free])
+        robot.set_effort(dict(zip(np.array(model.dof_names)[free], efforts[-1], strict=True)))
+        robot.step()
+        pose = robot.frame_pose(HAND)
+        R = matrix_from_quaternion(pose[3:])
+        rows.append((np.linalg.norm(target[:3, 3] - pose[:3]),
+                     np.linalg.norm(vector_from_matrix(target[:3, :3].T @ R))))
+    away, turned = np.array(rows).T
+    return Course(away, turned, np.array(efforts) / model.effort_limits[free])
+
+
+def remedy(controller, *, observer=None, friction=0.0, **numbers):
+    """
+    Let a controller compensate unknown forces and overcome friction.
+
+    ``observer`` are arguments of a `DisturbanceObserver`, ``friction`` is Coulomb's of each drive
+    in parts of its effort limit, ``numbers`` are other arguments of `DriveFriction`.
+    """
+    model = controller.model
+    if observer:
+        controller.disturbance = opspace_control.DisturbanceObserver(**observer)
+    if friction:
+        controller.drive_friction = opspace_control.DriveFriction(
+            model, coulomb=friction * np.where(model.locked, 0.0, model.effort_limits), **numbers)
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """The courses of several robots; of what is drawn k rows."""
+
+    label: str
+    courses: list
+
+    @property
+    def times(self):
+        """(k,), s."""
+        return PERIOD * np.arange(len(self.courses[0].away))[::_SHOWN]
+
+    def extremes(self, quantity, scale):
+        """Return the greatest and the least of a quantity over the robots, (k, 2)."""
+        rows = scale * np.array([getattr(course, quantity)[::_SHOWN] for course in self.courses])
+        return np.column_stack([rows.max(axis=0), rows.min(axis=0)])
+
+    def left(self, choose=max):
+        """Return the greatest, or chosen, distance, mm, and angle, degrees, at the end."""
+        away, turned = (choose(each) for each in zip(*(course.left for course in self.courses),
+                                                     strict=True))
+        return 1e3 * away, np.degrees(turned)
+
+
+def _compare():
+    from opspace_control.simulation import Reality
+
+    goals = random_goals(GOALS)
+    return [Attempts(label, [
+        seek(Reality(**differences, seed=seed), goals[seed % GOALS], partial(remedy, **helps))
+        for seed in range(_ROBOTS)]) for label, differences, helps in (
+            ('as its model', {}, {}),
+            ('not as its model', REALITY, {}),
+            ('the same with a disturbance observer', REALITY, {'observer': OBSERVER}),
+            ('the same with drive friction as well', REALITY,
+             {'observer': OBSERVER, 'friction': FRICTION}))]
+
+
+def _judge(model, bare, observed, both):
+    late = [helped.arrival - nominal.arrival
+            for helped, nominal in zip(both.courses, model.courses, strict=True)]
+    step = max(course.step for course in both.courses)
+    return [Finding('as its model, a robot is away from its goal by', model.left()[0], 0.1, 'mm'),
+            Finding('not as its model, each by', bare.left(min)[0], 5.0, 'mm', True),
+            Finding('with an observer, the farthest by', observed.left()[0], 1.5, 'mm'),
+            Finding('and', observed.left()[1], 1.5, 'deg'),
+            Finding('with drive friction as well, by', both.left()[0], 0.5, 'mm'),
+            Finding('and', both.left()[1], 0.1, 'deg'),
+            Finding('the last is later than as its model by', max(late), 2.0, 's'),
+            Finding('noise changes an effort, in 1 ms, by', 100.0 * step, 25.0, '%')]
+
+
+REALITIES = (Experiment(
+    'reality', 'an arm with friction, wrong masses, noise and delay reaches its goals, [DM03] (11)',
+    _judge, compare=_compare, panels=(
+        Panel('Distance of the hand from its goal, mm: the farthest solid, the nearest dashed',
+              lambda attempts: attempts.extremes('away', 1e3), logarithmic=True),
+        Panel('Angle of the hand to its goal, degrees, likewise',
+              lambda attempts: attempts.extremes('turned', 180.0 / np.pi), logarithmic=True))),)
