@@ -269,3 +269,25 @@ class TestNearPairs:
 def test_shape_that_cannot_be(arguments, said):
     with pytest.raises(ModelError, match=said):
         Shape('nose', 'head', *arguments)
+
+    def test_no_feature_appears_at_once(self):
+        """A box turns above another one: the share of each corner rises from 0 and falls to 0."""
+        data = in_world([(Shape('', None, 'box', [0.2, 0.2, 0.2]),
+                          Shape('', None, 'box', [0.5, 0.5, 0.1]))])._replace(
+            near=np.zeros(65, NEAR_PAIR), zone=np.full(1, 0.03))
+        shares, seen = {}, 0
+        for angle in np.linspace(0.0, 1.5, 3000):
+            data.shapes['rotation'][0] = matrix_from_vector([0.3 * angle, angle, 0.0])
+            data.shapes['position'][0] = [0.0, 0.0, 0.25 - 0.03 * np.sin(3.0 * angle)]
+            near = near_in(data)
+            assert near['share'][0] == 1.0
+            corner = {pair['feature']: (pair['share'], abs(
+                pair['points'] - near['points'][0]).max()) for pair in near[1:]
+                if pair['feature'] <= 8}
+            for feature in {*shares, *corner}:
+                now, before = (each.get(feature, (0.0, 1.0)) for each in (corner, shares))
+                if min(now[1], before[1]) > 1e-3:  # it is not the nearest point itself
+                    assert now[0] == pytest.approx(before[0], abs=0.02)
+                    seen += (now[0] == 0.0) != (before[0] == 0.0)
+            shares = corner
+        assert seen >= 4

@@ -200,6 +200,31 @@ class TestMotion:
         for hand in HANDS:
             assert np.linalg.norm(controller.tasks[hand].error[:3]) < 1e-3
 
+    def test_pairs_that_have_to_brake_come_before_those_that_are_nearer(self):
+        """Where not all near pairs have a row, the robot moves as if they had."""
+        model = robot('dual_arm')
+        places = model.forward_kinematics(bent(model), ['torso'])['torso'][:3, 3]
+        still = [Shape('torso', 'torso', 'sphere', [0.1]), *(
+            Shape(f'ball {k}', None, 'sphere', [0.02], places + 0.14 * np.array(
+                [np.cos(angle), np.sin(angle), 0.0]))
+            for k, angle in enumerate(np.linspace(0.0, 6.0, 10)))]
+        pairs = [HANDS, *(('torso', shape.name) for shape in still[1:])]
+        courses, nearer = [], 0
+        for capacity in (4, 64):
+            tasks = [PositionTask(hand, name=hand) for hand in HANDS]
+            controller = controlled(model, [*BALLS, *still], tasks, pairs=pairs, capacity=capacity)
+            state, course = bent(model), []
+            goals = model.forward_kinematics(state, HANDS)
+            for hand, other in (HANDS, HANDS[::-1]):
+                controller.tasks[hand].set_target(goals[other][:3, 3])
+            for _, tau in moved(controller, state, 700):
+                course.append(tau)
+                named = {pair.first: pair.distance for pair in controller.near_pairs}
+                nearer += capacity == 4 and named.get('l_hand', 0.0) > named.get('torso', 1.0)
+            courses.append(np.array(course))
+        assert nearer > 50
+        np.testing.assert_allclose(*courses, atol=1e-6)
+
     def test_they_would_collide_without(self):
         controller, state = swapped(capacity=0)
         assert min(distance(controller, now.q) for now, _ in moved(controller, state, 1000)) < 0.0

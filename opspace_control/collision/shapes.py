@@ -46,6 +46,7 @@ SHAPE = np.dtype([
     ('is_new', np.int64),         # of a shape of the world: 1 until its first cycle at this pose
     ('R', np.float64, (3, 3)),    # its axes in world axes
     ('p', np.float64, (3,)),      # its centre, from the root link's origin, m
+    ('speed', np.float64),        # upper bound of the speed of any of its points, m/s
     ('path', np.float64),         # upper bound of the way of any of its points up to now, m
 ], align=True)
 
@@ -195,3 +196,20 @@ def place_shape(shape, origin, states):
         shape.path += math.sqrt(shift)
     if turn > 0.0:
         shape.path += shape.bound * math.sqrt(turn)
+
+
+@inlined
+def bound_speed(shape, states):
+    """Write the upper bound of the speed of a placed SHAPE's points; the bodies have velocities."""
+    p0, p1, p2 = 0.0, 0.0, 0.0
+    V = shape.twist
+    if shape.node >= 0:
+        V = states[shape.node].V
+        p0, p1, p2 = shape.p[0], shape.p[1], shape.p[2]
+    v0 = V[0] + V[4] * p2 - V[5] * p1
+    v1 = V[1] + V[5] * p0 - V[3] * p2
+    v2 = V[2] + V[3] * p1 - V[4] * p0
+    turning = V[3] * V[3] + V[4] * V[4] + V[5] * V[5]
+    shape.speed = math.sqrt(v0 * v0 + v1 * v1 + v2 * v2)
+    if turning > 0.0:
+        shape.speed += shape.bound * math.sqrt(turning)

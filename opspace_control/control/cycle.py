@@ -241,7 +241,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
     cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
     place_bodies(nodes, robot.states, cycle, q)
-    find_distances(robot.collision, cycle, nodes, robot.states, bounded.distances.gradient)
+    find_distances(robot.collision, cycle, nodes, robot.states, v, bounded.distances.gradient)
     refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, results.a_null)
     begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts_determined)
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)

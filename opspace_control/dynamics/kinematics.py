@@ -99,6 +99,16 @@ def move_node(nodes, i, v, a, states):
 
 
 @inlined
+def write_velocity(nodes, i, v, states):
+    """Write the spatial velocity of body i, as `move_node` does."""
+    node, s = nodes[i], states[i]
+    for r in range(6):
+        s.V[r] = states[node.parent].V[r] if node.parent >= 0 else 0.0
+        if node.v_index >= 0:
+            s.V[r] += v[node.v_index] * s.S[r]
+
+
+@inlined
 def place_point(points, e, nodes, states):
     """Write the pose of operational point e."""
     frame = points[e].frame

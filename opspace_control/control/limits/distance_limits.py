@@ -42,7 +42,8 @@ class DistanceLimits:
     parting_speed : float
         At which pairs that are nearer than the margin part, m/s.
     capacity : int
-        How many pairs of shapes and features may be near at once; of more, the nearest count.
+        How many pairs of shapes and features may be near at once; of more, those that have to brake
+        first count.
     repulsion : float
         Gain of the potential, J m²; 0: there is none.
     repulsion_influence : float

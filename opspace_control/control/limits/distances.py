@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.collision.features import FEATURES
-from opspace_control.collision.near_pairs import advance_world, find_near_pairs
+from opspace_control.collision.near_pairs import Braking, advance_world, find_near_pairs
 from opspace_control.compiled import called, inlined
-from opspace_control.control.limits.limit_law import braking_speed
-from opspace_control.dynamics.kinematics import move_with
+from opspace_control.dynamics.braking import braking_speed
+from opspace_control.dynamics.kinematics import move_with, write_velocity
 from opspace_control.model.nodes import LOCKED
 
 
@@ -45,16 +45,19 @@ def add_gradient(nodes, states, node, point, normal, sign, row):
 
 
 @called
-def find_distances(collision, cycle, nodes, states, gradient):
+def find_distances(collision, cycle, nodes, states, v, gradient):
     """
     Find the near pairs, and write the gradients (d, nv) of their distances.
 
-    The bodies are placed.
+    The bodies are placed; their velocities are those of v (nv,).
     """
     near, collision.count[0] = collision.near, 0
     advance_world(collision.shapes, cycle.dt)
-    if cycle.kept > 0.0:
-        find_near_pairs(states, cycle.origin, collision)
+    if cycle.kept > 0.0 and collision.pairs.size > 0:
+        for i in range(nodes.size):
+            write_velocity(nodes, i, v, states)
+        find_near_pairs(states, cycle.origin, collision, Braking(
+            cycle.distance_margin, cycle.distance_braking, cycle.approach_rate, cycle.return_rate))
     for s in range(collision.count[0]):
         gradient[s, :] = 0.0
         for side in range(2):
@@ -76,17 +79,19 @@ def distance_rates(states, pair, motion):
 
 
 @inlined
-def least_acceleration(cycle, distance, rate):
+def least_acceleration(cycle, distance, rate, share):
     """
     Return the least second rate of a distance that lets the pair stop at its margin, m/s².
 
-    The law of `bound_acceleration` from below; within the margin the pair parts slowly.
+    The law of `bound_acceleration` from below; within the margin the pair parts slowly. The bound
+    of a feature is wider by ``a (1/share² − 1)``, as all bounds are by ``kept``.
     """
     a = cycle.distance_braking
     fastest, slope = braking_speed(distance - cycle.distance_margin, a, cycle.approach_rate)
     if fastest < -cycle.parting_speed:
         fastest, slope = -cycle.parting_speed, 0.0
-    wider = (1.0 / (cycle.kept * cycle.kept) - 1.0) * a
+    part = share * cycle.kept
+    wider = (1.0 / (part * part) - 1.0) * a
     return -cycle.return_rate * (fastest + rate) - slope * rate - wider
 
 
@@ -145,7 +150,8 @@ def bound_distances(collision, cycle, states, bounded, a):
         for s in range(collision.count[0]):
             rate, acceleration = distance_rates(states, near[s], distances.motion)
             acceleration -= distance_acceleration(distances.gradient[s], a)
-            distances.least[s] = least_acceleration(cycle, near[s].distance, rate) - acceleration
+            distances.least[s] = least_acceleration(
+                cycle, near[s].distance, rate, near[s].share) - acceleration
 
 
 @inlined

@@ -12,7 +12,8 @@ import math
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE
-from opspace_control.control.limits.limit_law import braking_speed, deactivate
+from opspace_control.control.limits.limit_law import deactivate
+from opspace_control.dynamics.braking import braking_speed
 from opspace_control.dynamics.weights import branch_end, gather_weights, gravity_torque_of, lift
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
 from opspace_control.spatial.eigen import smooth_step

@@ -14,6 +14,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.limits.kinds import ACCELERATION, KINDS, POSITION, VELOCITY
+from opspace_control.dynamics.braking import braking_speed
 from opspace_control.model.nodes import ACTIVE
 
 # One degree of freedom, in the order of dof_names.
@@ -61,22 +62,12 @@ def faded(share, on, dt, time):
 
 
 @inlined
-def braking_speed(distance, a, k):
-    """Return the speed s of `speed_towards` at a distance, and its slope."""
-    if distance * k * k <= a:
-        return k * distance, k
-    s = math.sqrt(a * (2.0 * distance - a / (k * k)))
-    return s, a / s
-
-
-@inlined
 def speed_towards(distance, limit, approach):
     """
     Return how fast a joint may go towards a limit of its position, the slope of that, and why.
 
-    ``s = k d`` for ``d ≤ a/k²``, ``s² = 2 a d − (a/k)²`` beyond: on it ``|q̈| ≤ a``, with equality
-    beyond. ``v = (s⁻⁴ + v_max⁻⁴)^(−1/4)`` joins it to the limit of velocity from below, so that
-    braking sets in smoothly and on v, too, ``|q̈| ≤ a``.
+    s is the `braking_speed`. ``v = (s⁻⁴ + v_max⁻⁴)^(−1/4)`` joins it to the limit of velocity from
+    below, so that braking sets in smoothly and on v, too, ``|q̈| ≤ a``.
     """
     fastest = limit.velocity
     if math.isinf(distance):
