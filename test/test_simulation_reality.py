@@ -70,6 +70,17 @@ class TestFriction:
         robot.set_status(passive=[])
         assert robot.model.dof_frictionloss[0] == (1.0 if joint_friction else 0.0)
 
+    def test_it_may_end(self):
+        """The robot is exactly as one that never had any."""
+        text = robots.chain('revolute', inner=LIMITS + '<dynamics damping="0.3" friction="1"/>')
+        ideal, other = SimulatedRobot(text), SimulatedRobot(text)
+        other.reality = Reality(coulomb_ratio=0.1, viscous_ratio=0.1, mass_deviation=0.2)
+        other.reality = Reality()
+        for robot in (ideal, other):
+            robot.reset(velocities=[0.2])
+            robot.step(300)
+        np.testing.assert_array_equal(other.positions, ideal.positions)
+
     def test_a_part_of_no_effort_limit_is_refused(self):
         text = robots.chain('continuous')
         with pytest.raises(SimulationError, match=r"coulomb_ratio: joint 'j1'.*coulomb, by its"):

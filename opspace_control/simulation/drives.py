@@ -73,6 +73,7 @@ class Drives:
         # Mimic joints have no friction either if the drives overcome it.
         self._overcome = not friction
         self._urdf_friction = model.dof_frictionloss.copy(), model.dof_damping.copy()
+        self._softness = model.dof_solref.copy(), model.dof_solimp.copy()
         self._friction = np.zeros((2, len(dofs)))
 
     def reset(self):
@@ -124,6 +125,7 @@ class Drives:
         """Set the friction of drives (n,), N·m or N, N·m·s/rad or N·s/m, beside the URDF's."""
         self._friction[:] = coulomb, viscous
         sticking = self.in_qvel[self._friction[0, self.free] > 0.0]
+        self._model.dof_solref[:], self._model.dof_solimp[:] = self._softness
         # Joints that stick creep: by MuJoCo's default by 1 mrad/s for each rad/s² that they resist.
         self._model.dof_solref[sticking] = stiff_reference(self._model.opt.timestep)
         self._model.dof_solimp[sticking, :2] = STIFF[1]

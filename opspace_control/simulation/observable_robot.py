@@ -82,7 +82,7 @@ class ObservableRobot:
 
     @property
     def measured(self):
-        """The present `Measurement` of joints and base, by `reality`: without noise a copy."""
+        """The present `Measurement` of joints and base, by `reality`; do not change its arrays."""
         return self._measurements.read()
 
     @property
