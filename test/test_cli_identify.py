@@ -49,13 +49,14 @@ OWN = '/opspace_controller'
 
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp('identify')
+    folder = tmp_path_factory.mktemp('identify')
+    (folder / 'panda.urdf').write_text(BARE)
+    return folder
 
 
 @pytest.fixture(scope='module')
 def motion(folder):
     """The motion, written as users do it."""
-    (folder / 'panda.urdf').write_text(BARE)
     assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--home', HOME, '--locked',
                  ','.join(LOCKED), '--output', str(folder / 'excite.csv')]) == 0
     return Plan.load(folder / 'excite.csv')
@@ -236,10 +237,15 @@ def test_a_payload_becomes_parameters(folder, motion, capsys):
 
 def test_a_joint_that_friction_keeps_from_moving_is_named(folder, motion, capsys):
     """Without any guess of the friction the wrist sticks; the others are identified."""
-    play(folder / 'stuck.mcap', motion, with_friction(URDF, FRICTION), guess=0.0)
-    main(['identify', str(folder / 'stuck.mcap'), '--friction-only'])
+    path = folder / 'stuck.mcap'
+    play(path, motion, with_friction(URDF, FRICTION), guess=0.0)
+    main(['identify', str(path), '--friction-only'])
     assert 'too slow or without a known effort: panda_joint7' in capsys.readouterr().out
     assert 'panda_joint7' not in read(folder / 'stuck.identified.yaml')['drive_friction']
+    # Nor is there a payload.
+    main(['identify', str(path), '--payload', 'panda_hand', '--force'])
+    assert "No payload of 'panda_hand'" in capsys.readouterr().out
+    assert list(read(folder / 'stuck.identified.yaml')) == ['drive_friction']
 
 
 def test_a_motion_by_the_parameter_file_of_the_nodes(folder, capsys):

@@ -137,6 +137,8 @@ def _identify(options, arguments):
     print(f'{run.path}: {model.name}, {motion.time[-1]:.1f} s at {motion.rate:.0f} Hz, '
           f'{options.effort} efforts')
     print('\n'.join(report(found, model)))
+    if options.payload and not found.bodies:
+        print(f"  No payload of '{options.payload}' can be told from zero.")
     print(f'Written: {", ".join(map(str, written))}')
     known = np.isfinite(found.after)
     return 1 if (found.after > _WORSE * found.before)[known].any() else 0
