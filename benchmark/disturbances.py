@@ -1,11 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How near an arm comes to its goals when the robot is not its model, and what helps.
+How near hands come to their goals when the robot is not its model, and what helps.
 
-`python benchmark/disturbances.py` prints a table; `--write` puts it in
-doc/measurements/disturbances.md. `--rates` has that of other rates of the observer, `--friction`
-those of drive friction that is not known exactly.
+`python benchmark/disturbances.py` prints a table of a Panda; `--write` puts it in
+doc/measurements/disturbances.md. `--robots` has that of robots with two arms, `--rates` that of
+other rates of the observer, `--friction` that of drive friction that is not known exactly.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from opspace_control.cli.showcase.reality import (
     GOALS,
     OBSERVER,
     REALITY,
+    arms,
     random_goals,
     remedy,
     seek,
@@ -56,30 +57,33 @@ class Remedy:
             self.rate, self.share)) + numbers
 
 
-def reach(reality, remedied, number, goal):
-    """Return the `Course` of the robot of a number to a goal."""
-    return seek(replace(REALITIES[reality], seed=number), goal, partial(
+def reach(name, reality, remedied, number):
+    """Return the `Course` of the robot of a name to the goals of a number."""
+    robot = arms(name)
+    hands = len(robot.hands)
+    goals = random_goals(hands * (number + 1))[-hands:]
+    return seek(robot, replace(REALITIES[reality], seed=number), goals, partial(
         remedy, observer=OBSERVER | {'rate': remedied.rate} if remedied.rate else None,
         friction=remedied.share * FRICTION, **dict(remedied.numbers)))
 
 
 def measure(pool, goals, cases):
-    """Return (name, Remedy, courses to all goals) for each case of a name and a Remedy."""
-    runs = [(*case, [pool.submit(reach, *case, number, goal)
-                     for number, goal in enumerate(goals)]) for case in cases]
+    """Return (robot, reality, Remedy, courses) for each case of the first three."""
+    runs = [(*case, [pool.submit(reach, *case, number) for number in range(goals)])
+            for case in cases]
     return [(*case, [run.result() for run in started]) for *case, started in runs]
 
 
 def table(rows):
-    """Return a table of (name of a Reality, Remedy, courses) in Markdown."""
+    """Return a table of (robot, name of a Reality, Remedy, courses) in Markdown."""
     def spread(values, scale):
         return f'{scale * min(values):.2f} to {scale * max(values):.2f}'
-    lines = []
-    for reality, remedied, courses in rows:
+    lines, several = [], len({robot for robot, *_ in rows}) > 1
+    for robot, reality, remedied, courses in rows:
         away, turned = zip(*(course.left for course in courses), strict=True)
         arrived = [course.arrival for course in courses if course.arrival < math.inf]
         lines.append(
-            f'| {reality} | {remedied.name} | {spread(away, 1e3)} '
+            f'| {f"{robot}: " if several else ""}{reality} | {remedied.name} | {spread(away, 1e3)} '
             f'| {spread(turned, 180.0 / math.pi)} '
             f'| {len(arrived)} of {len(courses)}{f", {max(arrived):.1f} s" if arrived else ""} '
             f'| {100.0 * max(course.step for course in courses):.1f} % |')
@@ -90,7 +94,16 @@ def table(rows):
 
 
 def cases_of(name):
-    """Return the pairs of the name of a Reality and a Remedy of a table."""
+    """Return the triples of a robot, the name of a Reality and a Remedy of a table."""
+    if name == 'robots':
+        nominal, *_, all_of_it = REALITIES
+        return [(robot, *case) for robot in ('talos', 'tiago_dual') for case in (
+            (nominal, Remedy()), (all_of_it, Remedy()), (all_of_it, Remedy(RATE)),
+            (all_of_it, Remedy(RATE, 1.0)))]
+    return [('panda', *case) for case in _of_panda(name)]
+
+
+def _of_panda(name):
     if name == 'rates':
         return [(reality, Remedy(rate)) for reality in REALITIES for rate in RATES]
     nominal, _, friction, all_of_it = REALITIES
@@ -110,15 +123,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--goals', type=int, default=GOALS)
     kinds = parser.add_mutually_exclusive_group()
-    kinds.add_argument('--rates', action='store_true', help='other rates, of all four robots')
-    kinds.add_argument('--friction', action='store_true', help='other numbers of drive friction')
+    for name, words in (('robots', 'two arms'), ('rates', 'other rates'),
+                        ('friction', 'other numbers of drive friction')):
+        kinds.add_argument(f'--{name}', dest='table', action='store_const', const=name, help=words)
     parser.add_argument('--write', action='store_true', help=f'put the table in doc/{_PAGE.name}')
     arguments = parser.parse_args()
-    name = 'rates' if arguments.rates else 'friction' if arguments.friction else 'disturbances'
+    name = arguments.table or 'disturbances'
     cases = cases_of(name)
     with ProcessPoolExecutor(2) as pool:
         print(f'{len(cases)} cases, {arguments.goals} goals', file=sys.stderr, flush=True)
-        text = table(measure(pool, random_goals(arguments.goals), cases))
+        text = table(measure(pool, arguments.goals, cases))
     print(text)
     if arguments.write:
         put_into(_PAGE, name, text)

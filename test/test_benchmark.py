@@ -228,24 +228,25 @@ def test_another_robot_than_the_model_is_sent_to_a_goal(module):
     assert 0.1 <= np.linalg.norm(goal[0]) <= 0.3
     assert 0.1 <= np.linalg.norm(goal[1]) <= 0.6
     _, masses, friction, _ = disturbances.REALITIES
-    bare, ours = (disturbances.reach(masses, remedy, 0, goal)
+    bare, ours = (disturbances.reach('panda', masses, remedy, 0)
                   for remedy in (disturbances.Remedy(), disturbances.Remedy(40.0)))
     assert bare.away[0] == pytest.approx(np.linalg.norm(goal[0]), abs=1e-4)
     assert bare.turned[0] == pytest.approx(np.linalg.norm(goal[1]), abs=1e-3)
     assert bare.left[0] > 1e-3 and bare.arrival == np.inf
     assert ours.left[0] < 1e-4 and ours.arrival < 3.0
-    known = disturbances.reach(friction, disturbances.Remedy(40.0, 1.0), 0, goal)
+    known = disturbances.reach('panda', friction, disturbances.Remedy(40.0, 1.0), 0)
     assert known.left[0] < 1e-4 and known.arrival < 2.0
     rows = disturbances.table([
-        (masses, disturbances.Remedy(), [bare]), (friction, disturbances.Remedy(40.0, 1.0), [known])
-    ]).splitlines()
+        ('panda', masses, disturbances.Remedy(), [bare]),
+        ('panda', friction, disturbances.Remedy(40.0, 1.0), [known])]).splitlines()
     assert '0 of 1' in rows[2] and '| 40 | 1 |' in rows[3] and '1 of 1' in rows[3]
 
 
 @pytest.mark.parametrize(('program', 'tables'), [
     ('limits', ('limits', 'driveless')), ('closed_chains', ('closed',)),
     ('sequence', ('sequence',)), ('at_rest', ('at_rest',)),
-    ('disturbances', ('disturbances', 'rates', 'friction')), ('singularity', ('singularities',)),
+    ('disturbances', ('disturbances', 'robots', 'rates', 'friction')),
+    ('singularity', ('singularities',)),
     ('legged', ('legged_courses', 'legged_disturbances')), ('legged_peers', ('legged_peers',))])
 def test_every_table_has_its_place_in_the_documentation(module, program, tables):
     pytest.importorskip('mujoco')

@@ -22,7 +22,7 @@ Needs no ROS. The exit code is 0 if all is well, 1 after a warning, 2 after a fa
 _WIDTH = 100
 _COLOURS = {'OK': '32', 'WARN': '33', 'FAIL': '1;31', 'heading': '1', 'faint': '2'}
 _LONGEST_BRANCH = 56
-_SHORTEST_NAME = 8
+_SHORTEST_NAME = 7
 _MOST_NAMES = 12
 # Of more joints than this, only those are shown that gravity takes this share of the effort of.
 _MOST_ROWS, _NOTABLE = 40, 0.05
@@ -170,20 +170,29 @@ def _tasks(report, paint):
               for group in report['joint_tasks']]
     if not tasks:
         return groups
-    rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition', '')]
+    rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition',
+             'mm/kg', '')]
     styles = ['faint']
     for task in tasks:
         level, words = verdict.state_of_task(task, verdict.axes_of(report))
         axes = 'all six' if len(task['axes']) == 6 else ' '.join(task['axes'])
         frame = '' if task['frame'] == task['name'] else task['frame']
         rows.append((task['name'], frame, axes, str(task['joints']),
-                     *_freedom(task), words))
+                     *_freedom(task), _sag(task['sag']), words))
         styles.append(None if level == 'OK' else level)
     if len(tasks) > 1:
-        rows.append(('together', '', '', '', *_freedom(together),
+        rows.append(('together', '', '', '', *_freedom(together), '',
                      f'{together["redundancy"]} redundant'))
         styles.append(None)
-    return [*_table(rows, styles, '<<<>>>>><', paint, flexible=(0, 1)), *groups]
+    return [*_table(rows, styles, '<<<>>>>>><', paint, flexible=(0, 1)), *groups]
+
+
+def _sag(sag):
+    """Return how far 1 kg moves a task's frame, mm, also with what is compensated, as text."""
+    if sag is None:
+        return _NONE
+    bare, left = (1e3 * sag[key][0] for key in ('bare', 'compensated'))
+    return f'{bare:.0f}' if left == bare else f'{bare:.0f}, {left:.0f}'
 
 
 def _freedom(task):

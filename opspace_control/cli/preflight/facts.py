@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.cli.preflight.stiffness import sag
 from opspace_control.cli.preflight.verdict import failure, ok, warning
 from opspace_control.control import JointLimits
 from opspace_control.control.freedom import independent_axes, nearly_lost, task_freedom
@@ -21,8 +22,8 @@ _FEW_POSTURES = 20  # random ones, for what a task reaches away from home
 _LEVER = 1e-6  # m; the weight of the robot at a shorter one is rounding
 
 
-def add_tasks(report, model, state, tasks):
-    """Add the freedom of the tasks at home and at best, each alone and all together."""
+def add_tasks(report, model, state, tasks, values):
+    """Add the tasks' freedom at home and at best, alone and together, and what a load does."""
     elsewhere = [RobotState(model, q, state.v)
                  for q in random_postures(model, state.q, _FEW_POSTURES)]
     below = nearly_lost(sum(len(task.axes) for task in tasks))
@@ -48,7 +49,7 @@ def add_tasks(report, model, state, tasks):
     report['tasks'] = [{
         'name': task.name, 'frame': task.frame or 'robot', 'axes': list(task.controlled_axes),
         'joints': int(task.jacobian(model, state)[:, active].any(axis=0).sum()),
-        **freedom([task])} for task in tasks]
+        **freedom([task]), 'sag': sag(model, state, task, values)} for task in tasks]
     report['together'] = None
     if tasks:
         report['together'] = together = freedom(tasks)

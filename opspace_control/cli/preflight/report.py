@@ -76,7 +76,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     usable = {kind: _usable(kind, make, model, values, findings) for kind, make in (
         ('tasks', make_task), ('grasps', make_grasp), ('contacts', make_contact))}
     tasks = [task for task in usable['tasks'].values() if not isinstance(task, JointTask)]
-    facts.add_tasks(report, model, state, tasks)
+    facts.add_tasks(report, model, state, tasks, values)
     facts.look_at_passive_joints(report, model, values, state, tasks, findings)
     report['joint_tasks'] = [{'name': name, 'joints': list(task.joints)}
                              for name, task in usable['tasks'].items() if task not in tasks]

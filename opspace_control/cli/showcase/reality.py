@@ -1,19 +1,20 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-A Panda that is not its model reaches goals, with and without what helps.
+Robots that are not their models reach goals, with and without what helps.
 
-In lock-step, without ROS. Its masses are wrong, its drives have friction, its measurements noise
-and delay.
+In lock-step, without ROS. Their masses are wrong, their drives have friction, their measurements
+noise and delay.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 import opspace_control
-from opspace_control.cli.robots import real_robot
+from opspace_control.cli.robots import demo_robot, real_robot
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.record import Finding
 from opspace_control.cli.showcase.studies import Panel
@@ -23,7 +24,6 @@ from opspace_control.spatial.rotations import (
     vector_from_matrix,
 )
 
-HAND = 'panda_link8'
 PERIOD, SECONDS = 1e-3, 5.0  # s
 ARRIVED = 1e-3, np.radians(0.1)  # m, rad
 _START = {f'panda_joint{number}': position
@@ -41,8 +41,30 @@ GOALS, _ROBOTS = 6, 12  # each goal is that of several robots
 
 
 @dataclass(frozen=True)
+class Arms:
+    """A robot on a fixed base: its file, hands that get goals, start, and joints with brakes on."""
+
+    path: Path
+    hands: tuple
+    start: dict
+    braked: tuple
+
+
+def arms(name='panda'):
+    """Return the Arms of a Panda, or of a robot of the demo."""
+    robot = None if name == 'panda' else demo_robot(name)
+    path = robot.path() if robot else real_robot('panda_description/urdf/panda.urdf')
+    joints = opspace_control.RobotModel.from_urdf_file(path).dof_names
+    if robot is None:
+        return Arms(path, ('panda_link8',), _START, tuple(
+            joint for joint in joints if 'finger' in joint))
+    return Arms(path, robot.hands, robot.start, tuple(
+        joint for joint in joints if robot.driven and joint not in robot.driven))
+
+
+@dataclass(frozen=True)
 class Course:
-    """The way of a hand to a goal, a row for each of k periods."""
+    """The way of the hand farthest from its goal, a row for each of k periods."""
 
     away: np.ndarray     # (k,), m
     turned: np.ndarray   # (k,), rad
@@ -75,27 +97,36 @@ def random_goals(count):
         for _ in range(count)]
 
 
-def seek(reality, goal, prepare=lambda controller: None):
-    """Send the hand of a Panda of a `Reality` to one of `random_goals`; return its `Course`."""
+def simulated(arms, model, reality):
+    """Return the SimulatedRobot of a `Reality` at its start, friction only where no brake is on."""
     from opspace_control.simulation import SimulatedRobot
 
-    path = real_robot('panda_description/urdf/panda.urdf')
-    fingers = [name for name in opspace_control.RobotModel.from_urdf_file(path).dof_names
-               if 'finger' in name]
-    model = opspace_control.RobotModel.from_urdf_file(path, locked_joints=fingers)
-    robot = SimulatedRobot(path.read_text(), timestep=PERIOD, locked_joints=fingers,
-                           joint_friction=False, reality=reality)
-    robot.reset(_START)
-    task = opspace_control.PoseTask(
-        HAND, max_linear_velocity=_SPEEDS[0], max_angular_velocity=_SPEEDS[1])
+    friction = reality.coulomb_ratio * np.where(model.locked, 0.0, model.effort_limits)
+    robot = SimulatedRobot(
+        arms.path.read_text(), timestep=PERIOD, locked_joints=arms.braked, joint_friction=False,
+        reality=replace(reality, coulomb_ratio=0.0, coulomb=dict(
+            zip(model.dof_names, friction.tolist(), strict=True))))
+    robot.reset(arms.start)
+    return robot
+
+
+def seek(arms, reality, goals, prepare=lambda controller: None):
+    """Send the hands of a robot of a `Reality` to some of `random_goals`; return the `Course`."""
+    model = opspace_control.RobotModel.from_urdf_file(arms.path, locked_joints=arms.braked)
+    robot = simulated(arms, model, reality)
+    tasks = [opspace_control.PoseTask(
+        hand, max_linear_velocity=_SPEEDS[0], max_angular_velocity=_SPEEDS[1])
+        for hand in arms.hands]
     controller = opspace_control.OperationalSpaceController(
-        model, [task], limits=opspace_control.JointLimits(model))
+        model, tasks, limits=opspace_control.JointLimits(model))
     prepare(controller)
     state = opspace_control.RobotState(model, robot.positions, robot.velocities)
-    target = model.forward_kinematics(state, HAND)[HAND].copy()
-    target[:3, 3] += goal[0]
-    target[:3, :3] = matrix_from_vector(goal[1]) @ target[:3, :3]
-    task.set_target(target)
+    targets = model.forward_kinematics(state, arms.hands)
+    for task, goal in zip(tasks, goals, strict=True):
+        target = targets[task.frame]
+        target[:3, 3] += goal[0]
+        target[:3, :3] = matrix_from_vector(goal[1]) @ target[:3, :3]
+        task.set_target(target)
     rows, efforts, free = [], [], ~model.locked
     for _ in range(round(SECONDS / PERIOD)):
         seen = robot.measured
@@ -103,12 +134,17 @@ def seek(reality, goal, prepare=lambda controller: None):
         efforts.append(controller.compute_torque(state, dt=PERIOD)[free])
         robot.set_effort(dict(zip(np.array(model.dof_names)[free], efforts[-1], strict=True)))
         robot.step()
-        pose = robot.frame_pose(HAND)
-        R = matrix_from_quaternion(pose[3:])
-        rows.append((np.linalg.norm(target[:3, 3] - pose[:3]),
-                     np.linalg.norm(vector_from_matrix(target[:3, :3].T @ R))))
+        rows.append(np.max([_distance(targets[hand], robot.frame_pose(hand))
+                            for hand in arms.hands], axis=0))
     away, turned = np.array(rows).T
     return Course(away, turned, np.array(efforts) / model.effort_limits[free])
+
+
+def _distance(target, pose):
+    """Return the distance, m, and the angle, rad, of a pose (7,) to a target (4, 4)."""
+    R = matrix_from_quaternion(pose[3:])
+    return (np.linalg.norm(target[:3, 3] - pose[:3]),
+            np.linalg.norm(vector_from_matrix(target[:3, :3].T @ R)))
 
 
 def remedy(controller, *, observer=None, friction=0.0, **numbers):
@@ -153,9 +189,10 @@ class Attempts:
 def _compare():
     from opspace_control.simulation import Reality
 
-    goals = random_goals(GOALS)
+    goals, panda = random_goals(GOALS), arms()
     return [Attempts(label, [
-        seek(Reality(**differences, seed=seed), goals[seed % GOALS], partial(remedy, **helps))
+        seek(panda, Reality(**differences, seed=seed), [goals[seed % GOALS]],
+             partial(remedy, **helps))
         for seed in range(_ROBOTS)]) for label, differences, helps in (
             ('as its model', {}, {}),
             ('not as its model', REALITY, {}),
