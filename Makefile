@@ -123,8 +123,8 @@ $(TEST_READY): $(BIN)/pip $(INSTALLED)
 	@touch $@ $(RUN_READY) $(DOCS_READY)
 
 $(DOCS_READY): $(BIN)/pip $(INSTALLED)
-	@echo '[2/2] Installing into $(VENV): .[docs,jit]'
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[docs,jit]'
+	@echo '[2/2] Installing into $(VENV): .[docs,jit,sim,robots]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[docs,jit,sim,robots]'
 	@touch $@
 
 $(OLDEST)/ready: test/oldest.txt $(INSTALLED)

@@ -4,6 +4,7 @@
 
 import importlib
 import inspect
+import sys
 from pathlib import Path
 
 from docutils.nodes import raw
@@ -12,13 +13,16 @@ from docutils.utils.math.latex2mathml import tex2mathml
 import opspace_control
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from notebook_pages import write_pages  # noqa: E402
 
 project = 'opspace_control'
 copyright = '2026, The opspace_control developers'
 release = version = opspace_control.__version__
 
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon']
-exclude_patterns = ['generated/*', 'site']
+exclude_patterns = ['generated/api.md', 'site']
 html_theme = 'furo'
 html_static_path = ['static']
 html_css_files = ['page.css']
@@ -57,9 +61,9 @@ _OF_CLASSES = ('   :members:', '   :inherited-members: Exception, object', '')
 
 
 def write_generated_pages(app):
-    """Write the directives of the public names."""
+    """Write the directives of the public names, and the notebooks."""
     folder = HERE / 'generated'
-    folder.mkdir(exist_ok=True)
+    write_pages(folder / 'notebooks', app.config.execute_notebooks)
     path, text = folder / 'api.md', _api()
     if not path.is_file() or path.read_text() != text:  # else all would be built anew
         path.write_text(text)
@@ -121,6 +125,7 @@ def _show_math(translator, node):
 
 def setup(app):
     """Take part in the build."""
+    app.add_config_value('execute_notebooks', True, 'env', (bool,))
     app.connect('builder-inited', write_generated_pages)
     _Properties(app)
     app.add_html_math_renderer('mathml', (_show_math, None), (_show_math, None))

@@ -82,7 +82,8 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp('site')
     done = subprocess.run(
         [sys.executable, '-m', 'sphinx', '--builder', 'html', '--fail-on-warning',
-         '--keep-going', '--quiet', '--doctree-dir', folder / 'trees', DOC, folder / 'html'],
+         '--keep-going', '--quiet', '--define', 'execute_notebooks=0',  # test_notebooks does
+         '--doctree-dir', folder / 'trees', DOC, folder / 'html'],
         cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     return folder / 'html'

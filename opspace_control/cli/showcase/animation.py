@@ -93,7 +93,7 @@ def trot():
 def skeleton(robot):
     """Return lines (k, 2, 3), m, from each link of a `SimulatedRobot` to its parent."""
     places = [robot.frame_pose(link)[:3] for link in robot.link_names]
-    parents = robot.model.body_parentid[1:] - 1
+    parents = robot.model.body_parentid[1:len(places) + 1] - 1  # behind the links are objects
     return np.array([(places[parent], place)
                      for parent, place in zip(parents, places, strict=True) if parent >= 0])
 
