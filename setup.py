@@ -63,6 +63,8 @@ setup(
         (f'share/{NAME}/benchmark', sorted(glob('benchmark/*.py'))),
         (f'share/{NAME}/config', sorted(glob('config/*'))),
         (f'share/{NAME}/launch', sorted(glob('launch/*.launch.py'))),
+        (f'share/{NAME}/native/include', ['native/include/opspace.h']),
+        (f'share/{NAME}/native/example', sorted(glob('native/example/*'))),
         (f'share/{NAME}/urdf', sorted(glob('urdf/*'))),
         # `ros2 run` looks for executables here, whether pip or colcon installed the package.
         (f'lib/{NAME}', sorted(glob('scripts/*'))),

@@ -120,21 +120,23 @@ def find(name, kinds):
     return function
 
 
-def describe(arguments):
+def describe(arguments, arrays=None):
     """
     Return the kinds of arguments, a nested tuple, and the table that says where they are.
 
-    The places of the numbers among them in the table are returned, too.
+    The places of the numbers among them in the table are returned, too. The list ``arrays``, if
+    given, receives each array, with the place of its address in the table before it.
     """
     table, numbers = [], []
-    kinds = _describe(arguments, table, numbers)
+    kinds = _describe(arguments, table, numbers, [] if arrays is None else arrays)
     return kinds, (ctypes.c_int64 * len(table))(*table), numbers
 
 
-def _describe(arguments, table, numbers):
+def _describe(arguments, table, numbers, arrays):
     kinds = []
     for argument in arguments:
         if isinstance(argument, np.ndarray):
+            arrays.append((len(table), argument))
             flags = argument.flags
             contiguous = flags.c_contiguous
             kinds.append((argument.dtype, argument.ndim, 'C' if contiguous else 'A'))
@@ -148,7 +150,7 @@ def _describe(arguments, table, numbers):
         elif argument is None:
             kinds.append('none')
         elif isinstance(argument, tuple):
-            kinds.append((type(argument).__name__, _describe(argument, table, numbers)))
+            kinds.append((type(argument).__name__, _describe(argument, table, numbers, arrays)))
         else:
             kinds.append('float')
             numbers.append(len(table))

@@ -32,6 +32,7 @@ from sensor_msgs.msg import JointState
 from test_demo import VIEWED
 
 import opspace_control
+from opspace_control.cli import export
 from opspace_control.cli.main import VERBS
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.processes import own_domain, private_environment
@@ -47,8 +48,8 @@ PAGES = sorted(page for page in DOC.glob('**/*.md')
                if page.relative_to(DOC).parts[0] not in ('generated', 'site'))
 # Their commands are of a workspace, a robot or a file of the reader, and are only looked at.
 DESCRIBED = [README, *(DOC / 'how_to' / f'{name}.md' for name in (
-    'dead_drives', 'identification', 'install', 'legged_robots', 'ros2_control',
-    'tasks_over_ros', 'view_and_record'))]
+    'dead_drives', 'identification', 'install', 'legged_robots', 'native',
+    'ros2_control', 'tasks_over_ros', 'view_and_record'))]
 # What ends when the user wants it to, and what it has said by then.
 ENDLESS = {
     'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Active: ',
@@ -286,8 +287,10 @@ class TestDescribed:
                 lists = {'payloads' if 'mass' in name else 'tasks': [task]} if own else {}
                 values = {**lists, name: yaml.safe_load(value)}
                 assert list(refusals(values, table_of(values))) == []
+            case ['build/loop', block, kernels, _]:  # test_native.py runs it
+                assert (block, kernels) == (export.BLOCK, export.KERNELS)
             case _:
-                assert words[0] in ('cd', 'git', 'rosdep', 'colcon')
+                assert words[0] in ('cd', 'cmake', 'git', 'rosdep', 'colcon')
 
     def is_told(self, name, kind):
         """Check that the controller has a topic or service, of this type."""

@@ -18,7 +18,8 @@ from opspace_control.ros.parameters import controller_parameters, simulator_para
 from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, STANDING, joint_table
 
 ROOMS = [ROOT, DOC, *(ROOT / name for name in ('benchmark', 'test', 'config', 'urdf', 'launch')),
-         *(path for path in (ROOT / 'opspace_control').glob('**') if path.is_dir())]
+         *(path for room in ('opspace_control', 'native') for path in (ROOT / room).glob('**')
+           if path.is_dir())]
 # Files of the reader, and those that a page tells the reader to write.
 READERS = re.compile(r'my|x(_law)?\.|run\.|palm|params|send_goal')
 # Objects as pages call them.

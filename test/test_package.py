@@ -251,8 +251,8 @@ def prefix(tmp_path_factory):
         pytest.skip('setuptools 70.1 or later is needed to build without the network')
     folder = tmp_path_factory.mktemp('installed')
     source = folder / 'source'
-    files = [*(path for name in ('config', 'launch', 'opspace_control', 'resource', 'scripts',
-                                 'urdf') for path in (ROOT / name).glob('**/*')),
+    files = [*(path for name in ('config', 'launch', 'native', 'opspace_control', 'resource',
+                                 'scripts', 'urdf') for path in (ROOT / name).glob('**/*')),
              *(ROOT / name for name in ('package.xml', 'pyproject.toml', 'setup.cfg', 'setup.py'))]
     for path in files:
         if path.is_file() and '__pycache__' not in path.parts:
@@ -281,7 +281,8 @@ class TestInstallation:
         share = Path(index.get_package_share_directory('opspace_control'))
         assert share == prefix / 'share/opspace_control'
 
-    @pytest.mark.parametrize('folder', ['config', 'launch', 'urdf'])
+    @pytest.mark.parametrize('folder', [
+        'config', 'launch', 'native/example', 'native/include', 'urdf'])
     def test_everything_is_in_share(self, prefix, folder):
         there = {path.name for path in (prefix / 'share/opspace_control' / folder).iterdir()
                  if path.is_file()}

@@ -19,6 +19,7 @@ VERBS = {
     'execute': ('cli.plan', 'execute', 'send a plan to a running controller'),
     'identify': ('cli.identify', 'main',
                  'fit friction and masses to a recorded run, or write a motion for that'),
+    'export': ('cli.export', 'main', 'write a controller for C++ programs without Python and ROS'),
     'controller': ('ros.controller', 'main', 'run the controller node'),
     'simulator': ('ros.simulator', 'main', 'run the simulated robot node'),
     'command_watchdog': ('ros.command_watchdog', 'main',

@@ -42,7 +42,7 @@ def build(native=False):
         config.CPU_NAME, config.CPU_FEATURES = _LEVEL, ''
     start, path, kernels = time.perf_counter(), library.library_path(), jobs()
     with tempfile.TemporaryDirectory() as folder:
-        objects = [Path(folder, f'{k}.o') for k in range(len(kernels) + 1)]
+        objects = [Path(folder, f'{k}.o') for k in range(len(kernels) + 2)]
         with ProcessPoolExecutor(os.cpu_count(), get_context('fork'), _keep, (kernels,)) as pool:
             running = [pool.submit(_compile, k, objects[k]) for k in range(len(kernels))]
             for count, each in enumerate(as_completed(running), 1):
@@ -50,7 +50,9 @@ def build(native=False):
                 print(f'Compiling kernels: {count} of {len(kernels)}, '
                       f'{time.perf_counter() - start:.0f} s',
                       end='\n' if count == len(kernels) else '\r', flush=True)
-        objects[-1].write_bytes(text_object('opspace_processor', ' '.join(sorted(features))))
+        for at, name, text in ((-2, 'opspace_processor', ' '.join(sorted(features))),
+                               (-1, 'opspace_sources', library.sources_digest())):
+            objects[at].write_bytes(text_object(name, text))
         made = path.with_name(f'new-{path.name}.{os.getpid()}')  # beside it, to be there at once
         link(objects, made)
     for old in path.parent.glob('kernels-*'):

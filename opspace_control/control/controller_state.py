@@ -8,6 +8,7 @@ import numpy as np
 from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.controller_limits import ControllerLimits
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
+from opspace_control.control.saved import save
 from opspace_control.dynamics import GRAVITY, MomentumObserver
 from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
 from opspace_control.errors import ControlError
@@ -136,6 +137,15 @@ class ControllerState(ControllerLimits):
         own = self._points[self._points['joints'][:, 0] == WORLD]
         names = [task.name for task in self.tasks.values() if not isinstance(task, JointTask)]
         return own[[names.index(task.name) for task in tasks]]
+
+    def save(self, path):
+        """
+        Write the controller as it is, its goals and all, to a file for programs without Python.
+
+        The header ``native/include/opspace.h`` runs it with the library of kernels; its torques are
+        those of `compute_torque`, bit by bit. A ControlError refuses a task with ``trajectory``.
+        """
+        save(self, path)
 
     @property
     def posture_acceleration(self):

@@ -28,7 +28,7 @@ PERIOD, SECONDS = 1e-3, 5.0  # s
 ARRIVED = 1e-3, np.radians(0.1)  # m, rad
 _START = {f'panda_joint{number}': position
           for number, position in enumerate((0.0, -0.3, 0.0, -2.0, 0.0, 1.7, 0.78), 1)}
-_WAYS, _TURNS, _SPEEDS = (0.1, 0.3), (0.1, 0.6), (0.4, 1.5)  # m, rad, m/s and rad/s
+_DISTANCES, _TURNS, _SPEEDS = (0.1, 0.3), (0.1, 0.6), (0.4, 1.5)  # m, rad, m/s and rad/s
 _SHOWN = 10  # periods between two drawn rows
 _LAST = 0.1  # s, over which what is left is averaged
 
@@ -93,7 +93,7 @@ def random_goals(count):
     """Return translations (3,), m, and rotation vectors (3,), rad, from where the hand is."""
     rng = np.random.default_rng(0)
     return [[length * x / np.linalg.norm(x) for x, length in (
-        (rng.normal(size=3), rng.uniform(*_WAYS)), (rng.normal(size=3), rng.uniform(*_TURNS)))]
+        (rng.normal(size=3), rng.uniform(*_DISTANCES)), (rng.normal(size=3), rng.uniform(*_TURNS)))]
         for _ in range(count)]
 
 

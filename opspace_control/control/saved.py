@@ -1,0 +1,182 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A controller as one block of memory, for programs without Python: native/include/opspace.h runs it.
+
+The block has the table of arguments of the controller's cycle, as the library of kernels takes it,
+and every array of them; where the table has an address the block has the offset of the array from
+its beginning. Who loads the block adds its address to these, and calls.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from opspace_control import library
+from opspace_control.errors import ControlError
+from opspace_control.tasks.joint import JointTask
+
+MAGIC = b'OPSPACE1'
+_ALIGNMENT = 64  # bytes, of the block and of each part of it: a line of the cache
+
+# What a block begins with. Offsets and sizes are in bytes, from the beginning of the block.
+HEADER = np.dtype([
+    ('magic', 'S8'),
+    ('sources', 'S24'),         # digest of the sources of all kernels, `library.sources_digest`
+    ('function', 'S40'),        # the cycle in the library; its name has the layouts of arguments
+    ('size', np.int64),         # of the block
+    ('table', np.int64),        # offset of the table of arguments, numbers of 64 bits
+    ('entries', np.int64),      # of the table
+    ('spans', np.int64),        # offset of the SPAN records
+    ('span_count', np.int64),
+    ('fields', np.int64),       # offset of the FIELD records
+    ('field_count', np.int64),
+    ('arrays', np.int64),       # offset of the first array
+    ('dt', np.int64),           # offset of the time since the last cycle, s, in the table
+    ('q', np.int64),            # offset of the positions
+    ('v', np.int64),            # of the velocities
+    ('tau', np.int64),          # of the joint forces
+    ('nq', np.int64),           # numbers of q
+    ('nv', np.int64),           # numbers of v and of the joint forces
+])
+
+# An array in the block, and its place in the table.
+SPAN = np.dtype([('place', np.int64), ('offset', np.int64), ('size', np.int64)])
+
+# Numbers in the block with a name; the type is that of NumPy: <f8, <i8, |b1, one after the other.
+FIELD = np.dtype([
+    ('name', 'S104'), ('type', 'S8'), ('offset', np.int64), ('count', np.int64)])
+
+
+def block_of(controller):
+    """
+    Return the block of an OperationalSpaceController as it is now, (size,) of bytes.
+
+    A ControlError refuses a task with ``trajectory`` limits: its target moves between two cycles,
+    by code that is not a kernel's.
+    """
+    for task in controller._pose_tasks:
+        if task.trajectory:
+            raise ControlError(
+                f"Task '{task.name}' has a trajectory, which no cycle computes.", task=task.name,
+                cure='Save it with task.trajectory = None, and move its target in each cycle.')
+    arguments = (*controller._arguments, 0.0, controller._q, controller._v, controller._tau)
+    arrays = []
+    kinds, table, (dt,) = library.describe(arguments, arrays)
+    fields = [(name, numbers) for name, numbers in _named(controller)
+              if np.dtype(numbers.dtype).kind in 'fib' and numbers.flags.c_contiguous]
+    header = np.zeros((), HEADER)
+    sizes = HEADER.itemsize, 8 * len(table), SPAN.itemsize * len(arrays), (
+        FIELD.itemsize * len(fields))
+    _, header['table'], header['spans'], header['fields'], header['arrays'] = _places(sizes)
+    memory = _Memory([array for _, array in arrays], int(header['arrays']))
+    spans = np.array([(place, memory.offset(array), _extent(array)[1] - _extent(array)[0])
+                      for place, array in arrays], SPAN)
+    numbers = np.array(table)
+    numbers[spans['place']] = spans['offset']
+    header['magic'], header['sources'] = MAGIC, library.sources_digest()
+    header['function'] = library.symbol(controller._kernel.name, kinds)
+    header['entries'], header['span_count'], header['field_count'] = (
+        len(table), len(spans), len(fields))
+    header['dt'] = header['table'] + 8 * dt
+    for name in ('q', 'v', 'tau'):
+        header[name] = memory.offset(getattr(controller, f'_{name}'))
+    header['nq'], header['nv'], header['size'] = (
+        controller.model.nq, controller.model.nv, memory.end)
+    block = np.zeros(memory.end, np.uint8)
+    named = np.array([(name, array.dtype.str, memory.offset(array), array.size)
+                      for name, array in fields], FIELD)
+    for offset, part in ((0, header), (header['table'], numbers), (header['spans'], spans),
+                         (header['fields'], named)):
+        content = part.tobytes()
+        block[offset:offset + len(content)] = np.frombuffer(content, np.uint8)
+    memory.copy_into(block)
+    return block
+
+
+def save(controller, path):
+    """Write the block of a controller to a file; errors are those of `block_of`."""
+    Path(path).write_bytes(block_of(controller))
+
+
+def _named(controller):
+    """Yield the name and the numbers of what a program sets between cycles, and what it reads."""
+    demand, model = controller._arguments.demand, controller.model
+    yield 'posture', demand.posture
+    yield from _of_record('cycle', controller._arguments.cycle)
+    for k, name in enumerate(model.dof_names):
+        yield from _of_record(f'posture.{name}', demand.dofs[k:k + 1])
+        yield f'v.{name}', controller._v[k:k + 1]
+        yield f'tau.{name}', controller._tau[k:k + 1]
+        if model.q_index[k] >= 0:
+            yield f'q.{name}', controller._q[model.q_index[k]:][:1]
+    groups = [task for task in controller.tasks.values() if isinstance(task, JointTask)]
+    points = [task for task in controller.tasks.values() if task not in groups]
+    for task in groups:
+        for k in range(task._record.size):
+            yield from _of_record(f'{task.name}.{k}', task._record[k:k + 1])
+    for parts, records in ((points, demand.tasks), (controller.sensors.values(), demand.sensors)):
+        for k, part in enumerate(parts):
+            yield from _of_record(part.name, records[k:k + 1])
+
+
+def _of_record(name, records):
+    """Yield the name and the numbers of each field of a record, fields of records one by one."""
+    for field in records.dtype.names:
+        numbers, field_name = records[field], f'{name}.{field}'
+        if numbers.dtype.names:
+            yield from _of_record(field_name, numbers)
+        else:
+            yield field_name, numbers
+
+
+def _places(sizes):
+    """Return where parts of these sizes begin, one after the other, and where they end."""
+    places = [0]
+    for size in sizes:
+        places.append(-(-(places[-1] + size) // _ALIGNMENT) * _ALIGNMENT)
+    return places
+
+
+def _extent(array):
+    """Return the addresses of the first byte of an array and of that after the last one."""
+    first = last = array.ctypes.data
+    if not array.size:
+        return first, first
+    for n, stride in zip(array.shape, array.strides, strict=True):
+        first, last = first + min((n - 1) * stride, 0), last + max((n - 1) * stride, 0)
+    return first, last + array.itemsize
+
+
+class _Memory:
+    """The memory of arrays, some of which may be parts of others, and its place in a block."""
+
+    def __init__(self, arrays, first):
+        self._parts = []  # [first address, last address, offset in the block]
+        for begin, end in sorted(map(_extent, arrays)):
+            if self._parts and begin < self._parts[-1][1]:
+                self._parts[-1][1] = max(self._parts[-1][1], end)
+            elif begin < end:
+                self._parts.append([begin, end, 0])
+        *offsets, self.end = _places([end - begin for begin, end, _ in self._parts])
+        for part, offset in zip(self._parts, offsets, strict=True):
+            part[2] = first + offset
+        self.end += first
+        self._first = first
+
+    def offset(self, array):
+        """Return the offset of one of the arrays, or of a part of one."""
+        address = array.ctypes.data
+        for begin, end, offset in self._parts:
+            if begin <= address < end:
+                return offset + address - begin
+        if array.size:
+            raise ValueError('The array is no part of the memory.')
+        return self._first
+
+    def copy_into(self, block):
+        """Copy all memory to its place in a block."""
+        for begin, end, offset in self._parts:
+            size = end - begin
+            block[offset:offset + size] = np.ctypeslib.as_array(
+                (np.ctypeslib.ctypes.c_uint8 * size).from_address(begin))

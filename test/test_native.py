@@ -1,0 +1,272 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Saved controllers in C++: the torques of Python, bit by bit, and nothing but the arithmetic."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opspace_control import (
+    ControlError,
+    JointLimits,
+    JointTask,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+    library,
+)
+from opspace_control.cli.main import main
+from opspace_control.control.saved import FIELD, HEADER, SPAN, block_of
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.parameter_file import ParameterFile
+from opspace_control.ros.parameters.robot import make_controller
+from opspace_control.share import share_directory
+from opspace_control.tasks.jerk_limited import JerkLimits
+
+NATIVE = Path(__file__).parents[1] / 'native'
+COMPILER = os.environ.get('CXX', 'c++')
+WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror']
+CYCLES = 10_000
+needs_library = pytest.mark.skipif(not library.is_there(), reason='the library is not built')
+
+
+@pytest.fixture(scope='module')
+def compiled(tmp_path_factory):
+    """Return a function that compiles a file of native/, and returns the program."""
+    if shutil.which(COMPILER.split()[0]) is None:
+        pytest.skip(f'there is no C++ compiler {COMPILER!r}')
+    folder = tmp_path_factory.mktemp('native')
+
+    def compile_file(path):
+        program = folder / Path(path).stem
+        subprocess.run(
+            [*COMPILER.split(), '-std=c++17', '-O2', *WARNINGS, f'-I{NATIVE / "include"}',
+             NATIVE / path, '-o', program, '-ldl'], check=True)
+        return program
+
+    return compile_file
+
+
+@pytest.fixture(scope='module')
+def model():
+    return RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+
+
+def controller_of(model, limited):
+    return OperationalSpaceController(
+        model, [PoseTask('l_hand', max_linear_velocity=0.3), PoseTask('r_hand', force_axes=['z']),
+                JointTask(model.dof_names[:1], name='trunk', priority=1)],
+        PostureTask(kp=25.0), limits=JointLimits(model) if limited else None)
+
+
+def changes_between(before, after):
+    """Return what makes one block the other: (offset, bytes), whole numbers of 64 bits."""
+    places = np.flatnonzero(before.view(np.int64) != after.view(np.int64))
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if places.size else []
+    return [(8 * int(run[0]), after.view(np.int64)[run].tobytes()) for run in runs]
+
+
+def change_goals(controller, random, k):
+    """Change what users change: goals, gains, axes, switches, wrenches, postures."""
+    left, right = (controller.tasks[name] for name in ('l_hand', 'r_hand'))
+    position = np.array([0.45, 0.3, 1.1]) + 0.1 * random.normal(size=3)
+    quaternion = random.normal(size=4)
+    (lambda: left.set_target((position, quaternion / np.linalg.norm(quaternion)),
+                             0.1 * random.normal(size=6)),
+     lambda: left.set_gains(random.uniform(20.0, 400.0)),
+     lambda: right.set_axes(axes='x y', force_axes=['z', 'rx'][:1 + k % 2]),
+     lambda: right.force.set_target(np.r_[0.0, 0.0, random.uniform(-9.0, 9.0), 0.0, 0.0, 0.0]),
+     lambda: setattr(left, 'activation', random.uniform()),
+     lambda: controller.tasks['trunk'].set_target(random.uniform(-0.5, 0.5, 1)),
+     lambda: controller.posture.set_target(random.uniform(-0.3, 0.3, controller.model.nq)),
+     lambda: controller.set_status(locked_joints=[[], controller.model.dof_names[-1:]][k % 2]),
+     controller.hold)[random.integers(9)]()
+
+
+def drive(controller, inputs, cycles=CYCLES):
+    """Return the torques of cycles with goals that change, (cycles, nv); write what C++ needs."""
+    random, model, torques = np.random.default_rng(4), controller.model, []
+    state = RobotState(model, model.neutral(), np.zeros(model.nv))
+    changed, amplitude, rate = 0, random.uniform(
+        0.1, 0.6, model.nv), random.uniform(0.5, 3.0, model.nv)
+    with open(inputs, 'wb') as file:
+        for k in range(cycles):
+            changes = []
+            if k % 50 == 49:
+                before = block_of(controller)
+                change_goals(controller, random, k // 50)
+                changes = changes_between(before, block_of(controller))
+                changed += bool(changes)
+            dt = random.uniform(5e-4, 2e-3)
+            state.update(amplitude * np.sin(rate * 1e-3 * k),
+                         amplitude * rate * np.cos(rate * 1e-3 * k))
+            file.write(np.float64(dt).tobytes() + np.int64(len(changes)).tobytes())
+            for offset, content in changes:
+                file.write(np.array([offset, len(content)]).tobytes() + content)
+            file.write(state.q.tobytes() + state.v.tobytes())
+            torques.append(controller.compute_torque(state, dt=dt))
+    assert changed > 0.8 * (cycles // 50)  # some were that already
+    return np.array(torques)
+
+
+def run(program, *arguments):
+    return subprocess.run([program, *arguments], check=False, capture_output=True, text=True)
+
+
+@needs_library
+class TestReplay:
+
+    @pytest.mark.parametrize('limited', [False, True])
+    def test_gives_the_torques_of_python_bit_by_bit(self, compiled, model, tmp_path, limited):
+        controller = controller_of(model, limited)
+        controller.save(tmp_path / 'block')
+        wanted = drive(controller, tmp_path / 'inputs')
+        assert np.isfinite(wanted).all()
+        done = run(compiled('test/replay.cpp'), tmp_path / 'block', library.library_path(),
+                   tmp_path / 'inputs', tmp_path / 'outputs')
+        assert done.returncode == 0, done.stderr
+        facts = dict(line.split() for line in done.stdout.splitlines())
+        assert (tmp_path / 'outputs').read_bytes() == wanted.tobytes()
+        assert facts['cycles'] == str(CYCLES)
+        assert facts['changes'] == 'applied'
+        assert facts['allocations'] == facts['locks'] == '0'
+        assert facts['python'] == 'no'
+        assert int(facts['allocations_seen']) > 0  # outside of the loop: they are counted
+
+    def test_goes_on_where_python_was(self, compiled, model, tmp_path):
+        """What cycles remember is saved, too."""
+        controller = controller_of(model, True)
+        drive(controller, tmp_path / 'unused', 500)
+        controller.save(tmp_path / 'block')
+        wanted = drive(controller, tmp_path / 'inputs', 500)
+        run(compiled('test/replay.cpp'), tmp_path / 'block', library.library_path(),
+            tmp_path / 'inputs', tmp_path / 'outputs')
+        assert (tmp_path / 'outputs').read_bytes() == wanted.tobytes()
+
+
+@needs_library
+class TestRefusal:
+
+    @pytest.fixture
+    def refused(self, compiled, model, tmp_path):
+        """Return a function that runs a changed block, and returns what the program says."""
+        block = block_of(controller_of(model, False))
+        (tmp_path / 'inputs').write_bytes(b'')
+        program = compiled('test/replay.cpp')
+
+        def run_changed(change, path=None):
+            changed = block.copy()
+            header = changed[:HEADER.itemsize].view(HEADER)[0]
+            changed = change(header, changed)
+            (tmp_path / 'block').write_bytes(changed.tobytes())
+            done = run(program, tmp_path / 'block', path or library.library_path(),
+                       tmp_path / 'inputs', tmp_path / 'outputs')
+            assert done.returncode == 1
+            return done.stderr
+
+        return run_changed
+
+    @pytest.mark.parametrize(('field', 'value'), [
+        ('sources', b'0123456789abcdef'), ('function', b'opspace_0123456789abcdef01234567')])
+    def test_of_other_kernels_or_layouts(self, refused, field, value):
+        def change(header, block):
+            header[field] = value
+            return block
+        said = refused(change)
+        assert 'layouts of memory may differ. Save the controller again' in said
+        assert library.sources_digest() in said
+
+    def test_of_another_file(self, refused):
+        assert 'is no controller for this header. Save' in refused(lambda _, block: block[8:])
+        assert 'is no controller for this header' in refused(lambda _, block: block[:0])
+
+    def test_of_a_part_of_it(self, refused):
+        assert 'is damaged. Save the controller again.' in refused(lambda _, block: block[:-64])
+
+    @pytest.mark.parametrize('place', [-1, 10**9])
+    def test_of_addresses_elsewhere(self, refused, place):
+        def change(header, block):
+            block[header['spans']:][:SPAN.itemsize].view(SPAN)['offset'] = place
+            return block
+        assert 'is damaged' in refused(change)
+
+    def test_of_what_is_no_library(self, refused, tmp_path):
+        (tmp_path / 'no.so').write_bytes(b'')
+        assert 'no.so cannot be loaded' in refused(lambda _, block: block, tmp_path / 'no.so')
+
+
+def test_no_trajectory(model):
+    controller = OperationalSpaceController(model, [PoseTask('l_hand', trajectory=JerkLimits())])
+    with pytest.raises(ControlError, match=r"'l_hand' has a trajectory.*task\.trajectory = None"):
+        block_of(controller)
+
+
+def test_names_numbers(model):
+    controller = controller_of(model, True)
+    controller.tasks['l_hand'].set_target(np.eye(4))
+    block = block_of(controller)
+    header = block[:HEADER.itemsize].view(HEADER)[0]
+    fields = {field['name'].decode(): field for field in block[header['fields']:][
+        :header['field_count'] * FIELD.itemsize].view(FIELD)}
+    assert {'l_hand.target_p', 'r_hand.force.target', 'trunk.0.target', 'posture',
+            f'q.{model.dof_names[0]}', f'tau.{model.dof_names[-1]}', 'cycle.limited'} <= {*fields}
+    found = fields['l_hand.target_R']
+    assert block[found['offset']:][:72].view(float).tolist() == np.eye(3).reshape(-1).tolist()
+    assert (found['count'], found['type']) == (9, b'<f8')
+
+
+@needs_library
+def test_example(compiled, model, tmp_path):
+    """It has at most 100 lines, prints the torques of Python, and reaches the end of its loop."""
+    assert len((NATIVE / 'example/main.cpp').read_text().splitlines()) <= 100
+    controller = controller_of(model, True)
+    controller.save(tmp_path / 'block')
+    done = run(compiled('example/main.cpp'), tmp_path / 'block', library.library_path(), 'l_hand')
+    assert done.returncode == 0, done.stderr
+    torque = controller.compute_torque(
+        RobotState(model, model.neutral(), np.zeros(model.nv)), dt=0.0)
+    assert [float(line.split()[1]) for line in done.stdout.splitlines()
+            if line.startswith('tau ')] == torque.tolist()
+    assert 'cycle, us: median' in done.stdout
+
+
+@needs_library
+def test_export(model, tmp_path, capsys):
+    """What the command has written is built by CMake, and gives the node's first torques."""
+    if shutil.which('cmake') is None or shutil.which(COMPILER.split()[0]) is None:
+        pytest.skip('there is no cmake, or no C++ compiler')
+    urdf, parameters = (share_directory() / name for name in (
+        'urdf/dual_arm.urdf', 'config/dual_arm.yaml'))
+    out = tmp_path / 'out'
+    assert main(['export', str(urdf), str(parameters), '-o', str(out)]) == 0
+    assert 'tasks: left_hand, right_hand' in capsys.readouterr().out
+    assert {path.name for path in out.iterdir()} == {
+        'robot.block', 'libopspace_kernels.so', 'opspace.h', 'main.cpp', 'CMakeLists.txt'}
+    for step in (['cmake', '-B', 'build'], ['cmake', '--build', 'build']):
+        subprocess.run(step, cwd=out, check=True, capture_output=True)
+    done = run(out / 'build/loop', out / 'robot.block', out / 'libopspace_kernels.so',
+               'left_hand')
+    assert done.returncode == 0, done.stderr
+    given = ParameterFile(parameters).of_node('opspace_controller')
+    values = {row.name: row.default for row in table_of(given)} | given
+    controller, _ = make_controller(urdf.read_text(), values)
+    torque = controller.compute_torque(
+        RobotState(controller.model, model.neutral(), np.zeros(model.nv)), dt=0.0)
+    assert [float(line.split()[1]) for line in done.stdout.splitlines()
+            if line.startswith('tau ')] == torque.tolist()
+
+
+@needs_library
+def test_export_refuses_what_the_node_refuses(tmp_path, capsys):
+    (tmp_path / 'bad.yaml').write_text(
+        'opspace_controller:\n  ros__parameters: {tasks: [hand], hand: {frame: no_such_link}}')
+    urdf = str(share_directory() / 'urdf/dual_arm.urdf')
+    assert main(['export', urdf, str(tmp_path / 'bad.yaml'), '-o', str(tmp_path / 'out')]) == 1
+    assert 'no_such_link' in capsys.readouterr().err
+    assert not (tmp_path / 'out').exists()
