@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio
-from distance_judge import DistanceJudge
 from figures import tabulate_goals
 from limits import ROBOTS as ARMS
 from postures import ranges
@@ -34,6 +33,7 @@ from opspace_control import (
 )
 from opspace_control.cli.robots import demo_robot
 from opspace_control.simulation import SimulatedRobot
+from opspace_control.simulation.distance_judge import DistanceJudge
 from opspace_control.spatial.rotations import vector_from_matrix
 
 GOALS = 20                  # for each robot
@@ -65,23 +65,10 @@ def robot_of(name, path, hands, start, braked):
     model = RobotModel.from_urdf_file(path, locked_joints=braked)
     collision = CollisionDescription.from_urdf_file(path).model(model)
     q = posture_of(model, start)
-    moved = {shape.name: _moved_by(model, shape.link) for shape in collision.shapes}
-    pairs = [pair for pair in collision.pairs if moved[pair[0]] != moved[pair[1]]]
-    collision = CollisionModel(model, collision.shapes, pairs)
+    collision = collision.without_still_pairs()
     near = {found[:2] for found in collision.distances(q, MARGIN)}
     return Robot(name, path, hands, start, braked, collision.shapes,
-                 tuple(pair for pair in pairs if pair not in near))
-
-
-def _moved_by(model, link):
-    """Return the free joints that move a link, a frozenset of nodes."""
-    node, found = model.frames[model.frame_index(link)]['node'], set()
-    while node >= 0:
-        k = model.nodes[node]['v_index']
-        if k >= 0 and not model.locked[k]:
-            found.add(k)
-        node = model.nodes[node]['parent']
-    return frozenset(found)
+                 tuple(pair for pair in collision.pairs if pair not in near))
 
 
 def posture_of(model, start):

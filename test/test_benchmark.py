@@ -257,11 +257,12 @@ def test_every_table_has_its_place_in_the_documentation(module, program, tables)
         assert '| ' in text[text.index(begin):text.index(end)], name
 
 
-def test_the_judge_of_distances_has_poses_and_distances_of_its_own(module):
+def test_the_judge_of_distances_has_poses_and_distances_of_its_own():
     """They are those of `CollisionModel`, of all kinds of shapes."""
     pytest.importorskip('mujoco')
     from opspace_control import CollisionDescription, CollisionModel, RobotModel
     from opspace_control.simulation import SimulatedRobot
+    from opspace_control.simulation.distance_judge import DistanceJudge
     path = share_directory() / 'urdf' / 'dual_arm.urdf'
     simulated, model = SimulatedRobot(path.read_text()), RobotModel.from_urdf_file(path)
     full = CollisionDescription.from_urdf_file(path).model(model)
@@ -275,7 +276,7 @@ def test_the_judge_of_distances_has_poses_and_distances_of_its_own(module):
             for name, angle in zip(simulated.joint_names, angles, strict=True):
                 q[model.q_index[model.dof_index(name)]] = angle
             ours, = shapes.distances(q)
-            judge = module('distance_judge').DistanceJudge(simulated, shapes)
+            judge = DistanceJudge(simulated, shapes)
             assert judge.least() == pytest.approx(min(ours.distance, 0.05), abs=2e-5)
 
 

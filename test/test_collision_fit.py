@@ -9,6 +9,7 @@ import pytest
 import robots
 
 from opspace_control import CollisionDescription, RobotModel, Shape
+from opspace_control.cli.robots import demo_robot
 from opspace_control.collision import Kind
 from opspace_control.collision.enclosing import distance_to, enclose, enclose_parts, misfits
 from opspace_control.collision.exclusion import ALWAYS, excluded_pairs, read_srdf
@@ -231,3 +232,23 @@ class TestFile:
         path.write_text(text if 'excluded_pairs' in text else f'{text}\nexcluded_pairs: {{}}')
         with pytest.raises(ModelError, match=said):
             CollisionDescription.read(path)
+
+
+@pytest.mark.parametrize('name', ['dual_arm', 'puma560'])
+def test_files_of_the_demo_are_those_of_their_robots(name, tmp_path):
+    """As `opspace collision` makes them."""
+    path = demo_robot(name).path()
+    CollisionDescription.from_urdf_file(path).write(tmp_path / 'made.yaml', name)
+    assert CollisionDescription.read(tmp_path / 'made.yaml') == demo_robot(name).collision()
+
+
+def test_the_file_of_talos_is_of_its_links():
+    """Its meshes take a minute to fit."""
+    robot = demo_robot('talos')
+    model = robot.collision().model(RobotModel.from_urdf_file(robot.path()))
+    assert len(model.shapes) == 68
+    braked = RobotModel.from_urdf_file(robot.path(), locked_joints=[
+        joint for joint in model.robot.dof_names if not joint.startswith('arm_left')])
+    still = robot.collision().model(braked).without_still_pairs()
+    assert 0 < len(still.pairs) < len(model.pairs)
+    assert all(any('left' in name for name in pair) for pair in still.pairs)

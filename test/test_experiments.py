@@ -9,6 +9,7 @@ import pytest
 from lockstep import LockStep
 
 from opspace_control import PoseTask, PostureTask, RobotModel
+from opspace_control.cli.showcase.collisions import COLLISIONS
 from opspace_control.cli.showcase.contact import CONTACTS, impact, speed_at_impact
 from opspace_control.cli.showcase.experiments import CARRIED, EXPERIMENTS, UNDERACTUATED, experiment
 from opspace_control.cli.showcase.legged import LEGGED
@@ -149,7 +150,7 @@ def test_null_space_damping_stops_a_redundant_arm():
     np.testing.assert_allclose(damped.paths[:, 0], free.paths[:, 0], atol=5e-4)
 
 
-@pytest.mark.parametrize('asked', [*STUDIES, *CONTACTS, *LEGGED, *REALITIES],
+@pytest.mark.parametrize('asked', [*STUDIES, *CONTACTS, *LEGGED, *REALITIES, *COLLISIONS],
                          ids=lambda asked: asked.name)
 def test_comparisons_find_what_the_papers_say(asked, tmp_path):
     """Exchanged, the cases do not meet the bounds: each is judged for what it is."""

@@ -64,7 +64,8 @@ def _parse(arguments):
                         help='an experiment of the papers, with its robot: torso, floor, step, '
                              'carry, augmented, lift, plate, slew, coasting, space, hinge, motor '
                              'or stuck; or without ROS: fold, damping, passive, impact, '
-                             'square, slide, insert, trot, swing, friction or reality')
+                             'square, slide, insert, trot, swing, friction, reality, swap, '
+                             'talos_swap or obstacles')
     parser.add_argument('--untold', action='store_true',
                         help='do not tell the controller of a drive that fails')
     parser.add_argument('--seconds', type=float, default=20.0, help='how long the goals take')

@@ -48,6 +48,12 @@ class DemoRobot:
         """Return the path of the URDF file, or raise an OpspaceError if it is not installed."""
         return share_directory() / 'urdf' / self.urdf if self.ours else real_robot(self.urdf)
 
+    def collision(self):
+        """Return the `CollisionDescription` of the file that comes with this package."""
+        from opspace_control.collision import CollisionDescription
+        return CollisionDescription.read(
+            share_directory() / 'urdf' / f'{self.name}.collision.yaml')
+
 
 def real_robot(urdf):
     """Return the path of a URDF file of example-robot-data, or raise an OpspaceError."""

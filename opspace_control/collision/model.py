@@ -14,6 +14,7 @@ from opspace_control.collision.shapes import SHAPE, Kind
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes
 from opspace_control.errors import ModelError
 from opspace_control.model import RobotState
+from opspace_control.model.nodes import WORLD, path_to_root
 from opspace_control.model.topology import nearest
 
 
@@ -122,6 +123,18 @@ class CollisionModel:
         return CollisionModel(
             self.robot, [shape for shape in self.shapes if shape.name not in gone],
             [pair for pair in self.pairs if gone.isdisjoint(pair)])
+
+    def without_still_pairs(self):
+        """Return a `CollisionModel` without the pairs that no joint moves but those with brakes."""
+        robot = self.robot
+        movers = {node: {k for k in path_to_root(robot.nodes['parent'].tolist(), node)
+                         if robot.nodes['v_index'][k] >= 0
+                         and not robot.locked[robot.nodes['v_index'][k]]}
+                  for node in set(self._nodes) - {WORLD}} | {WORLD: set()}
+        return CollisionModel(robot, self.shapes, [
+            names for names, (a, b) in zip(self.pairs, self._pairs, strict=True)
+            if self.shapes[a].link is None or self.shapes[b].link is None
+            or movers[self._nodes[a]] != movers[self._nodes[b]]])
 
     def _named(self, name):
         """Return the names of the shapes that are called so, or are fixed to such a link."""

@@ -33,12 +33,13 @@ _ALL = DemoRobot.axes
 
 def all_experiments():
     """Return every `Experiment`."""
+    from opspace_control.cli.showcase.collisions import COLLISIONS
     from opspace_control.cli.showcase.contact import CONTACTS
     from opspace_control.cli.showcase.legged import LEGGED
     from opspace_control.cli.showcase.reality import REALITIES
     from opspace_control.cli.showcase.studies import STUDIES
     return (*EXPERIMENTS, *CARRIED, *UNDERACTUATED, *STUDIES, *CONTACTS, *LEGGED,
-            *REALITIES)
+            *REALITIES, *COLLISIONS)
 
 
 def experiment(name):

@@ -136,11 +136,20 @@ def _draw_panel(panel, drawn, cases):
 
 
 def _robots(panel, cases):
-    """Draw the robot in the plane x z: at the start in grey, where it ends in colour."""
-    draw_lines(panel, cases[0].skeletons[0], '0.75', 0, width=4)
+    """Draw the robot in a plane, x z if not another: at the start in grey, at the end in colour."""
+    right, up = getattr(cases[0], 'plane', (0, 2))
+    draw_lines(panel, cases[0].skeletons[0], '0.75', right, up, width=4)
+    for radius, path in getattr(cases[0], 'obstacles', ()):
+        panel.plot(path[:, right], path[:, up], ':', color='0.5', lw=1)
+        panel.add_patch(plt.Circle(path[0, [right, up]], radius, fc='0.9', ec='0.5'))
     for case, color in zip(cases, COLORS, strict=False):
-        draw_lines(panel, case.skeletons[1], color, 0, width=2)
-        panel.plot(case.paths[:, 0], case.paths[:, 2], color=color, lw=1, label=case.label)
-        panel.plot(*case.paths[-1, [0, 2]], 'o', color=color, ms=5)
-    panel.set_title('The arm at the start (grey) and at the end')
+        draw_lines(panel, case.skeletons[1], color, right, up, width=2)
+        paths = case.paths.reshape(len(case.paths), -1, 3)
+        for hand in range(paths.shape[1]):
+            panel.plot(paths[:, hand, right], paths[:, hand, up], color=color, lw=1,
+                       label=None if hand else case.label)
+            panel.plot(*paths[-1, hand, [right, up]], 'o', color=color, ms=5)
+    if (right, up) == (1, 0):
+        panel.xaxis.set_inverted(True)
+    panel.set_title('The robot at the start (grey) and at the end')
     panel.legend(loc='upper left')

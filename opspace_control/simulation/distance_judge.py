@@ -24,7 +24,7 @@ class DistanceJudge:
     simulated : SimulatedRobot
         Its bodies carry the shapes.
     collision : CollisionModel
-        Of shapes on links; no half-spaces.
+        Of shapes on links and in the world; no half-spaces.
 
     """
 
@@ -34,10 +34,11 @@ class DistanceJudge:
             spec.worldbody.add_geom(type=_GEOMS[shape.kind], size=_size(shape))
         self._model = spec.compile()
         self._data = mujoco.MjData(self._model)
-        self._bodies = [simulated.model.body(body_name(shape.link)).id for shape in shapes]
+        self._bodies = [0 if shape.link is None else simulated.model.body(
+            body_name(shape.link)).id for shape in shapes]
         self._positions = np.array([shape.position for shape in shapes])
         self._rotations = np.array([shape.rotation for shape in shapes])
-        index = {shape.name: s for s, shape in enumerate(shapes)}
+        self._index = index = {shape.name: s for s, shape in enumerate(shapes)}
         self._pairs = np.array([[index[name] for name in pair] for pair in collision.pairs])
         self._near, self._cycle = (), 0
 
@@ -45,6 +46,10 @@ class DistanceJudge:
         """Return the distances of pairs (p, 2) of geoms, m; ``_NEAR`` for those further away."""
         return np.array([mujoco.mj_geomDistance(
             self._model, self._data, first, second, _NEAR, None) for first, second in pairs])
+
+    def move(self, name, position):
+        """Put a shape of the world elsewhere, its center to (3,), m."""
+        self._positions[self._index[name]] = position
 
     def least(self):
         """Return the least distance of all pairs as the robot is, m; ``_NEAR`` at most."""
