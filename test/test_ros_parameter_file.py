@@ -150,7 +150,7 @@ class TestRefusals:
         assert cure in refusal
 
 
-@pytest.mark.parametrize('path', sorted((ROOT / 'config').glob('*.yaml')), ids=lambda p: p.stem)
+@pytest.mark.parametrize('path', sorted((ROOT / 'config').glob('**/*.yaml')), ids=lambda p: p.stem)
 def test_our_files_are_without_fault(path):
     file = ParameterFile(path)
     for node, table in ('opspace_controller', table_of), ('opspace_simulator', simulator_table):
