@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
+from opspace_control import CollisionDescription
 from opspace_control.cli import new
 from opspace_control.cli.preflight import verdict
 from opspace_control.cli.preflight.report import examine
@@ -49,6 +50,41 @@ def test_check_accepts_the_file(path, links, axes, tmp_path, capsys):
     for task in report['tasks']:
         assert task['rank'] == len(axes.split()), task['name']
     assert max(joint['gravity_share'] for joint in report['joints']) < 0.9
+
+
+@pytest.mark.parametrize(('name', 'good'), [
+    ('dual_arm', True), ('xarm_description/urdf/xarm7.urdf', False)])
+def test_links_keep_distances_where_the_fit_is_good(name, good, tmp_path, capsys):
+    pytest.importorskip('trimesh', reason='trimesh is not installed')
+    path = real_robot(name) if '/' in name else demo_robot(name).path()
+    code, file = written(path, tmp_path)
+    out, shapes = capsys.readouterr().out, tmp_path / 'robot.collision.yaml'
+    assert code < verdict.LEVELS.index('FAIL')
+    assert ParameterFile(file).of_node('opspace_controller').get('collision.file', '') == (
+        str(shapes) if good else '')
+    assert ('Links keep a distance' in out) == good
+    assert ("The capsule 'link_base' is too fat" in out) != good
+    report = examine(path, file, collision=str(shapes))
+    assert report['collision']['overlaps'] == []
+    assert (examine(path, file)['collision'] is not None) == good
+
+
+def test_pairs_that_two_joints_connect_and_that_are_near_are_left_out(tmp_path):
+    written(demo_robot('dual_arm').path(), tmp_path)
+    description = CollisionDescription.read(tmp_path / 'robot.collision.yaml')
+    assert {pair for pair, reason in description.excluded.items() if reason == 'home'} == {
+        ('r_forearm', 'r_palm')}
+
+
+def test_shapes_that_are_there_stay_and_may_be_left_out(tmp_path):
+    path, shapes = demo_robot('planar_2r').path(), tmp_path / 'robot.collision.yaml'
+    _, file = written(path, tmp_path, '--no-distances')
+    assert not shapes.exists()
+    shapes.write_text('shapes: {}\nexcluded_pairs: {}\n')
+    file.unlink()
+    _, file = written(path, tmp_path)
+    assert shapes.read_text().startswith('shapes: {}')
+    assert ParameterFile(file).of_node('opspace_controller')['collision.file'] == str(shapes)
 
 
 def test_posture_is_free_in_all_rows():

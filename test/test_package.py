@@ -59,7 +59,7 @@ ROS = {'rclpy', 'ament_index_python', 'builtin_interfaces', 'lifecycle_msgs', 'n
        'controller_manager_msgs'}
 THIRD_PARTIES = {
     **dict.fromkeys(LAYERS, MATHEMATICS),
-    'collision': {'numpy', 'trimesh', 'yaml'},
+    'collision': {'numpy', 'scipy', 'trimesh', 'yaml'},
     'tasks': MATHEMATICS | {'ruckig'},
     'compilation': {'numpy', 'numba', 'llvmlite'},
     'locomotion': {'numpy'},

@@ -18,8 +18,10 @@ import numpy as np
 from opspace_control.arguments import make_parser, names
 from opspace_control.cli import check
 from opspace_control.cli.parameters import parameter_file
+from opspace_control.cli.preflight.collision import fit_beside
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
 from opspace_control.cli.robots import DemoRobot
+from opspace_control.collision.description import collision_file
 from opspace_control.control import postures
 from opspace_control.dynamics import RobotModel
 from opspace_control.errors import ModelError, OpspaceError, RosInterfaceError
@@ -65,7 +67,9 @@ def main(arguments):
                         help='links that tasks move (default: guessed from the tree)')
     parser.add_argument('--output', type=Path, metavar='YAML',
                         help='the file (default: that of the URDF, ending in .yaml)')
-    parser.add_argument('--force', action='store_true', help='replace an existing file')
+    parser.add_argument('--no-distances', action='store_true',
+                        help='fit no collision shapes: links do not keep a distance')
+    parser.add_argument('--force', action='store_true', help='replace existing files')
     options = parser.parse_args(arguments)
     output = options.output or Path(f'{options.urdf.name.split(".")[0]}.yaml')
     if output.exists() and not options.force:
@@ -73,7 +77,9 @@ def main(arguments):
     guess = guess_parameters(options.urdf, options.frames)
     command = f'opspace new {options.urdf.name}' + (
         f' --frames {",".join(options.frames)}' if options.frames else '')
-    output.write_text(parameter_file(guess.robot, guess.values, command))
+    distances = {} if options.no_distances else _keep_distances(
+        options.urdf, collision_file(output), guess, options.force)
+    output.write_text(parameter_file(guess.robot, guess.values | distances, command))
     print(f'{output}: tasks {", ".join(guess.robot.hands)} along {guess.robot.axes}. Correct the '
           'frames, the start posture (initial_positions) and the limits of the first runs.\n')
     sys.stdout.flush()
@@ -125,6 +131,25 @@ def guess_parameters(urdf, frames=()):
     for task in robot.tasks:
         values |= {f'{task}.max_linear_velocity': _LINEAR, f'{task}.max_angular_velocity': _ANGULAR}
     return Guess(robot, values, float(freedom))
+
+
+def _keep_distances(urdf, path, guess, force):
+    """Fit collision shapes; return the parameter that keeps distances if the fit is good."""
+    model = RobotModel.from_urdf(urdf_text(urdf))
+    try:
+        wrong = fit_beside(urdf, path, model, postures.named_posture(model, guess.robot.start),
+                           anew=force)
+    except OpspaceError as error:
+        print(f'Links keep no distance from each other: {error}\n')
+        return {}
+    if wrong:
+        print('\n  '.join([
+            f'Links keep no distance from each other: {path} is to be corrected first.', *wrong,
+            'Then set collision.file to its path.\n']))
+        return {}
+    print(f'Links keep a distance from each other, by the shapes in {path}; without: set '
+          "collision.file to ''.\n")
+    return {'collision.file': str(path.resolve())}
 
 
 class _Load:

@@ -90,11 +90,22 @@ def enclose(points, seed=0, turns=_TURNS):
     """
     random = np.random.default_rng(seed)
     starts = [_principal_axes(points), np.eye(3)]
+    points = _corners(points)
     sphere = enclosing_sphere(points)
     capsule, box = (_least(fit, points, starts, random, turns) for fit in (
         enclosing_capsule, enclosing_box))
     rounded = min(sphere, capsule, key=lambda fit: fit.volume)
     return box if box.volume < BOX_SHARE * rounded.volume else rounded
+
+
+def _corners(points):
+    """Return the points (m, 3) that are corners of their convex hull; all, if they are flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return points[ConvexHull(points).vertices]
+    except QhullError:
+        return points
 
 
 def _least(fit, points, starts, random, turns):
@@ -179,7 +190,9 @@ def misfits(shapes, surface):
     ``surface`` (m, 3); and, of all together, from those of ``surface`` that are outside. Neither is
     exact: the points are samples.
     """
-    random = np.random.default_rng(0)
+    from scipy.spatial import KDTree
+
+    random, tree = np.random.default_rng(0), KDTree(surface)
     rays = random.normal(size=(_RAYS, 3))
     rays /= np.linalg.norm(rays, axis=1)[:, None]
     thin = np.min([distance_to(shape, surface) for shape in shapes], axis=0).max()
@@ -195,6 +208,6 @@ def misfits(shapes, surface):
         for other in shapes:
             if other is not shape:
                 own = own[distance_to(other, own) >= 0.0]
-        fat = max((np.linalg.norm(surface - point, axis=1).min() for point in own), default=0.0)
+        fat = tree.query(own)[0].max(initial=0.0)
         found.append((float(fat), float(max(thin, 0.0))))
     return found

@@ -13,16 +13,18 @@ from opspace_control.model.cleaning import parse_xml
 from opspace_control.model.nodes import WORLD, path_to_root
 from opspace_control.model.urdf import read_bytes
 
-ADJACENT, SRDF, ALWAYS, NEVER = 'adjacent', 'srdf', 'always', 'never'
+ADJACENT, SRDF, ALWAYS, NEVER, HOME = 'adjacent', 'srdf', 'always', 'never', 'home'
 REASONS = {
     ADJACENT: 'connected by one joint',
     SRDF: 'disabled by the SRDF',
     ALWAYS: 'overlap in nearly all sampled configurations',
-    NEVER: 'far from each other in all sampled configurations, and in a search from the nearest'}
+    NEVER: 'far from each other in all sampled configurations, and in a search from the nearest',
+    HOME: 'connected by two joints, and near each other at home'}
 # Part of the samples in which two links overlap that is called always, and the distance, m, that
 # two links keep in all samples so that it is called never. Samples alone would not do: hands rarely
 # meet by chance.
 _ALWAYS, _FAR = 0.95, 0.05
+_BETWEEN = 2  # joints between links that may be near at home
 # A joint without limits is sampled over a turn, or over so many metres.
 _TURN, _SLIDE = np.pi, 0.5
 
@@ -78,6 +80,26 @@ def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0):
         elif distance > _FAR and search.descend(numbers[pair], nodes, where, distance) > _FAR:
             excluded[pair] = NEVER
     return excluded
+
+
+def near_at_home(model, q, distance):
+    """
+    Return the sorted names of links that two joints connect and that are near at home, a set.
+
+    Of the shapes of a `CollisionModel` at the positions q (nq,), nearer than a distance, m: so they
+    were designed, or their shapes are too fat.
+    """
+    robot, links = model.robot, {shape.name: shape.link for shape in model.shapes}
+    parents = robot.nodes['parent'].tolist()
+    found = set()
+    for near in model.distances(q, distance):
+        pair = links[near.first], links[near.second]
+        if near.distance < distance and None not in pair:
+            first, second = (set(path_to_root(parents, int(
+                robot.frames['node'][robot.frame_index(link)]))) for link in pair)
+            if sum(robot.nodes['v_index'][node] >= 0 for node in first ^ second) <= _BETWEEN:
+                found.add(tuple(sorted(pair)))
+    return found
 
 
 def _bodies_of(robot):

@@ -146,9 +146,10 @@ def load_mesh(path):
     A MeshError tells why it cannot be read, an OpspaceError that trimesh is not installed.
     """
     try:
+        import scipy.spatial  # noqa: F401, which encloses their points
         import trimesh
     except ImportError:
-        raise OpspaceError('trimesh, which reads meshes, is not installed.', file=str(path),
+        raise OpspaceError('trimesh or scipy, which meshes need, is missing.', file=str(path),
                            cure="pip install 'opspace_control[collision]'.") from None
     try:
         scene = trimesh.load_scene(path)

@@ -7,11 +7,12 @@ from collections import Counter
 from opspace_control.cli.preflight.verdict import failure, ok, warning
 from opspace_control.collision import CollisionDescription
 from opspace_control.collision.description import collision_file
-from opspace_control.collision.exclusion import REASONS
+from opspace_control.collision.exclusion import HOME, REASONS, near_at_home
 from opspace_control.errors import OpspaceError
 
 # A shape that is too fat or too thin by more than this, m, deserves a look.
 _FAT, _THIN = 0.05, 0.01
+_MARGIN = 0.01  # m, of `DistanceLimits`
 # So many of the pairs that overlap are named.
 _MOST = 4
 
@@ -38,6 +39,32 @@ def look_at_collision(urdf, given, model, state, findings):
         [each.first, each.second, each.distance] for each in overlaps])
     findings += _judged(facts)
     return facts
+
+
+def fit_beside(urdf, path, model, q, *, anew=False):
+    """
+    Fit collision shapes and write them to a file, unless it is there; return what is wrong.
+
+    Sentences, without cure; none if the fit is good: the shapes are known and fit, and no pair is
+    nearer than the margin of `DistanceLimits` at the positions q (nq,), but for links that two
+    joints connect: these pairs are left out. An OpspaceError tells that a package is not
+    installed, or what cannot be used of the files.
+    """
+    if anew or not path.exists():
+        description = CollisionDescription.from_urdf_file(urdf)
+        description.excluded.update(dict.fromkeys(
+            near_at_home(description.model(model), q, _MARGIN), HOME))
+        description.write(path, model.name)
+    else:
+        description = CollisionDescription.read(path)
+    shapes = description.model(model)
+    near = [each for each in shapes.distances(q, _MARGIN) if each.distance < _MARGIN]
+    facts = {**description_facts(description), 'file': str(path), 'pairs': len(shapes.pairs),
+             'overlaps': []}
+    return [*description.doubts,
+            *(finding['what'] for finding in _judged(facts) if finding['level'] != 'OK'),
+            *(f"'{each.first}' and '{each.second}' are {1e3 * each.distance:.0f} mm apart at the "
+              'start.' for each in near[:_MOST])]
 
 
 def description_facts(description):

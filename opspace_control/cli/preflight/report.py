@@ -72,7 +72,8 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report['trajectory_controllers'] = facts.look_at_trajectory_controllers(
         parameters, joints, findings)
     report['braking'] = facts.look_at_braking(model, values, joints, findings)
-    report['collision'] = look_at_collision(urdf, collision, model, state, findings)
+    report['collision'] = look_at_collision(
+        urdf, collision or values['collision.file'], model, state, findings)
     usable = {kind: _usable(kind, make, model, values, findings) for kind, make in (
         ('tasks', make_task), ('grasps', make_grasp), ('contacts', make_contact))}
     tasks = [task for task in usable['tasks'].values() if not isinstance(task, JointTask)]
