@@ -115,6 +115,25 @@ def test_dragged_handle_moves_the_hand(stage, viewer):
     stage.network.expect(lambda: np.linalg.norm(stage.hand() - goal) < 1e-3, 240.0)
 
 
+def test_a_task_shows_goal_error_and_gains_and_more_where_it_is_asked_for(stage, viewer):
+    def is_goal_shown():
+        found = re.search(
+            r'goal (\S+) (\S+) (\S+) m, quaternion .*, in \w+<br>error', viewer.text())
+        return found and np.allclose(
+            [float(x) for x in found.groups()], viewer.nodes[GOAL]['position'], atol=2e-3)
+    viewer.expect(is_goal_shown)
+
+    def folder(label):
+        return viewer.controls[viewer.controls[viewer.control(label)]['within']]
+    for gain in ('kp', 'kd', 'max_linear_velocity'):
+        assert folder(gain)['label'] == 'left_hand'
+    assert folder('max_angular_velocity')['label'] == 'more'
+    assert not folder('max_angular_velocity')['expand_by_default']
+    angular = viewer.controls[viewer.control('max_angular_velocity')]
+    assert angular['label'] == 'max_angular_velocity, rad/s'
+    assert len(angular['hint']) > 20
+
+
 def test_goal_out_of_reach_is_refused_and_the_handle_comes_back(stage, viewer):
     at = np.array(viewer.nodes[GOAL]['position'])
     viewer.drag(GOAL, [9.0, 0.0, 0.0], viewer.nodes[GOAL]['wxyz'])
@@ -153,10 +172,10 @@ def test_change_by_somebody_else_is_followed(stage, viewer):
 
 
 def test_task_is_switched(stage, viewer):
-    viewer.set_until(viewer.control('acts', 1), False,
+    viewer.set_until(viewer.control('enabled', 1), False,
                      lambda: re.search('active tasks</td><td>left_hand<', viewer.text()))
     viewer.expect(lambda: not viewer.nodes['/robot/goal of right_hand']['visible'])
-    viewer.set(viewer.control('acts', 1), True)
+    viewer.set(viewer.control('enabled', 1), True)
     viewer.expect(lambda: re.search('active tasks</td><td>left_hand, right_hand<',
                                     viewer.text()))
     viewer.expect(lambda: viewer.nodes['/robot/goal of right_hand']['visible'])
@@ -179,13 +198,13 @@ def test_survives_the_restart_of_the_controller(stage, viewer):
     stage.network.call(SetBool, f'{ros_nodes.SIMULATOR}/pause', data=True)
     # What is asked in the meantime comes to nothing, and does no harm.
     asked = [(viewer.control('kp'), 150.0), (viewer.control('torso_yaw'), 0.2),
-             (viewer.control('acts'), False), (viewer.control('Hold'), True)]
+             (viewer.control('enabled'), False), (viewer.control('Hold'), True)]
     for uuid, value in asked:
         viewer.set(uuid, value)
     stage.controller.end()
     for uuid, value in asked:
         viewer.set(uuid, value)
-    viewer.expect(lambda: 'Waiting for /opspace_controller' in viewer.text())
+    viewer.expect(lambda: 'Connecting… Waiting for /opspace_controller' in viewer.text())
     viewer.expect(lambda: not viewer.has('kp') and GOAL not in viewer.nodes
                   and viewer.controls[viewer.control('Hold')]['disabled'])
     stage.network.call(Trigger, f'{ros_nodes.SIMULATOR}/reset')

@@ -24,7 +24,7 @@ from viser.transforms import SO3
 
 from opspace_control.model.topology import depth_first
 from opspace_control.model.urdf import read_urdf
-from opspace_control.view.node import camera
+from opspace_control.view.camera import camera
 
 CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser')
 if CHROMIUM is None:

@@ -76,9 +76,9 @@ def test_joints_of_a_task_have_sliders_and_the_task_its_switch(scene):
     viewer.set(viewer.control('torso_yaw'), 0.2)  # of the task; that of the posture comes later
     scene.network.expect(lambda: abs(yaw() - 0.2) < 1e-3, 240.0)
     viewer.expect(lambda: re.search(r'error 0\.000\d rad or m', viewer.text()))
-    viewer.set_until(viewer.control('acts', 3), False, lambda: re.search(
+    viewer.set_until(viewer.control('enabled', 3), False, lambda: re.search(
         'active tasks</td><td>left, right, gap<', viewer.text()))
-    viewer.set(viewer.control('acts', 3), True)
+    viewer.set(viewer.control('enabled', 3), True)
     viewer.expect(lambda: 'left, right, trunk, gap<' in viewer.text())
 
 

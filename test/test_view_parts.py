@@ -32,6 +32,7 @@ from opspace_control.errors import ModelError
 from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
+from opspace_control.view.camera import Camera
 from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.main import _parse, open_page
@@ -142,6 +143,23 @@ class TestMeshes:
             inside + '<unit name="centimeter" meter="0.01"/>')
         file.write_text(f'{head}<asset{inside}</asset>{rest}')
         np.testing.assert_allclose(load_mesh(file).extents, (0.01, 0.02, 0.03))
+
+
+class TestCamera:
+
+    def test_a_page_opens_with_the_robot_wherever_it_is(self, server):
+        robot, camera = RobotScene(server.scene, DUAL_ARM, '/walker'), Camera(server)
+        camera.look_at(robot)
+        first, initial = server.initial_camera.look_at, server.initial_camera
+        away = np.subtract(initial.position, first)
+        robot.place('base_link', np.array([0.5, 0.0, 0.0]), SO3.identity().wxyz)
+        camera.follow(robot)
+        np.testing.assert_array_equal(initial.look_at, first)  # it still is in the picture
+        robot.place('base_link', np.array([4.0, -3.0, 0.0]), SO3.identity().wxyz)
+        camera.follow(robot)
+        np.testing.assert_allclose(initial.look_at, np.add(first, [4.0, -3.0, 0.0]))
+        np.testing.assert_allclose(initial.position - initial.look_at, away)
+        robot.remove()
 
 
 class TestRobot:

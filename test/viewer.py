@@ -80,13 +80,13 @@ class Viewer:
         self.expect(condition)
 
     def control(self, label, nth=0):
-        """Return the id of the nth element with a label."""
-        found = [uuid for uuid, props in self.controls.items() if props.get('label') == label]
+        """Return the id of the nth element with a label, with or without a unit."""
+        found = [uuid for uuid, props in self.controls.items() if _is(props, label)]
         return found[nth]
 
     def has(self, label):
         """Return whether there is an element with a label."""
-        return any(props.get('label') == label for props in self.controls.values())
+        return any(_is(props, label) for props in self.controls.values())
 
     def text(self):
         """Return all texts of the panel, as HTML."""
@@ -138,3 +138,9 @@ class Viewer:
     def _summary(self):
         labels = [props.get('label') for props in self.controls.values() if props.get('label')]
         return f'nodes {list(self.nodes)[:20]}, labels {labels}, {self.notices}\n{self.text()}'
+
+
+def _is(props, label):
+    """Return whether an element has a label, perhaps with a unit behind it."""
+    shown = props.get('label') or ''
+    return shown == label or shown.startswith(f'{label}, ')

@@ -3,6 +3,7 @@
 """Controls of the page: they show the controlled value, and return to it after a refusal."""
 
 import math
+import re
 import time
 
 import yaml
@@ -109,7 +110,7 @@ class ParameterControl(Control):
         self._parameters, self._name, self._say = parameters, name, say
         self._wanted, self._typed, self._requested = None, None, False
         value, descriptor = parameters.values[name], parameters.descriptors[name]
-        hint = descriptor.description
+        hint, label = descriptor.description, _with_unit(label, descriptor.description)
         if isinstance(value, bool):
             self._control = gui.add_checkbox(label, value, hint=hint)
         elif _is_number(value):
@@ -179,6 +180,12 @@ def changeable(parameters, prefix=''):
     return [name for name, descriptor in parameters.descriptors.items()
             if name.startswith(prefix) and not descriptor.read_only
             and not name.startswith(('qos_overrides.', 'start_type_description_service'))]
+
+
+def _with_unit(label, description):
+    """Return a label with the unit that stands in brackets at the end of a description."""
+    unit = re.search(r' \[([^\[\]]+)\](?= One of: |$)', description)
+    return f'{label}, {unit.group(1)}' if unit else label
 
 
 def _is_number(value):

@@ -26,8 +26,22 @@ def words(lines):
     return _box(''.join(f'<div>{escape(line)}</div>' for line in reversed(lines)))
 
 
-def error(six, wrench):
-    """Return the line of a task: its error (6,), m and rad, and what it commands, N and N·m."""
+def task(goal, error, wrench):
+    """
+    Return the lines of a task.
+
+    Its ``goal`` is (frame, position (3,), m, quaternion (4,), xyzw), its ``error`` (6,), m and rad,
+    and ``wrench`` (6,) what it commands, N and N·m; None where no message has come.
+    """
+    if goal is None:
+        return _box(_error(error, wrench))
+    frame, position, quaternion = goal
+    numbers = ' '.join(f'{x:.3f}' for x in position), ' '.join(f'{x:.3f}' for x in quaternion)
+    return _box(f'goal {numbers[0]} m, quaternion {numbers[1]}, in {escape(frame)}<br>'
+                f'{_error(error, wrench)}')
+
+
+def _error(six, wrench):
     parts = []
     if six is not None:
         distance, angle = _sizes(six)
@@ -35,13 +49,13 @@ def error(six, wrench):
     if wrench is not None:
         parts.append(f'commands {np.linalg.norm(wrench[:3]):.1f} N, '
                      f'{np.linalg.norm(wrench[3:]):.1f} N·m')
-    return _box(' &middot; '.join(parts) or 'no message yet')
+    return ' &middot; '.join(parts) or 'no message yet'
 
 
 def joint_error(joints):
     """Return the line of a task of joints: (error, effort) by joint, the largest of each."""
     if not joints:
-        return error(None, None)
+        return task(None, None, None)
     parts = []
     for k, (word, figures, units) in enumerate((
             ('error', '.4f', 'rad or m'), ('commands', '.1f', 'N·m or N'))):

@@ -30,7 +30,7 @@ class GoalHandle:
             f'{base}/goal of {task}', scale=size, disable_rotations=not turns, depth_test=False,
             visible=False)
         self._label = scene.add_label(
-            f'{self._grip.name}/name', task.replace('_', ' '), position=(0.0, 0.0, 1.2 * size))
+            f'{self._grip.name}/name', task, position=(0.0, 0.0, 1.2 * size))
         self._line = scene.add_line_segments(
             f'{base}/way of {task}', np.zeros((1, 2, 3)), _YELLOW, line_width=2.0, visible=False)
         self._dragged, self._moved, self._released = False, None, 0.0

@@ -19,6 +19,7 @@ from opspace_control.errors import OpspaceError
 from opspace_control.ros.clients.remote import Outlook, Remote, controllers, look_for_offer
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
 from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE
+from opspace_control.view.camera import Camera, size_of
 from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.panel import Panel
@@ -42,7 +43,7 @@ class ViewNode(Node):
         self._server = server
         self._controller = expand_topic_name(controller, self.get_name(), self.get_namespace())
         self._actions = queue.SimpleQueue()
-        self._panel = Panel(server, self._actions.put)
+        self._panel, self._camera = Panel(server, self._actions.put), Camera(server)
         self._remote_parameters = RemoteParameters(self, self._controller, self._panel.on_parameter)
         self._simulation = Simulation(self, server, self._actions.put, self._panel.say)
         self._offer = self._remote = self._robot = self._forces = self._contacts = None
@@ -71,6 +72,8 @@ class ViewNode(Node):
             self._looked = now
             self._look_for_controller(now)
             self._simulation.look()
+            if self._robot:
+                self._camera.follow(self._robot)
         with self._server.atomic():
             self._move_robot()
             self._simulation.update()
@@ -95,6 +98,7 @@ class ViewNode(Node):
         if self._remote is None and self._remote_parameters.ready() and (
                 self._requested is None or now - self._requested > _TIMEOUT):
             self._requested = now
+            self._panel.wait(f'Reading the parameters of {self._controller}.')
             self._remote_parameters.load(self._attach)
 
     def _attach(self):
@@ -140,7 +144,7 @@ class ViewNode(Node):
         for doubt in self._robot.doubts:
             self.get_logger().warning(doubt)
         self._requested, self._states.newest = None, None
-        _look_at(self._server, *self._robot.bounds())
+        self._camera.look_at(self._robot)
 
     def _move_robot(self):
         if self._robot is None:
@@ -171,7 +175,7 @@ class ViewNode(Node):
     def _make_handle(self, task, frame):
         """Return the handle of a task whose goals are given in a frame."""
         base = self._robot.node(frame) or ''
-        size = _HANDLE * _size(*self._robot.bounds())
+        size = _HANDLE * size_of(*self._robot.bounds())
         axes = self._remote_parameters.values.get(f'{task}.axes', 'rx').split()
         return GoalHandle(
             self._server.scene, base, task, size, any(axis.startswith('r') for axis in axes),
@@ -190,23 +194,3 @@ class ViewNode(Node):
         if (message.level >= Log.WARN and
                 message.name == self._controller[1:].replace('/', '.')):
             self._panel.say(message.msg)
-
-
-def camera(lower, upper):
-    """Return where a camera sees all between two corners (3,), and what it looks at, m."""
-    middle = (lower + upper) / 2.0
-    return middle + _size(lower, upper) * np.array([1.2, 0.7, 0.5]), middle
-
-
-def _look_at(server, lower, upper):
-    """Turn all cameras to a robot within two corners, and put a floor below it."""
-    size, (position, middle) = _size(lower, upper), camera(lower, upper)
-    server.scene.add_grid('/floor', 4.0 * size, 4.0 * size, cell_size=size / 8.0,
-                          position=(middle[0], middle[1], min(lower[2], 0.0)))
-    server.initial_camera.position, server.initial_camera.look_at = position, middle
-    for client in server.get_clients().values():
-        client.camera.position, client.camera.look_at = position, middle
-
-
-def _size(lower, upper):
-    return max(np.linalg.norm(upper - lower), 0.3)

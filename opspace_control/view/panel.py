@@ -12,6 +12,10 @@ _REMEMBERED = 8   # messages
 _STALE = 3.0      # s, of diagnostics that come each second
 _GAUGES = 0.2     # s, between two readings
 _TOAST = 8.0      # s
+# What is beside goal and error of a task, or of a contact; all else is behind 'more'.
+_GAINS = ('kp', 'kd', 'max_linear_velocity', 'friction', 'min_normal_force', 'max_normal_force')
+_GAINS_OF = {'impedance': ('stiffness', 'damping_ratio', 'max_linear_velocity'),
+             'joint': ('kp', 'kd', 'max_velocity')}  # by mode and type
 
 
 class Panel:
@@ -25,7 +29,7 @@ class Panel:
         self._server, self._gui = server, server.gui
         # Actions that come when the controller has gone are dropped.
         self._act = lambda do: act(lambda: self._remote and do())
-        self._status = self._gui.add_html(gauges.status(3, 'Starting.'))
+        self._status = self._gui.add_html(gauges.status(3, 'Connecting…'))
         self._said = deque(maxlen=_REMEMBERED)
         self._hold = self._gui.add_button(
             'Hold', hint='Every goal becomes the present pose; acknowledges a trip.',
@@ -48,7 +52,7 @@ class Panel:
     def wait(self, what):
         """Show what is waited for, without controls."""
         self.clear()
-        self._status.content = gauges.status(3, what)
+        self._status.content = gauges.status(3, f'Connecting… {what}')
 
     def clear(self):
         """Remove the parts of a controller."""
@@ -75,12 +79,12 @@ class Panel:
                 self._add_parameters('replay')
         self._tabs = self._gui.add_tab_group()
         for label, fill in (('Tasks', self._build_tasks), ('Posture', self._build_posture),
-                            ('Health', self._build_health)):
+                            ('Diagnostics', self._build_diagnostics)):
             with self._tabs.add_tab(label):
                 fill(robot)
         with self._tabs.add_tab('History'):
             self._history = gauges.History(self._gui, offer.tasks, offer.groups)
-        with self._tabs.add_tab('All'):
+        with self._tabs.add_tab('Parameters'):
             for name in controls.changeable(parameters):
                 if name not in self._controls:
                     self._add_parameter(name, name)
@@ -119,7 +123,8 @@ class Panel:
         joints = {group: self._remote.joint_error(group) for group in self._offer.groups}
         for task, line in self._lines.items():
             line.content = (gauges.joint_error(joints[task]) if task in joints else
-                            gauges.error(errors[task], commanded.get(task)))
+                            gauges.task(self._remote.goal(task), errors[task],
+                                        commanded.get(task)))
         self._wrench_table.content = gauges.wrenches(wrenches)
         efforts = self._remote.efforts()
         self._bars.content = gauges.efforts(efforts, self._limits)
@@ -141,12 +146,12 @@ class Panel:
         self._lines, self._acting, self._engaged, self._joints = {}, {}, {}, {}
         offer, values = self._offer, self._parameters.values
         for name in dict.fromkeys((*offer.tasks, *offer.groups, *offer.switches)):
-            with self._gui.add_folder(name.replace('_', ' ')):
+            with self._gui.add_folder(name):
                 if name in (*offer.tasks, *offer.groups):
-                    self._lines[name] = self._gui.add_html(gauges.error(None, None))
+                    self._lines[name] = self._gui.add_html(gauges.task(None, None, None))
                 if name in offer.optional:
                     self._acting[name] = self._add_switch(
-                        'acts', 'Off, the task leaves its axes to the posture.', f'{name}/enable',
+                        'enabled', 'Off: the posture controls its axes.', f'{name}/enable',
                         on=True)
                 if name in offer.switches:
                     self._engaged[name] = self._add_switch(
@@ -157,13 +162,27 @@ class Panel:
                     self._build_force(name)
                 if name in offer.groups:
                     self._add_joints(robot, values.get(f'{name}.joints') or (), name)
-                self._add_parameters(name)
+                self._add_gains(name)
 
     def _add_switch(self, label, hint, service, on=False):
         switch = controls.Switch(self._gui, label, hint, self._act, lambda wanted, answered:
                         self._remote.switch(service, wanted, answered), self.say, on)
         self._all.append(switch)
         return switch
+
+    def _add_gains(self, task):
+        """Add the gains of a task, and a folder of its other parameters."""
+        values, names = self._parameters.values, controls.changeable(
+            self._parameters, f'{task}.')
+        first = _GAINS_OF.get(values.get(f'{task}.type'), _GAINS_OF.get(
+            values.get(f'{task}.mode'), _GAINS))
+        gains = [name for name in names if name.removeprefix(f'{task}.') in first]
+        for name in gains:
+            self._add_parameter(name, name.removeprefix(f'{task}.'))
+        if others := [name for name in names if name not in gains]:
+            with self._gui.add_folder('more', expand_by_default=False):
+                for name in others:
+                    self._add_parameter(name, name.removeprefix(f'{task}.'))
 
     def _add_parameters(self, block):
         for name in controls.changeable(self._parameters, f'{block}.'):
@@ -197,7 +216,7 @@ class Panel:
                     self._remote.send_position(task, joint, position))
                 self._all.append(self._joints[task][joint])
 
-    def _build_health(self, robot):
+    def _build_diagnostics(self, robot):
         self._words = self._gui.add_html(gauges.words(self._said))
         with self._gui.add_folder('efforts, N·m or N, against their limits'):
             self._bars = self._gui.add_html('')

@@ -95,6 +95,11 @@ class RobotScene:
         points = np.array([position for position, _ in self._origins.values()])
         return points.min(axis=0), points.max(axis=0)
 
+    @property
+    def base(self):
+        """Position (3,) of the root link in the world, m."""
+        return np.array(self._root.position)
+
     def _add(self, joint):
         """Add the node of a joint, which carries its child; return it."""
         position, turn = self._origins[joint.parent]
