@@ -37,7 +37,8 @@ PARAMETERS = {
     'left.max_angular_velocity': math.inf, 'right.max_linear_velocity': math.inf,
     'right.max_angular_velocity': math.inf, 'safety.state_timeout': 0.0,
     # States are made up here, and what is commanded for them is compared with the bare law.
-    'limits.keep': False, 'limits.effort_rate': 1e6, 'limits.velocity_scale': 1e6,
+    'limits.keep': False, 'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0,
+    'limits.effort_rate': 1e6, 'limits.velocity_scale': 1e6,
     'safety.position_jump': 1e6, 'safety.ramp_time': 0.0,
 }
 

@@ -169,6 +169,7 @@ def test_a_process_without_ros_says_the_same(arguments):
         report.pop('cycle', None)  # of which the times differ
         report['findings'] = [finding for finding in report['findings']
                               if 'cycle' not in finding['what']]
+        assert any('efforts are late' in finding['what'] for finding in report['findings'])
     assert reports[0] == reports[1]
 
 
@@ -561,6 +562,40 @@ def test_every_real_robot_has_a_report(path):
         lines = write(report)
         assert max(map(len, lines[1:])) <= 100
         assert ('robot' in report) or report['verdict'] == 'FAIL'
+
+
+class TestLoop:
+    """The delay of the loop, and how much the gains tolerate."""
+
+    TEXT = """
+        opspace_controller:
+          ros__parameters:
+            tasks: [hand]
+            update_rate: {rate}
+            limits: {{return_rate: {speed}, approach_rate: 0.1}}
+            hand: {{frame: hand, axes: x y rz, kp: {kp}}}
+        """
+
+    @pytest.mark.parametrize(('rate', 'kp', 'speed', 'unstable'), [
+        (0.0, 100.0, 10.0, None), (100.0, 100.0, 10.0, None), (40.0, 100.0, 10.0, 'task hand'),
+        (100.0, 400.0, 10.0, 'task hand'), (250.0, 100.0, 500.0, 'limits of joints')])
+    def test_less_than_a_factor_of_two_is_a_warning(self, parameters, rate, kp, speed, unstable):
+        """A hold of a period and a delay of a period are late by one and a half."""
+        path = parameters(self.TEXT.format(rate=rate, kp=kp, speed=speed))
+        report = facts(PLANAR, path)
+        late = 1.5 / (rate or 1000.0)
+        assert report['loop']['time'] == pytest.approx(late)
+        warned = [text for text in said(report, 'WARN') if 'efforts are late' in text]
+        assert len(warned) == (unstable is not None)
+        margin = min(report['cycle']['margins'], key=lambda margin: margin['delay'])
+        assert (2.0 * late > margin['delay']) == (unstable is not None)
+        if unstable:
+            assert f'the loop of {unstable} is unstable' in warned[0]
+
+    def test_a_file_that_is_no_run_is_told(self, parameters):
+        report = facts(PLANAR, '--run', parameters('no run'))
+        assert any('parameters.yaml' in text for text in said(report, 'FAIL'))
+        assert report['loop']['source'] == 'assumed'
 
 
 class TestColour:

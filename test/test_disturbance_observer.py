@@ -12,7 +12,9 @@ from opspace_control import (
     Constraint,
     ControlError,
     DisturbanceObserver,
+    ForceControl,
     ForceTask,
+    Grasp,
     Impedance,
     JointLimits,
     MomentumObserver,
@@ -127,6 +129,61 @@ def test_nothing_along_force_axes_springs_and_free_axes():
     spring = PoseTask(TCP, impedance=Impedance())
     change, _ = difference_of(PANDA, [spring], state, r, DisturbanceObserver(1e6, **UNBOUNDED))
     np.testing.assert_array_equal(change, 0.0)
+
+
+def test_the_reaction_to_a_force_that_is_applied_is_not_compensated():
+    """
+    Of a hand that presses, the environment's reaction is in r, [K87] (5.5).
+
+    It moves nothing. If the coupled axes of motion compensated for it, the hand would leave its
+    place along them, and press with another force.
+    """
+    state, press = at_home(), 12.0
+    force = ForceControl(approach=(0.0, 0.0))
+    task = PoseTask(TCP, force_axes='z', force=force)
+    force.set_target([0.0, 0.0, press, 0.0, 0.0, 0.0])
+    controller = OperationalSpaceController(PANDA, [task])
+    for _ in range(3000):  # until the force is there
+        bare = controller.compute_torque(state, dt=DT)
+    reaction = operational_space(PANDA, state, TCP).jacobian.T @ -task.wrench
+    assert task.wrench[2] == pytest.approx(press, rel=0.01)
+    controller.disturbance = observer = DisturbanceObserver(1e6, **UNBOUNDED)
+    controller.compute_torque(state, dt=0.0)
+    unknowns = unknown(PANDA)
+    for r, compensated in ((reaction, False), (reaction + unknowns, True)):
+        for _ in range(2):
+            observer.apply(PANDA.gravity(state) - r)
+            tau = controller.compute_torque(state, dt=DT)
+        if not compensated:
+            np.testing.assert_allclose(tau, bare, atol=1e-3 * press)
+        assert (abs(observer.rejected[TCP]).max() > 0.1) == compensated
+    J, A = operational_space(PANDA, state, TCP).jacobian, PANDA.mass_matrix(state)
+    motion = [0, 1, 3, 4, 5]
+    left = J @ np.linalg.solve(A, unknowns + tau - bare)
+    np.testing.assert_allclose(left[motion], 0.0, atol=1e-3 * abs(
+        J @ np.linalg.solve(A, unknowns)).max())
+
+
+def test_while_a_grasp_is_engaged_what_compensates_fades():
+    """The residual of the arms has the load, which the law carries already."""
+    model = sample('dual_arm').model
+    grasp = Grasp(('l_hand', 'r_hand'))
+    state = random_state(model, 2, speed=0.0)
+    controller = OperationalSpaceController(model, [PoseTask('l_hand')], grasps=[grasp])
+    controller.disturbance = observer = DisturbanceObserver(100.0, **UNBOUNDED)
+
+    def rejected(periods):
+        for _ in range(periods):
+            controller.compute_torque(state, dt=DT)
+            observer.apply(model.gravity(state) - unknown(model))
+        return max(abs(force).max() for force in observer.rejected.values())
+    before = rejected(100)
+    assert before > 0.1
+    grasp.engage(state)
+    assert 0.3 * before < rejected(10) < 0.95 * before
+    assert rejected(100) < 0.01 * before
+    grasp.disengage()
+    assert rejected(100) > 0.5 * before
 
 
 def test_bounds_of_each_task_shrink_the_whole():

@@ -201,6 +201,22 @@ class TestDiagnostics:
         assert status.level == DiagnosticStatus.WARN
         assert 'were skipped' in status.message
 
+    def test_a_loop_that_is_slow_for_its_gains(self, node, heard):
+        """Of a hand: kp of 10^4 tolerates 6.5 ms; efforts of 10 ms are late by 5."""
+        assert node.change(left__kp=1e4).successful
+
+        def seldom():
+            for _ in range(20):
+                node.after(10)
+        status = self.told(node, heard, lambda values: float(
+            values.get('loop delay [ms]', 0.0)) == 5.0, seldom)
+        assert status.level == DiagnosticStatus.WARN
+        assert 'the loop of task left is unstable above 6.5 ms' in status.message
+        assert node.change(left__kp=100.0).successful
+        status = self.told(node, heard, lambda values: float(
+            values.get('delay margin of task left [ms]', 0.0)) == 64.7, seldom)
+        assert 'is unstable' not in status.message
+
     def test_limits(self, node, heard):
         limited = dict(START) | {'l_elbow': -0.5, 'torso_pitch': 0.5}
 

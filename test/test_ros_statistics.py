@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is counted of the control cycle; needs no ROS."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,6 +53,25 @@ def test_starts_over_but_knows_the_last_cycle(statistics):
     assert statistics.age(now + 2.0) == pytest.approx(2.0)
     statistics.count(now + 0.25, 0)
     assert statistics.take()['max'] == pytest.approx(0.25)
+
+
+def test_delay_from_the_stamp_if_it_is_of_this_clock(statistics):
+    """And for how long an effort acts: the median of the steps between stamps."""
+    now = time.time_ns()
+    for k in range(9):
+        statistics.count(0.1 * k, now - 20 * MILLISECOND + 2 * k * MILLISECOND)
+    facts = statistics.take()
+    assert facts['hold'] == pytest.approx(2e-3)
+    assert 0.01 <= facts['delay'] < 1.0  # a fast machine needs no time from count to count
+    for ahead in (-3600, 3600):  # s
+        statistics.restart()
+        for k in range(3):
+            statistics.count(0.1 * k, time.time_ns() + 1000 * ahead * MILLISECOND)
+        assert statistics.take()['delay'] is None
+    statistics.restart()
+    for k in range(3):
+        statistics.count(0.1 * k, 0)
+    assert statistics.take()['hold'] == pytest.approx(0.1)  # no stamps: the mean period
 
 
 def test_missed_states_are_told_by_stamps_not_by_delays(statistics):

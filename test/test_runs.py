@@ -164,6 +164,16 @@ class TestSummary:
         assert len(summary.period) == len(summary.latency) - 1
         assert summary.unanswered < 0.5 * len(summary.latency)
 
+    def test_the_loop_is_held_against_what_its_gains_bear(self, summary, path, tmp_path, capsys):
+        assert len(summary.ages) == len(summary.run.sent[summary.run.states])
+        urdf = tmp_path / 'robot.urdf'
+        urdf.write_text(summary.run.robot)
+        main(['check', str(urdf), '--frames', 'hand', '--run', str(path), '--json'])
+        loop = json.loads(capsys.readouterr().out)['loop']
+        assert loop['source'] == 'measured'
+        assert loop['hold'] == pytest.approx(np.median(summary.period))
+        assert loop['time'] >= 0.5 * loop['hold'] + np.median(summary.latency) - 1e-9
+
     def test_parameters_and_their_changes(self, summary):
         assert summary.run.parameters['hand.kp'] == 64.0
         assert 'hand.kp = 81.0' in [said.text for said in summary.said]

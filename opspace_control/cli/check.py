@@ -35,7 +35,7 @@ def main(arguments=None):
     options = _parser().parse_args(arguments)
     report = examine(
         options.urdf, options.parameters, frames=options.frames, home=options.home,
-        floating_base=options.floating_base, collision=options.collision,
+        floating_base=options.floating_base, collision=options.collision, run=options.run,
         progress=lambda message: print(message, file=sys.stderr, flush=True))
     if options.json:
         text = json.dumps(_finite(report), indent=1, ensure_ascii=False, allow_nan=False)
@@ -65,6 +65,9 @@ def _parser():
     parser.add_argument('--collision', metavar='YAML',
                         help='collision shapes by opspace collision (default: those beside URDF, '
                              'if any)')
+    parser.add_argument('--run', metavar='MCAP',
+                        help='a run by opspace record: its periods and delays are held against '
+                             'what the gains tolerate')
     parser.add_argument('--floating-base', action='store_true', help='the root link moves freely')
     parser.add_argument('--json', action='store_true', help='print the report as JSON')
     return parser

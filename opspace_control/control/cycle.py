@@ -168,7 +168,8 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
     sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
                  cycle.has_passive, scratch.mobility, scratch.passive_mobility, K)
     correct_reference(robot.contacts, nodes, states, stack[FORCE])
-    observe_disturbance(demand.disturbance, gravity, cycle, robot, scratch, v)
+    observe_disturbance(
+        demand.disturbance, gravity, cycle, robot, grasping.grasps, scratch, v)
 
 
 @inlined

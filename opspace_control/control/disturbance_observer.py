@@ -79,6 +79,12 @@ class DisturbanceObserver:
         return self._data.tasks[:, BOUND:FILTERED]
 
     @property
+    def rates(self):
+        """Rate of the filter, 1/s, of each task that compensates at present: a dict by name."""
+        return {name: float(self._rate[0]) for name, k in self._records.items()
+                if self.bounds[k].max() > 0.0}
+
+    @property
     def residual(self):
         """Mean unknown joint forces r until the last cycle, (nv,), N·m or N, unfiltered: a copy."""
         return self._data.memory[RESIDUAL].copy()

@@ -111,6 +111,7 @@ class Summary:
         self.bases = Series(7)  # pose of a floating base
         self.health = []       # diagnostics of the controller: (time, level, text, dict)
         self.said = []         # log messages and changes of parameters: `Said`
+        self.ages = []         # s, of joint states when they were sent, by their stamps
         self.states = []       # (time, positions by joint): a few, over the time of control
         self._newest = None
         times = run.times(run.commands)
@@ -183,6 +184,8 @@ class Summary:
 
     def _take_state(self, time, message):
         self._newest = time, dict(zip(message.name, message.position, strict=False))
+        sent, stamp = self.run.sent[self.run.states][len(self.ages)], message.header.stamp
+        self.ages.append(1e-9 * (int(sent) - 1_000_000_000 * stamp.sec - stamp.nanosec))
         while self._due and time >= self._due[-1]:
             self.states.append(self._newest)
             self._due.pop()

@@ -3,14 +3,17 @@
 """The facts of the report: a robot, its parameters and its tasks."""
 
 import time
+from dataclasses import asdict
 
 import numpy as np
 
 from opspace_control import library
 from opspace_control.cli.preflight import facts, verdict
 from opspace_control.cli.preflight.collision import look_at_collision
+from opspace_control.cli.preflight.loop import look_at_loop
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
 from opspace_control.control import postures
+from opspace_control.control.margins import loop_margins
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
 from opspace_control.model.assembly import BASE
@@ -31,21 +34,22 @@ _CALLS, _POSTURES = 3000, 1000
 
 
 def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False, collision=None,
-            progress=lambda message: None):
+            run=None, progress=lambda message: None):
     """
     Return the report, a dict, on a URDF or xacro file and a ROS 2 parameter file, if any.
 
     ``findings`` is a list of dicts ``level`` (OK, WARN, FAIL), ``what``, ``cure``; ``verdict`` the
     worst level. The facts are ``robot``, ``tree``, ``home``, ``joints``,
     ``trajectory_controllers``, ``braking``, ``tasks``, ``unbalanced``, ``joint_tasks``,
-    ``together``, ``collision`` and ``cycle``, as far as the robot can be read. No content of a file
-    raises an error.
+    ``together``, ``collision``, ``cycle`` and ``loop``, as far as the robot can be read. No content
+    of a file raises an error.
 
     ``frames`` are links, each examined like a task of all six axes; ``home`` are positions by
     joint, rad or m, which replace those of the file. With ``floating_base`` the root link moves
     freely, and without a drive, whatever the file says. ``collision`` is the path of a file of
-    collision shapes, that beside the robot's file if not given. ``progress`` is called with a
-    sentence before a long step.
+    collision shapes, that beside the robot's file if not given. ``run`` is the path of a recorded
+    run, whose periods and delays are those of the loop. ``progress`` is called with a sentence
+    before a long step.
     """
     report = {'file': str(urdf), 'parameter_file': parameters and str(parameters), 'findings': []}
     findings = report['findings']
@@ -83,6 +87,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
                              for name, task in usable['tasks'].items() if task not in tasks]
     values = {**values, **{kind: list(found) for kind, found in usable.items()}}
     report['cycle'] = _cycle(text, values, floating_base, state, findings)
+    report['loop'] = report['cycle'] and look_at_loop(run, report['cycle'], findings)
     return verdict.judge(report)
 
 
@@ -225,7 +230,8 @@ def _cycle(text, values, floating_base, state, findings):
     state = RobotState(controller.model, state.q, state.v)
     calls = _fewer(_CALLS, controller.model)
     return {'median': cycle_time(controller, state, calls), 'calls': calls,
-            'update_rate': values['update_rate']}
+            'update_rate': values['update_rate'],
+            'margins': [asdict(margin) for margin in loop_margins(controller)]}
 
 
 def cycle_time(controller, state, calls):

@@ -20,7 +20,7 @@ _CLOSE_PART, _CLOSE = 0.05, 0.1
 # lost, half of a direction is left to the posture.
 _LOST = 0.25
 # Part of the time between two joint states that a cycle may take, and their usual rate, Hz.
-_BUSY, _USUAL_RATE = 0.5, 1000.0
+_BUSY, USUAL_RATE = 0.5, 1000.0
 
 
 def ok(what):
@@ -266,7 +266,7 @@ def _at_cycle(report):
     cycle = report['cycle']
     if cycle is None:
         return
-    rate = cycle['update_rate'] or _USUAL_RATE
+    rate = cycle['update_rate'] or USUAL_RATE
     part = cycle['median'] * rate
     what = (f'A cycle takes {cycle["median"] * 1e6:.3g} µs on this machine, '
             f'{part:.1%} of the time at {rate:g} Hz.')

@@ -38,6 +38,8 @@ from opspace_control.dynamics.torque_responses import respond_to_torques
 
 # Of ``Disturbance.flags``.
 STARTED, FROZEN, FOUND = range(3)
+# Of ``FOUND``, beside 0 and 1: a grasp is engaged, and what compensates fades.
+GRASPS = -1
 # Columns of ``Disturbance.tasks`` from which on bounds and filtered forces are.
 BOUND, FILTERED = 6, 8
 
@@ -47,11 +49,12 @@ _DAMPING = 1e-6
 
 
 @called
-def observe_disturbance(disturbance, gravity, cycle, robot, scratch, v):
+def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, v):
     """
     Find the mean unknown joint forces between the last state and that of this cycle.
 
-    Bodies are placed and moved; ``z`` of all nodes is zero before and afterwards.
+    Bodies are placed and moved; ``z`` of all nodes is zero before and afterwards. While a grasp is
+    engaged the residual has the load, which the law carries already: nothing is found.
     """
     if disturbance.flags.size > 0:
         memory, flags = disturbance.memory, disturbance.flags
@@ -59,6 +62,10 @@ def observe_disturbance(disturbance, gravity, cycle, robot, scratch, v):
         if flags[FROZEN] != 0 or not rejects(disturbance.tasks):
             flags[STARTED] = 0
             return
+        for g in range(grasps.size):
+            if grasps[g].activation > 0.0:
+                flags[FOUND], flags[STARTED] = GRASPS, 0
+                return
         gather_momentum(robot.nodes, robot.states, gravity, v, memory[P], memory[P_RATE])
         for k in range(v.size):
             memory[PASSIVE_FORCE, k] = scratch.passive_torque[k] if cycle.has_passive else 0.0
@@ -157,10 +164,26 @@ def respond_points(disturbance, robot, constrained, scratch):
                 a[j] -= mobility[j, factor.order[p]] * a[factor.order[p]]
 
 
+@inlined
+def balance_applied(applied, first, mobility, a):
+    """
+    Add to the accelerations a of tasks' rows, from the first on, those by applied forces.
+
+    Force control applies them against the environment, [K87] (5.5), whose reaction is in r: the
+    reaction moves nothing as long as the forces are there.
+    """
+    for k in range(a.size):
+        if applied[k] != 0.0:
+            for i in range(a.size):
+                a[i] += mobility[first + max(i, k), first + min(i, k)] * applied[k]
+
+
 @called
-def find_forces(disturbance, robot, demand, scratch):
+def find_forces(disturbance, robot, demand, applied, scratch):
     """
     Write ``Λ J Φ r`` of the tasks, after the constraints in the last row of the matrix.
+
+    r without what balances the ``applied`` forces (k,) of force control.
 
     Returns whether it could be found. All levels above compensate for the forces of one, so that of
     a factor ``C Cᵀ`` of Λ⁻¹ only the blocks of levels are solved upwards.
@@ -168,6 +191,7 @@ def find_forces(disturbance, robot, demand, scratch):
     points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
     M, F = disturbance.matrix, disturbance.matrix[-1, first:]
     respond_points(disturbance, robot, first, scratch)
+    balance_applied(applied[first:], first, scratch.mobility, F)
     for e in range(first // 6, points.size):
         outside = is_group(points[e]) or points[e].whole or robot.carried[e].idle
         for r in range(6):
@@ -198,8 +222,11 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     """
     if disturbance.flags.size > 0:
         points, first, tasks = robot.points, 6 * demand.constraints.size, disturbance.tasks
-        gain = 0.0
-        if disturbance.flags[FOUND] != 0 and find_forces(disturbance, robot, demand, scratch):
+        gain, found = 0.0, disturbance.flags[FOUND]
+        if found == GRASPS:
+            disturbance.matrix[-1, :] = 0.0
+        if found == GRASPS or (found != 0 and find_forces(
+                disturbance, robot, demand, results.stack[APPLIED], scratch)):
             gain = -math.expm1(-disturbance.rate[0] * cycle.dt)
         for e in range(first // 6, points.size):
             record, k = points[e].record, 6 * e

@@ -3,10 +3,12 @@
 """Statistics of the control cycle: periods, missed cycles, limits and singularities."""
 
 import array
+import time
 
 import numpy as np
 
 _CAPACITY = 10_000  # number of recorded cycles: those of a second at the highest update_rate
+_LONGEST_DELAY = 1.0  # s; a greater one is the difference of two clocks
 
 
 class CycleStatistics:
@@ -16,6 +18,7 @@ class CycleStatistics:
         self._controller = controller
         self._periods = array.array('d', bytes(8 * _CAPACITY))
         self._steps = array.array('d', bytes(8 * _CAPACITY))
+        self._delays = array.array('d', bytes(8 * _CAPACITY))
         self.restart()
 
     def restart(self):
@@ -33,6 +36,7 @@ class CycleStatistics:
         if self._last is not None and self._count < _CAPACITY:
             self._periods[self._count] = now - self._last
             self._steps[self._count] = stamp - self._last_stamp
+            self._delays[self._count] = time.time_ns() - stamp
             self._count += 1
         self._last, self._last_stamp = now, stamp
         if self._controller.limited_joints:
@@ -59,7 +63,10 @@ class CycleStatistics:
         ``given_up`` (cycles in which it was solved without some levels of tasks) and
         ``least_eigenvalue`` of the scaled Λ⁻¹ (inf without tasks or cycles). With cycles also the
         periods ``min``, ``mean``, ``max`` and ``p99`` in s, and ``missed``: joint states without a
-        cycle, by their time stamps; with repeated stamps a lower bound.
+        cycle, by their time stamps; with repeated stamps a lower bound; ``hold``, for which an
+        effort acts: the median of the steps between stamps, s, the mean period without any; and
+        ``delay``, the median time from a stamp to the end of its cycle, s, None where stamps are
+        not of this machine's clock.
         """
         facts = {'cycles': self._count, 'limited': self._cut, 'singular': self._singular,
                  'unsolved': self._unsolved, 'given_up': self._given_up,
@@ -69,6 +76,10 @@ class CycleStatistics:
             steps = np.frombuffer(self._steps)[:self._count]
             facts |= {'min': periods.min(), 'mean': periods.mean(), 'max': periods.max(),
                       'p99': np.percentile(periods, 99.0), 'missed': _missing_states(steps)}
+            advancing, delay = steps[steps > 0.0], np.median(
+                np.frombuffer(self._delays)[:self._count]) * 1e-9
+            facts['hold'] = 1e-9 * np.median(advancing) if advancing.size else facts['mean']
+            facts['delay'] = delay if 0.0 <= delay < _LONGEST_DELAY else None
         self.start_over()
         return facts
 

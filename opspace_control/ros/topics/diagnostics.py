@@ -9,6 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from opspace_control.control.causes_at_rest import causes_at_rest, distance_to_goal
 from opspace_control.control.freedom import nearly_lost, scaled_freedom
+from opspace_control.control.margins import loop_margins, loop_time, too_slow
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.parameters.joints import named_dofs
 from opspace_control.ros.topics import sensors
@@ -66,6 +67,7 @@ class Diagnostics(Part):
             warnings.append('No joint states.')
         if facts.get('missed'):
             warnings.append(f'{facts["missed"]} joint-state messages were skipped.')
+        warnings.append(delay_in_words(self._controller, facts))
         if facts['limited']:
             warnings.append('Effort limits are reached.')
         if facts['unsolved']:
@@ -84,6 +86,9 @@ class Diagnostics(Part):
             values |= {f'period {which} [ms]': f'{1e3 * facts[which]:.3f}'
                        for which in ('min', 'mean', 'max', 'p99')}
             values['missed cycles'] = str(facts['missed'])
+            values['loop delay [ms]'] = f'{1e3 * _loop_time(facts):.2f}'
+            values |= {f'delay margin of {margin.name} [ms]': f'{1e3 * margin.delay:.1f}'
+                       for margin in loop_margins(self._controller)}
         limits = self._controller.effort_limits
         at_limit = (abs(self._cycle.commanded) >= limits) & (limits > 0.0)  # at the last cycle
         values |= {
@@ -139,6 +144,24 @@ def singular_in_words(controller, facts, values):
     last = '; the last one had none' if controller.least_eigenvalue > 0.0 else ''
     return (f'{facts["singular"]} of {facts["cycles"]} cycles had singular directions of the '
             f'tasks{last}.')
+
+
+def delay_in_words(controller, facts):
+    """Return that the delay of the loop is more than half of what it may be, as text, or ''."""
+    if not facts['cycles']:
+        return ''
+    delay = _loop_time(facts)
+    margin = too_slow(loop_margins(controller), delay)
+    if margin is None:
+        return ''
+    return (f'From a joint state until its effort acts, and half of the time for which it does, '
+            f'are {1e3 * delay:.1f} ms; the loop of {margin.name} is unstable above '
+            f'{1e3 * margin.delay:.1f} ms. Lower its gains or rates, or send joint states more '
+            'often.')
+
+
+def _loop_time(facts):
+    return loop_time(facts['hold'], facts['delay'] or 0.0)
 
 
 def unsolved_in_words(facts):

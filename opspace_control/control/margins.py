@@ -1,0 +1,109 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""How much delay the loops of a controller tolerate: delay margins of its gains and rates."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from opspace_control.errors import ControlError
+from opspace_control.spatial import read_numbers
+
+LEAST_FACTOR = 2.0  # of the delay margin and the delay, below which there are warnings
+
+
+@dataclass(frozen=True)
+class LoopMargin:
+    """The margin of a loop; ``name`` tells which, '' for gains alone."""
+
+    crossover: float  # ω_c, rad/s; 0 for a loop that does nothing
+    phase: float      # φ, rad
+    delay: float      # φ / ω_c, s: the loop is stable for less delay; inf for a loop without gains
+    name: str = ''
+
+
+def loop_margin(kp, kd, rate=0.0, name=''):
+    """
+    Return the `LoopMargin` of a decoupled unit mass with the gains of a task.
+
+    With a delay T from the state to the effort that acts, and a `DisturbanceObserver` of a rate K,
+    the loop of each axis is that of a PID controller before ``1 / s²``,
+
+        ``L(s) = ((kd + K) s² + (kp + K kd) s + K kp) / s³ · exp(−T s)``,
+
+    since the observer takes the acceleration from the delayed state, but the force as it was
+    commanded. Without delay the characteristic polynomial is ``(s + K) (s² + kd s + kp)``. Where
+    ``|L(j ω_c)| = 1``, the phase margin is ``φ = π + arg L(j ω_c)`` of T = 0, and the loop is
+    stable for ``T < φ / ω_c``, the delay margin [AM08] 9.3. An effort that is kept for a period h
+    is late by h / 2, which counts for T.
+
+    Parameters
+    ----------
+    kp, kd : float
+        Gains, 1/s² and 1/s, 0 or more.
+    rate : float
+        K, 1/s; 0 without an observer.
+    name : str
+        Of the result.
+
+    Raises
+    ------
+    ControlError
+        For numbers that are negative or not finite.
+
+    """
+    for what, value in (('kp', kp), ('kd', kd), ('rate', rate)):
+        number = read_numbers(value)
+        if number.shape != () or not 0.0 <= number < math.inf:
+            raise ControlError(f'{what} of a loop is {value!r}.', value=value,
+                               cure='Give a number of 0 or more; critical damping is 2 sqrt(kp).')
+    D, P, I = kd + rate, kp + rate * kd, rate * kp  # noqa: E741 the field's letters
+    if not (D or P):
+        return LoopMargin(0.0, math.inf, math.inf, name)
+    # |L|² = 1 with x = ω²: x³ = (I − D x)² + P² x.
+    roots = np.roots([1.0, -D * D, 2.0 * D * I - P * P, -I * I])
+    omega = math.sqrt(max(root.real for root in roots if abs(root.imag) <= 1e-9 * abs(root)))
+    phase = math.atan2(P * omega, I - D * omega * omega) - 0.5 * math.pi
+    return LoopMargin(omega, phase, phase / omega, name)
+
+
+def loop_time(hold, delay=0.0):
+    """Return T, s, for efforts that are kept for a time ``hold``, and late by a ``delay``, s."""
+    return 0.5 * hold + delay
+
+
+def too_slow(margins, time):
+    """Return the `LoopMargin` that a loop time, s, leaves less than `LEAST_FACTOR`, or None."""
+    least = min(margins, key=lambda margin: margin.delay)
+    return least if LEAST_FACTOR * time > least.delay else None
+
+
+def loop_margins(controller):
+    """
+    Return the `LoopMargin` of each task that is enabled, of the posture and of the joint limits.
+
+    Of a task that of the axis with the least. Tasks of points have the rate of the controller's
+    `DisturbanceObserver`, if that compensates for them. Near its position limit a joint has
+    ``kp = r a`` and ``kd = r + a``, with the ``return_rate`` r and the ``approach_rate`` a of
+    `JointLimits`. Axes of force control and springs are not looked at: their loops are closed by
+    the environment.
+    """
+    observer, limits = controller.disturbance, controller.limits
+    rejecting = {} if observer is None else observer.rates
+    loops = []
+    for task in controller.tasks.values():
+        if task.enabled:
+            rate = rejecting.get(task.name, 0.0)
+            loops.append(_least(zip(task.kp, task.kd, strict=True), rate, f'task {task.name}'))
+    posture = controller.posture
+    loops.append(_least(zip(posture.kp, posture.kd, strict=True), 0.0, 'posture'))
+    if limits is not None and limits.kept:
+        r, a = limits.return_rate, limits.approach_rate
+        loops.append(loop_margin(r * a, r + a, name='limits of joints'))
+    return loops
+
+
+def _least(gains, rate, name):
+    each = {(float(kp), float(kd)) for kp, kd in gains}
+    return min((loop_margin(*one, rate, name) for one in each), key=lambda margin: margin.delay)
