@@ -4,8 +4,9 @@
 How near hands come to their goals when the robot is not its model, and what helps.
 
 `python benchmark/disturbances.py` prints a table of a Panda; `--write` puts it in
-doc/measurements/disturbances.md. `--robots` has that of robots with two arms, `--rates` that of
-other rates of the observer, `--friction` that of drive friction that is not known exactly.
+doc/measurements/disturbances.md. `--robots` has that of robots with two arms and of a humanoid on
+its feet, `--rates` that of other rates of the observer, `--friction` that of drive friction that is
+not known exactly.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import standing
 from figures import put_into
 
 from opspace_control.cli.showcase.reality import (
@@ -59,10 +61,10 @@ class Remedy:
 
 def reach(name, reality, remedied, number):
     """Return the `Course` of the robot of a name to the goals of a number."""
-    robot = arms(name)
-    hands = len(robot.hands)
+    go = standing.stand if name == standing.NAME else partial(seek, arms(name))
+    hands = 1 if name == 'panda' else 2
     goals = random_goals(hands * (number + 1))[-hands:]
-    return seek(robot, replace(REALITIES[reality], seed=number), goals, partial(
+    return go(replace(REALITIES[reality], seed=number), goals, partial(
         remedy, observer=OBSERVER | {'rate': remedied.rate} if remedied.rate else None,
         friction=remedied.share * FRICTION, **dict(remedied.numbers)))
 
@@ -84,7 +86,7 @@ def table(rows):
         arrived = [course.arrival for course in courses if course.arrival < math.inf]
         lines.append(
             f'| {f"{robot}: " if several else ""}{reality} | {remedied.name} | {spread(away, 1e3)} '
-            f'| {spread(turned, 180.0 / math.pi)} '
+            f'| {"–" if robot == standing.NAME else spread(turned, 180.0 / math.pi)} '
             f'| {len(arrived)} of {len(courses)}{f", {max(arrived):.1f} s" if arrived else ""} '
             f'| {100.0 * max(course.step for course in courses):.1f} % |')
     return '\n'.join([
@@ -97,7 +99,7 @@ def cases_of(name):
     """Return the triples of a robot, the name of a Reality and a Remedy of a table."""
     if name == 'robots':
         nominal, *_, all_of_it = REALITIES
-        return [(robot, *case) for robot in ('talos', 'tiago_dual') for case in (
+        return [(robot, *case) for robot in ('talos', 'tiago_dual', standing.NAME) for case in (
             (nominal, Remedy()), (all_of_it, Remedy()), (all_of_it, Remedy(RATE)),
             (all_of_it, Remedy(RATE, 1.0)))]
     return [('panda', *case) for case in _of_panda(name)]

@@ -242,11 +242,31 @@ def test_another_robot_than_the_model_is_sent_to_a_goal(module):
     assert '0 of 1' in rows[2] and '| 40 | 1 |' in rows[3] and '1 of 1' in rows[3]
 
 
+def test_a_humanoid_that_is_not_its_model_stands_and_reaches(module):
+    pytest.importorskip('mujoco')
+    disturbances, standing = module('disturbances'), module('standing')
+    _, _, _, all_of_it = disturbances.REALITIES
+    ours = disturbances.reach(standing.NAME, all_of_it, disturbances.Remedy(20.0, 1.0), 0)
+    assert ours.away[0] > 0.03
+    assert ours.left[0] < 1e-3 and ours.arrival < 2.0
+
+
+def test_pushes_and_margins(module):
+    """A push of twice the bounds yields and returns; an arm is unstable where it is predicted."""
+    pytest.importorskip('mujoco')
+    yields, beyond = module('pushes').push('panda', (10.0, 2.0), np.array([0.0, 0.0, -1.0]))
+    assert yields > 0.01 and beyond < 0.2
+    loop = module('margins').Loop('panda', 900.0, 80.0)
+    assert loop.delay() == pytest.approx(loop.margin.delay, rel=0.1)
+    predicted, found = loop.noise()
+    assert found == pytest.approx(predicted, rel=0.15)
+
+
 @pytest.mark.parametrize(('program', 'tables'), [
     ('limits', ('limits', 'driveless')), ('closed_chains', ('closed',)),
     ('sequence', ('sequence',)), ('at_rest', ('at_rest',)),
     ('disturbances', ('disturbances', 'robots', 'rates', 'friction')),
-    ('singularity', ('singularities',)),
+    ('pushes', ('pushes',)), ('margins', ('margins',)), ('singularity', ('singularities',)),
     ('legged', ('legged_courses', 'legged_disturbances')), ('legged_peers', ('legged_peers',))])
 def test_every_table_has_its_place_in_the_documentation(module, program, tables):
     pytest.importorskip('mujoco')

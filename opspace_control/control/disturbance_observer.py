@@ -36,7 +36,8 @@ class DisturbanceObserver:
     max_force, max_moment : float
         Bounds of the compensation of each task, N and N·m. Beyond them all six components shrink
         alike, as near singularities. A task of which both are 0 does not compensate; without any
-        that does nothing is computed.
+        that does nothing is computed. A hand yields only to pushes beyond the bounds; after one of
+        less it overshoots, as the compensation fades in 1 / rate.
     tasks : sequence of str, optional
         Names of tasks; all tasks at points of links if not given.
 

@@ -159,7 +159,8 @@ def remedy(controller, *, observer=None, friction=0.0, **numbers):
         controller.disturbance = opspace_control.DisturbanceObserver(**observer)
     if friction:
         controller.drive_friction = opspace_control.DriveFriction(
-            model, coulomb=friction * np.where(model.locked, 0.0, model.effort_limits), **numbers)
+            model, coulomb=friction * np.where(
+                model.locked | model.passive, 0.0, model.effort_limits), **numbers)
 
 
 @dataclass(frozen=True)

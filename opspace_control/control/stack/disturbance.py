@@ -133,7 +133,12 @@ def select_row(k, first, weight, mobility, M, F):
 
 @inlined
 def bound_force(rejected, applied):
-    """Subtract a filtered force and moment from applied ones, as far as their bounds allow."""
+    """
+    Shrink a filtered force and moment to their bounds, and subtract them from applied ones.
+
+    What is filtered shrinks, not only what is applied: so it does not take longer to fade, the more
+    it was beyond the bounds.
+    """
     share, F = 1.0, rejected[FILTERED:]
     for part in range(2):
         f = F[3 * part:3 * part + 3]
@@ -141,7 +146,8 @@ def bound_force(rejected, applied):
         if size > rejected[BOUND + part]:
             share = min(share, rejected[BOUND + part] / size)
     for r in range(6):
-        rejected[r] = -share * F[r]
+        F[r] *= share
+        rejected[r] = -F[r]
         applied[r] += rejected[r]
 
 

@@ -119,11 +119,11 @@ NODE = (
     changeable('disturbance.rate', 'double', 20.0,
         'Rate at which tasks follow unknown forces that they compensate: half of them is '
         'compensated after 0.7 / rate.', '1/s', 1e-3, 1e3),
-    changeable('disturbance.max_force', 'double', 20.0,
+    changeable('disturbance.max_force', 'double', 10.0,
         'Greatest force with which a task compensates unknown forces, along its axes of motion '
         'control: friction, wrong masses, loads. 0 and disturbance.max_moment of 0: none.', 'N',
         0.0, 1e6),
-    changeable('disturbance.max_moment', 'double', 4.0, 'The same for moments.', 'N·m', 0.0, 1e6),
+    changeable('disturbance.max_moment', 'double', 2.0, 'The same for moments.', 'N·m', 0.0, 1e6),
     changeable('drive_friction.fraction', 'double', 0.0,
         'Fraction of the friction of drives, which has a block of each joint, that efforts '
         'overcome. 0: drives have no friction, or overcome it themselves. Not with contact_model '

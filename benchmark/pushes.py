@@ -1,0 +1,79 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+How hands yield to a push of 20 N for a second, and how they return.
+
+`python benchmark/pushes.py` prints a table; `--write` puts it in doc/measurements/disturbances.md.
+"""
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from figures import put_into
+
+import opspace_control
+from opspace_control.cli.showcase.reality import PERIOD, arms, remedy, simulated
+from opspace_control.simulation import Reality
+
+ROBOTS = 'panda', 'talos', 'tiago_dual'
+BOUNDS = (0.0, 0.0), (5.0, 1.0), (10.0, 2.0), (20.0, 4.0), (60.0, 20.0)  # N and N·m
+PUSH, PUSHED, AFTER = 20.0, 1.0, 2.0  # N, s, s
+_SETTLING = 0.5  # s
+_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'disturbances.md'
+
+
+def push(name, bounds, direction):
+    """
+    Return how far a robot's first hand yields along a push, m, and how far beyond it returns.
+
+    The second is a part of the first. ``bounds`` are those of the `DisturbanceObserver`.
+    """
+    robot = arms(name)
+    model = opspace_control.RobotModel.from_urdf_file(robot.path, locked_joints=robot.braked)
+    plant = simulated(robot, model, Reality())
+    controller = opspace_control.OperationalSpaceController(
+        model, [opspace_control.PoseTask(hand) for hand in robot.hands],
+        limits=opspace_control.JointLimits(model))
+    remedy(controller, observer={
+        'rate': 20.0, 'max_force': bounds[0], 'max_moment': bounds[1]})
+    state = opspace_control.RobotState(model, plant.positions, plant.velocities)
+    names, free, along = np.array(model.dof_names)[~model.locked], ~model.locked, []
+    start = plant.frame_pose(robot.hands[0])[:3]
+    for k in range(round((_SETTLING + PUSHED + AFTER) / PERIOD)):
+        pushed = _SETTLING <= k * PERIOD < _SETTLING + PUSHED
+        plant.apply_wrench(robot.hands[0], [*(PUSH * pushed * np.array(direction)), 0, 0, 0])
+        state.update(plant.measured.positions, plant.measured.velocities)
+        torque = controller.compute_torque(state, dt=PERIOD)[free]
+        plant.set_effort(dict(zip(names, torque, strict=True)))
+        plant.step()
+        along.append((plant.frame_pose(robot.hands[0])[:3] - start) @ direction)
+    return max(along), -min(along) / max(along)
+
+
+def measure(case):
+    """Return the row of a robot and bounds: the least and the most of six directions."""
+    yields, beyond = zip(*(push(*case, sign * axis) for axis in np.eye(3) for sign in (1, -1)),
+                         strict=True)
+    bounds = '–' if case[1] == (0.0, 0.0) else '{:g} N, {:g} N·m'.format(*case[1])
+    return (f'| {case[0]} | {bounds} | {1e3 * min(yields):.0f} to {1e3 * max(yields):.0f} '
+            f'| {100.0 * max(beyond):.0f} % |')
+
+
+def main():
+    """Print the table, and write it where it belongs if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--write', action='store_true', help=f'put the table in doc/{_PAGE.name}')
+    arguments = parser.parse_args()
+    with ProcessPoolExecutor(2) as pool:
+        rows = list(pool.map(measure, [(name, bounds) for name in ROBOTS for bounds in BOUNDS]))
+    text = '\n'.join(['| the robot | bounds | yields, mm | overshoot, at most |',
+                      '|---|---|---:|---:|', *rows])
+    print(text)
+    if arguments.write:
+        put_into(_PAGE, 'pushes', text)
+
+
+if __name__ == '__main__':
+    main()
