@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import xml.etree.ElementTree as ET
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,24 @@ class TestDescriptions:
         wanted = {name.removeprefix(wheels).replace('-', '_') if name.startswith(wheels) else
                   as_keys.get(name, f'python3-{name}') for name in names}
         assert keys - NO_WHEELS == wanted
+
+    def test_what_compiles_the_kernels_is_there_when_a_wheel_is_built(self):
+        """It imports nothing but what the build requires, and what comes with that."""
+        required = re.findall(r"'([a-z]+)[>=\d.]*'", re.search(
+            r'^requires = \[(.*)\]', (ROOT / 'pyproject.toml').read_text(), re.MULTILINE)[1])
+        there = {'opspace_control'} | {
+            module for module, owners in metadata.packages_distributions().items()
+            if owners[0].lower() in {*required, 'numpy', 'llvmlite'}}
+        code = (f'import sys; there = {there} | sys.stdlib_module_names\n'
+                'class Others:\n'
+                '    def find_spec(self, name, *_):\n'
+                '        if name.split(".")[0] not in there: raise ModuleNotFoundError(name)\n'
+                'sys.meta_path.insert(0, Others())\n'
+                'import opspace_control.compilation.build\n'
+                'from opspace_control import OperationalSpaceController\n')
+        done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, capture_output=True,
+                              text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
     def test_every_imported_ros_package_is_a_dependency(self, manifest):
         keys = {element.text for element in manifest.findall('exec_depend')}
