@@ -19,7 +19,14 @@ import opspace_control
 from opspace_control import library
 from opspace_control.compilation import build
 from opspace_control.compiled import Kernel
-from opspace_control.safety.envelope import judge_turn
+from opspace_control.safety.accepted_state import (
+    ACCEPTED,
+    BASE_GUARD,
+    STATE_GUARD,
+    STATE_INPUT,
+    UNREADABLE,
+    accept_state,
+)
 from opspace_control.safety.ramps import approach
 
 ROOT = Path(__file__).parents[1]
@@ -142,15 +149,14 @@ class TestCall:
         assert [step(1.0), step(0.5), step(0.5)] == [0, 0, 1]
 
     def test_with_several_numbers(self):
-        guards = np.zeros(1, np.dtype([
-            ('q', float, (7,)), ('w', float, (3,)), ('turn', float, (3,))], align=True))
-        q, v = np.array([0, 0, 0, 0, 0, 0, 1.0]), np.zeros(6)
-        judge = judge_turn.bind(guards, q, v, 0.0, math.inf)
-        guards['q'] = q
-        q[3:] = 0, 0, math.sin(0.1), math.cos(0.1)  # by 0.2 rad
-        assert judge(0.001, 0.19)
-        guards['q'] = 0, 0, 0, 0, 0, 0, 1
-        assert not judge(0.001, 0.21)
+        inputs, guards = np.zeros(1, STATE_INPUT), np.zeros(1, STATE_GUARD)
+        guards['velocity_limit'] = guards['position_jump'] = math.inf
+        accept = accept_state.bind(inputs, guards, np.zeros(0, BASE_GUARD), np.zeros(0, np.int64),
+                                   *np.ones((4, 1)), 0.0, 0.0)
+        assert accept(2.0, 0.0) == UNREADABLE
+        assert inputs['last_arrival'] == 2.0
+        assert accept(3.0, 1.0) == ACCEPTED
+        assert inputs['last_good'] == 3.0
 
     def test_with_arrays_of_another_kind_is_compiled(self, caplog):
         numbers = [each.astype(np.float32) for each in self.numbers('C')]

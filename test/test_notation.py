@@ -22,7 +22,9 @@ from opspace_control.dynamics.data import NODE_STATE, POINT
 from opspace_control.dynamics.passive_forces import PASSIVE_DOF
 from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
-from opspace_control.safety.envelope import GUARD
+from opspace_control.safety.accepted_state import BASE_GUARD, STATE_GUARD, STATE_INPUT
+from opspace_control.safety.envelope import EFFORT_GUARD
+from opspace_control.safety.state_clock import CLOCK
 from opspace_control.tasks.force_law import FORCE
 from opspace_control.tasks.impedance_law import SPRING
 from opspace_control.tasks.joint import JOINT_TASK
@@ -38,7 +40,9 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
            'CONSTRAINT': CONSTRAINT, 'JOINT_TASK': JOINT_TASK,
            'SHAPE': SHAPE, 'PAIR': PAIR, 'NEAR_PAIR': NEAR_PAIR,
-           'GRASP': GRASP, 'GRIP': GRIP, 'GUARD': GUARD, 'LIMIT': LIMIT}
+           'GRASP': GRASP, 'GRIP': GRIP, 'LIMIT': LIMIT,
+           'EFFORT_GUARD': EFFORT_GUARD, 'STATE_GUARD': STATE_GUARD, 'BASE_GUARD': BASE_GUARD,
+           'STATE_INPUT': STATE_INPUT, 'CLOCK': CLOCK}
 
 
 def section(heading):

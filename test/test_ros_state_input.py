@@ -13,7 +13,6 @@ from ros_nodes import joint_state
 
 from opspace_control import SafetyError
 from opspace_control.ros.cycle.state_input import StateInput
-from opspace_control.safety.envelope import Envelope
 from opspace_control.safety.supervisor import POSITION_JUMP, STATE_INVALID, VELOCITY_LIMIT
 
 ELBOW = MODEL.dof_index('l_elbow')
@@ -24,9 +23,8 @@ class Stream:
     """States at 1 kHz, as they come from a publisher."""
 
     def __init__(self):
-        envelope = Envelope(MODEL, MODEL.effort_limits)
-        envelope.set_limits(velocity_scale=1.0, position_jump=0.1)
-        self.state_input = StateInput(MODEL, envelope)
+        self.state_input = StateInput(MODEL)
+        self.state_input.set_limits(velocity_scale=1.0, position_jump=0.1)
         self._stamp = 0
 
     def take(self, later=STEP, velocity=0.0, **positions):

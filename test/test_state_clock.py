@@ -2,18 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time between states: by stamps, by steady time without them, and never backwards."""
 
+import numpy as np
 import pytest
+import robots
 
-from opspace_control import SafetyError
-from opspace_control.safety.state_clock import LONGEST_LEAP, StateClock
+from opspace_control import RobotModel, SafetyError
+from opspace_control.safety.accepted_state import AcceptedState
+from opspace_control.safety.state_clock import LONGEST_LEAP
 from opspace_control.safety.supervisor import TIME_BACKWARDS
 
 SECOND = 1_000_000_000
 
 
+class Clock(AcceptedState):
+    """States of a robot at rest, by their stamps."""
+
+    def __init__(self):
+        super().__init__(RobotModel.from_urdf(robots.chain('revolute')))
+
+    def step(self, stamp, now):
+        """Return the time since the last state, s."""
+        self.accept(stamp, now, np.zeros(1), np.zeros(1))
+        return self.elapsed()
+
+
 @pytest.fixture
 def clock():
-    clock = StateClock()
+    clock = Clock()
     clock.restart(10.0)
     return clock
 

@@ -7,7 +7,8 @@ import contextlib
 import numpy as np
 
 import opspace_control as osc
-from opspace_control.safety.envelope import BaseGuard, Envelope
+from opspace_control.safety.accepted_state import AcceptedState
+from opspace_control.safety.envelope import Envelope
 from opspace_control.safety.ramps import Ramps
 
 _BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>' \
@@ -30,7 +31,7 @@ def use_kernels():
         controller.warm_up()
         Ramps(controller.gradual)
     for use in (
-            lambda: Envelope(model, controller.effort_limits), lambda: BaseGuard(model),
+            lambda: Envelope(model, controller.effort_limits), lambda: AcceptedState(model),
             lambda: model.mass_matrix(state), lambda: model.jacobian(state, _SIDES),
             lambda: model.inverse_dynamics(state, np.zeros(model.nv)),
             lambda: osc.CollisionModel(model, [osc.Shape('a', 'left', 'sphere', [0.1]), osc.Shape(

@@ -9,7 +9,7 @@ import numpy as np
 from opspace_control.errors import StateError
 
 # A quaternion this near to unit norm is normalised; further away it is not an orientation.
-_NORM_TOLERANCE = 1e-6
+NORM_TOLERANCE = 1e-6
 
 
 class RobotState:
@@ -40,6 +40,11 @@ class RobotState:
     def __repr__(self):
         return f'RobotState({self._model!r}, q={self._q}, v={self._v})'
 
+    @property
+    def memory(self):
+        """The arrays behind q and v, for compiled code that checks what it writes."""
+        return self._q, self._v
+
     def update(self, q, v):
         """Take new positions (nq,) and velocities (nv,), checked like the first; fast."""
         q, v = _array(q, 'q', self._q.shape), _array(v, 'v', self._v.shape)
@@ -51,7 +56,7 @@ class RobotState:
         for part in self._quaternions:
             quaternion = q[part]
             norm = math.sqrt(quaternion.dot(quaternion))
-            if abs(norm - 1.0) > _NORM_TOLERANCE:
+            if abs(norm - 1.0) > NORM_TOLERANCE:
                 joint = self._owner_of_q(part.start)
                 raise StateError(f"The quaternion of joint '{joint}' has norm {norm:g}, not 1.",
                                  cure='Give q its [x y z w] normalised.', joint=joint, value=norm)

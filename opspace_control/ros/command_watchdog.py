@@ -96,7 +96,7 @@ class CommandWatchdogNode(Node):
         self._efforts = EffortReader(joints, self._kind)
         self._envelope = Envelope(model, controller.effort_limits)
         self._odometry = BaseOdometry.of(model, self.parameters)
-        self._state_input = StateInput(model, self._envelope, self._odometry)
+        self._state_input = StateInput(model, self._odometry)
         command = EffortCommand(model, joints, self._kind)
         output = CommandOutput(controller, self._envelope, self._state_input, command,
                                self._onward.publish)
@@ -160,7 +160,7 @@ class CommandWatchdogNode(Node):
     def _now(self):
         """Return the present time, s, which stops while a simulation pauses."""
         return self._time.step(time.perf_counter(), simulated_time(self),
-                               self._state_input.clock.stamp, self.parameters['deadline'])
+                               self._state_input.stamp, self.parameters['deadline'])
 
     def _steady_now(self):
         """Return the time without /clock, and read topics: no executor does so at the end."""

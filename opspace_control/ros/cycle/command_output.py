@@ -43,7 +43,7 @@ class CommandOutput:
         """Continue from efforts of another node, in the order of the command, at ``now``, s."""
         self._state_input.elapsed()
         self._brake.forget()
-        self._envelope.forget_efforts()
+        self._envelope.restart()
         self.torque[:] = 0.0
         self.torque[self._command.index] = efforts
         self._envelope.bound(self.torque, 0.0)
@@ -81,7 +81,7 @@ class CommandOutput:
         self._publish(self._command.write(self.torque))
 
     def _send(self, dt, now):
-        stopped = now > self._state_input.clock.last_new + LONGEST_STEP
+        stopped = now > self._state_input.last_new + LONGEST_STEP
         if dt == 0.0 and stopped and self._state_input.last_good == now:
             dt = now - self._last
         self._envelope.bound(self.torque, dt)

@@ -41,7 +41,7 @@ class ControlCycle:
         self._logger = logger
         self.envelope = Envelope(model, controller.effort_limits)  # bounds every command
         self.ramps = Ramps(controller.gradual)                     # of gains and activations
-        self._state_input = StateInput(model, self.envelope, odometry)
+        self._state_input = StateInput(model, odometry)
         self._output = CommandOutput(controller, self.envelope, self._state_input, command, publish)
         # The active trip. A robot that lies does not stand up by itself.
         self.supervisor = Supervisor(least_recovery=Recovery.BEFORE_RELEASE
@@ -87,18 +87,21 @@ class ControlCycle:
         self.supervisor.release_time = parameters['safety.release_time']
         self.ramps.time = parameters['safety.ramp_time']
         passive = self._controller.passive
-        self.envelope.set_limits(
-            effort_rate=parameters['limits.effort_rate'], passive=passive,
+        self.envelope.set_limits(effort_rate=parameters['limits.effort_rate'])
+        self._state_input.set_limits(
+            passive=passive,
             velocity_scale=np.where(passive, parameters['limits.passive_velocity_scale'],
                                     parameters['limits.velocity_scale']),
             position_jump=parameters['safety.position_jump'])
 
     state = property(attrgetter('_state_input.state'), doc='The last accepted RobotState.')
     known = property(attrgetter('_state_input.known'), doc='Whether a state was accepted.')
-    stamp = property(attrgetter('_state_input.clock.stamp'),
+    stamp = property(attrgetter('_state_input.stamp'),
                      doc='Time stamp of the last state, ns, 0 if it had none.')
-    time = property(attrgetter('_state_input.clock.time'),
+    time = property(attrgetter('_state_input.time'),
                     doc='Its stamp, ns, or the time of a steady clock if it had none.')
+    velocity_limits = property(attrgetter('_state_input.velocity_limits'),
+                               doc='Velocities that trip, (nv,), rad/s or m/s.')
     commanded = property(attrgetter('_output.torque'),
                          doc='Joint forces last commanded, (nv,), N·m or N.')
 
@@ -168,7 +171,7 @@ class ControlCycle:
         self.hold_goals(self.supervisor.trip is not None)
         if self.supervisor.trip:
             self.supervisor.acknowledge()
-            self.envelope.forget_state()
+            self._state_input.forget()
 
     def end(self, newest):
         """Run no more cycles; return the Release, which reads states by ``newest()``."""
@@ -185,7 +188,7 @@ class ControlCycle:
         """Accept a state, or raise a SafetyError."""
         trip = self.supervisor.trip
         if trip and trip.recovery == Recovery.AUTOMATIC and self.supervisor.released(now):
-            self.envelope.forget_state()
+            self._state_input.forget()
         self._state_input.take(opened, now)
 
     def _tell(self, now, opened):
@@ -203,7 +206,7 @@ class ControlCycle:
 
     def _check_age(self, now):
         """Trip if stamps stop, or if no new state arrives; not in a paused simulation."""
-        age = now - self._state_input.clock.last_new
+        age = now - self._state_input.last_new
         if age <= self.state_timeout:
             return
         time_now = self.simulated_time()
@@ -220,7 +223,7 @@ class ControlCycle:
 
     def _may_control(self, now):
         """Return whether there is no trip, or this state ends it."""
-        if self._state_input.clock.repeated:
+        if self._state_input.repeated:
             return not self.supervisor.trip
         return self.supervisor.on_good_state(now)
 
@@ -233,7 +236,7 @@ class ControlCycle:
         trip = error.trip
         self._dropped = self.end_plan(f'{trip.name} trips') or self._dropped
         if trip is TIME_BACKWARDS:
-            self.envelope.forget_state()
+            self._state_input.forget()
         if self.supervisor.on_fault(trip, str(error), now):
             does = ('damped, then released' if trip.blind else
                     'damped: it gives way' if trip.gives_way else self._output.manner)

@@ -15,7 +15,7 @@ from opspace_control.ros.middleware.conversions import finite_six, matrix_from_p
 from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, take
 from opspace_control.ros.middleware.joint_messages import JointStateReader
 from opspace_control.ros.middleware.serialized import MessageReader
-from opspace_control.safety.state_clock import StateClock
+from opspace_control.safety.accepted_state import AcceptedState
 from opspace_control.safety.supervisor import ODOM_INVALID, ODOM_TIMEOUT, STATE_INVALID
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
@@ -169,33 +169,22 @@ class BaseOdometry:
                 np.concatenate([linear, angular]))
 
 
-class StateInput:
+class StateInput(AcceptedState):
     """
-    Reads joint states, and checks them by the Envelope.
+    Reads joint states, and accepts them.
 
-    BaseOdometry, if given, has the state of a floating base. ``state`` is the last accepted
-    RobotState; ``known`` whether there was one; ``last_good`` the steady time of its arrival, s,
-    for which repetitions of a message do not count. Without odometry ``state`` has the joints of
-    ``last_seen``, s, with the last known base, at rest. ``last_arrival``, s, and ``clock`` are
-    those of the last arrival, accepted or not.
+    BaseOdometry, if given, has the state of a floating base. Without odometry ``state`` has the
+    joints of ``last_seen`` with the last known base, at rest.
     """
 
-    def __init__(self, model, envelope, odometry=None):
+    def __init__(self, model, odometry=None):
         self._reader = JointStateReader(model)
         self._odometry = odometry
-        self._envelope = envelope
-        # Two buffers: a candidate may be refused.
-        self.state, self._candidate = (
-            RobotState(model, model.neutral(), np.zeros(model.nv)) for _ in range(2))
-        self.clock = StateClock()
-        self.restart(0.0)
+        super().__init__(model)
 
     def restart(self, now):
         """Reset: the state is unknown until the next one arrives."""
-        self.known = False
-        self.last_good = self.last_seen = self.last_arrival = now
-        self._elapsed = 0.0
-        self.clock.restart(now)
+        super().restart(now)
         if self._odometry:
             self._odometry.forget()
 
@@ -217,47 +206,19 @@ class StateInput:
         A SafetyError says why the state is refused: TIME_BACKWARDS, STATE_INVALID, ODOM_TIMEOUT,
         ODOM_INVALID, POSITION_JUMP. After VELOCITY_LIMIT it is accepted.
         """
-        self.last_arrival = now
-        dt = self.clock.step(opened.stamp, now)
-        self._elapsed += dt
-        self._envelope.elapse(dt)
+        q = v = fault = odometry_fault = None
         try:
-            q, v = self._reader.read(opened)
+            q, v = joints = self._reader.read(opened)
             if self._odometry:
-                q, v = self._with_base(q, v, opened.stamp, now)
-            self._candidate.update(q, v)
-        except SafetyError:
-            raise
+                try:
+                    q, v = self._odometry.complete(*joints, opened.stamp, now)
+                except SafetyError as error:
+                    fault = odometry_fault = error
         except OpspaceError as error:
-            raise SafetyError(STATE_INVALID, str(error)) from error
+            fault = SafetyError(STATE_INVALID, str(error))
         try:
-            self._envelope.accept(self._candidate)
+            self.accept(opened.stamp, now, q, v, fault)
         except SafetyError as error:
-            if not error.trip.blind:
-                self._accept(now)
+            if error is odometry_fault and self.known:  # the joints still tell what to damp
+                self.see_joints(*joints, now)
             raise
-        self._accept(now)
-
-    def _with_base(self, positions, velocities, stamp, now):
-        """Return q and v with the base; without odometry the joints still tell what to damp."""
-        try:
-            return self._odometry.complete(positions, velocities, stamp, now)
-        except SafetyError:
-            if self.known:
-                self.state.update(np.concatenate([self.state.q[:7], positions]),
-                                  np.concatenate([np.zeros(6), velocities]))
-                self.last_seen = now
-            raise
-
-    def elapsed(self):
-        """Return the robot's time since the last call, s."""
-        dt, self._elapsed = self._elapsed, 0.0
-        return dt
-
-    def _accept(self, now):
-        before, state = self.state, self._candidate
-        self.state, self._candidate = state, before
-        self.known = True
-        if not (self.clock.repeated and np.array_equal(state.q, before.q)
-                and np.array_equal(state.v, before.v)):
-            self.last_good = self.last_seen = now

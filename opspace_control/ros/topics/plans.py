@@ -65,7 +65,7 @@ class Plans(Part):
             raise RosInterfaceError(
                 f'The plan is refused: the robot is not controlled. {self._cycle.fault}'.strip(),
                 cure='Activate the controller, and send the plan again.')
-        velocities = self._cycle.envelope.velocity_limits
+        velocities = self._cycle.velocity_limits
         playback = Playback(self._controller, read_joint_trajectory(message), self._cycle.state,
                             tolerances=self.tolerances, velocity_limits=velocities)
         start = self._goals.start_of(message.header.stamp, playback.duration)

@@ -1,0 +1,328 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The last accepted state of a robot: which states are accepted, and how old it is."""
+
+import math
+
+import numpy as np
+
+from opspace_control.compiled import called, kernel
+from opspace_control.errors import SafetyError, StateError
+from opspace_control.model import RobotState
+from opspace_control.model.state import NORM_TOLERANCE
+from opspace_control.safety.envelope import scaled
+from opspace_control.safety.state_clock import BACKWARDS, CLOCK, step_clock
+from opspace_control.safety.supervisor import (
+    PASSIVE_VELOCITY,
+    POSITION_JUMP,
+    STATE_INVALID,
+    TIME_BACKWARDS,
+    VELOCITY_LIMIT,
+)
+from opspace_control.spatial.rotations import turn_between
+
+# The state of one degree of freedom, in the order of dof_names.
+STATE_GUARD = np.dtype([
+    ('q_index', np.int64),           # into q, -1 for a rotation of a quaternion
+    ('turns_freely', np.bool_),      # a rotation without position limits: its encoder may wrap
+    ('velocity_limit', np.float64),  # rad/s or m/s, inf for none
+    ('position_jump', np.float64),   # rad or m, inf for never
+    ('q', np.float64),               # of the last state, rad or m; NaN: there is none
+    ('v', np.float64),               # rad/s or m/s
+], align=True)
+
+# The orientation of the base at the last state.
+BASE_GUARD = np.dtype([
+    ('furthest', np.float64),    # a turn that is no jump, rad
+    ('q', np.float64, (7,)),     # pose of the base, only the quaternion [x y z w] counts; NaN: none
+    ('w', np.float64, (3,)),     # angular velocity, world axes, rad/s
+    ('turn', np.float64, (3,)),  # scratch: from there to the new one, rad
+], align=True)
+
+# The input of states.
+STATE_INPUT = np.dtype([
+    ('stamp', np.int64),           # of the state that is to be accepted, ns, 0 for none
+    ('clock', CLOCK),
+    ('elapsed', np.float64),       # the robot's time since the last command, s
+    ('unjudged', np.float64),      # and since the last judged state
+    ('known', np.bool_),           # whether a state was accepted
+    ('last_good', np.float64),     # steady time of its arrival, s; repetitions do not count
+    ('last_arrival', np.float64),  # of the last state, accepted or not
+    ('dof', np.int64),             # that a verdict is about
+], align=True)
+
+(ACCEPTED, WENT_BACKWARDS, UNREADABLE, NO_STATE, JUMPED, TURNED, TOO_FAST) = range(7)
+
+
+@called
+def judge_position(guards, q, v, dt):
+    """
+    Accept positions that are ``dt`` s later than the last ones, or return the dof that jumped.
+
+    Returns −1 if accepted, else the first dof k whose velocities v of before and v' of now do not
+    explain its position, ``|q' − q − (v + v') dt/2| > jump + (|v| + |v'|) dt/2``, modulo whole
+    turns of a rotation without limits. Without a last state there is no jump. After a jump the
+    last position is extrapolated by the velocity, so a jump neither becomes valid by waiting, nor
+    does its end count as another jump.
+    """
+    jumped = -1
+    for k in range(guards.size - 1, -1, -1):
+        guard = guards[k]
+        if guard.q_index < 0:
+            continue
+        moved = 0.5 * dt * (guard.v + v[k])
+        doubt = 0.5 * dt * (abs(guard.v) + abs(v[k]))
+        jump = q[guard.q_index] - guard.q - moved
+        if guard.turns_freely:
+            jump -= 2.0 * math.pi * math.floor(jump / (2.0 * math.pi) + 0.5)
+        if abs(jump) > guard.position_jump + doubt:
+            jumped = k
+            guard.q += moved
+        else:
+            guard.q = q[guard.q_index]
+        guard.v = v[k]
+    return jumped
+
+
+@called
+def judge_turn(guard, q, v, dt):
+    """
+    Accept the orientation of a base, or return that it has jumped, by `judge_position`'s rule.
+
+    ``|φ − (ω + ω') dt/2| ≤ furthest + (|ω| + |ω'|) dt/2``, φ being the rotation vector from the
+    last orientation to this one. After a jump the last one is extrapolated by its velocity.
+    """
+    last, w, turn = guard.q, guard.w, guard.turn
+    turn_between(q, last, 3, turn, 0)
+    away = before = now = 0.0
+    for r in range(3):
+        turned = 0.5 * dt * (w[r] + v[3 + r])
+        away += (turn[r] - turned) ** 2
+        before += w[r] * w[r]
+        now += v[3 + r] * v[3 + r]
+        turn[r] = turned
+        w[r] = v[3 + r]
+    if math.sqrt(away) > guard.furthest + 0.5 * dt * (math.sqrt(before) + math.sqrt(now)):
+        x, y, z, s = last[3], last[4], last[5], last[6]
+        a, b, c = 0.5 * turn[0], 0.5 * turn[1], 0.5 * turn[2]
+        # To first order: the norm's error does not change an angle.
+        last[3] += a * s + b * z - c * y
+        last[4] += b * s + c * x - a * z
+        last[5] += c * s + a * y - b * x
+        last[6] -= a * x + b * y + c * z
+        return True
+    for r in range(3, 7):
+        last[r] = q[r]
+    return False
+
+
+@called
+def normalise_state(q, v, quaternions):
+    """Return whether numbers are a state: finite, with quaternions of unit norm, exactly then."""
+    for numbers in (q, v):
+        for k in range(numbers.size):
+            if not math.isfinite(numbers[k]):
+                return False
+    for k in range(quaternions.size):
+        first, norm = quaternions[k], 0.0
+        for r in range(4):
+            norm += q[first + r] * q[first + r]
+        norm = math.sqrt(norm)
+        if abs(norm - 1.0) > NORM_TOLERANCE:
+            return False
+        for r in range(4):
+            q[first + r] /= norm
+    return True
+
+
+@kernel
+def accept_state(inputs, guards, bases, quaternions, q, v, last_q, last_v, now, readable):
+    """
+    Accept the state q, v that arrived at the steady time ``now``, s, or return the verdict.
+
+    Its stamp is in the record. ``last_q`` and ``last_v`` become those of a state that is accepted,
+    as one that is `TOO_FAST` is. One that is not ``readable``, 1 or 0, takes time only.
+    """
+    state = inputs[0]
+    state.last_arrival = now
+    dt = step_clock(state.clock, state.stamp, now)
+    if dt == BACKWARDS:
+        return WENT_BACKWARDS
+    state.elapsed += dt
+    state.unjudged += dt
+    if readable == 0.0:
+        return UNREADABLE
+    if not normalise_state(q, v, quaternions):
+        return NO_STATE
+    dt, state.unjudged = state.unjudged, 0.0
+    state.dof = judge_position(guards, q, v, dt)
+    turned = bases.size > 0 and judge_turn(bases[0], q, v, dt)
+    if state.dof >= 0:
+        return JUMPED
+    if turned:
+        return TURNED
+    new = not state.clock.repeated
+    for k in range(q.size):
+        new = new or q[k] != last_q[k]
+        last_q[k] = q[k]
+    for k in range(v.size):
+        new = new or v[k] != last_v[k]
+        last_v[k] = v[k]
+        if state.dof < 0 and abs(v[k]) > guards[k].velocity_limit:
+            state.dof = k
+    state.known = True
+    if new:
+        state.last_good = now
+    return TOO_FAST if state.dof >= 0 else ACCEPTED
+
+
+def _of_record(name, doc):
+    """Return a property with a number of the record, or of its clock."""
+    return property(lambda accepted: accepted._numbers[name].item(), doc=doc)
+
+
+class AcceptedState:
+    """
+    The last accepted state of the robot of a ``model``, its time, and the check of the next one.
+
+    ``state`` is the RobotState; the same object has the next one. Without a fault of its own it is
+    as old as ``last_good``; ``last_seen``, s, is the time of what is known of the joints alone.
+    """
+
+    known = _of_record('known', 'Whether a state was accepted.')
+    stamp = _of_record('stamp', 'Time stamp of the last state, ns, 0 if it had none.')
+    last_new = _of_record('last_new', 'Steady time at which the stamp last changed, s.')
+    repeated = _of_record('repeated', 'Whether the stamp was that of the state before.')
+    last_good = _of_record(
+        'last_good', 'Steady time at which the last accepted state came, repetitions apart, s.')
+    last_arrival = _of_record('last_arrival', 'That of the last state, accepted or not, s.')
+
+    def __init__(self, model):
+        self._model = model
+        self.state = RobotState(model, model.neutral(), np.zeros(model.nv))
+        self._scratch = RobotState(model, model.neutral(), np.zeros(model.nv))
+        self._q, self._v = model.neutral(), np.zeros(model.nv)
+        self._inputs = np.zeros(1, STATE_INPUT)
+        self._guards = np.zeros(model.nv, STATE_GUARD)
+        self._guards['q_index'] = model.q_index
+        self._guards['turns_freely'] = model.turns_freely
+        self._bases = np.zeros(int(model.floating_base), BASE_GUARD)
+        clock = self._inputs['clock']
+        self._next = self._inputs['stamp']
+        self._numbers = {name: clock[name] for name in CLOCK.names} | {
+            name: self._inputs[name] for name in ('known', 'last_good', 'last_arrival')}
+        self._judge = accept_state.bind(
+            self._inputs, self._guards, self._bases, np.array(model.quaternions, np.int64),
+            self._q, self._v, *self.state.memory, 0.0, 0.0)
+        self.set_limits()
+        self.restart(0.0)
+
+    def set_limits(self, *, velocity_scale=math.inf, position_jump=math.inf, passive=None):
+        """
+        Set what is accepted, from the next state on.
+
+        ``velocity_scale``, a number or (nv,), is the velocity that trips, in multiples of the
+        robot's limits. ``position_jump``, rad or m, is the distance of a joint from its
+        extrapolated position that trips. ``passive`` (nv,) are joints without a drive; those of
+        the model if not given.
+        """
+        self._passive = self._model.passive if passive is None else passive
+        self._guards['velocity_limit'] = scaled(velocity_scale, self._model.velocity_limits)
+        self._guards['position_jump'] = self._bases['furthest'] = position_jump
+
+    @property
+    def velocity_limits(self):
+        """Velocities that trip, (nv,), rad/s or m/s."""
+        return self._guards['velocity_limit'].copy()
+
+    @property
+    def time(self):
+        """The robot's time at the last state, ns: its stamp, or steady time."""
+        return self.stamp or round(1e9 * self.last_new)
+
+    def restart(self, now):
+        """Forget the state and its time: the next one, after ``now``, s, is the first."""
+        self._inputs[:] = np.zeros(1, STATE_INPUT)
+        self._inputs['clock']['last_new'] = now
+        self._inputs['clock']['first'] = True
+        for name in ('last_good', 'last_arrival'):
+            self._inputs[name] = now
+        self._last_seen = now
+        self.forget()
+
+    def forget(self):
+        """Compare the next state with none: the robot may have been moved."""
+        self._guards['q'] = self._bases['q'] = math.nan
+        self._bases['w'] = 0.0
+        self._inputs['unjudged'] = 0.0
+
+    def elapsed(self):
+        """Return the robot's time since the last call, s."""
+        dt = self._inputs['elapsed'].item()
+        self._inputs['elapsed'] = 0.0
+        return dt
+
+    @property
+    def last_seen(self):
+        """Steady time of what is known of the joints, s."""
+        return max(self._last_seen, self.last_good)
+
+    def see_joints(self, positions, velocities, now):
+        """Note positions and velocities of the joints of a floating base that is not known."""
+        self.state.update(np.concatenate([self.state.q[:7], positions]),
+                          np.concatenate([np.zeros(6), velocities]))
+        self._last_seen = now
+
+    def accept(self, stamp, now, q, v, fault=None):
+        """
+        Accept a state, (nq,) and (nv,), or raise a SafetyError; a ``fault`` makes it unreadable.
+
+        ``stamp`` is in ns, 0 for none, ``now`` steady time, s. TIME_BACKWARDS is raised once: time
+        goes on from this stamp. STATE_INVALID, POSITION_JUMP and the fault: the state is refused.
+        VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too fast, the state is known all the same.
+        """
+        before = self.stamp
+        self._next[0] = stamp
+        if fault is None:
+            self._q[:], self._v[:] = q, v
+        verdict = self._judge(now, float(fault is None))
+        if verdict:
+            raise self._refusal(verdict, before, fault)
+
+    def _refusal(self, verdict, before, fault):
+        if verdict == WENT_BACKWARDS:
+            return SafetyError(TIME_BACKWARDS, 'The time of the joint states went back by '
+                               f'{1e-9 * (before - self.stamp):.3f} s.', value=self.stamp)
+        if verdict == UNREADABLE:
+            return fault
+        if verdict == TURNED:
+            return SafetyError(POSITION_JUMP, "The orientation of 'base' jumped.", joint='base')
+        if verdict == NO_STATE:
+            return self._invalid()
+        return (self._jump if verdict == JUMPED else self._overspeed)(self._inputs['dof'].item())
+
+    def _invalid(self):
+        """Return the error of numbers that are no state."""
+        try:
+            self._scratch.update(self._q, self._v)
+        except StateError as error:
+            return SafetyError(STATE_INVALID, str(error))
+        raise AssertionError('The kernel refuses what a RobotState accepts.')
+
+    def _jump(self, k):
+        guard, joint = self._guards[k], self._model.dof_names[k]
+        now = float(self._q[guard['q_index']])
+        return SafetyError(
+            POSITION_JUMP, f"'{joint}' jumped to {now:.3f}; its velocity has led it to "
+            f"{guard['q']:.3f}.", joint=joint, value=now)
+
+    def _overspeed(self, k):
+        joint, speed = self._model.dof_names[k], float(self._v[k])
+        limit = self._guards[k]['velocity_limit']
+        if self._passive[k]:
+            return SafetyError(
+                PASSIVE_VELOCITY, f"Passive joint '{joint}' swings at {speed:.2f}, its limit is "
+                f'{limit:.2f}: nothing drives it.', joint=joint, value=speed)
+        return SafetyError(
+            VELOCITY_LIMIT, f"'{joint}' moves at {speed:.2f}, its limit is {limit:.2f}.",
+            joint=joint, value=speed)
