@@ -66,6 +66,7 @@ setup(
         (f'share/{NAME}/launch', sorted(glob('launch/*.launch.py'))),
         (f'share/{NAME}/native/include', ['native/include/opspace.h']),
         (f'share/{NAME}/native/example', sorted(glob('native/example/*'))),
+        (f'share/{NAME}/native/test', sorted(glob('native/test/*'))),
         (f'share/{NAME}/urdf', sorted(glob('urdf/*'))),
         # `ros2 run` looks for executables here, whether pip or colcon installed the package.
         (f'lib/{NAME}', sorted(glob('scripts/*'))),

@@ -19,15 +19,9 @@ import opspace_control
 from opspace_control import library
 from opspace_control.compilation import build
 from opspace_control.compiled import Kernel
-from opspace_control.safety.accepted_state import (
-    ACCEPTED,
-    BASE_GUARD,
-    STATE_GUARD,
-    STATE_INPUT,
-    UNREADABLE,
-    accept_state,
-)
+from opspace_control.safety.accepted_state import ACCEPTED, STATE_INPUT, UNREADABLE, accept_state
 from opspace_control.safety.ramps import approach
+from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 
 ROOT = Path(__file__).parents[1]
 needs_library = pytest.mark.skipif(not library.is_there(), reason='the library is not built')

@@ -22,8 +22,9 @@ from opspace_control.dynamics.data import NODE_STATE, POINT
 from opspace_control.dynamics.passive_forces import PASSIVE_DOF
 from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
-from opspace_control.safety.accepted_state import BASE_GUARD, STATE_GUARD, STATE_INPUT
+from opspace_control.safety.accepted_state import STATE_INPUT
 from opspace_control.safety.envelope import EFFORT_GUARD
+from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 from opspace_control.safety.state_clock import CLOCK
 from opspace_control.tasks.force_law import FORCE
 from opspace_control.tasks.impedance_law import SPRING

@@ -301,7 +301,8 @@ class TestInstallation:
         assert share == prefix / 'share/opspace_control'
 
     @pytest.mark.parametrize('folder', [
-        'config', 'config/robots', 'launch', 'native/example', 'native/include', 'urdf'])
+        'config', 'config/robots', 'launch', 'native/example', 'native/include', 'native/test',
+        'urdf'])
     def test_everything_is_in_share(self, prefix, folder):
         there = {path.name for path in (prefix / 'share/opspace_control' / folder).iterdir()
                  if path.is_file()}
