@@ -262,11 +262,20 @@ def test_pushes_and_margins(module):
     assert found == pytest.approx(predicted, rel=0.15)
 
 
+def test_a_robot_that_collides_tells_it(module):
+    """Some seconds without an alarm above 15 % of the limits; a push of 60 N is told in time."""
+    pytest.importorskip('mujoco')
+    alarms, greatest, times = module('collision_alarms').soak(0, False, 0.05)
+    assert alarms[-1] == 0 and 0.03 < greatest < 0.15
+    assert times[-1] < 0.02
+
+
 @pytest.mark.parametrize(('program', 'tables'), [
     ('limits', ('limits', 'driveless')), ('closed_chains', ('closed',)),
     ('sequence', ('sequence',)), ('at_rest', ('at_rest',)),
     ('disturbances', ('disturbances', 'robots', 'rates', 'friction')),
-    ('pushes', ('pushes',)), ('margins', ('margins',)), ('singularity', ('singularities',)),
+    ('pushes', ('pushes',)), ('collision_alarms', ('alarms',)), ('margins', ('margins',)),
+    ('singularity', ('singularities',)),
     ('legged', ('legged_courses', 'legged_disturbances')), ('legged_peers', ('legged_peers',))])
 def test_every_table_has_its_place_in_the_documentation(module, program, tables):
     pytest.importorskip('mujoco')

@@ -1,0 +1,146 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+False alarms of a robot that is not its model, before and after it is identified.
+
+`python benchmark/collision_alarms.py` prints a table; `--write` puts it in
+doc/measurements/disturbances.md.
+"""
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from figures import put_into
+
+from opspace_control import (
+    DisturbanceObserver,
+    DriveFriction,
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.cli.showcase.reality import PERIOD, REALITY, arms, random_goals, simulated
+from opspace_control.identification import identify, motion_samples
+from opspace_control.identification.description import with_inertias
+from opspace_control.simulation import Reality
+from opspace_control.spatial.rotations import matrix_from_vector
+
+MINUTES = 10.0
+THRESHOLDS = 0.05, 0.1, 0.15  # of the effort limits
+RATE = 50.0                   # of the observer of the node, 1/s
+SEEDS = 0,
+_LEARNING = 60.0              # s, of the recorded run that is identified
+_GOAL = 2.5                   # s, between two goals
+_PUSH, _LATEST = 60.0, 0.2    # N, s
+_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'disturbances.md'
+
+
+class Arm:
+    """A Panda of a `Reality` that goes from goal to goal, and an observer of external efforts."""
+
+    def __init__(self, seed, known=None):
+        self.robot, self.known = arms(), known
+        given = known[0] if known else self.robot.path.read_text()
+        self.model = RobotModel.from_urdf(given, locked_joints=self.robot.braked)
+        truth = RobotModel.from_urdf_file(self.robot.path, locked_joints=self.robot.braked)
+        self.plant = simulated(self.robot, truth, Reality(**REALITY, seed=seed))
+        self.free = ~self.model.locked
+        self.limits = self.model.effort_limits[self.free]
+        self.task = PoseTask(*self.robot.hands, max_linear_velocity=0.4, max_angular_velocity=1.5)
+        self.controller = OperationalSpaceController(
+            self.model, [self.task], limits=JointLimits(self.model))
+        self.controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
+        if known:
+            self.controller.drive_friction = DriveFriction(
+                self.model, coulomb=known[1], viscous=known[2])
+        self.observer = self.controller.momentum_observer(RATE)
+        self.state = RobotState(self.model, self.plant.positions, self.plant.velocities)
+        self._names = np.array(self.model.dof_names)[self.free]
+        self._home = self.model.forward_kinematics(self.state, self.task.frame)[self.task.frame]
+        self._goals = iter(random_goals(2000))
+        self._exerted, self._next = np.zeros(self.model.nv), 0
+
+    def step(self, push=0.0):
+        """Go on for a period; return the measured positions, the efforts and the residual."""
+        if self.plant.time >= self._next:
+            self._next += _GOAL
+            way, turn = next(self._goals)
+            target = self._home.copy()
+            target[:3, 3] += way
+            target[:3, :3] = matrix_from_vector(turn) @ target[:3, :3]
+            self.task.set_target(target)
+        seen = self.plant.measured
+        self.state.update(seen.positions, seen.velocities)
+        self.observer.update(self.state, self._exerted, PERIOD)
+        torque = self.controller.compute_torque(self.state, dt=PERIOD)
+        friction = self.controller.drive_friction
+        self._exerted = torque - (friction.effort if friction else 0.0)
+        self.plant.set_effort(dict(zip(self._names, torque[self.free], strict=True)))
+        self.plant.apply_wrench(self.task.frame, [0.0, 0.0, -push, 0.0, 0.0, 0.0])
+        self.plant.step()
+        return self.state.q.copy(), torque.copy(), self.observer.residual[self.free]
+
+
+def learn(seed):
+    """Return URDF text, Coulomb and viscous friction that a recorded run tells."""
+    arm = Arm(seed)
+    q, efforts, _ = zip(*(arm.step() for _ in range(round(_LEARNING / PERIOD))), strict=True)
+    samples = motion_samples(
+        arm.model, PERIOD * np.arange(len(q)), np.array(q), np.array(efforts))
+    found = identify(arm.model, samples, links=None)
+    text = with_inertias(arm.robot.path.read_text(), arm.model, found.bodies)
+    return text, np.nan_to_num(found.coulomb), np.nan_to_num(found.viscous)
+
+
+def soak(seed, identified, minutes):
+    """
+    Return alarms by threshold, the greatest residual, in parts of limits, and reaction times, s.
+
+    Times are those by threshold until a push of 60 N at the hand is told.
+    """
+    arm = Arm(seed, learn(seed) if identified else None)
+    alarms, beyond, greatest = np.zeros(len(THRESHOLDS), int), np.zeros(len(THRESHOLDS), bool), 0.0
+    for _ in range(round(60.0 * minutes / PERIOD)):
+        share = (abs(arm.step()[2]) / arm.limits).max()
+        now = share > np.array(THRESHOLDS)
+        alarms += now & ~beyond
+        beyond, greatest = now, max(greatest, share)
+    times = np.full(len(THRESHOLDS), np.inf)
+    for k in range(round(_LATEST / PERIOD)):
+        told = (abs(arm.step(_PUSH)[2]) / arm.limits).max() > np.array(THRESHOLDS)
+        times[told & np.isinf(times)] = (k + 1) * PERIOD
+    return alarms, greatest, times
+
+
+def row(minutes, case):
+    """Return the row of the table of a seed, and of whether the robot is identified."""
+    alarms, greatest, times = soak(*case, minutes)
+    told = ' | '.join(f'{count}, {1e3 * time:.0f} ms' if not count else f'{count}, –'
+                      for count, time in zip(alarms, times, strict=True))
+    return f'| {case[0]} | {"yes" if case[1] else "no"} | {100.0 * greatest:.1f} % | {told} |'
+
+
+def main():
+    """Print the table, and write it where it belongs if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--minutes', type=float, default=MINUTES)
+    parser.add_argument('--write', action='store_true', help=f'put the table in doc/{_PAGE.name}')
+    arguments = parser.parse_args()
+    with ProcessPoolExecutor(2) as pool:
+        rows = list(pool.map(partial(row, arguments.minutes), [
+            (seed, identified) for seed in SEEDS for identified in (False, True)]))
+    shares = ' | '.join(f'alarms above {100.0 * share:g} %' for share in THRESHOLDS)
+    text = '\n'.join([f'| robot | identified | greatest residual | {shares} |',
+                      f'|---:|---|{"---:|" * (1 + len(THRESHOLDS))}', *rows])
+    print(text)
+    if arguments.write:
+        put_into(_PAGE, 'alarms', text)
+
+
+if __name__ == '__main__':
+    main()
