@@ -36,7 +36,8 @@ def random_pairs(kinds, count, spread=0.3):
 def in_world(pairs):
     """Return the data of pairs of shapes of the world, with memory for all of them."""
     data = CollisionData(np.zeros(2 * len(pairs), SHAPE), np.zeros(len(pairs), PAIR),
-                         np.zeros(len(pairs) + 1, NEAR_PAIR), np.zeros(1, int), make_scratch())
+                         np.zeros(len(pairs) + 1, NEAR_PAIR), np.zeros(1, int), make_scratch(),
+                         np.zeros(1), *np.full((2, 1), np.inf))
     for record, shape in zip(data.shapes, (each for pair in pairs for each in pair), strict=True):
         shape.write(record, None)
     data.pairs['first'] = np.arange(0, 2 * len(pairs), 2)
@@ -257,27 +258,15 @@ class TestNearPairs:
     def test_none_without_pairs(self, spheres):
         assert near_in(spheres.data._replace(pairs=np.zeros(0, PAIR))).size == 0
 
-
-@pytest.mark.parametrize(('arguments', 'said'), [
-    (('pyramid', [1.0]), r"The shape 'nose' is of kind 'pyramid'. Give one of sphere, capsule,"),
-    (('box', [1.0, 2.0]), r"The size of the shape 'nose' is \[1.0, 2.0\]. Give 3 finite numbers"),
-    (('sphere', ['big']), r"The size of the shape 'nose'"),
-    (('sphere', [-1.0]), r"The shape 'nose' has the size \[-1.0\], m. Give positive"),
-    (('sphere', [1.0], [0.0, np.nan, 0.0]), r"The position of the shape 'nose'"),
-    (('sphere', [1.0], [0.0] * 3, -np.eye(3)), r"The rotation of the shape 'nose' is none."),
-])
-def test_shape_that_cannot_be(arguments, said):
-    with pytest.raises(ModelError, match=said):
-        Shape('nose', 'head', *arguments)
-
     def test_no_feature_appears_at_once(self):
         """A box turns above another one: the share of each corner rises from 0 and falls to 0."""
         data = in_world([(Shape('', None, 'box', [0.2, 0.2, 0.2]),
                           Shape('', None, 'box', [0.5, 0.5, 0.1]))])._replace(
             near=np.zeros(65, NEAR_PAIR), zone=np.full(1, 0.03))
         shares, seen = {}, 0
-        for angle in np.linspace(0.0, 1.5, 3000):
-            data.shapes['rotation'][0] = matrix_from_vector([0.3 * angle, angle, 0.0])
+        for angle in np.linspace(0.0, 3.0, 6000):
+            data.shapes['rotation'][0] = matrix_from_vector(
+                np.array([0.3 * angle, angle, 0.0]))
             data.shapes['position'][0] = [0.0, 0.0, 0.25 - 0.03 * np.sin(3.0 * angle)]
             near = near_in(data)
             assert near['share'][0] == 1.0
@@ -291,3 +280,16 @@ def test_shape_that_cannot_be(arguments, said):
                     seen += (now[0] == 0.0) != (before[0] == 0.0)
             shares = corner
         assert seen >= 4
+
+
+@pytest.mark.parametrize(('arguments', 'said'), [
+    (('pyramid', [1.0]), r"The shape 'nose' is of kind 'pyramid'. Give one of sphere, capsule,"),
+    (('box', [1.0, 2.0]), r"The size of the shape 'nose' is \[1.0, 2.0\]. Give 3 finite numbers"),
+    (('sphere', ['big']), r"The size of the shape 'nose'"),
+    (('sphere', [-1.0]), r"The shape 'nose' has the size \[-1.0\], m. Give positive"),
+    (('sphere', [1.0], [0.0, np.nan, 0.0]), r"The position of the shape 'nose'"),
+    (('sphere', [1.0], [0.0] * 3, -np.eye(3)), r"The rotation of the shape 'nose' is none."),
+])
+def test_shape_that_cannot_be(arguments, said):
+    with pytest.raises(ModelError, match=said):
+        Shape('nose', 'head', *arguments)

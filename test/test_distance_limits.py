@@ -22,6 +22,7 @@ from opspace_control import (
     RobotState,
     Shape,
 )
+from opspace_control.control.limits import kept_limits
 from opspace_control.share import share_directory
 
 STEP = 1e-3
@@ -85,6 +86,13 @@ def approaching(model):
                       limits=JointLimits(model, **FREE), influence=1.0, acceleration=0.2), state
 
 
+@pytest.fixture
+def all_count(monkeypatch):
+    """Let pairs count that are far from their bounds, too."""
+    monkeypatch.setattr(kept_limits, 'COUNTED', np.inf)
+
+
+@pytest.mark.usefixtures('all_count')
 class TestBound:
     """Where a pair is near, its row is that of the distance."""
 
@@ -223,6 +231,15 @@ class TestMotion:
                 nearer += capacity == 4 and named.get('l_hand', 0.0) > named.get('torso', 1.0)
             courses.append(np.array(course))
         assert nearer > 50
+        np.testing.assert_allclose(*courses, atol=1e-6)
+
+    def test_pairs_that_do_not_count_change_nothing(self, request):
+        """Far from their bounds they have no rows: efforts are those of all near pairs."""
+        courses = []
+        for _ in range(2):
+            controller, state = swapped()
+            courses.append(np.array([tau for _, tau in moved(controller, state, 600)]))
+            request.getfixturevalue('all_count')
         np.testing.assert_allclose(*courses, atol=1e-6)
 
     def test_they_would_collide_without(self):

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from test_distance_limits import BALLS, STEP, bent, bound, controlled, moved, robot
+from test_distance_limits import BALLS, STEP, all_count, bent, bound, controlled, moved, robot  # noqa: F401
 
 from opspace_control import (
     CollisionModel,
@@ -16,6 +16,8 @@ from opspace_control import (
     RobotState,
     Shape,
 )
+from opspace_control.control.limits.distance_limits import COUNTED
+from opspace_control.dynamics.braking import braking_speed
 from opspace_control.errors import ModelError
 from opspace_control.spatial.rotations import matrix_from_vector
 
@@ -78,6 +80,7 @@ class TestMotion:
         assert least[0] > 0.0094
         assert least[1] < least[0] - 0.005
 
+    @pytest.mark.usefixtures('all_count')
     def test_of_a_box_that_turns_the_rate_is_that_of_its_distance(self):
         """Both move: ``∇d · v`` and the part of the world, against a finite difference."""
         random, h = np.random.default_rng(4), 1e-5
@@ -137,6 +140,15 @@ class TestJumps:
             assert len(controller.near_pairs) == len(expected)
             for pair, other in zip(controller.near_pairs, expected, strict=True):
                 assert pair.distance == pytest.approx(other.distance, abs=1e-9)
+            # Those that count: at rest, what is near enough.
+            collision = controller._kept.collision
+            found = collision.near[:collision.count[0]]
+            np.testing.assert_allclose(
+                found['distance'][found['feature'] == 0],
+                [pair.distance for pair in expected if braking_speed(
+                    pair.distance - controller.distances.margin,
+                    controller.distances.acceleration, controller.limits.approach_rate)[0]
+                 < COUNTED / controller.limits.return_rate], atol=1e-9)
             seen += len(expected)
         assert 30 < seen < 190
 

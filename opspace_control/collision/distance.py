@@ -44,12 +44,13 @@ class Scratch(NamedTuple):
     directions: np.ndarray  # (STARTS, 4): unit vectors, and the overlap along each, m
     parts: np.ndarray  # (2,) SHAPE: of `features`
     least: np.ndarray  # (1,) NEAR_PAIR: of the whole shapes
+    heights: np.ndarray  # (2, 20) of `write_heights`, m
 
 
 def make_scratch():
     """Return the memory of `find_distance`."""
     return Scratch(np.zeros((7, 4)), np.zeros((5, 3)), np.zeros((STARTS, 4)),
-                   np.zeros(2, SHAPE), np.zeros(1, NEAR_PAIR))
+                   np.zeros(2, SHAPE), np.zeros(1, NEAR_PAIR), np.zeros((2, 20)))
 
 
 @called
@@ -86,14 +87,8 @@ def find_distance(a, b, near, scratch):
             points[other, r] = point[r] - shape.radius * plane.R[r, 2]
         near.distance = height - shape.radius
         return
-    vectors = scratch.vectors
-    v, point, shift = vectors[0], vectors[1], vectors[4]
-    for r in range(3):
-        shift[r] = 0.0
-    if is_segment(a) and is_segment(b):
-        distance = separate_segments(a, b, v, point)
-    else:
-        distance = separate(a, b, shift, scratch.simplex, vectors)
+    v, point = scratch.vectors[0], scratch.vectors[1]
+    distance = separate_any(a, b, scratch)
     if not distance <= TOUCHING:  # NaN stays visible
         for r in range(3):
             normal[r] = v[r] / distance
@@ -106,9 +101,48 @@ def find_distance(a, b, near, scratch):
 
 
 @inlined
+def separate_any(a, b, scratch):
+    """Write vector and point of `separate` of two cores where they are; return its length."""
+    vectors = scratch.vectors
+    v, point, shift = vectors[0], vectors[1], vectors[4]
+    for r in range(3):
+        shift[r] = 0.0
+    if is_segment(a) and is_segment(b):
+        return separate_segments(a, b, v, point)
+    if is_segment(a) and a.half[2] == 0.0:
+        for r in range(3):
+            point[r] = a.p[r]
+        return separate_point(a, b, v)
+    if is_segment(b) and b.half[2] == 0.0:
+        distance = separate_point(b, a, v)
+        for r in range(3):
+            v[r] = -v[r]
+            point[r] = b.p[r] + v[r]
+        return distance
+    return separate(a, b, shift, scratch.simplex, vectors)
+
+
+@inlined
 def is_segment(shape):
     """Return whether the core of a shape is a point or a segment along z."""
     return shape.half[0] == 0.0 and shape.half[1] == 0.0 and shape.disc == 0.0
+
+
+@inlined
+def separate_point(a, b, v):
+    """Write the vector from the nearest point of a core b to the center of a; return its length."""
+    R, half = b.R, b.half
+    d0, d1, d2 = a.p[0] - b.p[0], a.p[1] - b.p[1], a.p[2] - b.p[2]
+    x = R[0, 0] * d0 + R[1, 0] * d1 + R[2, 0] * d2
+    y = R[0, 1] * d0 + R[1, 1] * d1 + R[2, 1] * d2
+    z = R[0, 2] * d0 + R[1, 2] * d1 + R[2, 2] * d2
+    x, y, z = x - clamp(x, half[0]), y - clamp(y, half[1]), z - clamp(z, half[2])
+    across = math.sqrt(x * x + y * y)
+    part = max(1.0 - b.disc / across, 0.0) if across > 0.0 else 0.0
+    x, y = part * x, part * y
+    for r in range(3):
+        v[r] = R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
+    return math.sqrt(x * x + y * y + z * z)
 
 
 @inlined

@@ -81,14 +81,35 @@ def place_edge(shape, i, part):
         part.R[r, 2] = shape.R[r, axis]
 
 
-@inlined
-def height(part, side, least):
-    """Return how far a part is from the plane through the nearest point, away from the other, m."""
-    sign, h, along = 1.0 - 2.0 * side, -part.radius, 0.0
+@called
+def write_heights(shape, side, least, heights):
+    """
+    Write how far each corner and each edge of a shape is from the plane through its nearest point.
+
+    Away from the other shape, m, into ``heights`` (CORNERS + EDGES,); of an edge the nearer end,
+    infinite for what the shape does not have. The plane is at the ``least`` distance of the whole
+    shapes, of which this is the ``side``, 0 or 1.
+    """
+    sign, base = 1.0 - 2.0 * side, -shape.radius
+    n, R = least.normal, shape.R
     for r in range(3):
-        h += sign * least.normal[r] * (part.p[r] - least.points[side, r])
-        along += least.normal[r] * part.R[r, 2]
-    return h - abs(along) * part.half[2]
+        base += sign * n[r] * (shape.p[r] - least.points[side, r])
+    x = sign * inscribed(shape, 0) * (n[0] * R[0, 0] + n[1] * R[1, 0] + n[2] * R[2, 0])
+    y = sign * inscribed(shape, 1) * (n[0] * R[0, 1] + n[1] * R[1, 1] + n[2] * R[2, 1])
+    z = sign * inscribed(shape, 2) * (n[0] * R[0, 2] + n[1] * R[1, 2] + n[2] * R[2, 2])
+    for i in range(CORNERS):
+        heights[i] = math.inf
+        if corner_exists(shape, i):
+            heights[i] = base + (1.0 - 2.0 * (i & 1)) * z + (1.0 - (i & 2)) * x + (
+                1.0 - 0.5 * (i & 4)) * y
+    for i in range(EDGES):
+        axis, u, w = i // 4, 1.0 - 2.0 * (i & 1), 1.0 - (i & 2)
+        heights[CORNERS + i] = math.inf
+        if is_flat(shape):
+            # Along z, x and y in turns, as `place_edge`.
+            heights[CORNERS + i] = base + (
+                u * x + w * y - abs(z) if axis == 0 else (
+                    u * y + w * z - abs(x) if axis == 1 else u * z + w * x - abs(y)))
 
 
 @inlined
@@ -101,36 +122,52 @@ def crosses(part, point):
 
 
 @called
-def find_feature(a, b, feature, zone, found, scratch):
+def find_corner(a, b, side, i, zone, found, scratch):
     """
-    Write the distance of a feature; return whether it counts.
+    Write the distance of a corner of one of two shapes from the other; return whether it counts.
 
-    It does if it is nearer than the least distance, of the whole shapes, and the ``zone``, m. Edges
-    count where they cross: their ends are corners.
+    It does if it is nearer than the least distance, of the whole shapes, and the ``zone``, m.
     """
+    part, least = scratch.parts[0], scratch.least[0]
+    if side == 1:
+        place_corner(b, i, part)
+        find_distance(a, part, found, scratch)
+    else:
+        place_corner(a, i, part)
+        find_distance(part, b, found, scratch)
+    return found.distance <= least.distance + zone
+
+
+@called
+def find_crossing(a, b, i, j, zone, found, scratch):
+    """Write the distance of two edges, and return whether it counts: where they cross, likewise."""
     parts, least = scratch.parts, scratch.least[0]
-    if feature <= 2 * CORNERS:
-        side = (feature - 1) // CORNERS
-        i = (feature - 1) % CORNERS
-        shape = b if side == 1 else a
-        if not corner_exists(shape, i):
-            return False
-        place_corner(shape, i, parts[0])
-        if height(parts[0], side, least) > zone:
-            return False
-        if side == 1:
-            find_distance(a, parts[0], found, scratch)
-        else:
-            find_distance(parts[0], b, found, scratch)
-        return found.distance <= least.distance + zone
-    i = feature - 1 - 2 * CORNERS
-    place_edge(a, i // EDGES, parts[0])
-    if height(parts[0], 0, least) > zone:
-        return False
-    place_edge(b, i % EDGES, parts[1])
-    if height(parts[1], 1, least) > zone:
-        return False
+    place_edge(a, i, parts[0])
+    place_edge(b, j, parts[1])
     find_distance(parts[0], parts[1], found, scratch)
     return (found.distance + parts[0].radius + parts[1].radius > 0.0
             and found.distance <= least.distance + zone
             and crosses(parts[0], found.points[0]) and crosses(parts[1], found.points[1]))
+
+
+@inlined
+def find_feature(a, b, feature, zone, found, scratch):
+    """Write the distance of a feature; return whether it counts, after `write_heights` of both."""
+    heights = scratch.heights
+    if feature <= 2 * CORNERS:
+        side, i = (feature - 1) // CORNERS, (feature - 1) % CORNERS
+        return heights[side, i] <= zone and find_corner(a, b, side, i, zone, found, scratch)
+    i, j = (feature - 1 - 2 * CORNERS) // EDGES, (feature - 1 - 2 * CORNERS) % EDGES
+    return heights[1, CORNERS + j] <= zone and find_crossing(a, b, i, j, zone, found, scratch)
+
+
+@inlined
+def next_feature(feature, zone, heights):
+    """Return the next feature, without those of edges of the first shape that are too high."""
+    feature += 1
+    if feature > 2 * CORNERS and (feature - 1 - 2 * CORNERS) % EDGES == 0:
+        i = (feature - 1 - 2 * CORNERS) // EDGES
+        while i < EDGES and heights[0, CORNERS + i] > zone:
+            i += 1
+        feature = 1 + 2 * CORNERS + EDGES * i
+    return feature

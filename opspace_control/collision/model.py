@@ -167,19 +167,21 @@ class CollisionModel:
             return 'are two half-spaces'
         return 'do not move relative to each other' if self._nodes[a] == self._nodes[b] else ''
 
-    def data(self, capacity, influence=np.inf, zone=0.0):
+    def data(self, capacity, influence=np.inf, zone=0.0, counted=np.inf):
         """
         Return the arrays for kernels, a new `CollisionData`.
 
         ``capacity`` is the greatest number of near pairs, ``influence`` the distance up to which a
         pair is near, m: one number, or (p,) for each pair. `features` that are nearly as near, by
-        less than the ``zone``, m, are near pairs, too.
+        less than the ``zone``, m, are near pairs, too. Near pairs whose bound is further than
+        ``counted``, m/s², from the reference acceleration of no motion do not count.
         """
         pairs = np.zeros(len(self._pairs), PAIR)
         pairs['first'], pairs['second'] = np.reshape(self._pairs, (-1, 2)).T
         pairs['influence'], pairs['clear'] = influence, -np.inf
         return CollisionData(self._records.copy(), pairs, np.zeros(capacity + 1, NEAR_PAIR),
-                             np.zeros(1, int), make_scratch(), np.full(1, zone))
+                             np.zeros(1, int), make_scratch(), *np.array(
+                                 [zone, counted, np.inf]).reshape(3, 1).copy())
 
     def move_shape(self, data, name, position, rotation, twist):
         """
@@ -214,9 +216,12 @@ class CollisionModel:
 
         In the order of ``pairs``. A StateError says what is wrong with q.
         """
+        return self.separations_at(q, self.data(len(self._pairs), influence))
+
+    def separations_at(self, q, data):
+        """Return `distances` at positions q (nq,), of the shapes in a `CollisionData`."""
         state = RobotState(self.robot, q, np.zeros(self.robot.nv))
         origin = state.q[:3].copy() if self.robot.floating_base else np.zeros(3)
-        data = self.data(len(self._pairs), influence)
         nodes = moment_nodes(self.robot)
         near_pairs_at(nodes, state.q.copy(), np.zeros(nodes.size, NODE_STATE), origin, data)
         return self.separations(data, origin)

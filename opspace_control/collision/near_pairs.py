@@ -15,11 +15,21 @@ import numpy as np
 
 from opspace_control.collision.cores import TOUCHING
 from opspace_control.collision.distance import Scratch, find_distance
-from opspace_control.collision.features import feature_count, find_feature
+from opspace_control.collision.features import (
+    feature_count,
+    find_feature,
+    next_feature,
+    write_heights,
+)
 from opspace_control.collision.shapes import HALF_SPACE, advance_shape, bound_speed, place_shape
+from opspace_control.collision.speeds import approach_bound, body_velocity, world_velocity
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.braking import braking_speed
 from opspace_control.dynamics.kinematics import place_node
+
+# By so much the margins of near pairs are expected to increase at most in a cycle, m/s. With less
+# the search is done again more often, with more it looks at more pairs.
+_CHANGE = 0.05
 
 # Two shapes that may come near each other.
 PAIR = np.dtype([
@@ -39,8 +49,10 @@ class CollisionData(NamedTuple):
     near: np.ndarray    # (k + 1,) NEAR_PAIR; the last is scratch
     count: np.ndarray   # (1,) int: of near pairs
     scratch: Scratch
-    zone: np.ndarray = np.zeros(1)  # features further than the least distance and this do not
-    #                                 count, m
+    zone: np.ndarray     # (1,) features further than the least distance and this do not count, m
+    counted: np.ndarray  # (1,) pairs that do not come near their bound by this, of the second rate
+    #                      of their distance, do not count, m/s²; inf: all do
+    likely: np.ndarray   # (1,) margin of speed that no near pair is likely to exceed, m/s
 
 
 class Braking(NamedTuple):
@@ -50,6 +62,7 @@ class Braking(NamedTuple):
     acceleration: float   # m/s²
     approach_rate: float  # 1/s
     return_rate: float    # that turns speeds to accelerations, 1/s
+    furthest: float       # margin of speed from which on pairs do not count, m/s
 
 
 @inlined
@@ -64,34 +77,12 @@ def gap_of_bounds(a, b):
 
 
 @inlined
-def world_velocity(shape, point, normal):
-    """Return the velocity of a shape of the world along the normal at a point, m/s."""
-    if shape.node >= 0:
-        return 0.0
-    t, p = shape.twist, shape.p
-    x, y, z = point[0] - p[0], point[1] - p[1], point[2] - p[2]
-    return (normal[0] * (t[0] + t[4] * z - t[5] * y)
-            + normal[1] * (t[1] + t[5] * x - t[3] * z)
-            + normal[2] * (t[2] + t[3] * y - t[4] * x))
-
-
-@inlined
-def body_velocity(shape, states, point, normal):
-    """Return the velocity of a shape's body along the normal at a point, m/s; 0 of the world."""
-    if shape.node < 0:
-        return 0.0
-    V = states[shape.node].V
-    return (normal[0] * (V[0] + V[4] * point[2] - V[5] * point[1])
-            + normal[1] * (V[1] + V[5] * point[0] - V[3] * point[2])
-            + normal[2] * (V[2] + V[3] * point[1] - V[4] * point[0]))
-
-
-@inlined
-def keep_urgent(near, count, last):
+def keep_urgent(near, count, last, likely):
     """
     Keep the near pair after the last one, or forget the one with the largest margin of speed.
 
-    Returns how many there are, and which has the most of them.
+    Returns how many there are, which has the most of them, and the margin below which others are
+    looked for, m/s: as ``likely``, as long as there is memory.
     """
     capacity = near.size - 1
     if count < capacity:
@@ -104,14 +95,15 @@ def keep_urgent(near, count, last):
         for i in range(1, capacity):
             if near[i].speed_margin > near[last].speed_margin:
                 last = i
-    return count, last
+        return count, last, min(likely, near[last].speed_margin)
+    return count, last, likely
 
 
 @inlined
-def may_wait(gap, speed, braking, near, last):
-    """Return whether a pair further apart than the gap has more margin of speed than a near one."""
+def may_wait(gap, speed, braking, most):
+    """Return whether a pair further apart than the gap has ``most`` margin of speed or more."""
     allowed, _ = braking_speed(gap - braking.margin, braking.acceleration, braking.approach_rate)
-    return allowed - speed >= near[last].speed_margin
+    return allowed - speed >= most
 
 
 @inlined
@@ -123,8 +115,11 @@ def complete(a, b, k, feature, share, braking, states, found):
     allowed, _ = braking_speed(
         found.distance - braking.margin, braking.acceleration, braking.approach_rate)
     wider = (1.0 / (share * share) - 1.0) * braking.acceleration / braking.return_rate
-    found.share, found.speed_margin = share, allowed + wider + found.world_rate + (
+    margin = allowed + wider + found.world_rate + (
         body_velocity(a, states, points[0], normal) - body_velocity(b, states, points[1], normal))
+    found.share, found.speed_margin = share, margin
+    if 2.0 * margin > braking.furthest:
+        found.share = share * max(2.0 - 2.0 * margin / braking.furthest, 0.0)
 
 
 @inlined
@@ -159,7 +154,8 @@ def find_near_pairs(states, origin, collision, braking):
     Write the pairs of shapes that are nearer than their influence distances.
 
     They are in the order of the pairs; where more are near than there is memory for, those with the
-    least margin of speed: their bounds are the highest. A pair that is far away is not looked at
+    least margin of speed: their bounds are the highest. None has a margin of `Braking.furthest` or
+    more; its share falls to 0 there. A pair that is far away is not looked at
     before its shapes have moved that far, nor is one that cannot be among those: what it takes goes
     by the number of pairs that are near, and little by that of all. Who changes the size of a shape
     sets ``clear`` of its pairs to -inf.
@@ -176,23 +172,74 @@ def find_near_pairs(states, origin, collision, braking):
         Which speed of approach has to be braked.
 
     """
-    shapes, pairs, near, least = (
-        collision.shapes, collision.pairs, collision.near, collision.scratch.least)
-    zone = collision.zone[0]
+    shapes, capacity, likely = collision.shapes, collision.near.size - 1, collision.likely
     for s in range(shapes.size):
         place_shape(shapes[s], origin, states)
         bound_speed(shapes[s], states)
-    capacity, count = near.size - 1, 0
-    last = 0  # the one with the largest margin of speed, once there are as many as there may be
+    if not search_near_pairs(states, collision, braking, min(likely[0], braking.furthest)):
+        search_near_pairs(states, collision, braking, braking.furthest)
+    likely[0] = math.inf
+    if collision.count[0] == capacity and capacity > 0:
+        most = collision.near[0].speed_margin
+        for i in range(1, capacity):
+            most = max(most, collision.near[i].speed_margin)
+        likely[0] = most + _CHANGE
+
+
+@inlined
+def keep_features(k, collision, states, braking, search):
+    """
+    Keep the features of pair k, whose least distance is known, that are urgent.
+
+    ``search`` is as of `keep_urgent`: count, last, most and likely. Returns the first three, and
+    whether others count.
+    """
+    near, zone, scratch = collision.near, collision.zone[0], collision.scratch
+    a, b = collision.shapes[collision.pairs[k].first], collision.shapes[collision.pairs[k].second]
+    least, heights = scratch.least, scratch.heights
+    count, last, most, likely = search
+    waiting = False
+    write_heights(a, 0, least[0], heights[0])
+    write_heights(b, 1, least[0], heights[1])
+    feature, features = next_feature(0, zone, heights), feature_count(a, b)
+    while feature < features:
+        if find_feature(a, b, feature, zone, near[count], scratch):
+            share = share_of(near[count], least[0], zone)
+            if share > 0.0:
+                complete(a, b, k, feature, share, braking, states, near[count])
+                if near[count].speed_margin < most:
+                    count, last, most = keep_urgent(near, count, last, likely)
+                else:
+                    waiting = True
+        feature = next_feature(feature, zone, heights)
+    return count, last, most, waiting
+
+
+@called
+def search_near_pairs(states, collision, braking, likely):
+    """
+    Write the near pairs of placed shapes whose margins of speed are below ``likely``, m/s.
+
+    Returns whether these are all that `find_near_pairs` looks for.
+    """
+    shapes, pairs, near, least = (
+        collision.shapes, collision.pairs, collision.near, collision.scratch.least)
+    zone, count, waiting = collision.zone[0], 0, False
+    last, most = 0, likely  # the one with the largest margin of speed, if there are enough
     for k in range(pairs.size):
         pair = pairs[k]
         a, b = shapes[pair.first], shapes[pair.second]
         limit, paths, speed = pair.influence, a.path + b.path, a.speed + b.speed
         gap = pair.clear - paths
-        if gap > limit or (count == capacity and may_wait(gap, speed, braking, near, last)):
+        if gap > limit:
             continue
+        if may_wait(gap, speed, braking, most):
+            waiting = True
+            continue
+        speed = approach_bound(a, b, states)
         gap = gap_of_bounds(a, b)
-        if gap > limit or (count == capacity and may_wait(gap, speed, braking, near, last)):
+        if gap > limit or may_wait(gap, speed, braking, most):
+            waiting = waiting or gap <= limit
             pair.clear = gap + paths  # NaN is not, and stays visible
             continue
         found = near[count]
@@ -202,19 +249,18 @@ def find_near_pairs(states, origin, collision, braking):
             continue
         complete(a, b, k, 0, 1.0, braking, states, found)
         least[0] = found
-        if count == capacity and found.speed_margin >= near[last].speed_margin:
+        if found.speed_margin >= most:
+            waiting = True
             continue
-        count, last = keep_urgent(near, count, last)
-        if zone > 0.0 and least[0].distance < 2.0 * zone:
-            for feature in range(1, feature_count(a, b)):
-                if not find_feature(a, b, feature, zone, near[count], collision.scratch):
-                    continue
-                share = share_of(near[count], least[0], zone)
-                if share > 0.0:
-                    complete(a, b, k, feature, share, braking, states, near[count])
-                    if count < capacity or near[count].speed_margin < near[last].speed_margin:
-                        count, last = keep_urgent(near, count, last)
+        count, last, most = keep_urgent(near, count, last, likely)
+        if not (zone > 0.0 and least[0].distance < 2.0 * zone) or (
+                may_wait(least[0].distance, speed, braking, most)):
+            continue
+        count, last, most, more = keep_features(
+            k, collision, states, braking, (count, last, most, likely))
+        waiting = waiting or more
     collision.count[0] = count
+    return count == near.size - 1 or not waiting
 
 
 @kernel
@@ -228,4 +274,4 @@ def near_pairs_at(nodes, q, states, origin, collision):
         place_node(nodes, i, q, states)
         for r in range(6):
             states[i].V[r] = 0.0
-    find_near_pairs(states, origin, collision, Braking(0.0, 1.0, 1.0, 1.0))
+    find_near_pairs(states, origin, collision, Braking(0.0, 1.0, 1.0, 1.0, math.inf))

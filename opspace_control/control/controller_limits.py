@@ -50,7 +50,12 @@ class ControllerLimits:
     @property
     def near_pairs(self):
         """Pairs of shapes that were near at the last cycle, a tuple of `Separation`."""
-        return self._kept.near_pairs() if self._kept else ()
+        return self._kept.near_pairs(self._q) if self._kept and self._compute else ()
+
+    @property
+    def urgent_pairs(self):
+        """Pairs of shapes that had a bound at the last cycle, a tuple of `Separation`."""
+        return self._kept.urgent_pairs() if self._kept else ()
 
     @property
     def limit_solutions(self):

@@ -12,6 +12,9 @@ from opspace_control.errors import ControlError
 
 # Features that are further than the nearest points of two shapes by less than this have rows, m.
 FEATURE_ZONE = 0.03
+# Pairs whose second rate of the distance cannot come near its bound count for nothing, m/s²; those
+# that need half of it count in full, so that no bound becomes active at once.
+COUNTED = 20.0
 # What `DistanceLimits.changed` takes.
 _NUMBERS = ('margin', 'influence', 'acceleration', 'parting_speed', 'repulsion',
             'repulsion_influence')

@@ -10,6 +10,7 @@ second order in the velocity. The bound leaves that out: e m/s² of it change th
 by e over ``return_rate``.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -56,8 +57,11 @@ def find_distances(collision, cycle, nodes, states, v, gradient):
     if cycle.kept > 0.0 and collision.pairs.size > 0:
         for i in range(nodes.size):
             write_velocity(nodes, i, v, states)
+        # The potential is that of all pairs.
+        furthest = collision.counted[0] / cycle.return_rate if cycle.repulsion == 0.0 else math.inf
         find_near_pairs(states, cycle.origin, collision, Braking(
-            cycle.distance_margin, cycle.distance_braking, cycle.approach_rate, cycle.return_rate))
+            cycle.distance_margin, cycle.distance_braking, cycle.approach_rate, cycle.return_rate,
+            furthest))
     for s in range(collision.count[0]):
         gradient[s, :] = 0.0
         for side in range(2):

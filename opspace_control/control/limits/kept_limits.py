@@ -7,7 +7,7 @@ import numpy as np
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import Memory
 from opspace_control.control.limits.bounded_scratch import make_bounded_scratch
-from opspace_control.control.limits.distance_limits import FEATURE_ZONE, DistanceLimits
+from opspace_control.control.limits.distance_limits import COUNTED, FEATURE_ZONE, DistanceLimits
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.kinds import KINDS, check_kinds
 from opspace_control.errors import ControlError
@@ -101,7 +101,8 @@ class KeptLimits:
                 cure=f'Give capacity={self.scratch.distances.least.size}, as at the start.')
         shapes, before = distances.collision, self.distances and self.distances.collision
         if shapes is not before:
-            collision = shapes.data(distances.capacity, distances.furthest, FEATURE_ZONE)
+            collision = shapes.data(
+                distances.capacity, distances.furthest, FEATURE_ZONE, COUNTED)
             if before:
                 shapes.keep_poses(collision, before, self.collision)
             self.collision = collision
@@ -111,8 +112,15 @@ class KeptLimits:
         self.collision.pairs['influence'] = distances.furthest
         self.distances = distances
 
-    def near_pairs(self):
-        """Return the `Separation` of each pair that was near at the last cycle, a tuple."""
+    def near_pairs(self, q):
+        """Return the `Separation` of each pair that is near at positions q (nq,), a tuple."""
+        distances = self.distances
+        data = distances.collision.data(len(distances.pairs), distances.furthest)
+        data.shapes[:] = self.collision.shapes
+        return tuple(distances.collision.separations_at(q, data))
+
+    def urgent_pairs(self):
+        """Return the `Separation` of each pair that had a bound at the last cycle, a tuple."""
         return tuple(self.distances.collision.separations(
             self.collision, self._cycle['origin'][0]))
 
