@@ -276,7 +276,8 @@ def test_a_robot_that_collides_tells_it(module):
     ('disturbances', ('disturbances', 'robots', 'rates', 'friction')),
     ('pushes', ('pushes',)), ('collision_alarms', ('alarms',)), ('margins', ('margins',)),
     ('singularity', ('singularities',)),
-    ('legged', ('legged_courses', 'legged_disturbances')), ('legged_peers', ('legged_peers',))])
+    ('legged', ('legged_courses', 'legged_disturbances')), ('legged_peers', ('legged_peers',)),
+    ('distance_peers', ('distance_peers',))])
 def test_every_table_has_its_place_in_the_documentation(module, program, tables):
     pytest.importorskip('mujoco')
     text = module(program)._PAGE.read_text()
@@ -307,6 +308,18 @@ def test_the_judge_of_distances_has_poses_and_distances_of_its_own():
             ours, = shapes.distances(q)
             judge = DistanceJudge(simulated, shapes)
             assert judge.least() == pytest.approx(min(ours.distance, 0.05), abs=2e-5)
+
+
+def test_the_peer_of_distances_may_be_missing(module, monkeypatch, capsys):
+    pytest.importorskip('mujoco')
+    monkeypatch.setitem(sys.modules, 'placo', None)
+    peers = module('distance_peers')
+    peers.main()
+    assert 'placo is not installed' in capsys.readouterr().out
+    near, far = (np.array([5e-4, 5e-3]), 9e-3, 0, np.full(3, 1e-4)), (
+        np.array([5e-3, 5e-2]), -2e-3, 4, np.full(3, 2e-4))
+    assert peers.table({'one': [near, far], 'other': [far]}).splitlines()[-2:] == [
+        '| one | 1 | 2 | -2.00 | 4 | 150 |', '| other | 0 | 1 | -2.00 | 4 | 200 |']
 
 
 def test_the_table_of_distances_counts_goals(module):

@@ -15,6 +15,7 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from ros_lockstep import LockStepRobot
 from test_ros_distances import ARMS, HANDS, described, network  # noqa: F401
+from test_ros_frames import TF_STATIC, pose, tf_message, transforms  # noqa: F401
 from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control import CollisionModel, Shape
@@ -175,4 +176,25 @@ def test_an_object_that_is_locked_to_a_hand_moves_with_it(scene):
     scene.robot.send_goal('left', 'l_hand', 0.2 * DOWN)
     scene.robot.run(2.0)
     assert (scene.hand() - home)[2] == pytest.approx(-0.14, abs=1e-3)
+    scene.robot.check()
+
+
+def test_the_frame_of_an_object_is_one_of_tf(tf_message, network, described):  # noqa: F811
+    scene = Scene(network, described)
+    home, camera = scene.hand(), pose(1)
+    camera[:3, 3] *= 0.1
+    frames = network.publisher(tf_message, '/tf_static', TF_STATIC)
+    scene.robot.run(0.2)
+    frames.publish(transforms(tf_message, camera=('base_link', camera)))
+    ball = Shape('ball', None, 'sphere', [0.1], home + 0.3 * X)
+    marker = scene.marker(np.linalg.inv(camera)[:3] @ [*ball.position, 1.0], 3 * [0.2])
+    marker.header.frame_id = 'camera'
+    for _ in range(20):  # it is refused until the frame is known
+        scene.send(marker)
+        scene.robot.run(0.05)
+    scene.robot.send_goal('left', 'l_hand', [0.3, 0.0, 0.0])
+    for _ in range(40):
+        scene.robot.run(0.05)
+        assert scene.nearest(ball) > 0.008  # of a margin of 10 mm
+    assert scene.nearest(ball) < 0.012
     scene.robot.check()

@@ -14,6 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from ros_lockstep import LockStepRobot
+from visualization_msgs.msg import MarkerArray
 
 from opspace_control import (
     CollisionModel,
@@ -27,7 +28,7 @@ from opspace_control import (
     Shape,
 )
 from opspace_control.cli.robots import ROBOTS
-from opspace_control.collision import CollisionDescription
+from opspace_control.collision import CollisionDescription, Kind
 from opspace_control.share import share_directory
 
 HANDS = {'tasks': ['left', 'right'], 'left.frame': 'l_hand', 'right.frame': 'r_hand',
@@ -94,6 +95,33 @@ def test_a_hand_that_is_sent_into_the_other_stops_before_it(network, described):
     robot.check()
 
 
+def test_shapes_and_near_pairs_are_markers(network, described):
+    path, shapes = described
+    robot = LockStepRobot(network, 'dual_arm', {**HANDS, 'collision.file': str(path),
+                                                'publish_rate': 50.0}, ARMS)
+    heard = network.listen(MarkerArray, f'{ros_nodes.CONTROLLER}/markers')
+    robot.run(0.3)
+    place, other = (robot.physics.frame_pose(hand)[:3] for hand in ('l_hand', 'r_hand'))
+    robot.send_goal('left', 'l_hand', other - place)
+    for _ in range(40):
+        robot.run(0.05)
+    shown = [marker for message in heard for marker in message.markers
+             if marker.ns == 'collision shapes']
+    assert {marker.header.frame_id for marker in shown} == {shape.link for shape in shapes.shapes}
+    assert all(marker.frame_locked for marker in shown)
+    palm = next(shape for shape in shapes.shapes if shape.name == 'l_palm')
+    marker = next(marker for marker in shown if marker.header.frame_id == 'l_palm')
+    assert [marker.scale.x, marker.scale.y, marker.scale.z] == pytest.approx(
+        palm.size if palm.kind == Kind.BOX else [*2 * [2.0 * palm.size[0]], palm.size[-1]])
+    # In the end the hands are pressed together: a line of the margin's length is red.
+    near = {marker.id: marker for marker in heard[-1].markers if marker.ns == 'near pairs'}
+    ends = np.array([[point.x, point.y, point.z] for point in near[1].points]).reshape(-1, 2, 3)
+    assert len(ends) >= 1
+    lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+    assert lengths.min() == pytest.approx(nearest(shapes, robot), abs=5e-4)
+    robot.check()
+
+
 def test_a_file_that_cannot_be_used_is_named(network, tmp_path):
     wrong = tmp_path / 'wrong.yaml'
     wrong.write_text('shapes: {l_hand: []}')
@@ -116,6 +144,7 @@ def test_the_potential_of_the_parameters_is_that_of_the_library(network):
     gains = {'kp': 100.0, 'kd': 20.0}
     robot = LockStepRobot(network, 'dual_arm', {
         **HANDS, 'posture.kp': 0.0, 'posture.kd': 10.0,
+        'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0,
         **{f'{task}.{gain}': value for task in HANDS['tasks'] for gain, value in gains.items()},
         'shapes': ['elbow', 'ball'], 'elbow.kind': 'sphere', 'elbow.size': [0.05],
         'elbow.frame': 'l_forearm', 'ball.kind': 'sphere', 'ball.size': [0.06],

@@ -132,7 +132,8 @@ CONTROLLER = (
         '`observer.rate` lets the observer follow: contact, payloads, friction, N·m or N. Of all '
         'degrees of freedom, those of a floating base included.'),
     Topic('out', '~/markers', 'visualization_msgs/MarkerArray',
-        'Goals, errors and forces for RViz.'),
+        'Goals, errors and forces for RViz; with distances of links their shapes, and lines '
+        'between pairs that are near, red where the bound is active.'),
     Topic('out', '/diagnostics', 'diagnostic_msgs/DiagnosticArray',
         'Once a second: fault, rate, periods, missed cycles, limits, condition number, singular '
         'directions.'),

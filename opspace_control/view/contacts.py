@@ -1,24 +1,26 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Contact forces, friction cones and footholds in the scene, from the markers of the controller."""
+"""Contact forces, friction cones, footholds and near pairs in the scene, from markers."""
 
 import numpy as np
 from visualization_msgs.msg import Marker
 
+from opspace_control.ros.topics.collision_markers import NEAR
 from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
 
 _DROP = 0.03  # m, half the height of the sign of a foothold
 
 
 class Contacts:
-    """The lines of all contacts of a robot, one node of the scene for each namespace of markers."""
+    """The lines of contacts and near pairs, one node of the scene for each namespace of markers."""
 
     def __init__(self, scene):
         self._scene, self._lines = scene, {}
 
     def update(self, message):
         """Show the markers of a MarkerArray; of contacts that are not in it nothing is shown."""
-        for namespace, width in ((FORCES, 4.0), (CONES, 1.0), (FOOTHOLDS, 3.0)):
+        for namespace, width in (
+                (FORCES, 4.0), (CONES, 1.0), (FOOTHOLDS, 3.0), (NEAR, 3.0)):
             markers = [marker for marker in message.markers if marker.ns == namespace]
             lines = [_segments(marker) for marker in markers]
             self._show(namespace, width, np.concatenate(lines) if lines else np.zeros((0, 2, 3)), [

@@ -118,7 +118,8 @@ def add_markers(feedback, controller, frames, broadcast, others):
     Add ``markers``, and with ``broadcast`` the goals on TF, ``<task>_target`` below the base frame.
 
     The markers of each active task have a namespace: the goal's axes, a line from the frame to it,
-    and the commanded force as an arrow, 5 mm per newton. ``others(stamp)`` returns further ones.
+    and the commanded force as an arrow, 5 mm per newton. Each of ``others``, of a stamp, returns
+    further ones.
     """
     tasks = [(task, frames.of_goals(task)) for task in controller.tasks.values()
              if not isinstance(task, JointTask)]
@@ -162,7 +163,8 @@ def _fill_markers(message, sets, others, stamp):
         for marker in shown:
             marker.header.stamp = stamp
         message.markers += shown
-    message.markers += others(stamp)
+    for other in others:
+        message.markers += other(stamp)
 
 
 def _fill_transforms(message, pairs, stamp):

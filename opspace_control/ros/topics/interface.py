@@ -8,6 +8,7 @@ from std_srvs.srv import Trigger
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.endpoints import Feedback, Part
+from opspace_control.ros.topics.collision_markers import CollisionMarkers
 from opspace_control.ros.topics.collision_objects import CollisionObjects
 from opspace_control.ros.topics.contact_markers import ContactMarkers
 from opspace_control.ros.topics.contacts import ContactSchedule, add_contact_state
@@ -60,7 +61,8 @@ class Interface(Part):
             self._logger.warning('broadcast_targets does nothing: tf2_msgs is not installed.')
         add_markers(
             feedback, controller, self._frames, broadcast and transforms.available,
-            ContactMarkers(controller, cycle, self._frames, self._legs.footholds))
+            (ContactMarkers(controller, cycle, self._frames, self._legs.footholds),
+             CollisionMarkers(controller, self._frames)))
         self._endpoints.serve(Trigger, '~/hold', self._hold_robot)
         cycle.move_goals, cycle.hold_goals = self._move_goals, self._hold_goals
         self.end_plan = self._goals.moving.end_plan
