@@ -120,3 +120,8 @@ def rare(function):
     its loops. Numba would have it copied, too, where an `inlined` function is the first to use it.
     """
     return Compiled(function, 'rare')
+
+
+def vectorised(function):
+    """Compile a function to vector instructions, which `compilation.vectors` has for its name."""
+    return Compiled(function, 'vectorised')

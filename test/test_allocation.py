@@ -83,7 +83,7 @@ def test_compiled_code_needs_functions_of_numbers_alone():
     said = subprocess.run(['nm', '--dynamic', '--undefined-only', library.library_path()],
                           check=True, capture_output=True, text=True).stdout
     needed = {line.split()[-1].partition('@')[0] for line in said.splitlines() if ' U ' in line}
-    assert 'hypot' in needed
+    assert 'atan2' in needed
     assert needed <= {'atan2', 'cos', 'exp', 'expm1', 'hypot', 'log', 'memcpy', 'memmove', 'memset',
                       'pow', 'sin', 'sincos', 'tanh'}
 

@@ -233,7 +233,9 @@ def test_levels_agree_with_a_cascade(own):
             x = problem.by_proxqp()
         except NotSolvedError:
             continue
-        assert problem.motion(f) == pytest.approx(x, abs=1e-5 * (1.0 + np.abs(x).max()))
+        if np.abs(f).max() > 1e11:  # nearly parallel rows contradict each other: rounding decides
+            continue
+        assert problem.motion(f) == pytest.approx(x, abs=7e-6 * (1.0 + np.abs(x).max()))
         compared += 1
     assert compared > 100
 
@@ -278,7 +280,8 @@ class TestTruncation:
         assert np.array_equal(turned, gram)
         assert not softness.any()
         above = gram[2:, 2:] - gram[2:, :2] @ np.linalg.solve(gram[:2, :2], gram[:2, 2:])
-        assert least == pytest.approx(np.linalg.eigvalsh(above / 1.1)[0])
+        smallest = np.linalg.eigvalsh(above / 1.1)[0]
+        assert smallest / len(above) <= least <= smallest
 
     @pytest.mark.parametrize('m', [1, 2, 3, 6])
     def test_multipliers_are_the_truncated_inverse(self, m):

@@ -10,6 +10,7 @@ from pathlib import Path
 from numba import config, njit, typeof, version_info
 
 from opspace_control.compilation.compilers import compilers_for
+from opspace_control.compilation.vectors import vectorised  # noqa: F401  as the next three
 from opspace_control.compiled import FAST_MATH
 from opspace_control.library import sources_digest
 

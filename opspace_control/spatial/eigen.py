@@ -83,11 +83,11 @@ def diagonalise(diagonal, off, vectors):
             first -= 1
         e = off[last - 1]
         half = 0.5 * (diagonal[last - 1] - diagonal[last])
-        root = math.hypot(half, e)
+        root = math.sqrt(half * half + e * e)
         shift = diagonal[last] - e * e / (half + (root if half >= 0.0 else -root))
         x, z = diagonal[first] - shift, off[first]
         for k in range(first, last):
-            r = math.hypot(x, z)
+            r = math.sqrt(x * x + z * z)
             c, s = x / r, z / r
             if k > first:
                 off[k - 1] = r

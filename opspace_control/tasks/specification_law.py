@@ -78,4 +78,5 @@ def row_activation(activation):
         return 0.0
     if activation >= 1.0:
         return 1.0
-    return activation / math.hypot(activation, 1.0 - activation)
+    rest = 1.0 - activation
+    return activation / math.sqrt(activation * activation + rest * rest)

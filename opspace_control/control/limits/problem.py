@@ -79,17 +79,16 @@ def prepare_level(problem, truncation, level, t, threshold):
     """Truncate a level of the rows of tasks, so many, and write its softness."""
     first, last = problem.levels[level], problem.levels[level + 1]
     n = last - first
-    work, bounds = truncation.work[:2 * n + 1, :n], truncation.bounds[:, :t]
-    scale = truncation.scale[first:last]
+    bounds, scale = truncation.bounds, truncation.scale[first:last]
     least = truncate_level(
-        problem.left[:t, :t], (0, first), scale, threshold, problem.softness[LASTING, :t], bounds,
-        truncation.free[:t], truncation.factor[:t, :t], truncation.order, work)
+        problem.left, (0, first), scale, threshold, problem.softness[LASTING], bounds,
+        truncation.free[:t], truncation.factor, truncation.order, truncation.work)
     problem.truncated[level] = least < threshold
     for i in range(n):
         own = max(threshold, _LEAST_SOFTNESS)
         if problem.truncated[level]:
             for j in range(n):
-                problem.vectors[first + i, first + j] = work[n + i, j]
+                problem.vectors[first + i, first + j] = truncation.work[n + i, j]
         else:
             own /= scale[i] ** 2
         problem.softness[OWN, first + i] = own

@@ -30,6 +30,7 @@ from opspace_control.control.solver.program import (
     is_dependent,
     unit_of_row,
 )
+from opspace_control.spatial.dense import add_scaled
 
 # A row counts as violated beyond this part of the terms that its value is the sum of, each
 # multiplier counted by the most that it can do to the row: rounding leaves some 1e-15 of them. With
@@ -111,30 +112,44 @@ def restore_signs(program, rows, active, count, several):
             count -= 1
 
 
+@inlined
+def violation(program, y, size, r):
+    """Return by how much a value passes a bound of its row, 0 if that may be rounding."""
+    lower, upper = program.lower[r], program.upper[r]
+    if lower <= y[r] <= upper:
+        return 0.0
+    bound = upper if y[r] > upper else lower
+    terms = abs(program.free[r]) + abs(bound) + unit_of_row(program.G, r) * size
+    passed = abs(y[r] - bound)
+    return passed if passed > VIOLATED * terms else 0.0
+
+
 @rare
-def most_violated(program, rows, active, count, y):
-    """Write the values y of all rows and return the most violated inactive one, or -1."""
-    G, softness, lower, upper, free, _ = program
-    worst, found, size = 0.0, -1, 0.0
+def find_values(program, rows, active, count, y):
+    """Write the values y of all rows; return the size of the terms of the multipliers in them."""
+    size = 0.0
     for r in range(rows):
-        y[r] = free[r]
+        y[r] = program.free[r]
     for k in range(count):
-        column, force = G[active.order[k]], active.forces[k]
-        size += unit_of_row(G, active.order[k]) * abs(force)
-        for r in range(rows):
-            y[r] += column[r] * force
+        r = active.order[k]
+        size += unit_of_row(program.G, r) * abs(active.forces[k])
+        add_scaled(y, active.forces[k], program.G[r], rows)
+    return size
+
+
+@rare
+def most_violated(program, rows, active, size, y):
+    """Return the most violated inactive row, or -1."""
+    worst, found = 0.0, -1
     for r in range(rows):
-        if active.state[r] != INACTIVE or lower[r] <= y[r] <= upper[r]:
+        if active.state[r] != INACTIVE:
             continue
-        bound = upper[r] if y[r] > upper[r] else lower[r]
-        violation = abs(y[r] - bound)
-        terms = abs(free[r]) + abs(bound) + unit_of_row(G, r) * size
-        if not violation > VIOLATED * terms:
-            continue
-        mobility = G[r, r] + softness[r]
-        violation = violation / math.sqrt(mobility) if mobility > 0.0 else math.inf
-        if violation > worst:
-            worst, found = violation, r
+        passed = violation(program, y, size, r)
+        if passed > 0.0:
+            mobility = program.G[r, r] + program.softness[r]
+            passed = passed / math.sqrt(mobility) if mobility > 0.0 else math.inf
+            if passed > worst:
+                worst, found = passed, r
     return found
 
 
@@ -164,7 +179,7 @@ def activate(program, y, active, count, p):
     forces, column = active.forces, active.column
     state = AT_UPPER if y[p] > program.upper[p] else AT_LOWER
     sign = -float(state)  # of the row's own multiplier
-    missing, changes = abs(y[p] - bound_of(program, state, p)), 0
+    missing, own, changes = abs(y[p] - bound_of(program, state, p)), 0.0, 0
     while True:
         pivot = eliminate_active(program, active.factor, active.order, count, p, column)
         dependent = is_dependent(program, p, pivot)
@@ -175,12 +190,13 @@ def activate(program, y, active, count, p):
         step, leaves = first_to_leave(active, count, sign)
         if math.isinf(full) and leaves < 0:
             return -count - 1, changes
+        step = min(step, full)
+        add_scaled(forces, -step * sign, column, count)
+        own += step
         if full <= step:
             active.state[p] = state
-            active.order[count] = p
+            active.order[count], forces[count] = p, sign * own
             return count + 1, changes
-        for k in range(count):
-            forces[k] -= step * sign * column[k]
         if not dependent:
             missing -= step * pivot
         active.state[active.order[leaves]] = INACTIVE
@@ -223,21 +239,25 @@ def improve_active(program, rows, active, count, f_y):
 
     """
     f, y = f_y[0], f_y[1]
-    most, changes, several = 3 * rows + 10, 0, True
-    while True:
-        before = count
+    most, changes, several, settled = 3 * rows + 10, 0, True, False
+    while not settled:
+        before, settled = count, True
         count = restore_signs(program, rows, active, count, several)
         changes += before - count
         several = False  # from here on only rounding makes a sign wrong
-        p = most_violated(program, rows, active, count, y)
-        if p < 0 or changes >= most:
-            break
-        count, dropped = activate(program, y, active, count, p)
-        changes += dropped + 1
-        if count < 0:
-            count = -count - 1
-            active.state[p] = REFUSED
-    for r in range(f.size):
+        while True:
+            size = find_values(program, rows, active, count, y)
+            p = most_violated(program, rows, active, size, y)
+            if p < 0 or changes >= most:
+                break
+            settled = False  # the multipliers of all changes are to be found at once
+            count, dropped = activate(program, y, active, count, p)
+            changes += dropped + 1
+            if count < 0:
+                count = -count - 1
+                active.state[p] = REFUSED
+        settled = settled or changes >= most
+    for r in range(rows):
         f[r] = 0.0
     for k in range(count):  # the others may be infinitely soft
         r = active.order[k]

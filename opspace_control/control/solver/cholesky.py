@@ -9,6 +9,7 @@ The diagonal of every factor is stored inverted, so that the solves multiply ins
 import math
 
 from opspace_control.compiled import inlined, rare
+from opspace_control.spatial.dense import add_scaled, dot
 
 
 @inlined
@@ -27,9 +28,7 @@ def factorise(M, count):
     """
     for i in range(count):
         for j in range(i + 1):
-            t = M[i, j]
-            for k in range(j):
-                t -= M[i, k] * M[j, k]
+            t = M[i, j] - dot(M[i], M[j], j)
             if j < i:
                 M[i, j] = t * M[j, j]
             elif t > 0.0:
@@ -44,20 +43,21 @@ def factorise(M, count):
 def solve_lower(factor, count, x):
     """Replace x by ``L⁻¹ x``, L being the first ``count`` rows of the factor."""
     for i in range(count):
-        t = x[i]
-        for k in range(i):
-            t -= factor[i, k] * x[k]
-        x[i] = t * factor[i, i]
+        x[i] = (x[i] - dot(factor[i], x, i)) * factor[i, i]
+
+
+@inlined
+def solve_upper_block(factor, first, last, x):
+    """Replace x from ``first`` to ``last`` by ``L⁻ᵀ x``, L being that block of the factor."""
+    for i in range(last - 1, first - 1, -1):
+        x[i] *= factor[i, i]
+        add_scaled(x[first:], -x[i], factor[i, first:], i - first)
 
 
 @inlined
 def solve_upper(factor, count, x):
     """Replace x by ``L⁻ᵀ x``, L being the first ``count`` rows of the factor."""
-    for i in range(count - 1, -1, -1):
-        t = x[i] * factor[i, i]
-        for k in range(i):
-            x[k] -= factor[i, k] * t
-        x[i] = t
+    solve_upper_block(factor, 0, count, x)
 
 
 @inlined
@@ -95,7 +95,7 @@ def delete_row(factor, count, row):
             factor[i, k] = factor[i + 1, k]
     for k in range(row, count - 1):
         a, b = factor[k, k], 1.0 / factor[k, k + 1]  # b was on the diagonal
-        r = math.hypot(a, b)
+        r = math.sqrt(a * a + b * b)
         c, s = a / r, b / r
         factor[k, k] = 1.0 / r
         for i in range(k + 1, count - 1):

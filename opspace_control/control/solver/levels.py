@@ -214,7 +214,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     before, step, above = scratch[3], scratch[6], scratch[7]
     program = Program(G, soft, lower, upper, free, dependent)
     total, ended, given_up = 0, True, 0
-    for r in range(free.size):
+    for r in range(first_rows[first_rows.size - 1]):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         before[r] = f[r]
     for level in range(first_rows.size - 1):

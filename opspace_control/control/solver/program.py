@@ -9,6 +9,7 @@ import numpy as np
 
 from opspace_control.compiled import inlined
 from opspace_control.control.solver.cholesky import delete_row, solve_lower
+from opspace_control.spatial.dense import dot
 
 # What becomes of a row.
 INACTIVE, AT_UPPER, AT_LOWER, EQUALITY, REDUNDANT, REFUSED = 0, 1, -1, 2, 3, 4
@@ -20,7 +21,7 @@ DEPENDENT = 1e-10
 
 
 class Program(NamedTuple):
-    """A program of n rows, as in `improve_active`."""
+    """A program of n rows at most, as in `improve_active`."""
 
     G: np.ndarray  # (n, n)
     softness: np.ndarray  # (n,) δ
@@ -65,9 +66,7 @@ def eliminate_active(program, factor, order, count, r, column):
     for k in range(count):
         column[k] = program.G[r, order[k]]
     solve_lower(factor, count, column)
-    for k in range(count):
-        pivot -= column[k] * column[k]
-    return pivot
+    return pivot - dot(column, column, count)
 
 
 @inlined

@@ -13,13 +13,15 @@ as much of the direction as this one gives up.
 import math
 
 from opspace_control.compiled import rare
-from opspace_control.control.solver.cholesky import append_row, solve_lower
+from opspace_control.control.solver.cholesky import append_row, factorise, solve_lower
+from opspace_control.control.solver.level_inverse import inverse_trace
 from opspace_control.control.solver.program import (
     DEPENDENT,
     Program,
     eliminate_active,
     is_dependent,
 )
+from opspace_control.spatial.dense import dot
 from opspace_control.spatial.eigen import diagonalise, reflect, smooth_step, tridiagonalise
 
 
@@ -52,9 +54,7 @@ def schur_complement(G, first, scale, factor, order, count, M):
             column[k] = G[first + i, order[k]]
         solve_lower(factor, count, column)
         for j in range(i + 1):
-            t = G[first + i, first + j]
-            for k in range(count):
-                t -= column[k] * factor[count + j, k]
+            t = G[first + i, first + j] - dot(column, factor[count + j], count)
             M[i, j] = scale[i] * t * scale[j]
 
 
@@ -84,9 +84,9 @@ def turn_rows(M, vectors, scale, first, G, bounds, free, product):
     for i in range(n):
         for r in range(n):
             vectors[i, r] *= scale[r]
-    for j in range(G.shape[0]):
+    for j in range(free.size):
         turn(vectors, G[first:last, j], product)
-    for j in range(G.shape[0]):
+    for j in range(free.size):
         turn(vectors, G[j, first:last], product)
     turn(vectors, free[first:last], product)
     turn(vectors, bounds[0, first:last], product)
@@ -102,9 +102,10 @@ def truncate_level(
 
     Parameters
     ----------
-    G : (n, n) array
-        ``R A⁻¹ Rᵀ``, symmetric. Where a direction is below the threshold, the level's rows and
-        columns are turned: they belong to the eigenvectors of the scaled Schur complement then.
+    G : (N, N) array
+        ``R A⁻¹ Rᵀ`` of n rows, symmetric. Where a direction is below the threshold, the level's
+        rows and columns are turned: they belong to the eigenvectors of the scaled Schur complement
+        then.
     level : tuple of two int
         The first row of the levels above that count, and the first one of this level. All of them
         are equality rows; rows before them, such as bounds, do not decide what is truncated.
@@ -113,32 +114,40 @@ def truncate_level(
         Rows of scale 0 are not active.
     threshold : float
         Of the scaled eigenvalues, below which a direction is truncated.
-    softness : (n,) array
+    softness : (N,) array
         δ of the rows above; receives that of the level's rows.
-    bounds, free : (2, n), (n,) arrays
+    bounds, free : (2, N), (n,) arrays
         As in `solve_levels`; the level's entries are turned with its rows. Where nothing is kept
         of a row it has no bounds.
-    factor, order, scratch : (n, n), (n,) of int, (2 m + 1, m) arrays
+    factor, order, scratch : (N, N), (N,) of int, (2 m + 1, m) arrays or wider ones
         Scratch. If the rows are turned, the second m rows of the last one become ``V S``, scaled
         eigenvectors in rows.
 
     Returns
     -------
     float
-        The least eigenvalue of the scaled Schur complement.
+        The least eigenvalue of the scaled Schur complement; a lower bound of it where that is
+        not below the threshold.
 
     """
     first, n = level[1], scale.size
-    M, vectors, eigenvalues = scratch[:n, :n], scratch[n:2 * n, :n], scratch[2 * n, :n]
-    off = factor[G.shape[0] - 1, :n]
+    M, vectors, eigenvalues = scratch, scratch[n:], scratch[2 * n, :n]
+    off = factor[free.size - 1, :n]
     program = Program(G, softness, bounds[0], bounds[1], free, DEPENDENT)
     count = factorise_above(program, factor, order, level)
     schur_complement(G, first, scale, factor, order, count, M)
+    for i in range(n):
+        softness[first + i] = 0.0
+        for j in range(i + 1):
+            vectors[i, j] = M[i, j]
+    if factorise(vectors, n):
+        least = 1.0 / inverse_trace(vectors, n, off)
+        if least >= threshold:
+            return least
     tridiagonalise(M, eigenvalues, off)
     diagonalise(eigenvalues, off, vectors)
     least = math.inf
     for i in range(n):
-        softness[first + i] = 0.0
         least = min(least, eigenvalues[i])
     if least >= threshold:
         return least

@@ -20,7 +20,11 @@ import math
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.data import APPLIED
-from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
+from opspace_control.control.solver.cholesky import (
+    factorise,
+    solve_lower,
+    solve_upper_block,
+)
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.generalized_momentum import gather_momentum
@@ -212,8 +216,7 @@ def find_forces(disturbance, robot, demand, applied, scratch):
         return False
     solve_lower(M, F.size, F)
     for level in range(levels.size - 1):
-        i, j = levels[level] - first, levels[level + 1] - first
-        solve_upper(M[i:j, i:j], j - i, F[i:j])
+        solve_upper_block(M, levels[level] - first, levels[level + 1] - first, F)
     return True
 
 

@@ -1,0 +1,92 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""LLVM code of the functions of `spatial.dense`, in vectors of four numbers."""
+
+from llvmlite import ir as llvm
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic
+
+_WIDTH = 4
+_NUMBER, _INDEX = llvm.DoubleType(), llvm.IntType(64)
+_VECTOR = llvm.VectorType(_NUMBER, _WIDTH)
+_RELAXED = 'contract', 'reassoc', 'nsz'
+
+
+def _check(*kinds):
+    """Raise a TypingError unless all arrays are contiguous ones of floats."""
+    for kind in kinds:
+        if not (isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout == 'C'
+                and kind.dtype == types.float64):
+            raise TypingError(f'Vectorised functions take contiguous arrays of floats, not {kind}.')
+
+
+def _address(context, builder, kind, array, k, vector):
+    data = context.make_array(kind)(context, builder, array).data
+    address = builder.gep(data, [k])
+    return builder.bitcast(address, (_VECTOR if vector else _NUMBER).as_pointer())
+
+
+def _loops(builder, count):
+    """Yield the index of each vector of four numbers, then of each that is left."""
+    whole = builder.and_(count, _INDEX(-_WIDTH))
+    for start, stop, step, vector in ((_INDEX(0), whole, _WIDTH, True),
+                                      (whole, count, 1, False)):
+        with cgutils.for_range_slice(builder, start, stop, _INDEX(step), inc=True) as (k, _):
+            yield k, vector
+
+
+@intrinsic
+def _dot(_typing, x, y, count):
+    _check(x, y)
+
+    def generate(context, builder, _signature, arguments):
+        a, b, n = arguments
+        sums = [cgutils.alloca_once_value(builder, llvm.Constant(kind, zero))
+                for kind, zero in ((_VECTOR, [0.0] * _WIDTH), (_NUMBER, 0.0))]
+        for k, vector in _loops(builder, n):
+            total = sums[0 if vector else 1]
+            u, w = (builder.load(_address(context, builder, kind, array, k, vector), align=8)
+                    for kind, array in ((x, a), (y, b)))
+            builder.store(builder.fadd(builder.load(total), builder.fmul(u, w, _RELAXED),
+                                       flags=_RELAXED), total)
+        vector, total = (builder.load(each) for each in sums)
+        for k in range(_WIDTH):
+            part = builder.extract_element(vector, llvm.IntType(32)(k))
+            total = builder.fadd(total, part, flags=_RELAXED)
+        return total
+
+    return types.float64(x, y, types.intp), generate
+
+
+@intrinsic
+def _add_scaled(_typing, y, factor, x, count):
+    _check(x, y)
+
+    def generate(context, builder, _signature, arguments):
+        b, scale, a, n = arguments
+        whole = llvm.Constant(_VECTOR, llvm.Undefined)
+        for k in range(_WIDTH):
+            whole = builder.insert_element(whole, scale, llvm.IntType(32)(k))
+        for k, vector in _loops(builder, n):
+            source = _address(context, builder, x, a, k, vector)
+            target = _address(context, builder, y, b, k, vector)
+            part = builder.fmul(whole if vector else scale, builder.load(source, align=8),
+                                flags=_RELAXED)
+            builder.store(builder.fadd(builder.load(target, align=8), part, flags=_RELAXED),
+                          target, align=8)
+        return context.get_dummy_value()
+
+    return types.none(y, types.float64, x, types.intp), generate
+
+
+_FUNCTIONS = {'dot': _dot, 'add_scaled': _add_scaled}
+
+
+def vectorised(function):
+    """Return what Numba compiles in place of a function of `spatial.dense`."""
+    compiled = _FUNCTIONS[function.__name__]
+    cpu_target.typing_context.refresh()  # it learns of the intrinsics
+    compiled._numba_type_ = cpu_target.typing_context.resolve_value_type(compiled)
+    return compiled
