@@ -332,7 +332,19 @@ def test_no_page_has_commands_that_look_otherwise():
     for page in (README, *PAGES):
         languages = set(re.findall(r'^```(\S+)$', page.read_text(), re.MULTILINE))
         assert {each for each in languages if not each.startswith('{')} <= {
-            'bash', 'python', 'yaml'}, page.name
+            'bash', 'python', 'yaml', 'cpp'}, page.name
+
+
+@pytest.mark.skipif(shutil.which('c++') is None, reason='there is no C++ compiler')
+def test_the_loop_in_cpp_compiles(tmp_path):
+    include, loop = blocks(DOC / 'how_to' / 'native.md', 'cpp')[0].split('\n', 1)
+    source = tmp_path / 'loop.cpp'
+    source.write_text(f'{include}\nvoid run(bool running) {{\n{loop}\n(void)goal; }}\n')
+    subprocess.run(['c++', '-std=c++17', '-Wall', '-Wextra', '-Werror', '-fsyntax-only',
+                    '-I', ROOT / 'native' / 'include', source], check=True)
+    source.write_text(source.read_text().replace('controller.cycle', 'controller.cycles'))
+    assert subprocess.run(['c++', '-std=c++17', '-fsyntax-only', '-I', ROOT / 'native' / 'include',
+                           source], stderr=subprocess.DEVNULL, check=False).returncode != 0
 
 
 def test_parameters_that_are_shown_are_parameters():
