@@ -7,20 +7,20 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from opspace_control.spatial.dense import add_scaled, dot
+from opspace_control.spatial.dense import add_scaled, dot_product
 
 
 @njit
 def compiled(x, y, factor, count):
     """Return the product, and add to y."""
-    product = dot(x, y, count)
+    product = dot_product(x, y, count)
     add_scaled(y, factor, x, count)
     return product
 
 
 def plain(x, y, factor, count):
     """Do the same, not compiled."""
-    product = dot(x, y, count)
+    product = dot_product(x, y, count)
     add_scaled(y, factor, x, count)
     return product
 

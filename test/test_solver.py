@@ -221,7 +221,7 @@ def test_nothing_cycles_at_degenerate_vertices(seed):
 @pytest.mark.parametrize('own', [1e-6, 1e-3])
 def test_levels_agree_with_a_cascade(own):
     random = np.random.default_rng(4)
-    compared = 0
+    compared = left_out = 0
     for _ in range(150):
         problem = random_problem(random, levels=random.integers(1, 5))
         problem.own = own
@@ -234,10 +234,12 @@ def test_levels_agree_with_a_cascade(own):
         except NotSolvedError:
             continue
         if np.abs(f).max() > 1e11:  # nearly parallel rows contradict each other: rounding decides
+            left_out += 1
             continue
         assert problem.motion(f) == pytest.approx(x, abs=7e-6 * (1.0 + np.abs(x).max()))
         compared += 1
     assert compared > 100
+    assert left_out <= 1
 
 
 def test_no_level_disturbs_one_above():

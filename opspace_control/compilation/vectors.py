@@ -38,7 +38,7 @@ def _loops(builder, count):
 
 
 @intrinsic
-def _dot(_typing, x, y, count):
+def _dot_product(_typing, x, y, count):
     _check(x, y)
 
     def generate(context, builder, _signature, arguments):
@@ -81,7 +81,7 @@ def _add_scaled(_typing, y, factor, x, count):
     return types.none(y, types.float64, x, types.intp), generate
 
 
-_FUNCTIONS = {'dot': _dot, 'add_scaled': _add_scaled}
+_FUNCTIONS = {'dot_product': _dot_product, 'add_scaled': _add_scaled}
 
 
 def vectorised(function):

@@ -11,7 +11,7 @@ from opspace_control.compiled import vectorised
 
 
 @vectorised
-def dot(x, y, count):
+def dot_product(x, y, count):
     """Return ``Σ x_k y_k`` of the first ``count`` numbers of contiguous arrays x and y."""
     total = 0.0
     for k in range(count):

@@ -54,6 +54,7 @@ from opspace_control.control.limits.solution import (
     read_forces,
     record_active,
     solve_problem,
+    start_forces,
 )
 from opspace_control.control.singular.transfer import (
     add_correction,
@@ -166,6 +167,20 @@ def refer_efforts(data, grasping, reference, tau_null):
 
 
 @rare
+def solve_rows(data, count, t, a, tau, plain):
+    """
+    Write and solve the problem of so many bounds and rows of tasks under a reference motion.
+
+    Of accelerations a and joint forces tau, (nv,). The ``plain`` one is without
+    singular-direction control.
+    """
+    write_matrix(data, count, t)
+    write_bounds(data, count, a, tau, plain)
+    write_demands(data, count, t, data.results.stack[DEMANDED if plain else WANTED])
+    solve_problem(data, count, t, not plain)
+
+
+@rare
 def find_pressed(data, count, t, tau_null):
     """
     Find the limits that tasks press joints against without singular-direction control.
@@ -174,10 +189,7 @@ def find_pressed(data, count, t, tau_null):
     """
     if data.cycle.singular_active or data.cycle.resting_count > 0:
         prepare_tasks(data, t, 0)
-        write_matrix(data, count, t)
-        write_bounds(data, count, data.results.a_null, tau_null, True)
-        write_demands(data, count, t, data.results.stack[DEMANDED])
-        solve_problem(data, count, t, False)
+        solve_rows(data, count, t, data.results.a_null, tau_null, True)
     record_active(data, count, True)
 
 
@@ -214,10 +226,10 @@ def solve_within_limits(data, grasping, tau):
             refer_efforts(data, grasping, 1, bounded.tau_posture)
         refer_efforts(data, grasping, 0, tau_null)
     while True:
-        write_matrix(data, count, t)
-        write_bounds(data, count, a_ref, tau_ref, False)
-        write_demands(data, count, t, stack[WANTED])
-        solve_problem(data, count, t, True)
+        if count > 0:
+            solve_rows(data, count, t, a_ref, tau_ref, False)
+        else:  # the forces without bounds are the solution
+            start_forces(bounded.problem, count, t, True)
         read_forces(data, count)
         cycle.problems += 1
         react(data, count)

@@ -50,22 +50,20 @@ def solve_problem(data, count, t, begin):
     """
     Solve the problem of so many bounds and rows of tasks: bounds alone first, then the tasks.
 
-    It ``begin``s with the forces without bounds, or with none; without any bound these are the
-    solution. The multipliers are in ``f_y``. If an active set came to no end, or multipliers are
-    not finite, the problem counts as unsolved: active rows are at their bounds then, others may be
-    beyond theirs, and NaN stays. Levels that `solve_levels` gives up are counted where it begins
-    with forces: the last problem is the one whose forces are exerted.
+    It ``begin``s with the forces without bounds, or with none. The multipliers are in ``f_y``. If
+    an active set came to no end, or multipliers are not finite, the problem counts as unsolved:
+    active rows are at their bounds then, others may be beyond theirs, and NaN stays. Levels that
+    `solve_levels` gives up are counted where it begins with forces: the last problem is the one
+    whose forces are exerted.
     """
     problem, n = data.scratch.bounded.problem, count + t
-    start_forces(problem, count, t, begin)
-    if begin and count == 0:
-        return
     problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, STEPS
     for level in range(problem.truncated.size):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
         problem.steps[level + 1] = STEPS if begin else 1
     write_bound_softness(
         problem, data.scratch.bounded.bound_rows, data.memory, data.bounds.joints.size, count)
+    start_forces(problem, count, t, begin)
     changes, given_up = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
                problem.free, DEPENDENT),

@@ -9,7 +9,7 @@ The diagonal of every factor is stored inverted, so that the solves multiply ins
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.spatial.dense import add_scaled, dot
+from opspace_control.spatial.dense import add_scaled, dot_product
 
 
 @inlined
@@ -28,7 +28,7 @@ def factorise(M, count):
     """
     for i in range(count):
         for j in range(i + 1):
-            t = M[i, j] - dot(M[i], M[j], j)
+            t = M[i, j] - dot_product(M[i], M[j], j)
             if j < i:
                 M[i, j] = t * M[j, j]
             elif t > 0.0:
@@ -43,7 +43,7 @@ def factorise(M, count):
 def solve_lower(factor, count, x):
     """Replace x by ``L⁻¹ x``, L being the first ``count`` rows of the factor."""
     for i in range(count):
-        x[i] = (x[i] - dot(factor[i], x, i)) * factor[i, i]
+        x[i] = (x[i] - dot_product(factor[i], x, i)) * factor[i, i]
 
 
 @inlined

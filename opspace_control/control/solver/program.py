@@ -9,7 +9,7 @@ import numpy as np
 
 from opspace_control.compiled import inlined
 from opspace_control.control.solver.cholesky import delete_row, solve_lower
-from opspace_control.spatial.dense import dot
+from opspace_control.spatial.dense import dot_product
 
 # What becomes of a row.
 INACTIVE, AT_UPPER, AT_LOWER, EQUALITY, REDUNDANT, REFUSED = 0, 1, -1, 2, 3, 4
@@ -66,7 +66,7 @@ def eliminate_active(program, factor, order, count, r, column):
     for k in range(count):
         column[k] = program.G[r, order[k]]
     solve_lower(factor, count, column)
-    return pivot - dot(column, column, count)
+    return pivot - dot_product(column, column, count)
 
 
 @inlined

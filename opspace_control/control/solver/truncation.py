@@ -21,7 +21,7 @@ from opspace_control.control.solver.program import (
     eliminate_active,
     is_dependent,
 )
-from opspace_control.spatial.dense import dot
+from opspace_control.spatial.dense import dot_product
 from opspace_control.spatial.eigen import diagonalise, reflect, smooth_step, tridiagonalise
 
 
@@ -54,7 +54,7 @@ def schur_complement(G, first, scale, factor, order, count, M):
             column[k] = G[first + i, order[k]]
         solve_lower(factor, count, column)
         for j in range(i + 1):
-            t = G[first + i, first + j] - dot(column, factor[count + j], count)
+            t = G[first + i, first + j] - dot_product(column, factor[count + j], count)
             M[i, j] = scale[i] * t * scale[j]
 
 
