@@ -250,7 +250,8 @@ def test_a_joint_that_friction_keeps_from_moving_is_named(folder, motion, capsys
 
 def test_a_motion_by_the_parameter_file_of_the_nodes(folder, capsys):
     """It begins where they do, and moves what they move."""
-    assert main(['new', str(folder / 'panda.urdf'), '--output', str(folder / 'panda.yaml')]) == 0
+    assert main(['new', str(folder / 'panda.urdf'), '--output', str(folder / 'panda.yaml'),
+                 '--no-distances']) == 0
     values = ParameterFile(folder / 'panda.yaml')
     assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--parameters',
                  str(folder / 'panda.yaml'), '--home', 'panda_joint1=0.5', '--seconds', '6',

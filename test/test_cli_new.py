@@ -57,6 +57,8 @@ def test_check_accepts_the_file(path, links, axes, tmp_path, capsys):
 def test_links_keep_distances_where_the_fit_is_good(name, good, tmp_path, capsys):
     pytest.importorskip('trimesh', reason='trimesh is not installed')
     path = real_robot(name) if '/' in name else demo_robot(name).path()
+    tmp_path = tmp_path / ('longer_than_a_line_of_the_file' * 4)
+    tmp_path.mkdir()
     code, file = written(path, tmp_path)
     out, shapes = capsys.readouterr().out, tmp_path / 'robot.collision.yaml'
     assert code < verdict.LEVELS.index('FAIL')

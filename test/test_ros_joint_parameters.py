@@ -27,7 +27,8 @@ START = dict.fromkeys(MODEL.dof_names, 0.0) | {'l_elbow': -1.5, 'r_elbow': -1.5}
 MOVED = START | {'r_elbow': -1.4, 'l_elbow': -1.3, 'torso_yaw': 0.1}
 GIVEN = {
     'tasks': ['right'], 'right.frame': 'r_hand', 'passive_joints': ['l_elbow'],
-    'limits.keep': False, 'posture.kp': 16.0, 'posture.kd': 3.0,
+    'limits.keep': False, 'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0,
+    'posture.kp': 16.0, 'posture.kd': 3.0,
     'posture.joints.torso_yaw.kp': 90.0, 'posture.joints.r_elbow.kd': 7.0,
     'passive_forces.l_elbow.stiffness': 20.0, 'passive_forces.l_elbow.rest': -1.0,
     'passive_forces.l_elbow.friction': 0.0}

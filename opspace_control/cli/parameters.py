@@ -269,7 +269,8 @@ def yaml_block(table, values, indent):
                                    subsequent_indent=f'{margin}# ')
             said.add(comment)
         lines += textwrap.wrap(f'{leaf}: {yaml_value(value)}', _WIDTH, initial_indent=margin,
-                               subsequent_indent=f'{margin}  ', break_on_hyphens=False)
+                               subsequent_indent=f'{margin}  ', break_on_hyphens=False,
+                               break_long_words=False)
     return lines
 
 
