@@ -158,7 +158,8 @@ def find_feature(a, b, feature, zone, found, scratch):
         side, i = (feature - 1) // CORNERS, (feature - 1) % CORNERS
         return heights[side, i] <= zone and find_corner(a, b, side, i, zone, found, scratch)
     i, j = (feature - 1 - 2 * CORNERS) // EDGES, (feature - 1 - 2 * CORNERS) % EDGES
-    return heights[1, CORNERS + j] <= zone and find_crossing(a, b, i, j, zone, found, scratch)
+    return heights[0, CORNERS + i] + heights[1, CORNERS + j] <= zone and (
+        find_crossing(a, b, i, j, zone, found, scratch))
 
 
 @inlined

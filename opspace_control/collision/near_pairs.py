@@ -176,7 +176,8 @@ def find_near_pairs(states, origin, collision, braking):
     for s in range(shapes.size):
         place_shape(shapes[s], origin, states)
         bound_speed(shapes[s], states)
-    if not search_near_pairs(states, collision, braking, min(likely[0], braking.furthest)):
+    most = min(likely[0], braking.furthest)
+    if not search_near_pairs(states, collision, braking, most) and most < braking.furthest:
         search_near_pairs(states, collision, braking, braking.furthest)
     likely[0] = math.inf
     if collision.count[0] == capacity and capacity > 0:
