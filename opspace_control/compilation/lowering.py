@@ -5,10 +5,10 @@ Lowering of functions to short LLVM code, for short compilation.
 
 For ``s.S[3]`` Numba generates an array structure in memory, for ``for r in range(6)`` a division,
 which LLVM then removes. The expressions that kernels consist of are lowered directly here, all
-others by Numba.
+others by Numba. Indices in variables are not negative, which LLVM need not check: only constants
+count from the end of an array.
 """
 
-import operator
 
 from llvmlite import ir as llvm
 from numba.core import cgutils, ir, types
@@ -40,7 +40,6 @@ class LeanLower(Lower):
         super().setup_function(fndesc)
         self.builder = FoldingBuilder(self.entry_block)
         self.call_helper = self.call_conv.init_call_helper(self.builder)
-        self._nonnegative = {}  # values by their ids, which stay unique while they are kept
 
     def post_lower(self):
         """End a function: remove unused aggregates."""
@@ -92,23 +91,11 @@ class LeanLower(Lower):
         value = lean(resty, expr) if lean else None
         return super().lower_expr(resty, expr) if value is None else value
 
-    def _lean_binop(self, resty, expr):
-        value = super().lower_expr(resty, expr)
-        if expr.fn in (operator.add, operator.mul) and resty == types.int64 and all(
-                self._is_nonnegative(self.loadvar(side.name)) for side in (expr.lhs, expr.rhs)):
-            self._nonnegative[id(value)] = value
-        return value
-
     def _lean_pair_first(self, resty, expr):
         return self.builder.extract_value(self.loadvar(expr.value.name), 0)
 
     def _lean_pair_second(self, resty, expr):
         return self.builder.extract_value(self.loadvar(expr.value.name), 1)
-
-    def _is_nonnegative(self, value):
-        return id(value) in self._nonnegative or (
-            isinstance(value, llvm.Constant) and isinstance(value.constant, int)
-            and value.constant >= 0)
 
     # Arrays.
 
@@ -200,28 +187,24 @@ class LeanLower(Lower):
                     shape.append(builder.select(
                         builder.icmp_signed('>', length, ZERO), length, ZERO))
                 else:
-                    first = self.context.cast(builder, value, kind, types.intp)
-                    if kind.signed:
-                        first = self._from_end(first, size)
+                    first = self._from_end(
+                        self.context.cast(builder, value, kind, types.intp), size)
             if len(strides) < len(shape):
                 strides.append(builder.extract_value(array, [_STRIDES, axis]))
             offset = builder.total(builder.product(offset, size), first)
         return builder.gep(builder.extract_value(array, _DATA), [offset]), shape, strides
 
     def _from_end(self, index, size):
-        """Return the non-negative index for one that may be negative."""
-        if self._is_nonnegative(index):
-            return index
-        negative = self.builder.icmp_signed('<', index, ZERO)
-        return self.builder.select(negative, self.builder.add(index, size), index)
+        """Return the non-negative index for a constant that may be negative."""
+        if isinstance(index, llvm.Constant) and index.constant < 0:
+            return self.builder.add(index, size)
+        return index
 
     def _within(self, end, size):
         """Return a bound of a slice, clipped to the array."""
         builder, end = self.builder, self._from_end(end, size)
         if end == ZERO:
             return end
-        if not self._is_nonnegative(end):
-            end = builder.select(builder.icmp_signed('<', end, ZERO), ZERO, end)
         return builder.select(builder.icmp_signed('<', end, size), end, size)
 
     # Loops over a range, as in Numba but without divisions.
@@ -247,9 +230,6 @@ class LeanLower(Lower):
         following, count = (cgutils.alloca_once(builder, INDEX) for _ in range(2))
         builder.store(start, following)
         builder.store(self._iterations(start, stop, step.constant), count)
-        if self._is_nonnegative(start) if step.constant > 0 else self._is_nonnegative(
-                builder.total(stop, ONE)):
-            self._nonnegative[id(following)] = following
         return builder.aggregate(
             self.context.get_value_type(resty), [following, stop, step, count])
 
@@ -270,8 +250,6 @@ class LeanLower(Lower):
         following, step, count = (
             builder.extract_value(iterator, k) for k in (_NEXT, _STEP, _COUNT))
         left, value = builder.load(count), builder.load(following)
-        if id(following) in self._nonnegative:
-            self._nonnegative[id(value)] = value
         builder.store(builder.sub(left, ONE, flags=['nsw']), count)
         builder.store(builder.add(value, step), following)
         return builder.aggregate(self.context.get_value_type(resty), [

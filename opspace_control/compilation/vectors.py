@@ -1,12 +1,16 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM code of the functions of `spatial.dense`, in vectors of four numbers."""
+"""LLVM code of the functions of `spatial.dense` and of `spatial.six`, in vectors of numbers."""
+
+import operator
 
 from llvmlite import ir as llvm
 from numba.core import cgutils, types
+from numba.core.datamodel import PrimitiveModel
 from numba.core.errors import TypingError
 from numba.core.registry import cpu_target
-from numba.extending import intrinsic
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, register_model
 
 _WIDTH = 4
 _NUMBER, _INDEX = llvm.DoubleType(), llvm.IntType(64)
@@ -81,12 +85,81 @@ def _add_scaled(_typing, y, factor, x, count):
     return types.none(y, types.float64, x, types.intp), generate
 
 
-_FUNCTIONS = {'dot_product': _dot_product, 'add_scaled': _add_scaled}
+class _Six(types.Type):
+    """Six numbers in registers."""
+
+
+_SIX = _Six('six')
+_SIX_NUMBERS = llvm.VectorType(_NUMBER, 6)
+
+
+@register_model(_Six)
+class _SixModel(PrimitiveModel):
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, _SIX_NUMBERS)
+
+
+def _address_of_six(context, builder, kind, array, first):
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [first]), _SIX_NUMBERS.as_pointer())
+
+
+@intrinsic
+def _six(_typing, x, first):
+    _check(x)
+
+    def generate(context, builder, _signature, arguments):
+        return builder.load(_address_of_six(context, builder, x, *arguments), align=8)
+
+    return _SIX(x, types.intp), generate
+
+
+@intrinsic
+def _put(_typing, x, first, numbers):
+    _check(x)
+
+    def generate(context, builder, _signature, arguments):
+        array, start, values = arguments
+        builder.store(values, _address_of_six(context, builder, x, array, start), align=8)
+        return context.get_dummy_value()
+
+    return types.none(x, types.intp, _SIX), generate
+
+
+def _define(function, operation, kinds):
+    """Let Numba compile an operator of these kinds of operands."""
+
+    @lower_builtin(function, *kinds)
+    def generate(_context, builder, _signature, operands):
+        parts = [each if kind is _SIX else _repeated(builder, each)
+                 for kind, each in zip(kinds, operands, strict=True)]
+        return getattr(builder, operation)(*parts, flags=_RELAXED)
+
+
+def _repeated(builder, number):
+    numbers = llvm.Constant(_SIX_NUMBERS, llvm.Undefined)
+    for k in range(6):
+        numbers = builder.insert_element(numbers, number, llvm.IntType(32)(k))
+    return numbers
+
+
+for _function, _operation, _kinds in (
+        (operator.add, 'fadd', [(_SIX, _SIX)]), (operator.sub, 'fsub', [(_SIX, _SIX)]),
+        (operator.mul, 'fmul', [(types.float64, _SIX), (_SIX, types.float64)])):
+    infer_global(_function)(type(f'Six_{_operation}', (ConcreteTemplate,), {
+        'cases': [signature(_SIX, *each) for each in _kinds]}))
+    for _each in _kinds:
+        _define(_function, _operation, _each)
+
+
+_FUNCTIONS = {'dot_product': _dot_product, 'add_scaled': _add_scaled, 'six': _six, 'put': _put}
 
 
 def vectorised(function):
-    """Return what Numba compiles in place of a function of `spatial.dense`."""
+    """Return what Numba compiles in place of a function of `spatial.dense` or `spatial.six`."""
     compiled = _FUNCTIONS[function.__name__]
     cpu_target.typing_context.refresh()  # it learns of the intrinsics
+    cpu_target.target_context.refresh()
     compiled._numba_type_ = cpu_target.typing_context.resolve_value_type(compiled)
     return compiled

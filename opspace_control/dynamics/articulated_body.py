@@ -5,6 +5,7 @@
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.kinematics import place_node, weigh_node
 from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial.six import put, six
 from opspace_control.spatial.vectors import dot
 
 
@@ -37,9 +38,8 @@ def body_inertia(m, c, Ic, out):
 @inlined
 def joint_inertia(inertia, S, U):
     """Write ``U = I S`` and return ``D = Sᵀ U``, the inertia I (6, 6) projected on the joint."""
-    for r in range(6):
-        U[r] = (inertia[r, 0] * S[0] + inertia[r, 1] * S[1] + inertia[r, 2] * S[2]
-                + inertia[r, 3] * S[3] + inertia[r, 4] * S[4] + inertia[r, 5] * S[5])
+    put(U, 0, (S[0] * six(inertia[0], 0) + S[1] * six(inertia[1], 0) + S[2] * six(inertia[2], 0))
+        + (S[3] * six(inertia[3], 0) + S[4] * six(inertia[4], 0) + S[5] * six(inertia[5], 0)))
     return dot(S, U)
 
 
@@ -50,10 +50,9 @@ def propagate_inertia(inertia, U, inverse_D, outer):
 
     This is the ``L I Lᵀ`` of [CK00] (20)-(21); with U zero the joint is rigid.
     """
+    w = inverse_D * six(U, 0)
     for r in range(6):
-        w = U[r] * inverse_D
-        for c in range(6):
-            outer[r, c] += inertia[r, c] - w * U[c]
+        put(outer[r], 0, six(outer[r], 0) + (six(inertia[r], 0) - U[r] * w))
 
 
 @inlined

@@ -5,6 +5,7 @@
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
+from opspace_control.spatial.six import put, six
 
 
 @inlined
@@ -55,19 +56,17 @@ def start_propagation(carried, e, passively):
 @inlined
 def carry_across(Psi, S, U, inverse_D, K):
     """Propagate unit wrenches over a joint: ``K = Ψᵀ S``, ``Ψ ← Ψ − U Kᵀ / D``."""
-    S0, S1, S2, S3, S4, S5 = S[0], S[1], S[2], S[3], S[4], S[5]
-    U0, U1, U2, U3, U4, U5 = U[0], U[1], U[2], U[3], U[4], U[5]
-    for r in range(6):
-        k = (Psi[0, r] * S0 + Psi[1, r] * S1 + Psi[2, r] * S2
-             + Psi[3, r] * S3 + Psi[4, r] * S4 + Psi[5, r] * S5)
-        K[r] = k
-        w = k * inverse_D
-        Psi[0, r] -= U0 * w
-        Psi[1, r] -= U1 * w
-        Psi[2, r] -= U2 * w
-        Psi[3, r] -= U3 * w
-        Psi[4, r] -= U4 * w
-        Psi[5, r] -= U5 * w
+    a, b, c = six(Psi[0], 0), six(Psi[1], 0), six(Psi[2], 0)
+    d, e, f = six(Psi[3], 0), six(Psi[4], 0), six(Psi[5], 0)
+    k = (S[0] * a + S[1] * b + S[2] * c) + (S[3] * d + S[4] * e + S[5] * f)
+    w = inverse_D * k
+    put(K, 0, k)
+    put(Psi[0], 0, a - U[0] * w)
+    put(Psi[1], 0, b - U[1] * w)
+    put(Psi[2], 0, c - U[2] * w)
+    put(Psi[3], 0, d - U[3] * w)
+    put(Psi[4], 0, e - U[4] * w)
+    put(Psi[5], 0, f - U[5] * w)
 
 
 @inlined
@@ -156,10 +155,10 @@ def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
 @inlined
 def add_block(K, other, inverse_D, first, column, mobility):
     """Add ``K_e K_fᵀ / D`` to a block of six rows and columns."""
+    numbers = inverse_D * six(other, 0)
     for r in range(6):
-        w = K[r] * inverse_D
-        for c in range(6):
-            mobility[first + r, column + c] += w * other[c]
+        row = mobility[first + r]
+        put(row, column, six(row, column) + K[r] * numbers)
 
 
 @inlined

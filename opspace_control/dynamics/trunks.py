@@ -13,6 +13,7 @@ import numpy as np
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import OWN, nan_filled, new_points
 from opspace_control.model.nodes import WORLD, path_to_root
+from opspace_control.spatial.six import put, six
 
 
 def trunk_pays(joints, points):
@@ -103,24 +104,27 @@ def take_moments_about(p, Psi):
 @inlined
 def add_from_left(Psi, coupling, row, into, first, begin, end):
     """Add ``Ψᵀ G`` to six rows, columns begin to end; G are six rows of the coupling."""
-    for r in range(6):
-        a, b, c, d, e, f = Psi[0, r], Psi[1, r], Psi[2, r], Psi[3, r], Psi[4, r], Psi[5, r]
-        for k in range(begin, end):
-            into[first + r, k] += (
-                a * coupling[row, k] + b * coupling[row + 1, k] + c * coupling[row + 2, k]
-                + d * coupling[row + 3, k] + e * coupling[row + 4, k] + f * coupling[row + 5, k])
+    for column in range(begin, end, 6):
+        a, b, c = (six(coupling[row], column), six(coupling[row + 1], column),
+                   six(coupling[row + 2], column))
+        d, e, f = (six(coupling[row + 3], column), six(coupling[row + 4], column),
+                   six(coupling[row + 5], column))
+        for r in range(6):
+            put(into[first + r], column, six(into[first + r], column) + (
+                Psi[0, r] * a + Psi[1, r] * b + Psi[2, r] * c)
+                + (Psi[3, r] * d + Psi[4, r] * e + Psi[5, r] * f))
 
 
 @inlined
 def add_from_right(Psi, coupling, row, column, into, first, begin):
     """Add ``Gᵀ Ψ`` to a block of six rows and columns; G is such a block of the coupling."""
+    a, b, c = six(Psi[0], 0), six(Psi[1], 0), six(Psi[2], 0)
+    d, e, f = six(Psi[3], 0), six(Psi[4], 0), six(Psi[5], 0)
     for r in range(6):
         i = column + r
-        a, b, c = coupling[row, i], coupling[row + 1, i], coupling[row + 2, i]
-        d, e, f = coupling[row + 3, i], coupling[row + 4, i], coupling[row + 5, i]
-        for k in range(6):
-            into[first + r, begin + k] += (a * Psi[0, k] + b * Psi[1, k] + c * Psi[2, k]
-                                           + d * Psi[3, k] + e * Psi[4, k] + f * Psi[5, k])
+        put(into[first + r], begin, six(into[first + r], begin) + (
+            coupling[row, i] * a + coupling[row + 1, i] * b + coupling[row + 2, i] * c)
+            + (coupling[row + 3, i] * d + coupling[row + 4, i] * e + coupling[row + 5, i] * f))
 
 
 @inlined

@@ -29,7 +29,8 @@ from opspace_control.control.solver.semidefinite import (
     solve_semidefinite,
     solve_transposed,
 )
-from opspace_control.dynamics.force_propagation import add_block
+from opspace_control.spatial.dense import add_scaled
+from opspace_control.spatial.six import put, six
 
 
 @called
@@ -44,16 +45,15 @@ def extend_factor(M, factor, carried, count):
     for k in range(factor.sizes[0]):
         pivot = order[k]
         per_pivot = 1.0 / F[pivot, k]
-        for e in range(count // 6, M.shape[0] // 6):
-            for r in range(6):
-                F[k, 6 * e + r] = scale[pivot] * M[6 * e + r, pivot]
-            if carried[e].idle:  # these are 0
+        for column in range(count, M.shape[0], 6):
+            for r in range(column, column + 6):
+                F[k, r] = scale[pivot] * M[r, pivot]
+            if carried[column // 6].idle:  # these are 0
                 continue
+            numbers = six(F[k], column)
             for j in range(k):
-                for r in range(6):
-                    F[k, 6 * e + r] -= F[pivot, j] * F[j, 6 * e + r]
-            for r in range(6):
-                F[k, 6 * e + r] *= per_pivot
+                numbers = numbers - F[pivot, j] * six(F[j], column)
+            put(F[k], column, per_pivot * numbers)
 
 
 @called
@@ -63,8 +63,11 @@ def add_products(factor, carried, count, sign, M):
     for e in range(count // 6, M.shape[0] // 6):
         for d in range(count // 6, e + 1):
             if not (carried[e].idle or carried[d].idle):
-                for k in range(factor.sizes[0]):
-                    add_block(F[k, 6 * e:6 * e + 6], F[k, 6 * d:6 * d + 6], sign, 6 * e, 6 * d, M)
+                for r in range(6 * e, 6 * e + 6):
+                    numbers = six(M[r], 6 * d)
+                    for k in range(factor.sizes[0]):
+                        numbers = numbers + (sign * F[k, r]) * six(F[k], 6 * d)
+                    put(M[r], 6 * d, numbers)
 
 
 @inlined
@@ -133,8 +136,7 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
             for r in range(count, x.size):
                 x[r] += (whole[r, c] - passive[r, c]) * lambda0[c]
         for j in range(count, x.size):
-            for i in range(count, j + 1):
-                whole[j, i] -= passive[j, i]
+            add_scaled(whole[j, count:], -1.0, passive[j, count:], j + 1 - count)
         add_products(factor_q, carried, count, 1.0, whole)
     solve_semidefinite(factor, x[:count], scratch.coordinates)
     for j in range(count, x.size):

@@ -23,6 +23,7 @@ from opspace_control.control.solver.semidefinite import (
 )
 from opspace_control.dynamics.data import nan_filled
 from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
+from opspace_control.spatial.six import put, six
 
 # Eigenvalues up to this are rounding errors. One of 1e-12 has a part of 1e-6 in the force of its
 # direction.
@@ -250,3 +251,36 @@ def solve_level(level, x):
         solve_transposed(factor, level.scratch, x)
     else:
         solve_truncated(level.matrix, level.vectors, level.gains, level.scale, x, level.scratch)
+
+
+@inlined
+def solve_factorised_columns(level, M, first, column):
+    """Do as `solve_factorised` for six columns of M, each of which has x from its first row on."""
+    matrix, order, scale, used = level.matrix, level.order, level.scale, level.sizes[1]
+    for p in range(used):
+        numbers = scale[order[p]] * six(M[first + order[p]], column)
+        for q in range(p):
+            numbers = numbers - matrix[p, q] * six(M[first + order[q]], column)
+        put(M[first + order[p]], column, matrix[p, p] * numbers)
+    for p in range(used - 1, -1, -1):
+        numbers = six(M[first + order[p]], column)
+        for q in range(p + 1, used):
+            numbers = numbers - matrix[q, p] * six(M[first + order[q]], column)
+        put(M[first + order[p]], column, matrix[p, p] * numbers)
+    for r in range(scale.size):
+        row = M[first + r]
+        put(row, column, scale[r] * six(row, column))
+
+
+@called
+def solve_columns(level, M, first, column, x):
+    """Replace six columns of M, the rows of the level from ``first`` on, by X times them."""
+    if level.sizes[0] == level.sizes[1]:
+        solve_factorised_columns(level, M, first, column)
+        return
+    for j in range(column, column + 6):
+        for r in range(x.size):
+            x[r] = M[first + r, j]
+        solve_level(level, x)
+        for r in range(x.size):
+            M[first + r, j] = x[r]

@@ -23,9 +23,12 @@ from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.level_inverse import (
     decompose_level,
     rows_of_level,
+    solve_columns,
     solve_level,
 )
 from opspace_control.control.stack.scaling import level_threshold
+from opspace_control.spatial.dense import dot_product
+from opspace_control.spatial.six import put, six
 
 
 @inlined
@@ -53,26 +56,26 @@ def pass_on(mobility, first, last, level, x, column):
     Above the diagonal L keeps ``Y = X L_ℓ,rest``, by which the forces below disturb this level.
     """
     order, used = level.order, level.sizes[1]
-    for j in range(last, x.size):
-        coupled = False
+    for e in range(last, x.size, 6):
+        coupled, motion = False, six(x, e)
         for r in range(first, last):
-            column[r - first] = mobility[j, r]
+            for j in range(e, e + 6):
+                mobility[r, j] = mobility[j, r]
+                coupled = coupled or mobility[j, r] != 0.0
+        if not coupled:  # as rows of idle points
+            continue
         for p in range(used):
             r = first + order[p]
-            x[j] -= mobility[j, r] * x[r]
-            coupled = coupled or mobility[j, r] != 0.0
-        if not coupled:  # as rows of idle points
-            for r in range(first, last):
-                mobility[r, j] = 0.0
-            continue
-        solve_level(level, column)
-        for i in range(last, j + 1):
-            t = 0.0
-            for p in range(used):
-                t += mobility[i, first + order[p]] * column[order[p]]
-            mobility[j, i] -= t
-        for r in range(first, last):
-            mobility[r, j] = column[r - first]
+            motion = motion - x[r] * six(mobility[r], e)
+        put(x, e, motion)
+        solve_columns(level, mobility, first, e, column)
+        for d in range(last, e + 6, 6):
+            for j in range(e, e + 6):
+                numbers = six(mobility[j], d)
+                for p in range(used):
+                    r = first + order[p]
+                    numbers = numbers - mobility[j, r] * six(mobility[r], d)
+                put(mobility[j], d, numbers)
 
 
 @called
@@ -137,7 +140,5 @@ def resolve_forces(stack, scratch, levels, threshold, data):
     for number in range(levels.size - 2, -1, -1):
         first, last = levels[number], levels[number + 1]
         for r in range(first, last):
-            x[r] += applied[r]
-            for j in range(last, x.size):
-                x[r] -= mobility[r, j] * x[j]
+            x[r] += applied[r] - dot_product(mobility[r, last:], x[last:], x.size - last)
     return smallest

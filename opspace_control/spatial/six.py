@@ -1,0 +1,22 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Six numbers at once: the rows of spatial matrices, and six rows of a stack, in vector registers.
+
+Kernels write ``put(y, 0, six(y, 0) + 2.0 * six(x, 6))`` for ``y[:6] += 2.0 * x[6:12]``. Loops over
+six numbers of arrays are not vectorised by LLVM, which has to expect that the arrays overlap.
+"""
+
+from opspace_control.compiled import vectorised
+
+
+@vectorised
+def six(x, first):
+    """Return the six numbers of a contiguous array (n,) from ``first`` on, for + and - and *."""
+    return x[first:first + 6].copy()
+
+
+@vectorised
+def put(x, first, numbers):
+    """Write six numbers to a contiguous array (n,), from ``first`` on."""
+    x[first:first + 6] = numbers
