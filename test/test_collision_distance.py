@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from opspace_control.collision import Kind, Shape
-from opspace_control.collision.distance import NEAR_PAIR, make_scratch
-from opspace_control.collision.near_pairs import PAIR, CollisionData, near_pairs_at
+from opspace_control.collision.data import forget_distances, make_collision, set_influence
+from opspace_control.collision.distance import NEAR_PAIR
+from opspace_control.collision.near_pairs import near_pairs_at
 from opspace_control.collision.shapes import SHAPE
 from opspace_control.dynamics.data import NODE_STATE
 from opspace_control.errors import ModelError
@@ -35,15 +36,11 @@ def random_pairs(kinds, count, spread=0.3):
 
 def in_world(pairs):
     """Return the data of pairs of shapes of the world, with memory for all of them."""
-    data = CollisionData(np.zeros(2 * len(pairs), SHAPE), np.zeros(len(pairs), PAIR),
-                         np.zeros(len(pairs) + 1, NEAR_PAIR), np.zeros(1, int), make_scratch(),
-                         np.zeros(1), *np.full((2, 1), np.inf))
-    for record, shape in zip(data.shapes, (each for pair in pairs for each in pair), strict=True):
+    shapes = np.zeros(2 * len(pairs), SHAPE)
+    for record, shape in zip(shapes, (each for pair in pairs for each in pair), strict=True):
         shape.write(record, None)
-    data.pairs['first'] = np.arange(0, 2 * len(pairs), 2)
-    data.pairs['second'] = data.pairs['first'] + 1
-    data.pairs['influence'], data.pairs['clear'] = np.inf, -np.inf
-    return data
+    return make_collision(
+        shapes, np.arange(2 * len(pairs)).reshape(-1, 2), len(pairs), np.inf)
 
 
 def near_in(data, origin=(0.0, 0.0, 0.0)):
@@ -209,7 +206,7 @@ class TestNearPairs:
 
     @pytest.mark.parametrize('influence', [0.1, 0.25, 1.2, 100.0])
     def test_are_those_within_the_influence_distance(self, spheres, influence):
-        spheres.data.pairs['influence'] = influence
+        set_influence(spheres.data, influence)
         near = near_in(spheres.data)
         assert near['pair'].tolist() == np.flatnonzero(spheres.gaps <= influence).tolist()
         np.testing.assert_allclose(near['distance'], spheres.gaps[near['pair']], rtol=1e-12)
@@ -221,8 +218,9 @@ class TestNearPairs:
         assert near['pair'].tolist() == sorted(nearest.tolist())
 
     def test_each_pair_has_its_own_distance_of_influence(self, spheres):
-        spheres.data.pairs['influence'] = -np.inf
-        spheres.data.pairs['influence'][4] = 1.5
+        influence = np.full(12, -np.inf)
+        influence[4] = 1.5
+        set_influence(spheres.data, influence)
         assert near_in(spheres.data)['pair'].tolist() == [4]
 
     def test_points_are_given_from_the_root_links_origin(self, spheres):
@@ -235,7 +233,7 @@ class TestNearPairs:
         pairs = [pair for kinds in PAIRS for pair in random_pairs(kinds, 3, 1.0)]
         data = in_world(pairs)._replace(near=np.zeros(9, NEAR_PAIR))
         random = np.random.default_rng(7)
-        data.pairs['influence'] = 0.1
+        set_influence(data, 0.1)
         velocity = random.normal(size=(len(data.shapes), 2, 3))
         velocity[data.shapes['kind'] == Kind.HALF_SPACE] *= random.integers(0, 2)
         seen, skipped = set(), 0
@@ -243,12 +241,12 @@ class TestNearPairs:
             data.shapes['position'] += step * np.cos(0.1 * k) * velocity[:, 0]
             for shape, rate in zip(data.shapes, velocity[:, 1], strict=True):
                 shape['rotation'] = matrix_from_vector(step * rate) @ shape['rotation']
-            fresh = data._replace(pairs=data.pairs.copy(), near=data.near.copy(),
-                                  shapes=data.shapes.copy())
-            fresh.pairs['clear'] = -np.inf
-            skipped += np.count_nonzero(
-                data.pairs['clear'] - data.shapes['path'].reshape(-1, 2).sum(axis=1) > 0.1)
+            fresh = data._replace(**{name: getattr(data, name).copy() for name in (
+                'pairs', 'near', 'shapes', 'bodies', 'body_pairs')})
+            forget_distances(fresh)
+            before = data.body_pairs['path'].copy()
             found, expected = near_in(data), near_in(fresh)
+            skipped += np.count_nonzero(data.body_pairs['path'] == before)
             assert found['pair'].tolist() == expected['pair'].tolist()
             np.testing.assert_array_equal(found['distance'], expected['distance'])
             seen.add(tuple(found['pair'].tolist()))
@@ -256,7 +254,7 @@ class TestNearPairs:
         assert skipped > 1000
 
     def test_none_without_pairs(self, spheres):
-        assert near_in(spheres.data._replace(pairs=np.zeros(0, PAIR))).size == 0
+        assert near_in(make_collision(spheres.data.shapes, [], 12, np.inf)).size == 0
 
     def test_no_feature_appears_at_once(self):
         """A box turns above another one: the share of each corner rises from 0 and falls to 0."""

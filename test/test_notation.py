@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from opspace_control.collision.body_pairs import BODY, BODY_PAIR
+from opspace_control.collision.data import PAIR
 from opspace_control.collision.distance import NEAR_PAIR
-from opspace_control.collision.near_pairs import PAIR
 from opspace_control.collision.shapes import SHAPE
 from opspace_control.control.constraints.constraint_law import CONSTRAINT
 from opspace_control.control.cycle_record import CYCLE
@@ -40,7 +41,8 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'POSE_TASK': POSE_TASK, 'FORCE': FORCE, 'SPRING': SPRING, 'SENSOR': SENSOR,
            'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
            'CONSTRAINT': CONSTRAINT, 'JOINT_TASK': JOINT_TASK,
-           'SHAPE': SHAPE, 'PAIR': PAIR, 'NEAR_PAIR': NEAR_PAIR,
+           'SHAPE': SHAPE, 'BODY': BODY, 'BODY_PAIR': BODY_PAIR, 'PAIR': PAIR,
+           'NEAR_PAIR': NEAR_PAIR,
            'GRASP': GRASP, 'GRIP': GRIP, 'LIMIT': LIMIT,
            'EFFORT_GUARD': EFFORT_GUARD, 'STATE_GUARD': STATE_GUARD, 'BASE_GUARD': BASE_GUARD,
            'STATE_INPUT': STATE_INPUT, 'CLOCK': CLOCK}

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.collision.distance import NEAR_PAIR, make_scratch
-from opspace_control.collision.near_pairs import PAIR, CollisionData, near_pairs_at
+from opspace_control.collision.body_pairs import bodies_of
+from opspace_control.collision.data import make_collision
+from opspace_control.collision.near_pairs import near_pairs_at
 from opspace_control.collision.shapes import SHAPE, Kind
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes
 from opspace_control.errors import ModelError
@@ -63,10 +64,12 @@ class CollisionModel:
             shape.write(record, robot)
         self._nodes = self._records['node'].tolist()
         if pairs is None:
-            self._pairs = [pair for pair in combinations(range(len(self.shapes)), 2)
-                           if not self._refusal(*pair)]
+            found = [pair for pair in combinations(range(len(self.shapes)), 2)
+                     if not self._refusal(*pair)]
         else:
-            self._pairs = [self._checked(*pair) for pair in pairs]
+            found = [self._checked(*pair) for pair in pairs]
+        bodies = bodies_of(self._nodes)[0].tolist()
+        self._pairs = sorted(found, key=lambda pair: sorted(bodies[s] for s in pair))
 
     def __repr__(self):
         return f'CollisionModel({self.robot!r}, {len(self.shapes)} shapes, {len(self.pairs)} pairs)'
@@ -78,7 +81,7 @@ class CollisionModel:
 
     @property
     def pairs(self):
-        """The names of the two shapes of each pair."""
+        """The names of the two shapes of each pair, those of the same two links together."""
         names = self.names
         return tuple((names[a], names[b]) for a, b in self._pairs)
 
@@ -176,12 +179,8 @@ class CollisionModel:
         less than the ``zone``, m, are near pairs, too. Near pairs whose bound is further than
         ``counted``, m/s², from the reference acceleration of no motion do not count.
         """
-        pairs = np.zeros(len(self._pairs), PAIR)
-        pairs['first'], pairs['second'] = np.reshape(self._pairs, (-1, 2)).T
-        pairs['influence'], pairs['clear'] = influence, -np.inf
-        return CollisionData(self._records.copy(), pairs, np.zeros(capacity + 1, NEAR_PAIR),
-                             np.zeros(1, int), make_scratch(), *np.array(
-                                 [zone, counted, np.inf]).reshape(3, 1).copy())
+        return make_collision(
+            self._records.copy(), self._pairs, capacity, influence, zone, counted)
 
     def move_shape(self, data, name, position, rotation, twist):
         """

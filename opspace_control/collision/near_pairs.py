@@ -11,49 +11,24 @@ feature has a ``share`` that is 0 where it begins to count, so that no bound app
 import math
 from typing import NamedTuple
 
-import numpy as np
-
+from opspace_control.collision.body_pairs import approach, place_shapes
 from opspace_control.collision.cores import TOUCHING
-from opspace_control.collision.distance import Scratch, find_distance
+from opspace_control.collision.distance import find_distance
 from opspace_control.collision.features import (
     feature_count,
     find_feature,
     next_feature,
     write_heights,
 )
-from opspace_control.collision.shapes import HALF_SPACE, advance_shape, bound_speed, place_shape
+from opspace_control.collision.shapes import HALF_SPACE, advance_shape
 from opspace_control.collision.speeds import approach_bound, body_velocity, world_velocity
 from opspace_control.compiled import called, inlined, kernel
-from opspace_control.dynamics.braking import braking_speed
+from opspace_control.dynamics.braking import braking_distance, braking_speed
 from opspace_control.dynamics.kinematics import place_node
 
 # By so much the margins of near pairs are expected to increase at most in a cycle, m/s. With less
 # the search is done again more often, with more it looks at more pairs.
 _CHANGE = 0.05
-
-# Two shapes that may come near each other.
-PAIR = np.dtype([
-    ('first', np.int64),       # a, an index of a shape
-    ('second', np.int64),      # b
-    ('influence', np.float64),  # distance up to which the pair is near, m; -inf: it never is
-    ('clear', np.float64),     # lower bound of the distance when it was found last, and the paths
-                               # of both up to then, m: so much path they may have before it is 0
-], align=True)
-
-
-class CollisionData(NamedTuple):
-    """The shapes, the pairs, and those that are near; k at most."""
-
-    shapes: np.ndarray  # (s,) SHAPE; poses and twists of the world's may change
-    pairs: np.ndarray   # (p,) PAIR
-    near: np.ndarray    # (k + 1,) NEAR_PAIR; the last is scratch
-    count: np.ndarray   # (1,) int: of near pairs
-    scratch: Scratch
-    zone: np.ndarray     # (1,) features further than the least distance and this do not count, m
-    counted: np.ndarray  # (1,) pairs that do not come near their bound by this, of the second rate
-    #                      of their distance, do not count, m/s²; inf: all do
-    likely: np.ndarray   # (1,) margin of speed that no near pair is likely to exceed, m/s
-
 
 class Braking(NamedTuple):
     """The law by which pairs brake, as `braking_speed`."""
@@ -102,8 +77,8 @@ def keep_urgent(near, count, last, likely):
 @inlined
 def may_wait(gap, speed, braking, most):
     """Return whether a pair further apart than the gap has ``most`` margin of speed or more."""
-    allowed, _ = braking_speed(gap - braking.margin, braking.acceleration, braking.approach_rate)
-    return allowed - speed >= most
+    return gap - braking.margin >= braking_distance(
+        most + speed, braking.acceleration, braking.approach_rate)
 
 
 @inlined
@@ -156,9 +131,9 @@ def find_near_pairs(states, origin, collision, braking):
     They are in the order of the pairs; where more are near than there is memory for, those with the
     least margin of speed: their bounds are the highest. None has a margin of `Braking.furthest` or
     more; its share falls to 0 there. A pair that is far away is not looked at
-    before its shapes have moved that far, nor is one that cannot be among those: what it takes goes
-    by the number of pairs that are near, and little by that of all. Who changes the size of a shape
-    sets ``clear`` of its pairs to -inf.
+    before its bodies have moved that far, nor is one that cannot be among those: what it takes goes
+    by the number of pairs that are near, and by that of pairs of bodies. Who changes the size of a
+    shape calls `forget_distances`.
 
     Parameters
     ----------
@@ -172,10 +147,8 @@ def find_near_pairs(states, origin, collision, braking):
         Which speed of approach has to be braked.
 
     """
-    shapes, capacity, likely = collision.shapes, collision.near.size - 1, collision.likely
-    for s in range(shapes.size):
-        place_shape(shapes[s], origin, states)
-        bound_speed(shapes[s], states)
+    capacity, likely = collision.near.size - 1, collision.likely
+    place_shapes(collision.shapes, collision.bodies, origin, states)
     most = min(likely[0], braking.furthest)
     if not search_near_pairs(states, collision, braking, most) and most < braking.furthest:
         search_near_pairs(states, collision, braking, braking.furthest)
@@ -188,23 +161,39 @@ def find_near_pairs(states, origin, collision, braking):
 
 
 @inlined
-def keep_features(k, collision, states, braking, search):
+def reach_of_features(least, zone, speed, braking, most):
+    """
+    Return how much further than the least distance features may be with margins below ``most``, m.
+
+    Their share falls with that, so their bounds are wider. Below 0 for none. ``speed`` is how fast
+    their distances may decrease at most, m/s.
+    """
+    allowed, _ = braking_speed(least - braking.margin, braking.acceleration, braking.approach_rate)
+    wider = max(most + speed - allowed, 0.0) * braking.return_rate / braking.acceleration
+    return zone * (1.0 - 1.0 / (min(2.0 - least / zone, 1.0) * math.sqrt(1.0 + wider)))
+
+
+@inlined
+def keep_features(k, speed, collision, states, braking, search):
     """
     Keep the features of pair k, whose least distance is known, that are urgent.
 
-    ``search`` is as of `keep_urgent`: count, last, most and likely. Returns the first three, and
-    whether others count.
+    Their distances decrease by ``speed`` at most, m/s. ``search`` is as of `keep_urgent`: count,
+    last, most and likely. Returns the first three, and whether others count.
     """
     near, zone, scratch = collision.near, collision.zone[0], collision.scratch
     a, b = collision.shapes[collision.pairs[k].first], collision.shapes[collision.pairs[k].second]
     least, heights = scratch.least, scratch.heights
     count, last, most, likely = search
-    waiting = False
+    reach = reach_of_features(least[0].distance, zone, speed, braking, most)
+    if reach < 0.0:
+        return count, last, most, True
+    waiting = reach < zone
     write_heights(a, 0, least[0], heights[0])
     write_heights(b, 1, least[0], heights[1])
-    feature, features = next_feature(0, zone, heights), feature_count(a, b)
+    feature, features = next_feature(0, reach, heights), feature_count(a, b)
     while feature < features:
-        if find_feature(a, b, feature, zone, near[count], scratch):
+        if find_feature(a, b, feature, reach, near[count], scratch):
             share = share_of(near[count], least[0], zone)
             if share > 0.0:
                 complete(a, b, k, feature, share, braking, states, near[count])
@@ -212,8 +201,43 @@ def keep_features(k, collision, states, braking, search):
                     count, last, most = keep_urgent(near, count, last, likely)
                 else:
                     waiting = True
-        feature = next_feature(feature, zone, heights)
+        feature = next_feature(feature, reach, heights)
     return count, last, most, waiting
+
+
+@inlined
+def look_at(k, path, speed, states, collision, braking, search):
+    """
+    Keep a pair and its features if they are urgent, as `keep_features`; of bodies as `BODY_PAIR`.
+
+    ``path`` is theirs, and ``speed`` how fast its distance may decrease at most, m/s.
+    """
+    pair, near, least = collision.pairs[k], collision.near, collision.scratch.least
+    zone, limit, (count, last, most, likely) = collision.zone[0], pair.influence, search
+    a, b = collision.shapes[pair.first], collision.shapes[pair.second]
+    gap = pair.clear - path
+    if gap > limit or may_wait(gap, speed, braking, most):
+        return count, last, most, gap <= limit
+    speed = min(speed, approach_bound(a, b, states))
+    gap = gap_of_bounds(a, b)
+    if gap > limit or may_wait(gap, speed, braking, most):
+        pair.clear = gap + path  # NaN is not, and stays visible
+        return count, last, most, gap <= limit
+    found = near[count]
+    find_distance(a, b, found, collision.scratch)
+    pair.clear = found.distance + path
+    if found.distance > limit:
+        return count, last, most, False
+    complete(a, b, k, 0, 1.0, braking, states, found)
+    least[0] = found
+    waits = found.speed_margin >= most
+    if not waits:
+        count, last, most = keep_urgent(near, count, last, likely)
+    if not (zone > 0.0 and least[0].distance < 2.0 * zone):
+        return count, last, most, waits
+    count, last, most, more = keep_features(
+        k, speed, collision, states, braking, (count, last, most, likely))
+    return count, last, most, waits or more
 
 
 @called
@@ -223,45 +247,32 @@ def search_near_pairs(states, collision, braking, likely):
 
     Returns whether these are all that `find_near_pairs` looks for.
     """
-    shapes, pairs, near, least = (
-        collision.shapes, collision.pairs, collision.near, collision.scratch.least)
-    zone, count, waiting = collision.zone[0], 0, False
+    shapes, pairs, bodies, pose = (
+        collision.shapes, collision.pairs, collision.bodies, collision.pose)
+    count, waiting = 0, False
     last, most = 0, likely  # the one with the largest margin of speed, if there are enough
-    for k in range(pairs.size):
-        pair = pairs[k]
-        a, b = shapes[pair.first], shapes[pair.second]
-        limit, paths, speed = pair.influence, a.path + b.path, a.speed + b.speed
-        gap = pair.clear - paths
-        if gap > limit:
+    for g in range(collision.body_pairs.size):
+        both = collision.body_pairs[g]
+        a, b = bodies[both.bodies[0]], bodies[both.bodies[1]]
+        paths, speed = a.path + b.path, a.speed + b.speed
+        gap = both.clear - paths
+        if gap > both.influence or may_wait(gap, speed, braking, most):
+            waiting = waiting or gap <= both.influence
             continue
-        if may_wait(gap, speed, braking, most):
-            waiting = True
-            continue
-        speed = approach_bound(a, b, states)
-        gap = gap_of_bounds(a, b)
-        if gap > limit or may_wait(gap, speed, braking, most):
-            waiting = waiting or gap <= limit
-            pair.clear = gap + paths  # NaN is not, and stays visible
-            continue
-        found = near[count]
-        find_distance(a, b, found, collision.scratch)
-        pair.clear = found.distance + paths
-        if found.distance > limit:
-            continue
-        complete(a, b, k, 0, 1.0, braking, states, found)
-        least[0] = found
-        if found.speed_margin >= most:
-            waiting = True
-            continue
-        count, last, most = keep_urgent(near, count, last, likely)
-        if not (zone > 0.0 and least[0].distance < 2.0 * zone) or (
-                may_wait(least[0].distance, speed, braking, most)):
-            continue
-        count, last, most, more = keep_features(
-            k, collision, states, braking, (count, last, most, likely))
-        waiting = waiting or more
+        speed = approach(both, shapes, bodies, states, pose[:3], pose[3])
+        gap = both.least - both.path
+        if gap > both.influence or may_wait(gap, speed, braking, most):
+            waiting = waiting or gap <= both.influence
+        else:
+            both.least = math.inf
+            for k in range(both.pairs[0], both.pairs[1]):
+                count, last, most, more = look_at(
+                    k, both.path, speed, states, collision, braking, (count, last, most, likely))
+                waiting = waiting or more
+                both.least = min(both.least, pairs[k].clear)
+        both.clear = both.least - both.path + paths
     collision.count[0] = count
-    return count == near.size - 1 or not waiting
+    return count == collision.near.size - 1 or not waiting
 
 
 @kernel

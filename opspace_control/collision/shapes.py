@@ -46,8 +46,6 @@ SHAPE = np.dtype([
     ('is_new', np.int64),         # of a shape of the world: 1 until its first cycle at this pose
     ('R', np.float64, (3, 3)),    # its axes in world axes
     ('p', np.float64, (3,)),      # its centre, from the root link's origin, m
-    ('speed', np.float64),        # upper bound of the speed of any of its points, m/s
-    ('path', np.float64),         # upper bound of the way of any of its points up to now, m
 ], align=True)
 
 
@@ -179,37 +177,7 @@ def advance_shape(shape, dt):
 @inlined
 def place_shape(shape, origin, states):
     """Write the pose of a SHAPE; the bodies are placed, the root link's origin is at (3,), m."""
-    R, p = shape.R, shape.p
-    p0, p1, p2 = p[0], p[1], p[2]
-    r00, r01, r02 = R[0, 0], R[0, 1], R[0, 2]
-    r10, r11, r12 = R[1, 0], R[1, 1], R[1, 2]
-    r20, r21, r22 = R[2, 0], R[2, 1], R[2, 2]
-    place_on(shape.node, shape.rotation, shape.position, states, R, p)
+    place_on(shape.node, shape.rotation, shape.position, states, shape.R, shape.p)
     if shape.node < 0:
         for r in range(3):
-            p[r] -= origin[r]
-    shift = (p[0] - p0) ** 2 + (p[1] - p1) ** 2 + (p[2] - p2) ** 2
-    turn = ((R[0, 0] - r00) ** 2 + (R[0, 1] - r01) ** 2 + (R[0, 2] - r02) ** 2
-            + (R[1, 0] - r10) ** 2 + (R[1, 1] - r11) ** 2 + (R[1, 2] - r12) ** 2
-            + (R[2, 0] - r20) ** 2 + (R[2, 1] - r21) ** 2 + (R[2, 2] - r22) ** 2)
-    if shift > 0.0:
-        shape.path += math.sqrt(shift)
-    if turn > 0.0:
-        shape.path += shape.bound * math.sqrt(turn)
-
-
-@inlined
-def bound_speed(shape, states):
-    """Write the upper bound of the speed of a placed SHAPE's points; the bodies have velocities."""
-    p0, p1, p2 = 0.0, 0.0, 0.0
-    V = shape.twist
-    if shape.node >= 0:
-        V = states[shape.node].V
-        p0, p1, p2 = shape.p[0], shape.p[1], shape.p[2]
-    v0 = V[0] + V[4] * p2 - V[5] * p1
-    v1 = V[1] + V[5] * p0 - V[3] * p2
-    v2 = V[2] + V[3] * p1 - V[4] * p0
-    turning = V[3] * V[3] + V[4] * V[4] + V[5] * V[5]
-    shape.speed = math.sqrt(v0 * v0 + v1 * v1 + v2 * v2)
-    if turning > 0.0:
-        shape.speed += shape.bound * math.sqrt(turning)
+            shape.p[r] -= origin[r]

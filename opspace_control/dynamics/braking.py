@@ -19,3 +19,11 @@ def braking_speed(distance, a, k):
         return k * distance, k
     s = math.sqrt(a * (2.0 * distance - a / (k * k)))
     return s, a / s
+
+
+@inlined
+def braking_distance(speed, a, k):
+    """Return the distance at which `braking_speed` is the speed."""
+    if speed * k <= a:
+        return speed / k
+    return 0.5 * (speed * speed / a + a / (k * k))

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.collision.data import set_influence
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import Memory
 from opspace_control.control.limits.bounded_scratch import make_bounded_scratch
@@ -109,7 +110,7 @@ class KeptLimits:
             self.memory.near_pairs[:], self.memory.distance_active[:] = -1, 0
         for name, number in _OF_DISTANCES.items():
             self._cycle[number] = getattr(distances, name)
-        self.collision.pairs['influence'] = distances.furthest
+        set_influence(self.collision, distances.furthest)
         self.distances = distances
 
     def near_pairs(self, q):

@@ -1,0 +1,128 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Pairs of bodies that carry shapes: which of them are near enough that their shapes are looked at.
+
+A body turns and moves relative to another one by ``ΔR`` and ``Δp`` between two looks. None of its
+points, at most ``reach`` from where p is, has moved by more than ``|Δp| + reach |ΔR|`` then, so no
+distance of their shapes has decreased by more.
+"""
+
+import math
+
+import numpy as np
+
+from opspace_control.collision.shapes import place_shape
+from opspace_control.collision.speeds import moving
+from opspace_control.compiled import called, inlined
+from opspace_control.model.nodes import WORLD
+
+# A body that carries shapes: a link with all that is fixed to it, or one shape of the world.
+BODY = np.dtype([
+    ('shape', np.int64),      # the first of them, whose axes and centre are those of the body here
+    ('reach', np.float64),    # radius of the sphere about that centre that encloses all of them, m
+    ('speed', np.float64),    # upper bound of the speed of any of their points, m/s
+    ('path', np.float64),     # upper bound of the way of any of their points up to now, m
+    ('R', np.float64, (3, 3)),  # its axes at this state, and
+    ('p', np.float64, (3,)),    # its centre, as `SHAPE`
+], align=True)
+
+# Two bodies, and the pairs of their shapes, one after the other.
+BODY_PAIR = np.dtype([
+    ('bodies', np.int64, (2,)),  # a and b; the reach of a is not greater
+    ('pairs', np.int64, (2,)),   # the first pair, and the one after the last
+    ('influence', np.float64),   # the greatest of the pairs, m
+    ('clear', np.float64),       # as `PAIR.clear`, with the paths of both bodies
+    ('least', np.float64),       # the least `PAIR.clear`
+    ('path', np.float64),        # upper bound of the way of any point of a relative to b, m
+    ('R', np.float64, (3, 3)),   # axes and centre of a in those of b when looked at last
+    ('p', np.float64, (3,)),     # m
+], align=True)
+
+# A matrix of two rotations' difference lengthens no vector by more than this part of its norm.
+_TURN = math.sqrt(0.5)
+
+
+def make_body_pairs(shapes, pairs):
+    """Return the BODY and BODY_PAIR records of shapes (s,) SHAPE and of pairs (p,) PAIR."""
+    of_shape, first = bodies_of(shapes['node'])
+    bodies = np.zeros(len(first), BODY)
+    bodies['shape'] = first
+    away = np.linalg.norm(shapes['position'] - shapes['position'][first][of_shape], axis=1)
+    np.maximum.at(bodies['reach'], of_shape, away + shapes['bound'])
+    both = np.sort(of_shape[np.stack([pairs['first'], pairs['second']], axis=1)], axis=1)
+    begins = np.flatnonzero(np.any(np.diff(both, axis=0, prepend=-1), axis=1))
+    records = np.zeros(len(begins), BODY_PAIR)
+    records['pairs'] = np.stack([begins, np.append(begins[1:], len(pairs))[:len(begins)]], axis=1)
+    records['bodies'] = both[begins]
+    greater = np.greater(*bodies['reach'][records['bodies']].T)
+    records['bodies'][greater] = records['bodies'][greater, ::-1]
+    records['clear'] = records['least'] = -np.inf
+    return bodies, records
+
+
+def bodies_of(nodes):
+    """Return the body of each shape (s,), and the first shape of each body, in this order."""
+    keys = [node if node != WORLD else (s,) for s, node in enumerate(np.asarray(nodes).tolist())]
+    first = {}
+    for s, key in enumerate(keys):
+        first.setdefault(key, s)
+    number = {key: body for body, key in enumerate(first)}
+    return np.array([number[key] for key in keys], int), np.array([*first.values()], int)
+
+
+@inlined
+def norm(x, y, z):
+    """Return the length of a vector."""
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@inlined
+def shift_of(R, p, last, reach):
+    """Return how far any point has moved since a pose, at most, m, and make this the pose."""
+    before, at = last.R, last.p
+    turn = 0.0
+    for r in range(3):
+        for c in range(3):
+            turn += (R[r, c] - before[r, c]) ** 2
+            before[r, c] = R[r, c]
+    shift = norm(p[0] - at[0], p[1] - at[1], p[2] - at[2])
+    for r in range(3):
+        at[r] = p[r]
+    return shift + reach * _TURN * math.sqrt(turn) if turn > 0.0 else shift
+
+
+@called
+def place_shapes(shapes, bodies, origin, states):
+    """Write the poses of shapes, and paths and speeds of their bodies, which have velocities."""
+    for s in range(shapes.size):
+        place_shape(shapes[s], origin, states)
+    for b in range(bodies.size):
+        body = bodies[b]
+        shape = shapes[body.shape]
+        body.path += shift_of(shape.R, shape.p, body, body.reach)
+        v0, v1, v2, w0, w1, w2 = moving(shape, states, body.p[0], body.p[1], body.p[2])
+        turning = norm(w0, w1, w2)
+        body.speed = norm(v0, v1, v2) + (body.reach * turning if turning > 0.0 else 0.0)
+
+
+@called
+def approach(pair, shapes, bodies, states, R, p):
+    """
+    Add to the ``path`` of a BODY_PAIR what it has moved since the last look, and return its speed.
+
+    The speed bounds that with which any distance of its shapes may decrease, m/s; R (3, 3) and
+    p (3,) are scratch.
+    """
+    a, b = bodies[pair.bodies[0]], bodies[pair.bodies[1]]
+    x, y, z = a.p[0], a.p[1], a.p[2]
+    d0, d1, d2, A, B = x - b.p[0], y - b.p[1], z - b.p[2], a.R, b.R
+    for r in range(3):
+        p[r] = B[0, r] * d0 + B[1, r] * d1 + B[2, r] * d2
+        for c in range(3):
+            R[r, c] = B[0, r] * A[0, c] + B[1, r] * A[1, c] + B[2, r] * A[2, c]
+    pair.path += shift_of(R, p, pair, a.reach)
+    v0, v1, v2, w0, w1, w2 = moving(shapes[a.shape], states, x, y, z)
+    u0, u1, u2, r0, r1, r2 = moving(shapes[b.shape], states, x, y, z)
+    speed, turning = norm(v0 - u0, v1 - u1, v2 - u2), norm(w0 - r0, w1 - r1, w2 - r2)
+    return speed + a.reach * turning if turning > 0.0 else speed

@@ -1,0 +1,66 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The arrays from which kernels find near pairs of shapes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.collision.body_pairs import make_body_pairs
+from opspace_control.collision.distance import NEAR_PAIR, Scratch, make_scratch
+
+# Two shapes that may come near each other.
+PAIR = np.dtype([
+    ('first', np.int64),       # a, an index of a shape
+    ('second', np.int64),      # b
+    ('influence', np.float64),  # distance up to which the pair is near, m; -inf: it never is
+    ('clear', np.float64),     # lower bound of the distance when it was found last, and the `path`
+                               # of one body relative to the other up to then, m
+], align=True)
+
+
+class CollisionData(NamedTuple):
+    """The shapes, the pairs, and those that are near; k at most."""
+
+    shapes: np.ndarray  # (s,) SHAPE; poses and twists of the world's may change
+    bodies: np.ndarray  # BODY
+    body_pairs: np.ndarray  # BODY_PAIR, in the order of their pairs
+    pairs: np.ndarray   # (p,) PAIR
+    near: np.ndarray    # (k + 1,) NEAR_PAIR; the last is scratch
+    count: np.ndarray   # (1,) int: of near pairs
+    scratch: Scratch
+    pose: np.ndarray     # (4, 3): scratch
+    zone: np.ndarray     # (1,) features further than the least distance and this do not count, m
+    counted: np.ndarray  # (1,) pairs that do not come near their bound by this, of the second rate
+    #                      of their distance, do not count, m/s²; inf: all do
+    likely: np.ndarray   # (1,) margin of speed that no near pair is likely to exceed, m/s
+
+
+def make_collision(shapes, pairs, capacity, influence, zone=0.0, counted=np.inf):
+    """
+    Return a `CollisionData` of shapes (s,) SHAPE and pairs (p, 2) of their indices.
+
+    ``capacity`` near pairs at most, ``influence`` one number or (p,). The others are its fields.
+    """
+    records = np.zeros(len(pairs), PAIR)
+    records['first'], records['second'] = np.reshape(pairs, (-1, 2)).T
+    collision = CollisionData(
+        shapes, *make_body_pairs(shapes, records), records, np.zeros(capacity + 1, NEAR_PAIR),
+        np.zeros(1, int), make_scratch(), np.zeros((4, 3)),
+        *np.array([zone, counted, np.inf]).reshape(3, 1).copy())
+    forget_distances(collision)
+    set_influence(collision, influence)
+    return collision
+
+
+def set_influence(collision, influence):
+    """Set the distance up to which pairs are near, m: one number, or (p,)."""
+    collision.pairs['influence'] = influence
+    for pair in collision.body_pairs:
+        pair['influence'] = collision.pairs['influence'][slice(*pair['pairs'])].max()
+
+
+def forget_distances(collision):
+    """Let all pairs be looked at in the next search: sizes of shapes have changed."""
+    collision.pairs['clear'] = -np.inf
+    collision.body_pairs['clear'] = collision.body_pairs['least'] = -np.inf

@@ -1,0 +1,98 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""No near pair is missed by looking at few pairs: held against looking at all in every cycle."""
+
+import numpy as np
+import pytest
+from robots import TALOS, robot_file
+
+from opspace_control import (
+    CollisionDescription,
+    DistanceLimits,
+    JointLimits,
+    OperationalSpaceController,
+    RobotModel,
+    RobotState,
+    Shape,
+)
+from opspace_control.collision.data import forget_distances
+from opspace_control.collision.shapes import Kind
+from opspace_control.share import share_directory
+from opspace_control.spatial.rotations import matrix_from_vector
+
+CYCLES = 300
+WORLD = [Shape('ball', None, 'sphere', [0.2], (0.8, 0.0, 0.2)),
+         Shape('crate', None, 'box', [0.3, 0.4, 0.2], (-0.9, 0.3, 0.1)),
+         Shape('floor', None, 'half_space', (), (0.0, 0.0, -1.1))]
+
+
+def controller_of(model, collision, **numbers):
+    controller = OperationalSpaceController(
+        model, (), limits=JointLimits(model), distances=DistanceLimits(collision, **numbers))
+    controller.warm_up()
+    return controller
+
+
+@pytest.mark.parametrize('floating', [False, True], ids=['held', 'floating'])
+@pytest.mark.parametrize(('rate', 'numbers'), [
+    (0.3, {}), (3.0, {}), (1.0, {'capacity': 5}), (1.0, {'repulsion': 0.01})],
+    ids=['slow', 'fast', 'few', 'potential'])
+def test_pairs_are_those_of_a_search_of_all(floating, rate, numbers):
+    """Talos moves its joints, the world moves and jumps: pairs, shares and margins are the same."""
+    model = RobotModel.from_urdf_file(robot_file(TALOS), floating_base=floating)
+    collision = CollisionDescription.read(
+        share_directory() / 'urdf' / 'talos.collision.yaml').model(model, WORLD)
+    some, every = (controller_of(model, collision, **numbers) for _ in range(2))
+    random = np.random.default_rng(3)
+    phase, most = random.uniform(0.0, 6.0, model.nv), random.uniform(0.1, 1.0, model.nv)
+    state, looked, found, shapes = RobotState(model, model.neutral(), np.zeros(model.nv)), 0, 0, (
+        set())
+    for cycle in range(CYCLES):
+        v = rate * most * np.cos(3e-3 * rate * cycle + phase)
+        state.update(model.integrate(state.q, v, 3e-3), v)
+        for each in (some, every):
+            if cycle == 150:
+                each.move_shape('ball', (0.3, 0.5, 0.3), twist=[0.5, -1.0, 0.0, 1.0, 0.0, 3.0])
+            if cycle == 200:
+                each.move_shape('crate', (-0.4, 0.0, 0.0), matrix_from_vector(np.ones(3)))
+        forget_distances(every._kept.collision)
+        every._kept.collision.likely[0] = np.inf
+        before = some._kept.collision.body_pairs['path'].copy()
+        torques = [each.compute_torque(state, dt=1e-3) for each in (some, every)]
+        near, expected = (each._kept.collision.near[:each._kept.collision.count[0]]
+                          for each in (some, every))
+        assert near.tobytes() == expected.tobytes()
+        assert torques[0].tobytes() == torques[1].tobytes()
+        looked += np.count_nonzero(some._kept.collision.body_pairs['path'] != before)
+        found += near.size
+        shapes |= {collision.shapes[s].kind for s in np.ravel(
+            [some._kept.collision.pairs[name][near['pair']] for name in ('first', 'second')])}
+    assert found > 2 * CYCLES
+    assert {Kind.BOX, Kind.CAPSULE} <= shapes
+    if 'repulsion' not in numbers and rate < 2.0:  # fast ones and those of a potential are all near
+        assert looked < 0.5 * CYCLES * len(some._kept.collision.body_pairs)
+
+
+def test_a_body_carries_all_that_is_fixed_to_it():
+    """Its reach encloses its shapes, and pairs of the same two bodies are together."""
+    model = RobotModel.from_urdf_file(robot_file(TALOS))
+    collision = CollisionDescription.read(
+        share_directory() / 'urdf' / 'talos.collision.yaml').model(model, WORLD)
+    data = collision.data(8, 0.3)
+    keys = [frozenset(both['bodies'].tolist()) for both in data.body_pairs]
+    assert len(set(keys)) == len(keys)
+    ends = data.body_pairs['pairs']
+    assert ends[0, 0] == 0
+    assert ends[-1, 1] == len(data.pairs)
+    assert (ends[1:, 0] == ends[:-1, 1]).all()
+    nodes = data.shapes['node']
+    for both in data.body_pairs:
+        carried = [nodes[data.bodies['shape'][body]] for body in both['bodies']]
+        for k in range(*both['pairs']):
+            pair = data.pairs[k]
+            assert sorted(nodes[[pair['first'], pair['second']]].tolist()) == sorted(carried)
+    for body in data.bodies:
+        first = data.shapes[body['shape']]
+        for shape in data.shapes[nodes == first['node']] if first['node'] >= 0 else [first]:
+            away = np.linalg.norm(shape['position'] - first['position'])
+            assert away + shape['bound'] <= body['reach'] + 1e-12
