@@ -208,5 +208,8 @@ def store_projection(nodes, i, crossing, carried, K):
     """Write the projection of the propagated unit wrenches on joint i."""
     for k in range(1, crossing[i, 0, 0] + 1):
         e = crossing[i, k, 0]
-        for r in range(6):
-            K[i, 6 * e + r] = 0.0 if nodes[i].status == LOCKED else carried[e].K[r]
+        if nodes[i].status == LOCKED:
+            for r in range(6 * e, 6 * e + 6):
+                K[i, r] = 0.0
+        else:
+            put(K[i], 6 * e, six(carried[e].K, 0))

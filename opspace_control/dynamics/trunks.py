@@ -194,10 +194,11 @@ def project_trunks(nodes, carried, m, K):
         t = carried[e].trunk
         if t >= 0:
             Psi, i = carried[e].Psi, carried[t].frame.node
+            a, b, c = six(Psi[0], 0), six(Psi[1], 0), six(Psi[2], 0)
+            d, f, g = six(Psi[3], 0), six(Psi[4], 0), six(Psi[5], 0)
             while i >= 0:
-                for r in range(6):
-                    x = 0.0
-                    for c in range(6):
-                        x += Psi[c, r] * K[i, 6 * t + c]
-                    K[i, 6 * e + r] = x
+                row, first = K[i], 6 * t
+                put(row, 6 * e, (
+                    row[first] * a + row[first + 1] * b + row[first + 2] * c)
+                    + (row[first + 3] * d + row[first + 4] * f + row[first + 5] * g))
                 i = nodes[i].parent

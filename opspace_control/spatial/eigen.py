@@ -114,6 +114,13 @@ def reflect(A, k, x):
 
 
 @inlined
+def reflect_back(A, x):
+    """Apply all reflections that `tridiagonalise` left in A to x (n,), in place, the last first."""
+    for k in range(x.size - 3, -1, -1):
+        reflect(A, k, x)
+
+
+@inlined
 def truncation_threshold(axes, threshold):
     """Return the scaled eigenvalue at which truncation begins, for axes that share a threshold."""
     return threshold / axes if axes > 1.0 else threshold

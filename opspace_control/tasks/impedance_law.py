@@ -13,7 +13,7 @@ import numpy as np
 
 from opspace_control.compiled import inlined
 from opspace_control.errors import TaskError
-from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
+from opspace_control.spatial.eigen import diagonalise, reflect, reflect_back, tridiagonalise
 from opspace_control.spatial.rotations import rotation_vector, turn_about
 from opspace_control.spatial.vectors import multiply_transpose
 from opspace_control.tasks.arguments import TaskPart, axis_numbers, one_number, recorded
@@ -115,8 +115,7 @@ def damp_modes(spring, L, first, x, small):
         for k in range(6):
             t += vectors[k, r] * along[k]
         x[r] = t
-    for k in range(3, -1, -1):
-        reflect(matrix, k, x)
+    reflect_back(matrix, x)
 
 
 @inlined

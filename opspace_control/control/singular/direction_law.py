@@ -34,9 +34,13 @@ from opspace_control.control.singular.direction_motion import (
     mobility_rate,
     weigh,
 )
-from opspace_control.control.solver.level_inverse import assemble_modes, project_modes
+from opspace_control.control.solver.level_inverse import (
+    assemble_modes,
+    project_modes,
+    spread,
+)
 from opspace_control.model.nodes import ACTIVE, PRISMATIC, REVOLUTE
-from opspace_control.spatial.eigen import reflect, smooth_step
+from opspace_control.spatial.eigen import reflect_back, smooth_step
 
 # A direction may be singular at scaled eigenvalues below this times its scaled displacement. Arms
 # near full extension have curvatures of 1 to 3 in these units: there both terms of x(η) are alike.
@@ -214,19 +218,20 @@ def control_level(data, level, threshold, decomposed, parts, x):
 
     """
     directions, levels = data.scratch.bounded.directions, data.demand.levels
-    matrix, vectors, scale = decomposed.matrix, decomposed.vectors, decomposed.scale
-    gains, values = decomposed.gains, decomposed.scratch
-    first, n = levels[level], x.size
-    project_modes(matrix, vectors, scale, x, parts)
+    scale, gains, values = decomposed.scale, decomposed.gains, decomposed.scratch
+    first, n, used = levels[level], x.size, decomposed.sizes[1]
+    project_modes(decomposed, x, parts)
     u = directions[DIRECTION, first:first + n]
     least = math.inf
-    for k in range(n):
+    for k in range(used):
         demand, least = parts[k], min(least, values[k])
         parts[k] *= gains[k]
-        for j in range(n):
-            u[j] = vectors[k, j]
-        for j in range(n - 3, -1, -1):
-            reflect(matrix, j, u)
+        if values[k] >= _WIDEST * threshold:  # no `neighbourhood` is wider
+            continue
+        for p in range(used):
+            u[p] = decomposed.vectors[k, p]
+        reflect_back(decomposed.matrix, u[:used])
+        spread(decomposed.order, used, u)
         for r in range(levels[level + 1]):
             directions[UNIT_FORCE, r] = 0.0
         force, share, weight = control_direction(
@@ -241,7 +246,7 @@ def control_level(data, level, threshold, decomposed, parts, x):
             data.cycle.singular_active, least = True, 0.0
         parts[k] = weight * parts[k] + share * force
         gains[k] += share * (1.0 / max(values[k], _VAGUE * _VAGUE * threshold) - gains[k])
-    assemble_modes(matrix, vectors, scale, parts, x)
+    assemble_modes(decomposed, parts, x)
     return least if least >= threshold else 0.0
 
 

@@ -22,7 +22,8 @@ from opspace_control.control.solver.semidefinite import (
     solve_transposed,
 )
 from opspace_control.dynamics.data import nan_filled
-from opspace_control.spatial.eigen import diagonalise, reflect, tridiagonalise
+from opspace_control.spatial.dense import add_scaled, dot_product
+from opspace_control.spatial.eigen import diagonalise, reflect, reflect_back, tridiagonalise
 from opspace_control.spatial.six import put, six
 
 # Eigenvalues up to this are rounding errors. One of 1e-12 has a part of 1e-6 in the force of its
@@ -34,8 +35,8 @@ class Decomposition(NamedTuple):
     """A level's scaled Λ⁻¹, decomposed: its factor, or eigenvectors where it is near singular."""
 
     matrix: np.ndarray  # (m, m): factor of the rows that are used; or what `diagonalise` leaves
-    vectors: np.ndarray  # (m, m)
-    gains: np.ndarray  # (m,)
+    vectors: np.ndarray  # (m, m): eigenvectors of the used rows, as rows
+    gains: np.ndarray  # (m,): of the eigenvectors
     scale: np.ndarray  # (m,)
     scratch: np.ndarray  # (m,): of `decompose_level`, and of `solve_level`
     order: np.ndarray  # (m,) int: rows that are used, as of `Factor`
@@ -61,20 +62,6 @@ def rows_of_level(whole, first, last):
 def factor_of_level(level):
     """Return the `Factor` of a level whose rows are redundant."""
     return Factor(level.vectors, level.matrix, level.order, level.sizes, level.scale)
-
-
-@inlined
-def write_scaled(L, first, scale, matrix):
-    """
-    Write the lower triangle of the level's scaled ``M = S Λ⁻¹ S``.
-
-    A row of scale 0, which is not active, is a row of the identity: no singular direction.
-    """
-    for r in range(scale.size):
-        for c in range(r + 1):
-            matrix[r, c] = scale[r] * L[first + r, first + c] * scale[c]
-        if scale[r] == 0.0:
-            matrix[r, r] += 1.0  # NaN stays
 
 
 @inlined
@@ -112,20 +99,22 @@ def inverse_trace(factor, n, column):
 
 
 @called
-def truncate(L, first, scale, threshold, matrix, vectors, gains, off):
+def truncate(L, first, threshold, level):
     """
     Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_truncated` makes of its eigenvalues.
 
     ``φ(λ) / λ``, φ being the `smooth_step` of ``λ / threshold``, truncates each nearly lost
     direction smoothly: the task meets it exactly at the threshold, by half at half of it, not at
     all at zero, and the null space gets the rest. The gain never exceeds 9/8 of ``1 / threshold``.
-    ``off`` receives λ itself.
+    ``scratch`` receives λ itself.
     """
-    write_scaled(L, first, scale, matrix)
-    tridiagonalise(matrix, gains, off)
-    diagonalise(gains, off, vectors)
-    for k in range(scale.size):
-        off[k] = gains[k]
+    used = write_used(L, first, level.scale, level.order, level.matrix)
+    level.sizes[0], level.sizes[1] = -1, used
+    gains, values = level.gains[:used], level.scratch[:used]
+    tridiagonalise(level.matrix, gains, values)
+    diagonalise(gains, values, level.vectors)
+    for k in range(used):
+        values[k] = gains[k]
         t = gains[k] / threshold
         if t <= 0.0:
             gains[k] = 0.0
@@ -135,42 +124,54 @@ def truncate(L, first, scale, threshold, matrix, vectors, gains, off):
             gains[k] = 1.0 / gains[k]
 
 
+@inlined
+def spread(order, used, x):
+    """Move the first numbers of x (n,) to the used rows; others become 0."""
+    p = used - 1
+    for r in range(x.size - 1, -1, -1):
+        if p >= 0 and order[p] == r:
+            x[r] = x[p]
+            p -= 1
+        else:
+            x[r] = 0.0
+
+
 @called
-def project_modes(matrix, vectors, scale, x, parts):
+def project_modes(level, x, parts):
     """Write the parts of ``S x`` along the eigenvectors that `truncate` found; x is lost."""
-    n = x.size
-    for r in range(n):
-        x[r] *= scale[r]
-    for k in range(n - 2):
-        reflect(matrix, k, x)
-    for k in range(n):
-        parts[k] = 0.0
-        for r in range(n):
-            parts[k] += vectors[k, r] * x[r]
+    used = level.sizes[1]
+    y = x[:used]
+    for p in range(used):
+        y[p] = level.scale[level.order[p]] * x[level.order[p]]
+    for k in range(used - 2):
+        reflect(level.matrix, k, y)
+    for k in range(used):
+        parts[k] = dot_product(level.vectors[k], y, used)
 
 
 @called
-def assemble_modes(matrix, vectors, scale, parts, x):
+def assemble_modes(level, parts, x):
     """Write ``S u`` to x, u being the sum of these parts of the eigenvectors."""
-    n = x.size
-    for r in range(n):
-        x[r] = 0.0
-    for k in range(n):
-        for r in range(n):
-            x[r] += parts[k] * vectors[k, r]
-    for k in range(n - 3, -1, -1):
-        reflect(matrix, k, x)
-    for r in range(n):
-        x[r] *= scale[r]
+    used = level.sizes[1]
+    y = x[:used]
+    for p in range(used):
+        y[p] = 0.0
+    for k in range(used):
+        add_scaled(y, parts[k], level.vectors[k], used)
+    reflect_back(level.matrix, y)
+    spread(level.order, used, x)
+    for r in range(x.size):
+        x[r] *= level.scale[r]
 
 
 @called
-def solve_truncated(matrix, vectors, gains, scale, x, parts):
+def solve_truncated(level, x):
     """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `truncate` decomposed."""
-    project_modes(matrix, vectors, scale, x, parts)
-    for k in range(x.size):
-        parts[k] *= gains[k]
-    assemble_modes(matrix, vectors, scale, parts, x)
+    parts = level.scratch
+    project_modes(level, x, parts)
+    for k in range(level.sizes[1]):
+        parts[k] *= level.gains[k]
+    assemble_modes(level, parts, x)
 
 
 @inlined
@@ -233,9 +234,7 @@ def decompose_level(L, first, threshold, near, directions, level):
         if 0 < rank < used and rest <= count * _ROUNDING and factorise_gram(factor) and (  # not NaN
                 inverse_trace(level.matrix, rank, level.scratch) * threshold <= 1.0):
             return 0.0
-    level.sizes[0] = -1
-    truncate(L, first, level.scale, threshold, level.matrix, level.vectors, level.gains,
-             level.scratch)
+    truncate(L, first, threshold, level)
     return 0.0
 
 
@@ -250,7 +249,7 @@ def solve_level(level, x):
         fit_redundant(factor, x, level.scratch)
         solve_transposed(factor, level.scratch, x)
     else:
-        solve_truncated(level.matrix, level.vectors, level.gains, level.scale, x, level.scratch)
+        solve_truncated(level, x)
 
 
 @inlined
