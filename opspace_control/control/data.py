@@ -166,6 +166,7 @@ class BoundRows(NamedTuple):
     dof: np.ndarray  # (m,) int; of a contact force, its bound; of a distance, the near pair
     kind: np.ndarray  # (m,) int
     projection: np.ndarray  # (m, n): of its joint forces on the joints
+    response: np.ndarray  # (n,): a projection over D; scratch
     torque: np.ndarray  # (m, nv): joint forces for a multiplier of 1
     coordinates: np.ndarray  # (m, k): of C_c in the factor of L_cc, see `eliminate_constraints`
     coupling: np.ndarray  # (m, k): ``C = R A⁻¹ Jᵀ`` of what constraints leave

@@ -22,6 +22,7 @@ from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
 from opspace_control.errors import StateError
 from opspace_control.model.nodes import PASSIVE, with_subtrees
 from opspace_control.spatial import read_numbers
+from opspace_control.spatial.six import add_six, put, six
 from opspace_control.spatial.vectors import add_wrench, dot
 
 
@@ -142,8 +143,7 @@ def propagate_passive_force(nodes, i, responds, torque, states):
         gain = s.u / s.DP
     if node.parent >= 0 and responds[node.parent]:
         outer = states[node.parent].z
-        for r in range(6):
-            outer[r] += s.z[r] + gain * s.UP[r]
+        put(outer, 0, six(outer, 0) + six(s.z, 0) + gain * six(s.UP, 0))
 
 
 @inlined
@@ -162,10 +162,8 @@ def induce_node(nodes, i, responds, states, a):
     if node.status == PASSIVE:
         x = (s.u - dot(s.UP, B)) / s.DP
         a[node.v_index] += x
-        for r in range(6):
-            B[r] += x * s.S[r]
-    for r in range(6):
-        A[r] += B[r]
+        put(B, 0, six(B, 0) + x * six(s.S, 0))
+    add_six(A, B)
     add_inertial_force(nodes[i].mass, s.c, s.Ic, B, s.f)
 
 
@@ -185,9 +183,7 @@ def gather_torques(nodes, passive_torque, a, states, tau):
             else:
                 tau[node.v_index] = dot(s.f, s.S) + node.armature * a[node.v_index]
         if node.parent >= 0:
-            outer = states[node.parent].f
-            for r in range(6):
-                outer[r] += s.f[r]
+            add_six(states[node.parent].f, s.f)
 
 
 @kernel

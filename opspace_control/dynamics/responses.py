@@ -24,6 +24,7 @@ from opspace_control.dynamics.hybrid_dynamics import (
 )
 from opspace_control.dynamics.weights import branch_end
 from opspace_control.model.nodes import LOCKED, PASSIVE
+from opspace_control.spatial.six import add_six, put, six
 from opspace_control.spatial.vectors import add_wrench, dot
 
 
@@ -91,8 +92,7 @@ def forward_response(nodes, states, joint_force, a_null, a):
             s.u = (joint_force[node.v_index] + dot(s.z, s.S)) / s.D
         if node.parent >= 0:
             outer = states[node.parent].z
-            for r in range(6):
-                outer[r] += s.z[r] - s.u * s.U[r]
+            put(outer, 0, six(outer, 0) + six(s.z, 0) - s.u * six(s.U, 0))
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         for r in range(6):
@@ -101,8 +101,7 @@ def forward_response(nodes, states, joint_force, a_null, a):
         if node.status != LOCKED:
             x = s.u - dot(s.U, s.B) / s.D
             a[node.v_index] += x
-            for r in range(6):
-                s.B[r] += x * s.S[r]
+            put(s.B, 0, six(s.B, 0) + x * six(s.S, 0))
 
 
 @inlined
@@ -139,8 +138,7 @@ def project_unit_acceleration(nodes, node, states, projection, torque):
         if i == node:
             torque[nodes[i].v_index] += nodes[i].armature
         else:
-            for r in range(6):
-                states[nodes[i].parent].z[r] += states[i].z[r]
+            add_six(states[nodes[i].parent].z, states[i].z)
     i = nodes[node].parent
     while i >= 0:
         if nodes[i].v_index >= 0:
@@ -155,9 +153,9 @@ def project_forces(nodes, states, joint_force, tau):
         node, s = nodes[i], states[i]
         if node.v_index >= 0:
             tau[node.v_index] += joint_force[node.v_index] + dot(s.z, s.S)
+        if node.parent >= 0:
+            add_six(states[node.parent].z, s.z)
         for r in range(6):
-            if node.parent >= 0:
-                states[node.parent].z[r] += s.z[r]
             s.z[r] = 0.0
 
 
@@ -195,8 +193,7 @@ def passive_response(nodes, states, responds, joint_force, response):
         if node.status == PASSIVE:
             x = (s.u - dot(s.UP, s.B)) / s.DP
             response[node.v_index] = x
-            for r in range(6):
-                s.B[r] += x * s.S[r]
+            put(s.B, 0, six(s.B, 0) + x * six(s.S, 0))
         add_inertial_force(node.mass, s.c, s.Ic, s.B, s.z)
 
 

@@ -8,6 +8,7 @@ Projections are those of `responses`, (n,) by node; they need the articulated in
 
 from opspace_control.compiled import called, inlined
 from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial.six import add_six, put, six
 from opspace_control.spatial.vectors import dot
 
 
@@ -17,15 +18,13 @@ def project_unit_torque(nodes, node, states, projection):
     projection[:] = 0.0
     projection[node] = 1.0
     z = states[node].z
-    for r in range(6):
-        z[r] = -states[node].U[r] / states[node].D
+    put(z, 0, (-1.0 / states[node].D) * six(states[node].U, 0))
     i = nodes[node].parent
     while i >= 0:
         if nodes[i].status != LOCKED:
             s = states[i]
             projection[i] = dot(z, s.S)
-            for r in range(6):
-                z[r] -= s.U[r] * projection[i] / s.D
+            put(z, 0, six(z, 0) - (projection[i] / s.D) * six(s.U, 0))
         i = nodes[i].parent
 
 
@@ -40,11 +39,9 @@ def project_torques(nodes, states, torque, projection):
         projection[i] = 0.0
         if node.status != LOCKED:
             projection[i] = torque[node.v_index] + dot(s.z, s.S)
-            for r in range(6):
-                s.z[r] -= s.U[r] * projection[i] / s.D
+            put(s.z, 0, six(s.z, 0) - (projection[i] / s.D) * six(s.U, 0))
         if node.parent >= 0:
-            for r in range(6):
-                states[node.parent].z[r] += s.z[r]
+            add_six(states[node.parent].z, s.z)
 
 
 @inlined
@@ -60,8 +57,8 @@ def project_counted_torques(nodes, states, needs_inertia, torque):
             if node.status != LOCKED:
                 s.u = (torque[node.v_index] + dot(s.z, s.S)) / s.D
             if node.parent >= 0:
-                for r in range(6):
-                    states[node.parent].z[r] += s.z[r] - s.u * s.U[r]
+                outer = states[node.parent].z
+                put(outer, 0, six(outer, 0) + six(s.z, 0) - s.u * six(s.U, 0))
 
 
 @called
@@ -75,5 +72,4 @@ def respond_to_torques(nodes, states, needs_inertia, torque):
             s.z[r] = 0.0
         if needs_inertia[i] and node.status != LOCKED:
             x = s.u - dot(s.U, s.B) / s.D
-            for r in range(6):
-                s.B[r] += x * s.S[r]
+            put(s.B, 0, six(s.B, 0) + x * six(s.S, 0))

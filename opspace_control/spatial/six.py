@@ -7,7 +7,7 @@ Kernels write ``put(y, 0, six(y, 0) + 2.0 * six(x, 6))`` for ``y[:6] += 2.0 * x[
 six numbers of arrays are not vectorised by LLVM, which has to expect that the arrays overlap.
 """
 
-from opspace_control.compiled import vectorised
+from opspace_control.compiled import inlined, vectorised
 
 
 @vectorised
@@ -20,3 +20,9 @@ def six(x, first):
 def put(x, first, numbers):
     """Write six numbers to a contiguous array (n,), from ``first`` on."""
     x[first:first + 6] = numbers
+
+
+@inlined
+def add_six(y, x):
+    """Add the first six numbers of x to those of y."""
+    put(y, 0, six(y, 0) + six(x, 0))

@@ -40,7 +40,8 @@ def make_bounded_scratch(nodes, dofs, m, constraints, k, levels, near):
         directions=nan((DIRECTION_ROWS, max(dofs, k, 12))),
         bound_rows=BoundRows(
             index=np.full(m, -1), dof=np.full(m, -1), kind=np.full(m, -1),
-            projection=nan((m, nodes)), torque=nan((m, dofs)), coordinates=nan((m, k)),
+            projection=nan((m, nodes)), response=nan(nodes), torque=nan((m, dofs)),
+            coordinates=nan((m, k)),
             coupling=nan((m, k)), direction=nan((m, k)), internal=nan((m, k)), gram=nan((m, m)),
             mobility=nan(m), offset=nan(m), force=nan(m)),
         contacts=ContactForces(

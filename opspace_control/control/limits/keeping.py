@@ -62,7 +62,6 @@ from opspace_control.control.singular.transfer import (
     add_singular_torque,
     move_to_stack,
 )
-from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.stack.rows import predict_constraints
 from opspace_control.dynamics.responses import (
     apply_wrenches,
@@ -70,6 +69,7 @@ from opspace_control.dynamics.responses import (
     motion_torques,
     project_forces,
 )
+from opspace_control.spatial.dense import add_scaled, dot_product
 from opspace_control.tasks.posture import feed_efforts
 
 # So often rows of efforts are corrected: the grasp force does not follow the motion linearly,
@@ -97,14 +97,13 @@ def write_residual(data, count):
     stack, bound_rows = data.results.stack, data.scratch.bounded.bound_rows
     residual, moving = stack[RESIDUAL], data.scratch.moving
     for t in range(moving.size):
-        residual[t] = 0.0
-        if t < constrained:
-            continue
-        residual[t] = stack[WANTED, t]
-        for r in range(constrained, moving.size):
-            residual[t] -= symmetric(mobility, t - constrained, r - constrained) * moving[r]
-        for w in range(count):
-            residual[t] -= bound_rows.coupling[w, t] * bound_rows.force[w]
+        residual[t] = 0.0 if t < constrained else stack[WANTED, t]
+    tasks, forces = residual[constrained:], moving[constrained:]
+    for t in range(tasks.size):
+        tasks[t] -= dot_product(mobility[t], forces, t + 1)
+        add_scaled(tasks, -forces[t], mobility[t], t)
+    for w in range(count):
+        add_scaled(tasks, -bound_rows.force[w], bound_rows.coupling[w, constrained:], tasks.size)
 
 
 @rare

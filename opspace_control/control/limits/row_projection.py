@@ -36,6 +36,7 @@ from opspace_control.dynamics.responses import (
     project_unit_acceleration,
 )
 from opspace_control.dynamics.torque_responses import project_torques, project_unit_torque
+from opspace_control.spatial.dense import add_scaled, dot_product
 
 
 @rare
@@ -109,18 +110,16 @@ def couple_row(data, w):
     """Write the coupling of a row with the rows before it, with itself and with the stack."""
     bound_rows, K, states = data.scratch.bounded.bound_rows, data.scratch.bounded.projection, (
         data.robot.states)
-    gram, coupling = bound_rows.gram[w], bound_rows.coupling[w]
+    gram, coupling, projection = bound_rows.gram[w], bound_rows.coupling[w], bound_rows.projection
+    response, n = bound_rows.response, states.size
     coupling[:] = 0.0
+    for i in range(n):
+        response[i] = 0.0
+        if projection[w, i] != 0.0:  # NaN stays
+            response[i] = projection[w, i] / states[i].D
+            add_scaled(coupling, response[i], K[i], coupling.size)
     for x in range(w + 1):
-        gram[x] = 0.0
-    for i in range(states.size):
-        if bound_rows.projection[w, i] == 0.0:
-            continue
-        response = bound_rows.projection[w, i] / states[i].D
-        for r in range(coupling.size):
-            coupling[r] += response * K[i, r]
-        for x in range(w + 1):
-            gram[x] += response * bound_rows.projection[x, i]
+        gram[x] = dot_product(projection[x], response, n)
     bound_rows.mobility[w], bound_rows.offset[w] = gram[w], 0.0
 
 
@@ -142,5 +141,5 @@ def leave_row_to_constraints(data, w):
     for k in range(factor.sizes[0]):
         for x in range(w + 1):
             bound_rows.gram[w, x] -= u[k] * bound_rows.coordinates[x, k]
-        for t in range(constrained, coupling.size):
-            coupling[t] -= u[k] * factor.F[k, t]
+        add_scaled(coupling[constrained:], -u[k], factor.F[k, constrained:],
+                   coupling.size - constrained)
