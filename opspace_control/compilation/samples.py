@@ -7,6 +7,7 @@ import contextlib
 import numpy as np
 
 import opspace_control as osc
+from opspace_control.control.brake import Brake
 from opspace_control.safety.accepted_state import AcceptedState
 from opspace_control.safety.envelope import Envelope
 from opspace_control.safety.ramps import Ramps
@@ -29,6 +30,7 @@ def use_kernels():
             'contact_model': 'large_inertia', 'constraints': [osc.Contact('left')]}):
         controller = osc.OperationalSpaceController(model, **options)
         controller.warm_up()
+        Brake(controller)
         Ramps(controller.gradual)
     for use in (
             lambda: Envelope(model, controller.effort_limits), lambda: AcceptedState(model),

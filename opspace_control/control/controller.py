@@ -17,6 +17,7 @@ from opspace_control.control.arguments import (
     result_for,
     split_contacts,
 )
+from opspace_control.control.brake_law import DAMPING_RATE
 from opspace_control.control.constraints.constraint import bind_constraints
 from opspace_control.control.constraints.contact import bind_contacts
 from opspace_control.control.constraints.large_inertia import large_inertia
@@ -46,9 +47,6 @@ from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.pose import PoseTask
 from opspace_control.tasks.posture import bind_posture
 from opspace_control.tasks.task import OperationalTask, bind_tasks
-
-# Of pure damping: a robot left to it loses two thirds of its speed in a tenth of a second.
-DAMPING_RATE = 10.0  # 1/s
 
 
 class OperationalSpaceController(ControllerState):
