@@ -183,10 +183,10 @@ def standing_model():
     return standing_robot(TALOS)[0]
 
 
-def swapped(**options):
+def swapped(speed=np.inf, **options):
     """Return a dual arm whose hands have each other's place as their goal, and its state."""
     model = robot('dual_arm')
-    tasks = [PositionTask(hand, name=hand) for hand in HANDS]
+    tasks = [PositionTask(hand, name=hand, max_linear_velocity=speed) for hand in HANDS]
     controller = controlled(model, BALLS, tasks, **options)
     state = bent(model)
     places = model.forward_kinematics(state, HANDS)
@@ -237,8 +237,9 @@ class TestMotion:
         """Far from their bounds they have no rows: efforts are those of all near pairs."""
         courses = []
         for _ in range(2):
-            controller, state = swapped()
-            courses.append(np.array([tau for _, tau in moved(controller, state, 600)]))
+            controller, state = swapped(0.3)
+            courses.append(np.array([tau for _, tau in moved(controller, state, 1200)]))
+            assert controller.active_limits
             request.getfixturevalue('all_count')
         np.testing.assert_allclose(*courses, atol=1e-6)
 
@@ -388,7 +389,29 @@ class TestBeside:
         with pytest.raises(ControlError, match='without limits'):
             OperationalSpaceController(controller.model).distances = other
 
-    def test_speed_that_a_pair_can_brake_from(self):
-        distances = DistanceLimits(
-            CollisionModel(robot('dual_arm'), BALLS), margin=0.1, influence=0.35, acceleration=2.0)
-        assert distances.fastest == pytest.approx(1.0)
+    @pytest.mark.parametrize('speed', [0.5, 3.0])
+    def test_brakes_from_any_speed(self, speed):
+        """The bound of what comes fast from far begins far below zero, and there is way to stop."""
+        model = robot('dual_arm')
+        state = bent(model)
+        hand = model.forward_kinematics(state, HANDS)['l_hand'][:3, 3]
+        ahead, twist = np.array([1.0, 0.0, 0.0]), [-speed, *[0.0] * 5]
+        controller = controlled(
+            model, [BALLS[0], Shape('ball', None, 'sphere', [0.1], hand + 4.0 * ahead)],
+            influence=0.3)
+        bounds = []
+        for place in np.arange(4.0, 0.2, -1e-3 * speed):
+            controller.move_shape('ball', hand + place * ahead, twist=twist)
+            controller.compute_torque(state, dt=STEP)
+            if controller._kept.collision.count[0]:
+                share = controller._kept.collision.near[0]['share']
+                bounds.append((place - 0.2, bound(controller)[1], share))
+        distances, least, shares = np.transpose(bounds)
+        way = speed ** 2 / (2.0 * controller.distances.acceleration)
+        assert distances[0] > way
+        assert least[0] < -100.0
+        assert shares[0] < 0.2
+        assert least[-1] > 0.0
+        # It rises from there without a step.
+        full = (shares > 0.99) & (distances > 0.5 * way)
+        assert abs(np.diff(least[full])).max() < 2.0

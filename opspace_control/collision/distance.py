@@ -53,6 +53,17 @@ def make_scratch():
                    np.zeros(2, SHAPE), np.zeros(1, NEAR_PAIR), np.zeros((2, 20)))
 
 
+@inlined
+def gap_of_bounds(a, b):
+    """Return a lower bound of the distance of two placed shapes, by enclosing spheres, m."""
+    x, y, z = a.p[0] - b.p[0], a.p[1] - b.p[1], a.p[2] - b.p[2]
+    if a.kind == HALF_SPACE:
+        return -(a.R[0, 2] * x + a.R[1, 2] * y + a.R[2, 2] * z) - b.bound
+    if b.kind == HALF_SPACE:
+        return b.R[0, 2] * x + b.R[1, 2] * y + b.R[2, 2] * z - a.bound
+    return math.sqrt(x * x + y * y + z * z) - a.bound - b.bound
+
+
 @called
 def find_distance(a, b, near, scratch):
     """

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from opspace_control.collision.data import make_collision
 from opspace_control.collision.model import CollisionModel
 from opspace_control.collision.near_pairs import near_pairs_at
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes
@@ -154,7 +155,9 @@ class _Search:
 
     def descend(self, numbers, bodies, start, least):
         """Return the distance of a group, m, that a search from a configuration leaves, or _FAR."""
-        data = self.data._replace(pairs=self.data.pairs[numbers])
+        pairs = self.data.pairs[numbers]
+        data = make_collision(self.data.shapes, np.stack([pairs['first'], pairs['second']], axis=1),
+                              len(pairs), np.inf)
         find = self.bound(data)
         parents = self.robot.nodes['parent'].tolist()
         paths = [set(path_to_root(parents, body)) for body in bodies]

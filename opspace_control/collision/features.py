@@ -12,8 +12,8 @@ of its points are points of the shape, so their distances are never less than th
 
 import math
 
-from opspace_control.collision.distance import find_distance
-from opspace_control.collision.shapes import CAPSULE, SPHERE
+from opspace_control.collision.distance import find_distance, gap_of_bounds, separate_point
+from opspace_control.collision.shapes import CAPSULE, HALF_SPACE, SPHERE
 from opspace_control.compiled import called, inlined
 
 # Numbers of features: 0 the whole shapes, 8 corners of a, 8 of b, pairs of 12 edges each.
@@ -32,12 +32,6 @@ def inscribed(shape, axis):
 def is_flat(shape):
     """Return whether a shape's core has faces."""
     return shape.half[0] > 0.0 or shape.disc > 0.0
-
-
-@inlined
-def feature_count(a, b):
-    """Return the number of features of two shapes that count, 1 for the whole shapes alone."""
-    return FEATURES if is_flat(a) and is_flat(b) else 1 + 2 * CORNERS
 
 
 @inlined
@@ -128,47 +122,31 @@ def find_corner(a, b, side, i, zone, found, scratch):
 
     It does if it is nearer than the least distance, of the whole shapes, and the ``zone``, m.
     """
-    part, least = scratch.parts[0], scratch.least[0]
+    part, furthest = scratch.parts[0], scratch.least[0].distance + zone
+    shape, other = (b, a) if side == 1 else (a, b)
+    place_corner(shape, i, part)
+    cores = max(furthest + shape.radius + other.radius, 0.0)
+    if other.kind != HALF_SPACE and separate_point(part, other, scratch.vectors[0]) > cores:
+        return False
     if side == 1:
-        place_corner(b, i, part)
         find_distance(a, part, found, scratch)
     else:
-        place_corner(a, i, part)
         find_distance(part, b, found, scratch)
-    return found.distance <= least.distance + zone
+    return found.distance <= furthest
 
 
 @called
-def find_crossing(a, b, i, j, zone, found, scratch):
-    """Write the distance of two edges, and return whether it counts: where they cross, likewise."""
-    parts, least = scratch.parts, scratch.least[0]
-    place_edge(a, i, parts[0])
+def find_crossing(b, j, zone, found, scratch):
+    """
+    Write the distance of two edges, and return whether it counts: where they cross, likewise.
+
+    That of the first shape is placed in ``scratch.parts[0]``.
+    """
+    parts, furthest = scratch.parts, scratch.least[0].distance + zone
     place_edge(b, j, parts[1])
+    if gap_of_bounds(parts[0], parts[1]) > furthest:
+        return False
     find_distance(parts[0], parts[1], found, scratch)
     return (found.distance + parts[0].radius + parts[1].radius > 0.0
-            and found.distance <= least.distance + zone
+            and found.distance <= furthest
             and crosses(parts[0], found.points[0]) and crosses(parts[1], found.points[1]))
-
-
-@inlined
-def find_feature(a, b, feature, zone, found, scratch):
-    """Write the distance of a feature; return whether it counts, after `write_heights` of both."""
-    heights = scratch.heights
-    if feature <= 2 * CORNERS:
-        side, i = (feature - 1) // CORNERS, (feature - 1) % CORNERS
-        return heights[side, i] <= zone and find_corner(a, b, side, i, zone, found, scratch)
-    i, j = (feature - 1 - 2 * CORNERS) // EDGES, (feature - 1 - 2 * CORNERS) % EDGES
-    return heights[0, CORNERS + i] + heights[1, CORNERS + j] <= zone and (
-        find_crossing(a, b, i, j, zone, found, scratch))
-
-
-@inlined
-def next_feature(feature, zone, heights):
-    """Return the next feature, without those of edges of the first shape that are too high."""
-    feature += 1
-    if feature > 2 * CORNERS and (feature - 1 - 2 * CORNERS) % EDGES == 0:
-        i = (feature - 1 - 2 * CORNERS) // EDGES
-        while i < EDGES and heights[0, CORNERS + i] > zone:
-            i += 1
-        feature = 1 + 2 * CORNERS + EDGES * i
-    return feature

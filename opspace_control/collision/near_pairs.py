@@ -13,14 +13,16 @@ from typing import NamedTuple
 
 from opspace_control.collision.body_pairs import approach, place_shapes
 from opspace_control.collision.cores import TOUCHING
-from opspace_control.collision.distance import find_distance
+from opspace_control.collision.distance import find_distance, gap_of_bounds
 from opspace_control.collision.features import (
-    feature_count,
-    find_feature,
-    next_feature,
+    CORNERS,
+    EDGES,
+    find_corner,
+    find_crossing,
+    place_edge,
     write_heights,
 )
-from opspace_control.collision.shapes import HALF_SPACE, advance_shape
+from opspace_control.collision.shapes import advance_shape
 from opspace_control.collision.speeds import approach_bound, body_velocity, world_velocity
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.braking import braking_distance, braking_speed
@@ -37,18 +39,8 @@ class Braking(NamedTuple):
     acceleration: float   # m/s²
     approach_rate: float  # 1/s
     return_rate: float    # that turns speeds to accelerations, 1/s
-    furthest: float       # margin of speed from which on pairs do not count, m/s
-
-
-@inlined
-def gap_of_bounds(a, b):
-    """Return a lower bound of the distance of two placed shapes, by enclosing spheres, m."""
-    x, y, z = a.p[0] - b.p[0], a.p[1] - b.p[1], a.p[2] - b.p[2]
-    if a.kind == HALF_SPACE:
-        return -(a.R[0, 2] * x + a.R[1, 2] * y + a.R[2, 2] * z) - b.bound
-    if b.kind == HALF_SPACE:
-        return b.R[0, 2] * x + b.R[1, 2] * y + b.R[2, 2] * z - a.bound
-    return math.sqrt(x * x + y * y + z * z) - a.bound - b.bound
+    furthest: float       # margin of speed from which on pairs do not count, m/s, and
+    always: float         # that of pairs that are further apart than their influence
 
 
 @inlined
@@ -75,8 +67,14 @@ def keep_urgent(near, count, last, likely):
 
 
 @inlined
-def may_wait(gap, speed, braking, most):
-    """Return whether a pair further apart than the gap has ``most`` margin of speed or more."""
+def may_wait(gap, limit, speed, braking, most):
+    """
+    Return whether a pair further apart than the gap counts for nothing.
+
+    Its margin of speed is ``most`` or more then, or `Braking.always` if it is beyond its influence.
+    """
+    if not gap <= limit:
+        most = min(most, braking.always)
     return gap - braking.margin >= braking_distance(
         most + speed, braking.acceleration, braking.approach_rate)
 
@@ -126,7 +124,7 @@ def advance_world(shapes, dt):
 @called
 def find_near_pairs(states, origin, collision, braking):
     """
-    Write the pairs of shapes that are nearer than their influence distances.
+    Write the pairs of shapes that may have to brake, or are nearer than their influence.
 
     They are in the order of the pairs; where more are near than there is memory for, those with the
     least margin of speed: their bounds are the highest. None has a margin of `Braking.furthest` or
@@ -150,7 +148,8 @@ def find_near_pairs(states, origin, collision, braking):
     capacity, likely = collision.near.size - 1, collision.likely
     place_shapes(collision.shapes, collision.bodies, origin, states)
     most = min(likely[0], braking.furthest)
-    if not search_near_pairs(states, collision, braking, most) and most < braking.furthest:
+    search_near_pairs(states, collision, braking, most)
+    if most < braking.furthest and collision.count[0] < capacity:
         search_near_pairs(states, collision, braking, braking.furthest)
     likely[0] = math.inf
     if collision.count[0] == capacity and capacity > 0:
@@ -174,35 +173,53 @@ def reach_of_features(least, zone, speed, braking, most):
 
 
 @inlined
+def keep_feature(k, feature, a, b, collision, states, braking, search):
+    """Keep a feature that has been found in the last of the near pairs, as `keep_features`."""
+    near, (count, last, most, likely) = collision.near, search
+    least = collision.scratch.least[0]
+    share = share_of(near[count], least, collision.zone[0])
+    if share > 0.0:
+        complete(a, b, k, feature, share, braking, states, near[count])
+        if near[count].speed_margin < most:
+            count, last, most = keep_urgent(near, count, last, likely)
+    return count, last, most
+
+
+@called
 def keep_features(k, speed, collision, states, braking, search):
     """
     Keep the features of pair k, whose least distance is known, that are urgent.
 
     Their distances decrease by ``speed`` at most, m/s. ``search`` is as of `keep_urgent`: count,
-    last, most and likely. Returns the first three, and whether others count.
+    last, most and likely; returns the first three.
     """
-    near, zone, scratch = collision.near, collision.zone[0], collision.scratch
+    near, scratch, (count, last, most, likely) = collision.near, collision.scratch, search
     a, b = collision.shapes[collision.pairs[k].first], collision.shapes[collision.pairs[k].second]
-    least, heights = scratch.least, scratch.heights
-    count, last, most, likely = search
-    reach = reach_of_features(least[0].distance, zone, speed, braking, most)
+    least, heights = scratch.least[0], scratch.heights
+    reach = reach_of_features(least.distance, collision.zone[0], speed, braking, most)
     if reach < 0.0:
-        return count, last, most, True
-    waiting = reach < zone
-    write_heights(a, 0, least[0], heights[0])
-    write_heights(b, 1, least[0], heights[1])
-    feature, features = next_feature(0, reach, heights), feature_count(a, b)
-    while feature < features:
-        if find_feature(a, b, feature, reach, near[count], scratch):
-            share = share_of(near[count], least[0], zone)
-            if share > 0.0:
-                complete(a, b, k, feature, share, braking, states, near[count])
-                if near[count].speed_margin < most:
-                    count, last, most = keep_urgent(near, count, last, likely)
-                else:
-                    waiting = True
-        feature = next_feature(feature, reach, heights)
-    return count, last, most, waiting
+        return count, last, most
+    write_heights(a, 0, least, heights[0])
+    write_heights(b, 1, least, heights[1])
+    for side in range(2):
+        for i in range(CORNERS):
+            if heights[side, i] <= reach and find_corner(
+                    a, b, side, i, reach, near[count], scratch):
+                count, last, most = keep_feature(
+                    k, 1 + CORNERS * side + i, a, b, collision, states, braking,
+                    (count, last, most, likely))
+    for i in range(EDGES):
+        height = heights[0, CORNERS + i]
+        if not height <= reach:
+            continue
+        place_edge(a, i, scratch.parts[0])
+        for j in range(EDGES):
+            if height + heights[1, CORNERS + j] <= reach and find_crossing(
+                    b, j, reach, near[count], scratch):
+                count, last, most = keep_feature(
+                    k, 1 + 2 * CORNERS + EDGES * i + j, a, b, collision, states, braking,
+                    (count, last, most, likely))
+    return count, last, most
 
 
 @inlined
@@ -214,65 +231,48 @@ def look_at(k, path, speed, states, collision, braking, search):
     """
     pair, near, least = collision.pairs[k], collision.near, collision.scratch.least
     zone, limit, (count, last, most, likely) = collision.zone[0], pair.influence, search
+    if may_wait(pair.clear - path, limit, speed, braking, most):
+        return count, last, most
     a, b = collision.shapes[pair.first], collision.shapes[pair.second]
-    gap = pair.clear - path
-    if gap > limit or may_wait(gap, speed, braking, most):
-        return count, last, most, gap <= limit
     speed = min(speed, approach_bound(a, b, states))
     gap = gap_of_bounds(a, b)
-    if gap > limit or may_wait(gap, speed, braking, most):
+    if may_wait(gap, limit, speed, braking, most):
         pair.clear = gap + path  # NaN is not, and stays visible
-        return count, last, most, gap <= limit
+        return count, last, most
     found = near[count]
     find_distance(a, b, found, collision.scratch)
     pair.clear = found.distance + path
-    if found.distance > limit:
-        return count, last, most, False
     complete(a, b, k, 0, 1.0, braking, states, found)
     least[0] = found
-    waits = found.speed_margin >= most
-    if not waits:
+    if not found.speed_margin >= (
+            most if found.distance <= limit else min(most, braking.always)):
         count, last, most = keep_urgent(near, count, last, likely)
-    if not (zone > 0.0 and least[0].distance < 2.0 * zone):
-        return count, last, most, waits
-    count, last, most, more = keep_features(
-        k, speed, collision, states, braking, (count, last, most, likely))
-    return count, last, most, waits or more
+    if zone > 0.0 and least[0].distance < 2.0 * zone:
+        return keep_features(k, speed, collision, states, braking, (count, last, most, likely))
+    return count, last, most
 
 
 @called
 def search_near_pairs(states, collision, braking, likely):
-    """
-    Write the near pairs of placed shapes whose margins of speed are below ``likely``, m/s.
-
-    Returns whether these are all that `find_near_pairs` looks for.
-    """
+    """Write the near pairs of placed shapes whose margins of speed are below ``likely``, m/s."""
     shapes, pairs, bodies, pose = (
         collision.shapes, collision.pairs, collision.bodies, collision.pose)
-    count, waiting = 0, False
-    last, most = 0, likely  # the one with the largest margin of speed, if there are enough
+    count, last, most = 0, 0, likely  # the last has the largest margin of speed, if all are there
     for g in range(collision.body_pairs.size):
         both = collision.body_pairs[g]
         a, b = bodies[both.bodies[0]], bodies[both.bodies[1]]
-        paths, speed = a.path + b.path, a.speed + b.speed
-        gap = both.clear - paths
-        if gap > both.influence or may_wait(gap, speed, braking, most):
-            waiting = waiting or gap <= both.influence
+        paths, limit = a.path + b.path, both.influence
+        if may_wait(both.clear - paths, limit, a.speed + b.speed, braking, most):
             continue
         speed = approach(both, shapes, bodies, states, pose[:3], pose[3])
-        gap = both.least - both.path
-        if gap > both.influence or may_wait(gap, speed, braking, most):
-            waiting = waiting or gap <= both.influence
-        else:
+        if not may_wait(both.least - both.path, limit, speed, braking, most):
             both.least = math.inf
             for k in range(both.pairs[0], both.pairs[1]):
-                count, last, most, more = look_at(
+                count, last, most = look_at(
                     k, both.path, speed, states, collision, braking, (count, last, most, likely))
-                waiting = waiting or more
                 both.least = min(both.least, pairs[k].clear)
         both.clear = both.least - both.path + paths
     collision.count[0] = count
-    return count == collision.near.size - 1 or not waiting
 
 
 @kernel
@@ -286,4 +286,5 @@ def near_pairs_at(nodes, q, states, origin, collision):
         place_node(nodes, i, q, states)
         for r in range(6):
             states[i].V[r] = 0.0
-    find_near_pairs(states, origin, collision, Braking(0.0, 1.0, 1.0, 1.0, math.inf))
+    find_near_pairs(
+        states, origin, collision, Braking(0.0, 1.0, 1.0, 1.0, math.inf, -math.inf))

@@ -25,7 +25,7 @@ class DistanceLimits:
     Least distances of the links from each other and from what else there is.
 
     A pair of shapes never approaches faster than ``acceleration`` can stop it at its margin, by the
-    law of `JointLimits`: from the distance ``influence`` that is up to the ``fastest`` speed.
+    law of `JointLimits`, at whatever distance it has to begin to brake.
     Tasks and posture give way; limits of joints' motion are on the same level.
 
     With a gain η, ``repulsion``, the pair has the potential ``½ η (1/ρ − 1/ρ₀)²`` of [K86], too, at
@@ -39,7 +39,8 @@ class DistanceLimits:
     margin : float
         Distance that is kept, m.
     influence : float
-        Distance up to which a pair is looked at, m.
+        Distance up to which `near_pairs` of a controller tells a pair, m; nothing else depends on
+        it.
     acceleration : float
         That the pair can always brake with, m/s².
     parting_speed : float
@@ -50,7 +51,7 @@ class DistanceLimits:
     repulsion : float
         Gain of the potential, J m²; 0: there is none.
     repulsion_influence : float
-        Distance from which on there is none, m. With a gain pairs are looked at up to it, too.
+        Distance from which on there is none, m; with a gain `near_pairs` tells pairs up to it, too.
 
     Raises
     ------
@@ -100,13 +101,8 @@ class DistanceLimits:
 
     @property
     def furthest(self):
-        """Distance up to which pairs are near, m: of the bound, and of the potential if any."""
+        """Distance up to which pairs are told as near, m: `influence`, or that of a potential."""
         return max(self.influence, self.repulsion_influence if self.repulsion > 0.0 else 0.0)
-
-    @property
-    def fastest(self):
-        """Speed of approach that a pair can brake from when it becomes near, m/s."""
-        return np.sqrt(2.0 * self.acceleration * (self.influence - self.margin))
 
     @staticmethod
     def checked(distances, model, limits):

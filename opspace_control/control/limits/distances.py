@@ -57,11 +57,10 @@ def find_distances(collision, cycle, nodes, states, v, gradient):
     if cycle.kept > 0.0 and collision.pairs.size > 0:
         for i in range(nodes.size):
             write_velocity(nodes, i, v, states)
-        # The potential is that of all pairs.
-        furthest = collision.counted[0] / cycle.return_rate if cycle.repulsion == 0.0 else math.inf
+        furthest = collision.counted[0] / cycle.return_rate
         find_near_pairs(states, cycle.origin, collision, Braking(
             cycle.distance_margin, cycle.distance_braking, cycle.approach_rate, cycle.return_rate,
-            furthest))
+            furthest if cycle.repulsion == 0.0 else math.inf, furthest))  # a potential is of all
     for s in range(collision.count[0]):
         gradient[s, :] = 0.0
         for side in range(2):

@@ -103,14 +103,14 @@ class KeptLimits:
         shapes, before = distances.collision, self.distances and self.distances.collision
         if shapes is not before:
             collision = shapes.data(
-                distances.capacity, distances.furthest, FEATURE_ZONE, COUNTED)
+                distances.capacity, distances.repulsion_influence, FEATURE_ZONE, COUNTED)
             if before:
                 shapes.keep_poses(collision, before, self.collision)
             self.collision = collision
             self.memory.near_pairs[:], self.memory.distance_active[:] = -1, 0
         for name, number in _OF_DISTANCES.items():
             self._cycle[number] = getattr(distances, name)
-        set_influence(self.collision, distances.furthest)
+        set_influence(self.collision, distances.repulsion_influence)
         self.distances = distances
 
     def near_pairs(self, q):

@@ -191,9 +191,8 @@ NODE = (
         'each other. With limits.keep. Empty: they do not.'),
     changeable('collision.margin', 'double', 0.01, 'Distance that links keep.', 'm', 0.0, 1.0),
     changeable('collision.influence', 'double', 0.3,
-        'Distance up to which a pair of links is looked at. It can brake from the speed '
-        'sqrt(2 collision.acceleration (influence - margin)). Greater than collision.margin.', 'm',
-        1e-3, 10.0),
+        'Distance up to which near pairs of links are told; they brake where they have to. Greater '
+        'than collision.margin.', 'm', 1e-3, 10.0),
     changeable('collision.acceleration', 'double', 2.0,
         'Deceleration with which a pair of links can always brake.', 'm/s²', 0.01, 1e3),
     changeable('collision.parting_speed', 'double', 0.1,
