@@ -29,10 +29,12 @@ from opspace_control.collision.urdf_shapes import (
     read_looks,
 )
 from opspace_control.errors import ModelError
+from opspace_control.ros.topics.collision_markers import SHAPES
 from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
 from opspace_control.view.camera import Camera
+from opspace_control.view.collision_shapes import ShapeOverlay
 from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.main import _parse, open_page
@@ -417,3 +419,48 @@ class TestContacts:
         assert [np.ptp(lines[space].points, axis=1).any(axis=1).sum()
                 for space in (FORCES, CONES, FOOTHOLDS)] == [1, 0, 0]
         contacts.remove()
+
+
+class TestShapeOverlay:
+
+    def marker(self, number, kind, frame, size, position):
+        marker = Marker(ns=SHAPES, id=number, type=kind)
+        marker.header.frame_id, marker.color.a = frame, 0.35
+        marker.scale.x, marker.scale.y, marker.scale.z = size
+        marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = position
+        marker.pose.orientation.w, marker.pose.orientation.z = 0.0, 1.0
+        return marker
+
+    def test_is_on_the_links_and_is_shown_when_asked_for(self, server, scene):
+        robot = RobotScene(scene, (share_directory() / 'urdf' / 'dual_arm.urdf').read_text(),
+                           '/overlaid')
+        overlay = ShapeOverlay(scene, server.gui, robot)
+        overlay.update(None)
+        overlay.update(MarkerArray(markers=[Marker(ns='other')]))
+        assert overlay._box is None
+        hand = self.marker(0, Marker.SPHERE, 'l_hand', (0.2, 0.2, 0.2), (0.0, 0.0, 0.1))
+        table = self.marker(1, Marker.CUBE, 'no link', (0.8, 1.2, 0.1), (1.0, 2.0, 3.0))
+        arm = self.marker(2, Marker.CYLINDER, 'r_hand', (0.1, 0.1, 0.4), (0.0, 0.0, 0.0))
+        overlay.update(MarkerArray(markers=[hand, table, arm]))
+        nodes = {number: node for number, (_, node) in overlay._nodes.items()}
+        assert nodes[0].name.startswith(robot.node('l_hand') + '/')
+        assert nodes[2].name.startswith(robot.node('r_hand') + '/')
+        assert (nodes[0].radius, nodes[2].radius, nodes[2].height) == (0.1, 0.05, 0.4)
+        np.testing.assert_allclose(nodes[1].dimensions, (0.8, 1.2, 0.1))
+        np.testing.assert_allclose(nodes[1].position, (1.0, 2.0, 3.0))
+        np.testing.assert_allclose(nodes[1].wxyz, (0.0, 0.0, 0.0, 1.0))
+        assert not any(node.visible for node in nodes.values())
+        overlay._box.value = True
+        overlay.update(None)
+        assert all(node.visible for node in nodes.values())
+        # What moves is the same node; what comes in another size is a new one; one is gone.
+        table.pose.position.x, hand.scale.x = 5.0, 0.3
+        overlay.update(MarkerArray(markers=[table, hand]))
+        assert {*overlay._nodes} == {0, 1}
+        assert overlay._nodes[1][1] is nodes[1]
+        np.testing.assert_allclose(nodes[1].position, (5.0, 2.0, 3.0))
+        assert overlay._nodes[0][1].radius == 0.15
+        assert overlay._nodes[0][1].visible
+        overlay.remove()
+        assert not overlay._nodes
+        robot.remove()

@@ -20,6 +20,7 @@ from opspace_control.ros.clients.remote import Outlook, Remote, controllers, loo
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
 from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE
 from opspace_control.view.camera import Camera, size_of
+from opspace_control.view.collision_shapes import ShapeOverlay
 from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.panel import Panel
@@ -46,7 +47,8 @@ class ViewNode(Node):
         self._panel, self._camera = Panel(server, self._actions.put), Camera(server)
         self._remote_parameters = RemoteParameters(self, self._controller, self._panel.on_parameter)
         self._simulation = Simulation(self, server, self._actions.put, self._panel.say)
-        self._offer = self._remote = self._robot = self._forces = self._contacts = None
+        self._offer = self._remote = self._robot = None
+        self._forces = self._contacts = self._shapes = None
         self._text, self._requested, self._looked = '', None, -np.inf
         self._handles, self._positions = {}, {}
         self._states = Outlook(self, JointState, 'joint_states')
@@ -80,8 +82,10 @@ class ViewNode(Node):
             if self._remote:
                 self._update_goals()
                 self._forces.update(self._remote.wrenches())
-                if markers := self._remote.markers():
+                markers = self._remote.markers()
+                if markers:
                     self._contacts.update(markers)
+                self._shapes.update(markers)
                 self._panel.update(now)
 
     def _look_for_controller(self, now):
@@ -114,6 +118,7 @@ class ViewNode(Node):
         self._remote = Remote(self, self._controller, self._offer)
         self._forces = Forces(self._server.scene, self._robot)
         self._contacts = Contacts(self._server.scene)
+        self._shapes = ShapeOverlay(self._server.scene, self._server.gui, self._robot)
         self._panel.build(self._offer, self._remote, self._remote_parameters, self._robot)
         self._panel.show_positions(self._positions)
 
@@ -125,6 +130,7 @@ class ViewNode(Node):
         if self._remote:
             self._forces.remove()
             self._contacts.remove()
+            self._shapes.remove()
             self._remote.destroy()
         self._remote = None
 
