@@ -43,7 +43,8 @@ POINT = np.dtype([
     ('whole', np.int64),          # 1 for a centre of mass: of the subtree of ``frame``'s body, or
                                   # of the whole robot for WORLD
     ('mass', np.float64),         # of these bodies, kg
-    ('idle', np.int64),           # 1 for a point without rows in this cycle: its mobility is 0
+    ('begin', np.int64),          # rows that it has in this cycle, 0 or 3 to 3 or 6; at the end no
+    ('end', np.int64),            # more than at the begin if none. Others have no mobility.
     ('frame', FRAME),
     ('other', FRAME),             # reference frame of its motion, relative to that frame's link at
                                   # the point; WORLD for absolute motion
@@ -87,7 +88,8 @@ def new_points(count):
     """Return POINT records on no link, in base axes; NaN where the recursions write."""
     points = nan_filled(count, POINT)
     points['joints'], points['axes'] = WORLD, np.eye(3)
-    points['whole'] = points['idle'] = 0
+    points['whole'] = points['begin'] = 0
+    points['end'] = 6
     for link in ('frame', 'other'):
         points[link]['node'], points[link]['rotation'] = WORLD, np.eye(3)
         points[link]['position'] = 0.0

@@ -33,10 +33,25 @@ def is_group(point):
 
 
 @inlined
+def is_idle(point):
+    """Return whether a point has no rows in this cycle."""
+    return point.begin >= point.end
+
+
+@inlined
 def clear_point(point):
     """Leave a point out of Λ⁻¹: no unit wrenches, no projections of them."""
     point.Psi[:] = point.PsiP[:] = point.Psi_other[:] = point.PsiP_other[:] = 0.0
     point.K[:] = point.own_mobility[:] = 0.0
+
+
+@inlined
+def clear_rows(point, Psi):
+    """Leave the unit wrenches of rows out that a point has not in this cycle."""
+    for r in range(6):
+        if not point.begin <= r < point.end:
+            for k in range(6):
+                Psi[k, r] = 0.0
 
 
 @inlined
@@ -48,8 +63,11 @@ def start_propagation(carried, e, passively):
         Psi[:] = 0.0
         return
     unit_wrenches(point.p, point.axes, 1.0, Psi)
+    clear_rows(point, Psi)
     if point.other.node >= 0:
-        unit_wrenches(point.p, point.axes, -1.0, point.PsiP_other if passively else point.Psi_other)
+        reactions = point.PsiP_other if passively else point.Psi_other
+        unit_wrenches(point.p, point.axes, -1.0, reactions)
+        clear_rows(point, reactions)
         point.own_mobility[0] = point.own_mobility[1] = 0.0
 
 
@@ -153,12 +171,12 @@ def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
 
 
 @inlined
-def add_block(K, other, inverse_D, first, column, mobility):
-    """Add ``K_e K_fᵀ / D`` to a block of six rows and columns."""
+def add_block(point, other, inverse_D, first, column, mobility):
+    """Add ``K_e K_fᵀ / D`` to a block of six rows and columns, in the rows that point e has."""
     numbers = inverse_D * six(other, 0)
-    for r in range(6):
+    for r in range(point.begin, point.end):
         row = mobility[first + r]
-        put(row, column, six(row, column) + K[r] * numbers)
+        put(row, column, six(row, column) + point.K[r] * numbers)
 
 
 @inlined
@@ -182,7 +200,7 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
     for k in range(1, crossing[i, 0, 0] + 1):
         e, support = crossing[i, k, 0], crossing[i, k, 1]
         point = carried[e]
-        if point.idle:
+        if is_idle(point):
             continue
         if support & CENTER:
             cross_center(i, passively, support, nodes, states, point)
@@ -195,12 +213,12 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
         trunk = 6 * e - mobility.shape[0]
         for j in range(1, k + 1):
             d = crossing[i, j, 0]
-            if carried[d].idle:
+            if is_idle(carried[d]):
                 continue
             if trunk < 0:
-                add_block(point.K, carried[d].K, inverse_D, 6 * e, 6 * d, mobility)
+                add_block(point, carried[d].K, inverse_D, 6 * e, 6 * d, mobility)
             else:
-                add_block(point.K, carried[d].K, inverse_D, trunk, 6 * d, coupling)
+                add_block(point, carried[d].K, inverse_D, trunk, 6 * d, coupling)
 
 
 @inlined

@@ -18,6 +18,7 @@ from opspace_control.dynamics.data import POINT, nan_filled
 from opspace_control.dynamics.force_propagation import (
     clear_point,
     cross_node,
+    is_idle,
     start_propagation,
     store_projection,
     unit_wrenches,
@@ -34,7 +35,7 @@ def start_all(carried, m, states, passively):
         for r in range(3):
             carried[e].p[r] = states[carried[e].frame.node].p[r]
     for e in range(carried.size):
-        if carried[e].idle:
+        if is_idle(carried[e]):
             clear_point(carried[e])
             continue
         start_propagation(carried, e, False)
@@ -65,8 +66,8 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
     Results are on and below the diagonal: L (6m, 6m), ``J A⁻¹ Jᵀ`` over all joints that are not
     locked, and with ``passively`` Q (6m, 6m), ``J_p A_pp⁻¹ J_pᵀ`` over the passive joints. The
     first 6m columns of K, (n, 6b or more) or None, receive the points' unit wrenches projected on
-    each joint; entries of joints that do not support a point are not written. Of ``idle`` points
-    all is 0.
+    each joint; entries of joints that do not support a point are not written. Of idle points, and
+    of rows that a point has not, all is 0.
     """
     m = L.shape[0] // 6
     start_all(carried, m, states, passively)

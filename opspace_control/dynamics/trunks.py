@@ -12,6 +12,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import OWN, nan_filled, new_points
+from opspace_control.dynamics.force_propagation import is_idle
 from opspace_control.model.nodes import WORLD, path_to_root
 from opspace_control.spatial.six import put, six
 
@@ -102,25 +103,25 @@ def take_moments_about(p, Psi):
 
 
 @inlined
-def add_from_left(Psi, coupling, row, into, first, begin, end):
-    """Add ``Ψᵀ G`` to six rows, columns begin to end; G are six rows of the coupling."""
+def add_from_left(Psi, rows, coupling, row, into, first, begin, end):
+    """Add ``Ψᵀ G`` to some of six rows, columns begin to end; G are six rows of the coupling."""
     for column in range(begin, end, 6):
         a, b, c = (six(coupling[row], column), six(coupling[row + 1], column),
                    six(coupling[row + 2], column))
         d, e, f = (six(coupling[row + 3], column), six(coupling[row + 4], column),
                    six(coupling[row + 5], column))
-        for r in range(6):
+        for r in range(rows[0], rows[1]):
             put(into[first + r], column, six(into[first + r], column) + (
                 Psi[0, r] * a + Psi[1, r] * b + Psi[2, r] * c)
                 + (Psi[3, r] * d + Psi[4, r] * e + Psi[5, r] * f))
 
 
 @inlined
-def add_from_right(Psi, coupling, row, column, into, first, begin):
-    """Add ``Gᵀ Ψ`` to a block of six rows and columns; G is such a block of the coupling."""
+def add_from_right(Psi, rows, coupling, row, column, into, first, begin):
+    """Add ``Gᵀ Ψ`` to some of six rows, six columns; G is such a block of the coupling."""
     a, b, c = six(Psi[0], 0), six(Psi[1], 0), six(Psi[2], 0)
     d, e, f = six(Psi[3], 0), six(Psi[4], 0), six(Psi[5], 0)
-    for r in range(6):
+    for r in range(rows[0], rows[1]):
         i = column + r
         put(into[first + r], begin, six(into[first + r], begin) + (
             coupling[row, i] * a + coupling[row + 1, i] * b + coupling[row + 2, i] * c)
@@ -141,23 +142,23 @@ def couple_row(carried, passively, m, e, begin, end, coupling, into, first):
     ``Λ⁻¹_ed = Y_ed + Ψ_eᵀ Λ⁻¹_td``, t being the trunk of e and Y the sum of propagation; or so with
     the trunk of d, if that is further out. Rows of trunks have only the blocks that are used.
     """
-    t, d = carried[e].trunk, begin
+    t, d, rows = carried[e].trunk, begin, (carried[e].begin, carried[e].end)
     while d < end:
         u = carried[d].trunk
-        if (carried[d].idle or apart(carried[e], carried[d]) or max(t, u) < 0
+        if (is_idle(carried[d]) or apart(carried[e], carried[d]) or max(t, u) < 0
                 or (e >= m and u > e)):
             d += 1
         elif t < u:
-            add_from_right(carried[d].PsiP if passively else carried[d].Psi, coupling, 6 * (u - m),
-                           6 * e, into, first, 6 * d)
+            add_from_right(carried[d].PsiP if passively else carried[d].Psi, rows, coupling,
+                           6 * (u - m), 6 * e, into, first, 6 * d)
             d += 1
         else:
             last = d + 1
             while last < end and carried[last].trunk <= t and not (
-                    carried[last].idle or apart(carried[e], carried[last])):
+                    is_idle(carried[last]) or apart(carried[e], carried[last])):
                 last += 1
-            add_from_left(carried[e].PsiP if passively else carried[e].Psi, coupling, 6 * (t - m),
-                          into, first, 6 * d, 6 * last)
+            add_from_left(carried[e].PsiP if passively else carried[e].Psi, rows, coupling,
+                          6 * (t - m), into, first, 6 * d, 6 * last)
             d = last
 
 
@@ -171,7 +172,7 @@ def join_trunks(carried, passively, mobility, coupling):
     m = mobility.shape[0] // 6
     for e in range(carried.size):
         t = carried[e].trunk
-        if t >= 0 and not carried[e].idle:
+        if t >= 0 and not is_idle(carried[e]):
             take_moments_about(carried[t].p, carried[e].PsiP if passively else carried[e].Psi)
     for c in range(m, carried.size):
         row = 6 * (c - m)
@@ -182,7 +183,7 @@ def join_trunks(carried, passively, mobility, coupling):
                     coupling[6 * (d - m) + k, 6 * c + r] = coupling[row + r, 6 * d + k]
         couple_row(carried, passively, m, c, 0, m, coupling, coupling, row)
     for e in range(m):
-        if not carried[e].idle:
+        if not is_idle(carried[e]):
             couple_row(carried, passively, m, e, 0, e + 1, coupling, mobility, 6 * e)
 
 

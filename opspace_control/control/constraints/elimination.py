@@ -29,7 +29,8 @@ from opspace_control.control.solver.semidefinite import (
     solve_semidefinite,
     solve_transposed,
 )
-from opspace_control.spatial.dense import add_scaled
+from opspace_control.dynamics.force_propagation import is_idle
+from opspace_control.spatial.dense import add_scaled, dot_product
 from opspace_control.spatial.six import put, six
 
 
@@ -48,7 +49,7 @@ def extend_factor(M, factor, carried, count):
         for column in range(count, M.shape[0], 6):
             for r in range(column, column + 6):
                 F[k, r] = scale[pivot] * M[r, pivot]
-            if carried[column // 6].idle:  # these are 0
+            if is_idle(carried[column // 6]):  # these are 0
                 continue
             numbers = six(F[k], column)
             for j in range(k):
@@ -62,8 +63,8 @@ def add_products(factor, carried, count, sign, M):
     F = factor.F
     for e in range(count // 6, M.shape[0] // 6):
         for d in range(count // 6, e + 1):
-            if not (carried[e].idle or carried[d].idle):
-                for r in range(6 * e, 6 * e + 6):
+            if not is_idle(carried[d]):
+                for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):
                     numbers = six(M[r], 6 * d)
                     for k in range(factor.sizes[0]):
                         numbers = numbers + (sign * F[k, r]) * six(F[k], 6 * d)
@@ -71,23 +72,29 @@ def add_products(factor, carried, count, sign, M):
 
 
 @inlined
-def sum_coordinates(factor, carried, count, forces, u):
+def sum_coordinates(factor, count, forces, u):
     """Write the coordinates ``F_tᵀ f`` of forces (k,), those of constraints left out."""
     for k in range(factor.sizes[0]):
-        u[k] = 0.0
-        for e in range(count // 6, forces.size // 6):
-            if not carried[e].idle:
-                for r in range(6 * e, 6 * e + 6):
-                    u[k] += factor.F[k, r] * forces[r]
+        u[k] = dot_product(factor.F[k, count:], forces[count:], forces.size - count)
 
 
 @called
-def constraint_reactions(factor, carried, count, forces, u):
+def constraint_reactions(factor, count, forces, u):
     """Write the first ``count`` forces: reactions to those of tasks by L or Q; u is scratch."""
-    sum_coordinates(factor, carried, count, forces, u)
+    sum_coordinates(factor, count, forces, u)
     solve_transposed(factor, u, forces[:count])
     for c in range(count):
         forces[c] = -forces[c]
+
+
+@inlined
+def add_symmetric(factor, L, Q, sign, x, y):
+    """Add ``sign (L − Q)_cc x`` to y, of the lower triangles, in the rows that the factor uses."""
+    for p in range(factor.sizes[1]):
+        c = factor.order[p]
+        for o in range(factor.sizes[1]):
+            d = factor.order[o]
+            y[c] += sign * (symmetric(L, c, d) - symmetric(Q, c, d)) * x[d]
 
 
 @called
@@ -128,25 +135,21 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
         for c in range(count):
             lambda0[c] = -stack[PASSIVE_RESPONSE, c]
         solve_semidefinite(factor_q, lambda0[:count], scratch.coordinates)
-        for p in range(factor.sizes[1]):
-            c = factor.order[p]
-            for o in range(factor.sizes[1]):
-                r = factor.order[o]
-                x[r] += (symmetric(whole, r, c) - symmetric(passive, r, c)) * lambda0[c]
-            for r in range(count, x.size):
-                x[r] += (whole[r, c] - passive[r, c]) * lambda0[c]
+        add_symmetric(factor, whole, passive, 1.0, lambda0, x)
+        for r in range(count, x.size):
+            x[r] += (dot_product(whole[r], lambda0, count)
+                     - dot_product(passive[r], lambda0, count))
         for j in range(count, x.size):
             add_scaled(whole[j, count:], -1.0, passive[j, count:], j + 1 - count)
         add_products(factor_q, carried, count, 1.0, whole)
     solve_semidefinite(factor, x[:count], scratch.coordinates)
     for j in range(count, x.size):
-        for p in range(factor.sizes[1]):
-            x[j] -= whole[j, factor.order[p]] * x[factor.order[p]]
+        x[j] -= dot_product(whole[j], x, count)
     add_products(factor, carried, count, -1.0, whole)
 
 
 @called
-def predict_reactions(cycle, carried, results, scratch, count):
+def predict_reactions(cycle, results, scratch, count):
     """
     Write the constraint reactions λ, and to ``FORCE`` of constraints the wrenches exerted there.
 
@@ -161,22 +164,19 @@ def predict_reactions(cycle, carried, results, scratch, count):
     factor, moving, extra = scratch.constraint_factor, scratch.moving, scratch.response_reaction
     for j in range(count, x.size):
         moving[j] = x[j] - (applied[j] - stack[MOVING, j])
-    constraint_reactions(factor, carried, count, moving, scratch.coordinates)
+    constraint_reactions(factor, count, moving, scratch.coordinates)
     for c in range(count):
         reaction[c] = x[c] + moving[c]
     if not cycle.has_passive:
         for c in range(count):
             x[c] = applied[c]
         return
-    constraint_reactions(scratch.passive_factor, carried, count, x, scratch.coordinates)
-    for p in range(factor.sizes[1]):
-        c = factor.order[p]
+    constraint_reactions(scratch.passive_factor, count, x, scratch.coordinates)
+    for c in range(count):
         extra[c] = 0.0
-        for o in range(factor.sizes[1]):  # x is −Q_cc⁺ Q_ct f
-            d = factor.order[o]
-            extra[c] -= (symmetric(whole, c, d) - symmetric(passive, c, d)) * x[d]
-        for j in range(count, x.size):
-            extra[c] += passive[j, c] * x[j]
+    add_symmetric(factor, whole, passive, -1.0, x, extra)  # x is −Q_cc⁺ Q_ct f
+    for j in range(count, x.size):
+        add_scaled(extra, x[j], passive[j], count)
     for c in range(count):
         x[c] += applied[c] - stack[CONSTRAINT_FORCE, c]
     solve_semidefinite(factor, extra[:count], scratch.coordinates)

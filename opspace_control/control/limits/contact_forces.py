@@ -96,7 +96,7 @@ def write_singular_reactions(data):
     applied = data.scratch.bounded.directions[SINGULAR_FORCE, :data.results.stack.shape[1]]
     if data.cycle.has_passive:
         factor, u = data.scratch.passive_factor, data.scratch.coordinates
-        sum_coordinates(factor, data.robot.carried, reaction.size, applied, u)
+        sum_coordinates(factor, reaction.size, applied, u)
         solve_transposed(factor, u, reaction)
     for c in range(reaction.size):
         reaction[c] += applied[c]

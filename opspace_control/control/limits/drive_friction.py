@@ -11,7 +11,7 @@ from opspace_control.control.data import Bounds
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.control.stack.disturbance import BOUND
 from opspace_control.dynamics.drive_friction import friction_level, overcoming_effort
-from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.force_propagation import is_group, is_idle
 from opspace_control.dynamics.responses import apply_wrenches, forward_response
 from opspace_control.model.nodes import ACTIVE
 
@@ -49,7 +49,7 @@ def rejecting_forces(demand, robot, scratch, moving):
         moving[r] = 0.0
     for e in range(constrained // 6, robot.points.size):
         point, rejected = robot.points[e], demand.disturbance.tasks
-        if not (is_group(point) or point.whole or robot.carried[e].idle) and (
+        if not (is_group(point) or point.whole or is_idle(robot.carried[e])) and (
                 rejected[point.record, BOUND] >= 0.0):
             for r in range(6):
                 moving[6 * e + r] = rejected[point.record, r]

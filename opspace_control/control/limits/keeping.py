@@ -112,7 +112,7 @@ def react(data, count):
     stack, constrained = data.results.stack, 6 * data.demand.constraints.size
     for c in range(constrained):
         stack[FORCE, c] = stack[WANTED, c]
-    predict_constraints(data.cycle, data.robot.carried, constrained, data.results, data.scratch)
+    predict_constraints(data.cycle, constrained, data.results, data.scratch)
     moving_forces(stack, constrained, data.scratch.moving)
     if count > 0:
         taken = data.scratch.bound_reaction[:constrained]

@@ -144,8 +144,7 @@ def apply_unit_force(data, level, factor, exerted):
             for j in range(levels[upper + 1], end):
                 applied[r] -= mobility[r, j] * applied[j]
     if levels[0] > 0:
-        constraint_reactions(
-            factor, data.robot.carried, levels[0], applied, data.scratch.coordinates)
+        constraint_reactions(factor, levels[0], applied, data.scratch.coordinates)
     if levels[0] > 0 and data.cycle.resting_count > 0 and not exerted:
         multipliers = bounded.resting_rows.multipliers
         for w in range(data.cycle.resting_count):

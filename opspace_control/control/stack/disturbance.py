@@ -26,7 +26,7 @@ from opspace_control.control.solver.cholesky import (
     solve_upper_block,
 )
 from opspace_control.control.solver.semidefinite import solve_semidefinite
-from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.force_propagation import is_group, is_idle
 from opspace_control.dynamics.generalized_momentum import gather_momentum
 from opspace_control.dynamics.momentum_observer import APPLIED as APPLIED_TORQUE
 from opspace_control.dynamics.momentum_observer import (
@@ -164,7 +164,7 @@ def respond_points(disturbance, robot, constrained, scratch):
     for k in range(a.size):
         a[k] = 0.0
     for e in range(points.size):
-        if not (is_group(points[e]) or points[e].whole or robot.carried[e].idle):
+        if not (is_group(points[e]) or points[e].whole or is_idle(robot.carried[e])):
             write_point_acceleration(points[e], robot.states, a[6 * e:6 * e + 6])
     if constrained > 0:
         factor = scratch.constraint_factor
@@ -203,7 +203,7 @@ def find_forces(disturbance, robot, demand, applied, scratch):
     respond_points(disturbance, robot, first, scratch)
     balance_applied(applied[first:], first, scratch.mobility, F)
     for e in range(first // 6, points.size):
-        outside = is_group(points[e]) or points[e].whole or robot.carried[e].idle
+        outside = is_group(points[e]) or points[e].whole or is_idle(robot.carried[e])
         for r in range(6):
             weight = 0.0
             if not outside and disturbance.tasks[points[e].record, BOUND] >= 0.0:

@@ -57,12 +57,13 @@ def pass_on(mobility, first, last, level, x, column):
     """
     order, used = level.order, level.sizes[1]
     for e in range(last, x.size, 6):
-        coupled, motion = False, six(x, e)
-        for r in range(first, last):
-            for j in range(e, e + 6):
+        begin, end, motion = e + 6, e, six(x, e)
+        for j in range(e, e + 6):
+            for r in range(first, last):
                 mobility[r, j] = mobility[j, r]
-                coupled = coupled or mobility[j, r] != 0.0
-        if not coupled:  # as rows of idle points
+                if mobility[j, r] != 0.0:
+                    begin, end = min(begin, j), j + 1
+        if begin >= end:  # not coupled, as rows of idle points
             continue
         for p in range(used):
             r = first + order[p]
@@ -70,7 +71,7 @@ def pass_on(mobility, first, last, level, x, column):
         put(x, e, motion)
         solve_columns(level, mobility, first, e, column)
         for d in range(last, e + 6, 6):
-            for j in range(e, e + 6):
+            for j in range(begin, end):
                 numbers = six(mobility[j], d)
                 for p in range(used):
                     r = first + order[p]

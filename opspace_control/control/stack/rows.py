@@ -125,13 +125,19 @@ def stack_points(cycle, robot, demand, q, v, a_null, stack):
 
 @called
 def find_idle(robot, demand, stack):
-    """Find the points whose rows are neither controlled nor pushed in this cycle."""
+    """Find which points have rows that are controlled or pushed in this cycle: linear, angular."""
     points, constraints, tasks = robot.points, demand.constraints.size, demand.tasks
+    rejected = demand.disturbance.tasks
     for e in range(points.size):
-        idle = e < constraints or is_group(points[e]) or not tasks[points[e].record].impedance > 0.0
-        for r in range(6 * e, 6 * e + 6):
-            idle = idle and stack[ACTIVATION, r] == 0.0 and stack[APPLIED, r] == 0.0
-        robot.carried[e].idle = 1 if idle else 0
+        point, of_task = robot.carried[e], e >= constraints and not is_group(points[e])
+        springs = of_task and tasks[points[e].record].impedance > 0.0
+        rejects = of_task and rejected.shape[0] > 0
+        point.begin, point.end = 6, 0
+        for r in range(6):
+            k = 6 * e + r
+            if springs or stack[ACTIVATION, k] != 0.0 or stack[APPLIED, k] != 0.0 or (
+                    rejects and rejected[points[e].record, r] != 0.0):
+                point.begin, point.end = min(point.begin, r - r % 3), max(point.end, r - r % 3 + 3)
 
 
 @rare
@@ -186,18 +192,18 @@ def eliminate_constraint_rows(cycle, carried, constrained, results, scratch):
 
 
 @inlined
-def predict_constraints(cycle, carried, constrained, results, scratch):
+def predict_constraints(cycle, constrained, results, scratch):
     """Predict the reactions of so many constraint rows, and the wrenches exerted there."""
     if constrained > 0 or cycle.has_passive:
-        predict_reactions(cycle, carried, results, scratch, constrained)
+        predict_reactions(cycle, results, scratch, constrained)
 
 
 @inlined
-def resolve_tasks(cycle, carried, demand, results, scratch, data):
+def resolve_tasks(cycle, demand, results, scratch, data):
     """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
         results.stack, scratch, demand.levels, cycle.singularity_threshold, data)
-    predict_constraints(cycle, carried, 6 * demand.constraints.size, results, scratch)
+    predict_constraints(cycle, 6 * demand.constraints.size, results, scratch)
 
 
 @inlined
@@ -226,7 +232,7 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
             results.Lambda_inverse[r - constrained, c - constrained] = mobility[r, c]
     add_spring_forces(
         points, demand.tasks, constrained, results.Lambda_inverse, scratch.small, stack)
-    resolve_tasks(cycle, robot.carried, demand, results, scratch, data)
+    resolve_tasks(cycle, demand, results, scratch, data)
 
 
 @inlined
