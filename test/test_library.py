@@ -19,7 +19,13 @@ import opspace_control
 from opspace_control import library
 from opspace_control.compilation import build
 from opspace_control.compiled import Kernel
-from opspace_control.safety.accepted_state import ACCEPTED, STATE_INPUT, UNREADABLE, accept_state
+from opspace_control.safety.accepted_state import (
+    ACCEPTED,
+    STATE_INPUT,
+    UNREADABLE,
+    StateMemory,
+    accept_state,
+)
 from opspace_control.safety.ramps import approach
 from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 
@@ -145,8 +151,9 @@ class TestCall:
     def test_with_several_numbers(self):
         inputs, guards = np.zeros(1, STATE_INPUT), np.zeros(1, STATE_GUARD)
         guards['velocity_limit'] = guards['position_jump'] = math.inf
-        accept = accept_state.bind(inputs, guards, np.zeros(0, BASE_GUARD), np.zeros(0, np.int64),
-                                   *np.ones((4, 1)), 0.0, 0.0)
+        accept = accept_state.bind(StateMemory(
+            inputs, guards, np.zeros(0, BASE_GUARD), np.zeros(0, np.int64), *np.ones((4, 1))),
+            0.0, 0.0)
         assert accept(2.0, 0.0) == UNREADABLE
         assert inputs['last_arrival'] == 2.0
         assert accept(3.0, 1.0) == ACCEPTED

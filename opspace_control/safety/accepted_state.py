@@ -3,10 +3,11 @@
 """The last accepted state of a robot: which states are accepted, and how old it is."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import called, kernel
 from opspace_control.errors import SafetyError, StateError
 from opspace_control.model import RobotState
 from opspace_control.safety.envelope import scaled
@@ -35,20 +36,35 @@ STATE_INPUT = np.dtype([
     ('known', np.bool_),           # whether a state was accepted
     ('last_good', np.float64),     # steady time of its arrival, s; repetitions do not count
     ('last_arrival', np.float64),  # of the last state, accepted or not
+    ('last_seen', np.float64),     # of what is known of the joints alone, s
     ('dof', np.int64),             # that a verdict is about
 ], align=True)
 
 (ACCEPTED, WENT_BACKWARDS, UNREADABLE, NO_STATE, JUMPED, TURNED, TOO_FAST) = range(7)
 
 
-@kernel
-def accept_state(inputs, guards, bases, quaternions, q, v, last_q, last_v, now, readable):
-    """
-    Accept the state q, v that arrived at the steady time ``now``, s, or return the verdict.
+class StateMemory(NamedTuple):
+    """What the acceptance of states reads and writes."""
 
-    Its stamp is in the record. ``last_q`` and ``last_v`` become those of a state that is accepted,
-    as one that is `TOO_FAST` is. One that is not ``readable``, 1 or 0, takes time only.
+    inputs: np.ndarray       # STATE_INPUT, one
+    guards: np.ndarray       # (nv,) of STATE_GUARD
+    bases: np.ndarray        # BASE_GUARD, one of a floating base, else none
+    quaternions: np.ndarray  # of int: where they begin in q
+    q: np.ndarray            # (nq,), of the state that comes
+    v: np.ndarray            # (nv,)
+    last_q: np.ndarray       # (nq,), of the last accepted state
+    last_v: np.ndarray       # (nv,)
+
+
+@called
+def accept(memory, now, readable):
     """
+    Accept the state that arrived at the steady time ``now``, s, or return the verdict.
+
+    A state that is `TOO_FAST` is accepted all the same. One that is not ``readable`` takes time
+    only.
+    """
+    inputs, guards, bases, quaternions, q, v, last_q, last_v = memory
     state = inputs[0]
     state.last_arrival = now
     dt = step_clock(state.clock, state.stamp, now)
@@ -56,7 +72,7 @@ def accept_state(inputs, guards, bases, quaternions, q, v, last_q, last_v, now, 
         return WENT_BACKWARDS
     state.elapsed += dt
     state.unjudged += dt
-    if readable == 0.0:
+    if not readable:
         return UNREADABLE
     if not normalise_state(q, v, quaternions):
         return NO_STATE
@@ -80,6 +96,26 @@ def accept_state(inputs, guards, bases, quaternions, q, v, last_q, last_v, now, 
     if new:
         state.last_good = now
     return TOO_FAST if state.dof >= 0 else ACCEPTED
+
+
+@kernel
+def accept_state(memory, now, readable):
+    """Return the verdict of `accept`; ``readable`` is 1 or 0."""
+    return accept(memory, now, readable != 0.0)
+
+
+@called
+def compare_with_none(memory):
+    """Compare the next state with none: the robot may have been moved."""
+    inputs, guards, bases = memory.inputs, memory.guards, memory.bases
+    for k in range(guards.size):
+        guards[k].q = math.nan
+    for k in range(bases.size):
+        for r in range(7):
+            bases[k].q[r] = math.nan
+        for r in range(3):
+            bases[k].w[r] = 0.0
+    inputs[0].unjudged = 0.0
 
 
 def _of_record(name, doc):
@@ -117,9 +153,10 @@ class AcceptedState:
         self._next = self._inputs['stamp']
         self._numbers = {name: clock[name] for name in CLOCK.names} | {
             name: self._inputs[name] for name in ('known', 'last_good', 'last_arrival')}
-        self._judge = accept_state.bind(
+        self.memory = StateMemory(
             self._inputs, self._guards, self._bases, np.array(model.quaternions, np.int64),
-            self._q, self._v, *self.state.memory, 0.0, 0.0)
+            self._q, self._v, *self.state.memory)
+        self._judge = accept_state.bind(self.memory, 0.0, 0.0)
         self.set_limits()
         self.restart(0.0)
 
@@ -151,9 +188,8 @@ class AcceptedState:
         self._inputs[:] = np.zeros(1, STATE_INPUT)
         self._inputs['clock']['last_new'] = now
         self._inputs['clock']['first'] = True
-        for name in ('last_good', 'last_arrival'):
+        for name in ('last_good', 'last_arrival', 'last_seen'):
             self._inputs[name] = now
-        self._last_seen = now
         self.forget()
 
     def forget(self):
@@ -171,13 +207,13 @@ class AcceptedState:
     @property
     def last_seen(self):
         """Steady time of what is known of the joints, s."""
-        return max(self._last_seen, self.last_good)
+        return max(self._inputs['last_seen'].item(), self.last_good)
 
     def see_joints(self, positions, velocities, now):
         """Note positions and velocities of the joints of a floating base that is not known."""
         self.state.update(np.concatenate([self.state.q[:7], positions]),
                           np.concatenate([np.zeros(6), velocities]))
-        self._last_seen = now
+        self._inputs['last_seen'] = now
 
     def accept(self, stamp, now, q, v, fault=None):
         """
@@ -187,15 +223,21 @@ class AcceptedState:
         goes on from this stamp. STATE_INVALID, POSITION_JUMP and the fault: the state is refused.
         VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too fast, the state is known all the same.
         """
-        before = self.stamp
-        self._next[0] = stamp
-        if fault is None:
-            self._q[:], self._v[:] = q, v
+        before = self.note(stamp, q, v)
         verdict = self._judge(now, float(fault is None))
         if verdict:
-            raise self._refusal(verdict, before, fault)
+            raise self.refusal(verdict, before, fault)
 
-    def _refusal(self, verdict, before, fault):
+    def note(self, stamp, q, v):
+        """Note a state to accept, q and v None if unreadable; return the last stamp."""
+        before = self.stamp
+        self._next[0] = stamp
+        if q is not None:
+            self._q[:], self._v[:] = q, v
+        return before
+
+    def refusal(self, verdict, before, fault):
+        """Return the SafetyError of a verdict; ``before`` is the last stamp, ns."""
         if verdict == WENT_BACKWARDS:
             return SafetyError(TIME_BACKWARDS, 'The time of the joint states went back by '
                                f'{1e-9 * (before - self.stamp):.3f} s.', value=self.stamp)

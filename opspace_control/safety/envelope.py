@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import kernel
+from opspace_control.compiled import called, kernel
 from opspace_control.errors import SafetyError
 from opspace_control.safety.supervisor import EFFORT_NOT_FINITE
 
@@ -21,8 +21,8 @@ EFFORT_GUARD = np.dtype([
 ], align=True)
 
 
-@kernel
-def bound_efforts(guards, dt, tau):
+@called
+def bound(guards, dt, tau):
     """
     Clip ``tau`` at its limits and at the rate limit for ``dt`` s, and store it.
 
@@ -46,6 +46,12 @@ def bound_efforts(guards, dt, tau):
     return rate_limited
 
 
+@kernel
+def bound_efforts(guards, dt, tau):
+    """Return what `bound` does."""
+    return bound(guards, dt, tau)
+
+
 class Envelope:
     """
     The bound of all efforts.
@@ -56,20 +62,20 @@ class Envelope:
 
     def __init__(self, model, effort_limits):
         self._model = model
-        self._guards = np.zeros(model.nv, EFFORT_GUARD)
-        self._guards['effort_limit'] = effort_limits
+        self.guards = np.zeros(model.nv, EFFORT_GUARD)
+        self.guards['effort_limit'] = effort_limits
         self.set_limits()
         self.restart()
         self._tau = np.zeros(model.nv)
-        self._bound = bound_efforts.bind(self._guards, 0.0, self._tau)
+        self._bound = bound_efforts.bind(self.guards, 0.0, self._tau)
 
     def set_limits(self, *, effort_rate=math.inf):
         """Set the change of an effort in a second, 1/s, in multiples of its limit, from now on."""
-        self._guards['effort_rate'] = scaled(effort_rate, self._guards['effort_limit'])
+        self.guards['effort_rate'] = scaled(effort_rate, self.guards['effort_limit'])
 
     def restart(self):
         """Forget the last efforts: the rate limit does not apply to the next ones."""
-        self._guards['effort'] = math.nan
+        self.guards['effort'] = math.nan
         self.rate_limited = 0
 
     def bound(self, tau, dt):
@@ -83,10 +89,14 @@ class Envelope:
         rate_limited = self._bound(min(dt, LONGEST_STEP))
         if rate_limited < 0:
             k = int(np.flatnonzero(~np.isfinite(tau))[0])
-            joint = self._model.dof_names[k]
-            raise SafetyError(EFFORT_NOT_FINITE, f"The effort of '{joint}' became {tau[k]}.",
-                             joint=joint, value=float(tau[k]))
+            raise self.not_finite(k, float(tau[k]))
         tau[:], self.rate_limited = self._tau, rate_limited
+
+    def not_finite(self, k, effort):
+        """Return the SafetyError of an effort of dof k that is not finite."""
+        joint = self._model.dof_names[k]
+        return SafetyError(EFFORT_NOT_FINITE, f"The effort of '{joint}' became {effort}.",
+                           joint=joint, value=effort)
 
 
 def scaled(factor, limits):

@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trips, and their state machine: whether the robot may be controlled, or its state is unknown."""
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
+
+import numpy as np
+
+from opspace_control.compiled import called, inlined
 
 
 class Recovery(IntEnum):
@@ -65,8 +70,116 @@ COLLISION_GIVE_WAY = Trip(
     'collision_give_way', _FREE, Recovery.ACKNOWLEDGED, blind=False, gives_way=True)
 
 
+# By number, as compiled code knows them; `NO_TRIP` is none of them.
+TRIPS = (STATE_TIMEOUT, STATE_INVALID, TIME_STOPPED, TIME_BACKWARDS, ODOM_TIMEOUT, ODOM_INVALID,
+         POSITION_JUMP, VELOCITY_LIMIT, PASSIVE_VELOCITY, FALLEN, EFFORT_NOT_FINITE, COLLISION_STOP,
+         COLLISION_GIVE_WAY)
+NO_TRIP = -1
+NUMBER_OF = {trip: k for k, trip in enumerate(TRIPS)}
+# What trips are, two bits each.
+_RECOVERIES = sum(trip.recovery.value << 2 * k for k, trip in enumerate(TRIPS))
+_BLIND = sum(trip.blind << 2 * k for k, trip in enumerate(TRIPS))
+_GIVE_WAY = sum(trip.gives_way << 2 * k for k, trip in enumerate(TRIPS))
+_AUTOMATIC, _BEFORE_RELEASE = Recovery.AUTOMATIC.value, Recovery.BEFORE_RELEASE.value
+
 # Number of good states in a row that end a trip or a blind time: single good states do not.
 GOOD_STATES = 10
+
+SUPERVISOR = np.dtype([
+    ('trip', np.int64),           # number of the active trip, or `NO_TRIP`
+    ('blind_since', np.float64),  # steady time since when the state is unknown, s; NaN: it is known
+    ('seen', np.int64),           # usable states in a row
+    ('good', np.int64),           # and those without a fault
+    ('reported', np.int64),       # a bit for the number of each trip
+    ('acknowledged', np.bool_),
+    ('released', np.bool_),       # whether the robot was released during the trip
+    ('release_time', np.float64),  # s
+    ('least_recovery', np.int64),  # of any trip
+], align=True)
+
+
+@inlined
+def recovery_of(trip):
+    """Return the number of the `Recovery` of a trip."""
+    return (_RECOVERIES >> 2 * trip) & 3
+
+
+@inlined
+def gives_way(trip):
+    """Return whether the robot is damped in a trip, its weight carried."""
+    return trip != NO_TRIP and (_GIVE_WAY >> 2 * trip) & 1 == 1
+
+
+@inlined
+def is_blind(supervisor):
+    """Return whether the state is unknown."""
+    return not math.isnan(supervisor.blind_since)
+
+
+@inlined
+def is_released(supervisor, now):
+    """Return whether the robot has been released since the trip."""
+    return supervisor.released or now - supervisor.blind_since >= supervisor.release_time
+
+
+@called
+def fade(supervisor, elapsed):
+    """Return a linear ramp from 1 to 0 within the release time."""
+    if supervisor.release_time > 0.0:
+        return max(0.0, 1.0 - elapsed / supervisor.release_time)
+    return 0.0
+
+
+@called
+def see_state(supervisor, now):
+    """Record a usable state: enough of them in a row end the blind time."""
+    supervisor.released = is_released(supervisor, now)
+    supervisor.seen += 1
+    if supervisor.seen >= GOOD_STATES:
+        supervisor.blind_since = math.nan
+
+
+@called
+def record_fault(supervisor, trip, now):
+    """Record the fault of a trip, by number; return whether to report it: once for each kind."""
+    supervisor.good = 0
+    blind, active = (_BLIND >> 2 * trip) & 1 == 1, supervisor.trip
+    if blind:
+        supervisor.seen = 0
+        if not is_blind(supervisor):
+            supervisor.blind_since = now
+    else:
+        see_state(supervisor, now)
+    if active == NO_TRIP or (blind and recovery_of(trip) > recovery_of(active)):
+        supervisor.trip, supervisor.acknowledged = trip, False
+    news = (blind or trip == supervisor.trip) and (supervisor.reported >> trip) & 1 == 0
+    if news:
+        supervisor.reported |= 1 << trip
+    return news
+
+
+@inlined
+def may_end(supervisor):
+    """Return whether good states end the trip: acknowledged, or of automatic recovery."""
+    recovery = max(recovery_of(supervisor.trip), supervisor.least_recovery)
+    return supervisor.acknowledged or recovery == _AUTOMATIC or (
+        recovery == _BEFORE_RELEASE and not supervisor.released)
+
+
+@called
+def record_good_state(supervisor, now):
+    """Record a good state; return whether control may resume with it."""
+    if supervisor.trip == NO_TRIP:
+        return True
+    see_state(supervisor, now)
+    supervisor.good += 1
+    return supervisor.good >= GOOD_STATES and may_end(supervisor)
+
+
+def _of_record(name, doc):
+    def write(supervisor, value):
+        supervisor.records[name] = value
+    return property(lambda supervisor: supervisor.records[name][0].item(), write, doc=doc)
 
 
 class Supervisor:
@@ -75,20 +188,30 @@ class Supervisor:
 
     ``trip`` is the reason not to control, or None, and ``reason`` the description of the fault, a
     sentence, until the next trip. Within ``release_time`` a robot of unknown state is damped before
-    it is released. No trip has less than the ``least_recovery``.
+    it is released. No trip has less than the ``least_recovery``. ``records``, one of SUPERVISOR, is
+    what compiled code has of it.
     """
 
+    release_time = _of_record('release_time', 'Time of damping before a release, s.')
+    least_recovery = _of_record('least_recovery', 'The least `Recovery` of all trips.')
+
     def __init__(self, release_time=0.3, least_recovery=Recovery.AUTOMATIC):
+        self.records = np.zeros(1, SUPERVISOR)
+        self._record = self.records.view(np.recarray)[0]
         self.release_time, self.least_recovery = release_time, least_recovery
         self.restart()
 
     def restart(self):
         """Reset all trips."""
-        self.trip, self.reason = None, ''
-        self._blind_since = None
-        self._seen = self._good = 0  # states in a row: usable ones, and ones without a fault
-        self._reported = set()
-        self._acknowledged = self._released = False
+        kept = self.release_time, self.least_recovery
+        self.records[0] = (NO_TRIP, math.nan, 0, 0, 0, False, False, *kept)
+        self.reason = ''
+
+    @property
+    def trip(self):
+        """The active `Trip`, or None."""
+        number = self.records['trip'][0]
+        return None if number == NO_TRIP else TRIPS[number]
 
     def on_fault(self, trip, reason, now):
         """
@@ -96,67 +219,48 @@ class Supervisor:
 
         Faults of an uncontrolled robot, such as a fast fall, are no new trip.
         """
-        self._good = 0
-        if trip.blind:
-            self._seen = 0
-            if not self.blind:
-                self._blind_since = now
-        else:
-            self._see(now)
-        if self.trip is None or (trip.blind and trip.recovery > self.trip.recovery):
-            self.trip, self.reason = trip, reason
-            self._acknowledged = False
-        news = (trip.blind or trip is self.trip) and trip.name not in self._reported
-        if news:
-            self._reported.add(trip.name)
-        return news
+        before = self.trip
+        news = record_fault(self._record, NUMBER_OF[trip], now)
+        self.note(before, reason)
+        return bool(news)
+
+    def note(self, before, reason):
+        """Keep the reason of the active trip, unless it is still the one of ``before``."""
+        if self.trip is not before:
+            self.reason = reason
 
     def on_good_state(self, now):
         """Record a good state; return whether control may resume with it."""
-        if self.trip is None:
-            return True
-        self._see(now)
-        self._good += 1
-        if self._good < GOOD_STATES:
-            return False
-        return self.may_resume
+        return bool(record_good_state(self._record, now))
 
     @property
     def may_resume(self):
         """Whether good states end the trip: it is acknowledged, or its recovery is automatic."""
-        recovery = max(self.trip.recovery, self.least_recovery)
-        return self._acknowledged or recovery == Recovery.AUTOMATIC or (
-            recovery == Recovery.BEFORE_RELEASE and not self._released)
+        return bool(may_end(self._record))
 
     def resume(self):
         """End the trip; return whether the robot was released during it."""
-        released = self._released
+        released = bool(self._record.released)
         self.restart()
         return released
 
     def acknowledge(self):
         """Let the active trip end as soon as the states are good."""
-        self._acknowledged = self.trip is not None
+        self._record.acknowledged = self.trip is not None
 
     @property
     def blind(self):
         """Whether the state is unknown."""
-        return self._blind_since is not None
+        return is_blind(self._record)
 
     def released(self, now):
         """Return whether the robot has been released since the trip."""
-        return self._released or (self.blind and now - self._blind_since >= self.release_time)
+        return bool(is_released(self._record, now))
 
     def damping_left(self, now):
         """Return the damping scale of a robot of unknown state, from 1 down to 0."""
-        return self.fading(now - self._blind_since) if self.blind else 1.0
+        return self.fading(now - self._record.blind_since) if self.blind else 1.0
 
     def fading(self, elapsed):
         """Return a linear ramp from 1 to 0 within the release time."""
-        return max(0.0, 1.0 - elapsed / self.release_time) if self.release_time > 0.0 else 0.0
-
-    def _see(self, now):
-        self._released = self.released(now)
-        self._seen += 1
-        if self._seen >= GOOD_STATES:
-            self._blind_since = None
+        return float(fade(self._record, elapsed))

@@ -10,6 +10,7 @@ import numpy as np
 from opspace_control.control.brake import Brake
 from opspace_control.errors import SafetyError
 from opspace_control.safety.envelope import LONGEST_STEP
+from opspace_control.safety.servo import SERVO
 
 
 class CommandOutput:
@@ -18,46 +19,32 @@ class CommandOutput:
 
     The StateInput has the state of the robot, and the time between commands. ``torque``, (nv,), N·m
     or N, are the last commanded joint forces; the control law writes the next ones there.
+    ``numbers``, one of SERVO, has the time of the last command.
     """
 
     def __init__(self, controller, envelope, state_input, command, publish):
         self.torque = np.zeros(controller.model.nv)
-        self._brake = Brake(controller)
+        self.brake = Brake(controller)
+        self.numbers = np.zeros(1, SERVO)
         self._envelope, self._state_input = envelope, state_input
         self._command, self._publish = command, publish
-        self.manner, self.lies_down = self._brake.manner, self._brake.lies_down
+        self.manner, self.lies_down = self.brake.manner, self.brake.lies_down
         self.restart(0.0)
 
     def restart(self, now):
         """Start at the steady time ``now``, s, without a previous command."""
-        self._brake.forget()
-        self._last = now
-
-    def begin(self):
-        """Start the rate limit of efforts from gravity torques, an estimate of the present ones."""
-        self._state_input.elapsed()
-        self._brake.weight(self._state_input.state, self.torque)
-        self._envelope.bound(self.torque, 0.0)
+        self.brake.forget()
+        self.numbers['last_sent'] = now
 
     def take_over(self, efforts, now):
         """Continue from efforts of another node, in the order of the command, at ``now``, s."""
         self._state_input.elapsed()
-        self._brake.forget()
+        self.brake.forget()
         self._envelope.restart()
         self.torque[:] = 0.0
         self.torque[self._command.index] = efforts
         self._envelope.bound(self.torque, 0.0)
-        self._last = now
-
-    def send(self, dt, now):
-        """
-        Send the torque at ``now``, s; ``dt``, s, is the robot's time since the last command.
-
-        If stamps stop for longer than `LONGEST_STEP`, the rate limit uses steady time. A torque
-        that is not finite is not sent: SafetyError EFFORT_NOT_FINITE.
-        """
-        self._brake.forget()
-        self._send(dt, now)
+        self.numbers['last_sent'] = now
 
     def hold(self, now, *, gives_way=False):
         """
@@ -65,32 +52,43 @@ class CommandOutput:
 
         If it ``gives_way``, its motion is damped, and its weight carried.
         """
-        self._brake.carry(self._state_input.state, self.torque, gives_way=gives_way)
+        self.brake.carry(self._state_input.state, self.torque, gives_way=gives_way)
         self._send_anyway(now)
 
     def damp_without_state(self, scale, now):
         """Damp a robot by its last known state, with ``scale`` of the damping."""
         scale = scale if self._state_input.known else 0.0
-        self._brake.damp(
+        self.brake.damp(
             self._state_input.state, now - self._state_input.last_seen, scale, self.torque)
         self._send_anyway(now)
 
     def rest(self):
         """Command zero effort."""
         self.torque[:] = 0.0
+        self.publish()
+
+    def publish(self):
+        """Send the torque as it is."""
         self._publish(self._command.write(self.torque))
 
     def _send(self, dt, now):
+        """
+        Send the torque; ``dt``, s, is the robot's time since the last command.
+
+        If stamps stop for longer than `LONGEST_STEP`, the rate limit uses steady time. A torque
+        that is not finite is not sent: SafetyError EFFORT_NOT_FINITE.
+        """
         stopped = now > self._state_input.last_new + LONGEST_STEP
         if dt == 0.0 and stopped and self._state_input.last_good == now:
-            dt = now - self._last
+            dt = now - self.numbers['last_sent'].item()
         self._envelope.bound(self.torque, dt)
-        self._publish(self._command.write(self.torque))
-        self._last = now
+        self.publish()
+        self.numbers['last_sent'] = now
 
     def _send_anyway(self, now):
         """Send the torque, or zero if it is not finite, within the rate limit of efforts."""
-        dt = min(self._state_input.elapsed() or now - self._last, LONGEST_STEP)
+        elapsed = self._state_input.elapsed() or now - self.numbers['last_sent'].item()
+        dt = min(elapsed, LONGEST_STEP)
         try:
             self._send(dt, now)
         except SafetyError:

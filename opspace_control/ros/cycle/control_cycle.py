@@ -12,15 +12,20 @@ from opspace_control.ros.cycle.command_output import CommandOutput, Release
 from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.ros.cycle.statistics import CycleStatistics
 from opspace_control.ros.middleware.conversions import time_message
-from opspace_control.safety.envelope import LONGEST_STEP, Envelope
+from opspace_control.safety.envelope import Envelope
 from opspace_control.safety.ramps import Ramps
-from opspace_control.safety.supervisor import (
-    STATE_TIMEOUT,
-    TIME_BACKWARDS,
-    TIME_STOPPED,
-    Recovery,
-    Supervisor,
+from opspace_control.safety.servo import (
+    ACCEPT,
+    BRAKE,
+    BRAKED,
+    DECIDE,
+    EARLY,
+    RESUME,
+    SEND,
+    Servo,
+    servo_step,
 )
+from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, Recovery, Supervisor
 
 # Quantities of `controller.gradual` that ramp up from zero; damping acts at once.
 _STARTED_FROM_ZERO = ('activation', 'joints.activation', 'posture.kp')
@@ -46,7 +51,6 @@ class ControlCycle:
         # The active trip. A robot that lies does not stand up by itself.
         self.supervisor = Supervisor(least_recovery=Recovery.BEFORE_RELEASE
                                      if self._output.lies_down else Recovery.AUTOMATIC)
-        self.period = 0.0           # s, shortest time between two cycles
         self.state_timeout = 0.05   # s, 0 for never
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
@@ -58,6 +62,11 @@ class ControlCycle:
         self.end_plan = lambda reason: False  # ends a plan; returns whether there was one
         self.statistics = CycleStatistics(controller)
         self._work = []
+        self._numbers, self._passive = self._output.numbers, np.zeros(model.nv, bool)
+        self._step = servo_step.bind(
+            Servo(self._numbers, self.supervisor.records, self._state_input.memory, self._passive,
+                  self.envelope.guards, self._output.brake.arguments, self.commanded),
+            0.0, 0.0, 0.0)
         self._unused = np.zeros(model.nv)
         self.exerted = np.zeros(model.nv)  # commanded, without those that overcome friction
         self.reset()
@@ -65,10 +74,10 @@ class ControlCycle:
     def reset(self):
         """Reset states and trips: the state is unknown until the next one arrives."""
         now = time.perf_counter()
-        self._due = self._feedback_due = -np.inf
+        self._numbers['due'] = self._feedback_due = -np.inf
         self._state_input.restart(now)
         self._output.restart(now)
-        self._begun = False
+        self._numbers['begun'] = False
         self.envelope.restart()
         self.supervisor.restart()
         self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
@@ -81,12 +90,12 @@ class ControlCycle:
 
     def apply(self, parameters):
         """Apply the present values of the controller node's parameters."""
-        self.period = _period(parameters['update_rate'])
+        self._numbers['period'] = _period(parameters['update_rate'])
         self.feedback_period = _period(parameters['publish_rate'])
         self.state_timeout = parameters['safety.state_timeout']
         self.supervisor.release_time = parameters['safety.release_time']
         self.ramps.time = parameters['safety.ramp_time']
-        passive = self._controller.passive
+        passive = self._passive[:] = self._controller.passive
         self.envelope.set_limits(effort_rate=parameters['limits.effort_rate'])
         self._state_input.set_limits(
             passive=passive,
@@ -105,6 +114,9 @@ class ControlCycle:
     commanded = property(attrgetter('_output.torque'),
                          doc='Joint forces last commanded, (nv,), N·m or N.')
 
+    rate_limited = property(lambda cycle: cycle._numbers['rate_limited'].item(),
+                            doc='Number of efforts at their rate limit in the last cycle.')
+
     @property
     def fault(self):
         """Name and reason of the active trip; '' without one."""
@@ -119,35 +131,21 @@ class ControlCycle:
         opened = self._state_input.open(data)
         if opened is None or self._state_input.expects(opened, now):
             return
-        try:
-            self._take(opened, now)
-            self.observe()
-            # A state up to a quarter of a period early counts for this period.
-            if now < self._due - 0.25 * self.period:
-                return
-            self._due = max(self._due + self.period, now)
-            if not self._may_control(now):
+        fault = self._accept(opened, now)
+        before = self.supervisor.trip if fault else None
+        done = self._step(DECIDE, now, NUMBER_OF[fault.trip] if fault else NO_TRIP)
+        if done == EARLY:
+            return
+        if done == BRAKED:
+            if fault:
+                self._report(fault, before)
+            self._send_brake()
+        else:
+            try:
+                self._control(now, done == RESUME)
+            except SafetyError as error:  # of a goal that moves
+                self._trip(error, now)
                 self._brake(now)
-                self._tell(now, opened)
-                return
-            if self.supervisor.trip:
-                self._resume()
-            if not self._begun:
-                self._begun = True
-                self._output.begin()
-            # Stamps may leap: a ramp must not end at once.
-            elapsed = self._state_input.elapsed()
-            dt = min(elapsed, LONGEST_STEP)
-            if dt < elapsed:
-                self._controller.disturbance.interrupt()
-            self.ramps.advance(dt)
-            self.move_goals(self.time)
-            self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
-            self._output.send(dt, now)
-            self._exert()
-        except SafetyError as error:
-            self._trip(error, now)
-            self._brake(now)
         self._tell(now, opened)
 
     def soon(self, work):
@@ -162,7 +160,9 @@ class ControlCycle:
         if self._released:
             return
         if self.known and self.state_timeout:
-            self._check_age(now)
+            error = self._state_input.overdue(now, self.state_timeout, self.simulated_time)
+            if error:
+                self._trip(error, now)
         if self.supervisor.blind and (self.commanded.any() or self.supervisor.damping_left(now)):
             self._brake(now)
 
@@ -184,6 +184,41 @@ class ControlCycle:
                 self._take(opened, now)
         return Release(self._state_input, self._output, self.supervisor, look)
 
+    def _accept(self, opened, now):
+        """Accept a state, and observe it; return its SafetyError, None without a fault."""
+        state_input = self._state_input
+        q, v, fault, joints = state_input.read(opened, now)
+        last = state_input.note(opened.stamp, q, v)
+        if self._step(ACCEPT, now, NUMBER_OF[fault.trip] if fault else NO_TRIP) == NO_TRIP:
+            try:
+                self.observe()
+            except SafetyError as error:
+                return error
+            return None
+        refusal = state_input.refusal(self._numbers['verdict'].item(), last, fault)
+        if refusal is fault:
+            state_input.see(joints, now)
+        return refusal
+
+    def _control(self, now, resumes):
+        """Call the law, and send its efforts within the envelope."""
+        if resumes:
+            self._resume()
+        dt, leapt = self._numbers['dt'].item(), self._numbers['leapt'].item()
+        if leapt:
+            self._controller.disturbance.interrupt()
+        self.ramps.advance(dt)
+        self.move_goals(self.time)
+        self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
+        if self._step(SEND, now, NO_TRIP) == BRAKED:
+            numbers = self._numbers[0]
+            self._report(self.envelope.not_finite(
+                int(numbers['dof']), float(numbers['effort'])), None)
+            self._send_brake()
+        else:
+            self._output.publish()
+            self._exert()
+
     def _take(self, opened, now):
         """Accept a state, or raise a SafetyError."""
         trip = self.supervisor.trip
@@ -204,40 +239,22 @@ class ControlCycle:
         elif self._work:
             self._do_work()
 
-    def _check_age(self, now):
-        """Trip if stamps stop, or if no new state arrives; not in a paused simulation."""
-        age = now - self._state_input.last_new
-        if age <= self.state_timeout:
-            return
-        time_now = self.simulated_time()
-        if now - self._state_input.last_good <= self.state_timeout:
-            self._trip(SafetyError(TIME_STOPPED, 'Joint states arrive, their stamps do not '
-                                   'advance: is /clock published?'), now)
-        elif not time_now or abs(time_now - self.stamp) > 1e9 * self.state_timeout:
-            reason = f'No new joint state for {1e3 * age:.0f} ms.'
-            if now - self._state_input.last_arrival <= self.state_timeout:
-                reason += ' The same one arrives again: ' + (
-                    'is /clock published?' if time_now is not None else
-                    'has a simulation paused? With use_sim_time that is no fault.')
-            self._trip(SafetyError(STATE_TIMEOUT, reason), now)
-
-    def _may_control(self, now):
-        """Return whether there is no trip, or this state ends it."""
-        if self._state_input.repeated:
-            return not self.supervisor.trip
-        return self.supervisor.on_good_state(now)
-
     def _do_work(self):
         while self._work:
             self._work.pop()()
 
     def _trip(self, error, now):
-        """Stop controlling; report it once."""
+        """Stop controlling, not because of a state; report it once."""
+        before = self.supervisor.trip
+        self._numbers['news'] = self.supervisor.on_fault(error.trip, str(error), now)
+        self._report(error, before)
+
+    def _report(self, error, before):
+        """Tell of a fault, unless that was done before; ``before`` is the trip until now."""
         trip = error.trip
         self._dropped = self.end_plan(f'{trip.name} trips') or self._dropped
-        if trip is TIME_BACKWARDS:
-            self._state_input.forget()
-        if self.supervisor.on_fault(trip, str(error), now):
+        self.supervisor.note(before, str(error))
+        if self._numbers['news']:
             does = ('damped, then released' if trip.blind else
                     'damped: it gives way' if trip.gives_way else self._output.manner)
             then = (' Once the robot is released, ~/hold ends the trip.'
@@ -270,11 +287,11 @@ class ControlCycle:
 
     def _brake(self, now):
         """Hold the robot in position if its state is known, else damp it."""
-        if self.supervisor.blind:
-            self._output.damp_without_state(self.supervisor.damping_left(now), now)
-        else:
-            trip = self.supervisor.trip
-            self._output.hold(now, gives_way=trip is not None and trip.gives_way)
+        self._step(BRAKE, now, NO_TRIP)
+        self._send_brake()
+
+    def _send_brake(self):
+        self._output.publish()
         self.exerted[:] = self.commanded
 
 

@@ -16,7 +16,13 @@ from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, take
 from opspace_control.ros.middleware.joint_messages import JointStateReader
 from opspace_control.ros.middleware.serialized import MessageReader
 from opspace_control.safety.accepted_state import AcceptedState
-from opspace_control.safety.supervisor import ODOM_INVALID, ODOM_TIMEOUT, STATE_INVALID
+from opspace_control.safety.supervisor import (
+    ODOM_INVALID,
+    ODOM_TIMEOUT,
+    STATE_INVALID,
+    STATE_TIMEOUT,
+    TIME_STOPPED,
+)
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
 # For the first odometry, whose discovery may take longer than that of joint states.
@@ -206,19 +212,54 @@ class StateInput(AcceptedState):
         A SafetyError says why the state is refused: TIME_BACKWARDS, STATE_INVALID, ODOM_TIMEOUT,
         ODOM_INVALID, POSITION_JUMP. After VELOCITY_LIMIT it is accepted.
         """
-        q = v = fault = odometry_fault = None
+        q, v, fault, joints = self.read(opened, now)
+        try:
+            self.accept(opened.stamp, now, q, v, fault)
+        except SafetyError as error:
+            if error is fault:
+                self.see(joints, now)
+            raise
+
+    def read(self, opened, now):
+        """
+        Return q and v of an OpenedJointState, or None, why it is none, and what joints to `see`.
+
+        These are None unless the odometry is at fault.
+        """
         try:
             q, v = joints = self._reader.read(opened)
             if self._odometry:
                 try:
                     q, v = self._odometry.complete(*joints, opened.stamp, now)
                 except SafetyError as error:
-                    fault = odometry_fault = error
+                    return None, None, error, joints
         except OpspaceError as error:
-            fault = SafetyError(STATE_INVALID, str(error))
-        try:
-            self.accept(opened.stamp, now, q, v, fault)
-        except SafetyError as error:
-            if error is odometry_fault and self.known:  # the joints still tell what to damp
-                self.see_joints(*joints, now)
-            raise
+            return None, None, SafetyError(STATE_INVALID, str(error)), None
+        return q, v, None, None
+
+    def see(self, joints, now):
+        """Note positions and velocities of joints whose base is not known: what to damp."""
+        if joints is not None and self.known:
+            self.see_joints(*joints, now)
+
+    def overdue(self, now, timeout, simulated_time):
+        """
+        Return a SafetyError if stamps stop, or if no new state comes for the ``timeout``, s.
+
+        None without one, and in a paused simulation, whose time, ns, ``simulated_time`` returns.
+        """
+        age = now - self.last_new
+        if age <= timeout:
+            return None
+        time_now = simulated_time()
+        if now - self.last_good <= timeout:
+            return SafetyError(TIME_STOPPED, 'Joint states arrive, their stamps do not '
+                               'advance: is /clock published?')
+        if time_now and abs(time_now - self.stamp) <= 1e9 * timeout:
+            return None
+        reason = f'No new joint state for {1e3 * age:.0f} ms.'
+        if now - self.last_arrival <= timeout:
+            reason += ' The same one arrives again: ' + (
+                'is /clock published?' if time_now is not None else
+                'has a simulation paused? With use_sim_time that is no fault.')
+        return SafetyError(STATE_TIMEOUT, reason)
