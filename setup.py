@@ -26,10 +26,13 @@ class BuildWithKernels(build_py):
     """Compile the kernels, and copy them with the package, unless that is used where it is."""
 
     def run(self):
-        """Compile and copy; without Numba or a linker, the first start compiles."""
-        if not self.editable_mode:
-            subprocess.run([sys.executable, '-m', f'{NAME}.compilation'], check=False,
-                           cwd=os.path.dirname(os.path.abspath(__file__)))
+        """Compile and copy; OPSPACE_KERNELS=jit leaves compilation to the first start."""
+        if not self.editable_mode and os.environ.get('OPSPACE_KERNELS') != 'jit':
+            built = subprocess.run([sys.executable, '-m', f'{NAME}.compilation'], check=False,
+                                   cwd=os.path.dirname(os.path.abspath(__file__)))
+            if built.returncode:
+                sys.exit('The kernels cannot be compiled: see above. To install without them, so '
+                         'that Numba compiles at the first start, set OPSPACE_KERNELS=jit.')
             self.__dict__.pop('data_files', None)  # looked for before there was a library
         super().run()
 

@@ -14,6 +14,7 @@ from opspace_control.collision.body_pairs import BODY, BODY_PAIR
 from opspace_control.collision.data import PAIR
 from opspace_control.collision.distance import NEAR_PAIR
 from opspace_control.collision.shapes import SHAPE
+from opspace_control.control.brake_law import BRAKE, BRAKE_DOF
 from opspace_control.control.constraints.constraint_law import CONSTRAINT
 from opspace_control.control.cycle_record import CYCLE
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP
@@ -25,8 +26,10 @@ from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.safety.accepted_state import STATE_INPUT
 from opspace_control.safety.envelope import EFFORT_GUARD
+from opspace_control.safety.servo import SERVO
 from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 from opspace_control.safety.state_clock import CLOCK
+from opspace_control.safety.supervisor import SUPERVISOR
 from opspace_control.tasks.force_law import FORCE
 from opspace_control.tasks.impedance_law import SPRING
 from opspace_control.tasks.joint import JOINT_TASK
@@ -45,7 +48,8 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'NEAR_PAIR': NEAR_PAIR,
            'GRASP': GRASP, 'GRIP': GRIP, 'LIMIT': LIMIT,
            'EFFORT_GUARD': EFFORT_GUARD, 'STATE_GUARD': STATE_GUARD, 'BASE_GUARD': BASE_GUARD,
-           'STATE_INPUT': STATE_INPUT, 'CLOCK': CLOCK}
+           'STATE_INPUT': STATE_INPUT, 'CLOCK': CLOCK, 'SUPERVISOR': SUPERVISOR,
+           'SERVO': SERVO, 'BRAKE': BRAKE, 'BRAKE_DOF': BRAKE_DOF}
 
 
 def section(heading):
