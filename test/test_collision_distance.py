@@ -279,6 +279,24 @@ class TestNearPairs:
             shares = corner
         assert seen >= 4
 
+    def test_a_capsule_on_a_face_is_near_at_both_ends_of_what_is_on_it(self):
+        """One of its ends is beside the box: there the segment crosses the edge of the face."""
+        data = in_world([(Shape('', None, 'box', [0.4, 0.4, 0.2]),
+                          Shape('', None, 'capsule', [0.05, 0.4]))])._replace(
+            near=np.zeros(65, NEAR_PAIR), zone=np.full(1, 0.03))
+        data.shapes['position'][1] = [0.2, 0.0, 0.16]
+        nearest = []
+        for tilt in (-1e-4, 1e-4):
+            turn = np.array([0.0, 0.5 * np.pi + tilt, 0.0])
+            data.shapes['rotation'][1] = matrix_from_vector(turn)
+            near = near_in(data)
+            nearest.append(near['points'][0, 0, 0].item())
+            # What is the nearest point with the other tilt has a full bound already.
+            other = near[near['share'] > 0.99]['points'][:, 0, 0]
+            assert np.ptp(other) > 0.19
+        # It jumps from the end above the middle of the face to the face's edge.
+        np.testing.assert_allclose(sorted(nearest), [0.0, 0.2], atol=1e-3)
+
 
 @pytest.mark.parametrize(('arguments', 'said'), [
     (('pyramid', [1.0]), r"The shape 'nose' is of kind 'pyramid'. Give one of sphere, capsule,"),

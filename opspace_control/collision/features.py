@@ -98,7 +98,8 @@ def write_heights(shape, side, least, heights):
                 1.0 - 0.5 * (i & 4)) * y
     for i in range(EDGES):
         axis, u, w = i // 4, 1.0 - 2.0 * (i & 1), 1.0 - (i & 2)
-        heights[CORNERS + i] = math.inf
+        # The first edge of a capsule is its segment: it ends at edges of a face that it lies on.
+        heights[CORNERS + i] = base - abs(z) if i == 0 and corner_exists(shape, 0) else math.inf
         if is_flat(shape):
             # Along z, x and y in turns, as `place_edge`.
             heights[CORNERS + i] = base + (
