@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from robots import TALOS
 from samples import sample
-from test_contact_forces import FEET, HANDS, LINES, OFF_CENTRE, PAWS, Dense, contact_rows, robot
+from contact_optimum import Dense, contact_rows
+from test_contact_forces import FEET, HANDS, LINES, OFF_CENTRE, PAWS, robot
 
 from opspace_control import (
     Constraint,

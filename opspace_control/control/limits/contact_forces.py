@@ -18,6 +18,7 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.constraint_law import project_rotation
 from opspace_control.control.constraints.contact_bounds import (
     CONTACT_BOUNDS,
+    NORMAL,
     write_contact_bounds,
 )
 from opspace_control.control.constraints.elimination import sum_coordinates
@@ -26,6 +27,7 @@ from opspace_control.control.grasping.grasp_law import fill_row
 from opspace_control.control.limits.kinds import FORCE_COMPONENT, JOINT_FORCE, quantity_of
 from opspace_control.control.singular.direction_motion import SINGULAR_FORCE
 from opspace_control.control.solver.semidefinite import fit_coordinates, solve_transposed
+from opspace_control.tasks.specification_law import row_activation
 
 # α: tasks and posture give way only where no internal force keeps a bound. Over the states of
 # `test_contact_forces.py` tasks miss at most 1 % of what they want more than the dense optimum with
@@ -37,13 +39,10 @@ _STANDARD_GRAVITY = 9.81  # m/s²: forces of contacts are measured by the weight
 
 @inlined
 def contact_bounds_apply(constraints, grasping):
-    """Return whether some contact's force has bounds, and all constraints are closed entirely."""
+    """Return whether some contact's force has bounds, and no grasp is engaged."""
     bounded = False
     for c in range(constraints.size):
-        activation = constraints[c].activation
-        if 0.0 < activation < 1.0:
-            return False
-        bounded = bounded or (activation == 1.0 and constraints[c].bounded)
+        bounded = bounded or (constraints[c].activation > 0.0 and constraints[c].bounded)
     for g in range(grasping.grasps.size):
         if grasping.grasps[g].activation > 0.0:
             return False
@@ -58,13 +57,20 @@ def weight_of(cycle):
 
 @rare
 def begin_contacts(cycle, robot, constraints, contacts, active, small):
-    """Write the bounds of all contacts; open ones have none, and none ``active``, (b,)."""
+    """
+    Write the bounds of all contacts; open ones have none, and none ``active``, (b,).
+
+    The least normal force fades in with the stiffness of the contact, ``1/Γ``, see
+    `regularise_rows`: so the acceleration ``Γ f_min`` that it takes does not grow without limit.
+    """
     for c in range(constraints.size):
         first, last = c * CONTACT_BOUNDS, (c + 1) * CONTACT_BOUNDS
         bounds = contacts.bounds[:, first:last]
         if cycle.forces_decided and constraints[c].bounded and constraints[c].activation > 0.0:
             write_contact_bounds(constraints[c], robot.points[c].R, small[0],
                                  contacts.direction[first:last], bounds)
+            weight = row_activation(constraints[c].activation)
+            bounds[0, NORMAL] *= weight * weight
         else:
             bounds[0], bounds[1] = -math.inf, math.inf
             active[first:last] = 0
@@ -174,14 +180,14 @@ def write_direction(data, w):
     if quantity == FORCE_COMPONENT:
         first = 6 * (bound // CONTACT_BOUNDS)
         for r in range(6):
-            direction[first + r] = contacts.direction[bound, r] * (
-                data.results.stack[ACTIVATION, first + r])
+            if data.results.stack[ACTIVATION, first + r] > 0.0:
+                direction[first + r] = contacts.direction[bound, r]
         project_rotation(data.robot.points[first // 6].axes[1], direction[first:first + 6])
     elif quantity == JOINT_FORCE:
         fill_row(data.bounds.joints[bound].node, data.robot.states, data.robot.points,
                  data.robot.supports, contacts.force.size, direction)
         for r in range(contacts.force.size):
-            direction[r] *= -data.results.stack[ACTIVATION, r]
+            direction[r] *= -1.0 if data.results.stack[ACTIVATION, r] > 0.0 else 0.0
 
 
 @rare
