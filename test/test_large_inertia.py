@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
+from contact_optimum import Dense, contact_rows
 from robots import TALOS
 from samples import sample
-from contact_optimum import Dense, contact_rows
 from test_contact_forces import FEET, HANDS, LINES, OFF_CENTRE, PAWS, robot
 
 from opspace_control import (
