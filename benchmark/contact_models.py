@@ -25,7 +25,7 @@ MODELS = 'exact', 'large_inertia'
 STANCES = {'two': (0, 3), 'four': (0, 1, 2, 3)}
 SOFTNESS = tuple(10.0**-k for k in range(2, 13))
 _STATES, _ROUNDS = 20, 100
-_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'contact_forces.md'
+_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'explanation' / 'contact_forces.md'
 
 
 def measure():
