@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The peer for robots on legs: one dense quadratic program a cycle, Pinocchio and quadprog.
+The peer for robots on legs: one dense quadratic program a cycle, Pinocchio and a solver.
 
 As whole-body controllers have it: accelerations and contact forces are the variables; equations of
 motion of the base and contacts are equalities; friction, efforts and accelerations are bounds;
@@ -15,8 +15,35 @@ import quadprog
 
 from opspace_control.tasks.arguments import AXES
 
+try:
+    import daqp
+except ImportError:
+    daqp = None
+
 # Weight of a task beside that of the next level, and of all variables.
 _LEVEL, _ALL = 100.0, 1e-6
+
+
+_EQUALITY = 5  # among daqp's kinds of rows
+
+
+def solve_quadprog(H, g, rows, bounds, equalities):
+    """Return x of least ``½ xᵀ H x − gᵀ x`` with ``rows x ≥ bounds``, the first ones equal."""
+    return quadprog.solve_qp(H, g, rows.T, bounds, equalities)[0]
+
+
+def solve_daqp(H, g, rows, bounds, equalities):
+    """Return the same, by daqp."""
+    upper, kinds = np.full(len(bounds), 1e30), np.zeros(len(bounds), np.int32)
+    upper[:equalities], kinds[:equalities] = bounds[:equalities], _EQUALITY
+    x, _, found, _ = daqp.solve(H, -g, rows, upper, bounds, kinds)
+    if found <= 0:
+        raise ValueError(f'daqp ends with {found}')
+    return x
+
+
+# By name; daqp where it is installed.
+SOLVERS = {'quadprog': solve_quadprog, **({'daqp': solve_daqp} if daqp else {})}
 
 
 class ContactProgram:
@@ -50,7 +77,7 @@ class ContactProgram:
         self._frames = {each.frame: self._pin.getFrameId(each.frame)
                         for each in (*tasks, *contacts) if each.frame}
 
-    def compute_torque(self, state):
+    def compute_torque(self, state, solve=solve_quadprog):
         """Return the efforts of the joints with a drive, N·m, in Pinocchio's order."""
         pin, data = self._pin, self._data
         q = np.r_[state.q[:7], state.q[self._positions]]
@@ -77,7 +104,7 @@ class ContactProgram:
         bounds = np.concatenate([
             -bias[:6], -hc, np.zeros(len(cones)), -self._efforts - bias[6:],
             bias[6:] - self._efforts, np.full(2 * (n - 6), -self._acceleration)])
-        x = quadprog.solve_qp(H, g, rows.T, bounds, 6 + len(Jc))[0]
+        x = solve(H, g, rows, bounds, 6 + len(Jc))
         return efforts @ x + bias[6:]
 
     def _contact_rows(self):

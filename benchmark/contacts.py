@@ -3,15 +3,16 @@
 """
 Robots on legs: whole cycles with contacts, friction and limits of joints.
 
-Beside one call of Pinocchio's `aba`, and beside one dense quadratic program, `contact_qp`, on the
-same states in the same run. The tasks of the program are weighted, its contacts exact.
+Beside one call of Pinocchio's `aba`, and beside one dense quadratic program, `contact_qp`, by
+quadprog and where it is installed by daqp, on the same states in the same run. The tasks of the
+program are weighted, its contacts exact.
 """
 
 import time
 
 import numpy as np
 import pinocchio
-from contact_qp import ContactProgram
+from contact_qp import SOLVERS, ContactProgram
 from figures import Figure
 
 from opspace_control import (
@@ -41,13 +42,14 @@ def measure():
             *_figures('talos_standing', 'Talos on two soles, five tasks', *_stand())]
 
 
-def _figures(key, words, ours, aba, program):
+def _figures(key, words, ours, aba, *programs):
     return [
         Figure.ratio(f'contacts.{key}.{peer}', f'{words}, contact forces and limits kept: whole '
                      f'cycle beside {beside}', ours, theirs, limit)
         for peer, beside, theirs, limit in (
             ('aba', "one call of Pinocchio's `aba`", aba, 3.0),
-            ('quadprog', 'one quadratic program, Pinocchio and quadprog', program, None))]
+            *((name, f'one quadratic program, Pinocchio and {name}', times, None)
+              for name, times in zip(SOLVERS, programs, strict=True)))]
 
 
 class TimedScene(LeggedScene):
@@ -73,14 +75,17 @@ class Peers:
         self._positions = model.q_index[self._dofs]
 
     def times(self, state, tau):
-        """Return the times that both take, ns."""
+        """Return the times of `aba` and of the program by each solver, ns."""
         q = np.r_[state.q[:7], state.q[self._positions]]
         v, tau = np.r_[state.v[:6], state.v[self._dofs]], np.r_[tau[:6], tau[self._dofs]]
         begun = time.perf_counter_ns()
         pinocchio.aba(self._pin, self._data, q, v, tau)
-        between = time.perf_counter_ns()
-        self._program.compute_torque(state)
-        return between - begun, time.perf_counter_ns() - between
+        times = [time.perf_counter_ns() - begun]
+        for solve in SOLVERS.values():
+            begun = time.perf_counter_ns()
+            self._program.compute_torque(state, solve)
+            times.append(time.perf_counter_ns() - begun)
+        return times
 
 
 def _trot():
