@@ -246,6 +246,22 @@ class TestDescriptions:
 
 
 @pytest.mark.skipif(shutil.which('make') is None, reason='make is not installed')
+@pytest.mark.parametrize('kernels', ['', 'jit'])
+def test_installation_ends_with_an_error_where_kernels_cannot_be_compiled(tmp_path, kernels):
+    for name in ('setup.py', 'setup.cfg', 'pyproject.toml', 'README.md'):
+        shutil.copy(ROOT / name, tmp_path)
+    package = tmp_path / 'opspace_control'
+    package.mkdir()
+    (package / '__init__.py').touch()
+    (package / 'compilation.py').write_text('raise SystemExit("no linker")')
+    done = subprocess.run(
+        [sys.executable, 'setup.py', 'build_py'], cwd=tmp_path, capture_output=True, text=True,
+        check=False, env={**os.environ, 'OPSPACE_KERNELS': kernels, 'PYTHONPATH': ''})
+    assert (done.returncode == 0) == (kernels == 'jit'), done.stderr
+    assert ('no linker' in done.stderr) == ('set OPSPACE_KERNELS=jit.' in done.stderr) == (
+        kernels != 'jit')
+
+
 @pytest.mark.parametrize('sourced', [True, False])
 def test_make_uses_a_sourced_ros(tmp_path, sourced):
     """It is used as it is, and no wheels are installed; anywhere else they are."""
