@@ -314,6 +314,21 @@ class TestMotion:
         assert least > 0.0098
         assert parted > 0.1
 
+    @pytest.mark.parametrize('aside', [0.02, 0.0])
+    def test_goal_behind_an_obstacle_is_reached_by_sliding_along_it(self, aside):
+        """A ball is in the straight way to the goal of the hand, not quite or exactly."""
+        model = robot('dual_arm')
+        state = bent(model)
+        place = model.forward_kinematics(state, ['l_hand'])['l_hand'][:3, 3]
+        down = -np.eye(3)[2]
+        ball = Shape('ball', None, 'sphere', [0.08], place + 0.3 * down + [0.0, aside, 0.0])
+        controller = controlled(model, [Shape('l_hand', 'l_hand', 'sphere', [0.04]), ball],
+                                [PositionTask('l_hand', name='hand')])
+        controller.tasks['hand'].set_target(place + 0.5 * down)
+        least = min(distance(controller, now.q) for now, _ in moved(controller, state, 5000))
+        assert 0.0099 < least < 0.013
+        np.testing.assert_allclose(controller.tasks['hand'].error[:3], 0.0, atol=1e-3)
+
     def test_floor_of_a_free_flyer(self):
         """A half-space below, and a goal in it."""
         model = robot('dual_arm')
