@@ -26,19 +26,27 @@ def _check(*kinds):
             raise TypingError(f'Vectorised functions take contiguous arrays of floats, not {kind}.')
 
 
-def _address(context, builder, kind, array, k, vector):
+def _address(context, builder, kind, array, k, numbers):
+    """Return the address of an array's numbers from k on, as one number or vector of that type."""
     data = context.make_array(kind)(context, builder, array).data
-    address = builder.gep(data, [k])
-    return builder.bitcast(address, (_VECTOR if vector else _NUMBER).as_pointer())
+    return builder.bitcast(builder.gep(data, [k]), numbers.as_pointer())
+
+
+def _repeated(builder, number, kind):
+    """Return a vector of the type with a number in each place."""
+    numbers = llvm.Constant(kind, llvm.Undefined)
+    for k in range(kind.count):
+        numbers = builder.insert_element(numbers, number, llvm.IntType(32)(k))
+    return numbers
 
 
 def _loops(builder, count):
-    """Yield the index of each vector of four numbers, then of each that is left."""
+    """Yield the index of each vector of four numbers, then of each that is left, with its type."""
     whole = builder.and_(count, _INDEX(-_WIDTH))
-    for start, stop, step, vector in ((_INDEX(0), whole, _WIDTH, True),
-                                      (whole, count, 1, False)):
+    for start, stop, step, kind in ((_INDEX(0), whole, _WIDTH, _VECTOR),
+                                    (whole, count, 1, _NUMBER)):
         with cgutils.for_range_slice(builder, start, stop, _INDEX(step), inc=True) as (k, _):
-            yield k, vector
+            yield k, kind
 
 
 @intrinsic
@@ -47,15 +55,15 @@ def _dot_product(_typing, x, y, count):
 
     def generate(context, builder, _signature, arguments):
         a, b, n = arguments
-        sums = [cgutils.alloca_once_value(builder, llvm.Constant(kind, zero))
-                for kind, zero in ((_VECTOR, [0.0] * _WIDTH), (_NUMBER, 0.0))]
-        for k, vector in _loops(builder, n):
-            total = sums[0 if vector else 1]
-            u, w = (builder.load(_address(context, builder, kind, array, k, vector), align=8)
+        sums = {kind: cgutils.alloca_once_value(builder, llvm.Constant(kind, zero))
+                for kind, zero in ((_VECTOR, [0.0] * _WIDTH), (_NUMBER, 0.0))}
+        for k, numbers in _loops(builder, n):
+            total = sums[numbers]
+            u, w = (builder.load(_address(context, builder, kind, array, k, numbers), align=8)
                     for kind, array in ((x, a), (y, b)))
             builder.store(builder.fadd(builder.load(total), builder.fmul(u, w, _RELAXED),
                                        flags=_RELAXED), total)
-        vector, total = (builder.load(each) for each in sums)
+        vector, total = (builder.load(each) for each in sums.values())
         for k in range(_WIDTH):
             part = builder.extract_element(vector, llvm.IntType(32)(k))
             total = builder.fadd(total, part, flags=_RELAXED)
@@ -70,14 +78,11 @@ def _add_scaled(_typing, y, factor, x, count):
 
     def generate(context, builder, _signature, arguments):
         b, scale, a, n = arguments
-        whole = llvm.Constant(_VECTOR, llvm.Undefined)
-        for k in range(_WIDTH):
-            whole = builder.insert_element(whole, scale, llvm.IntType(32)(k))
-        for k, vector in _loops(builder, n):
-            source = _address(context, builder, x, a, k, vector)
-            target = _address(context, builder, y, b, k, vector)
-            part = builder.fmul(whole if vector else scale, builder.load(source, align=8),
-                                flags=_RELAXED)
+        factors = {_VECTOR: _repeated(builder, scale, _VECTOR), _NUMBER: scale}
+        for k, numbers in _loops(builder, n):
+            source = _address(context, builder, x, a, k, numbers)
+            target = _address(context, builder, y, b, k, numbers)
+            part = builder.fmul(factors[numbers], builder.load(source, align=8), flags=_RELAXED)
             builder.store(builder.fadd(builder.load(target, align=8), part, flags=_RELAXED),
                           target, align=8)
         return context.get_dummy_value()
@@ -100,17 +105,12 @@ class _SixModel(PrimitiveModel):
         super().__init__(manager, kind, _SIX_NUMBERS)
 
 
-def _address_of_six(context, builder, kind, array, first):
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [first]), _SIX_NUMBERS.as_pointer())
-
-
 @intrinsic
 def _six(_typing, x, first):
     _check(x)
 
     def generate(context, builder, _signature, arguments):
-        return builder.load(_address_of_six(context, builder, x, *arguments), align=8)
+        return builder.load(_address(context, builder, x, *arguments, _SIX_NUMBERS), align=8)
 
     return _SIX(x, types.intp), generate
 
@@ -121,7 +121,8 @@ def _put(_typing, x, first, numbers):
 
     def generate(context, builder, _signature, arguments):
         array, start, values = arguments
-        builder.store(values, _address_of_six(context, builder, x, array, start), align=8)
+        target = _address(context, builder, x, array, start, _SIX_NUMBERS)
+        builder.store(values, target, align=8)
         return context.get_dummy_value()
 
     return types.none(x, types.intp, _SIX), generate
@@ -132,16 +133,9 @@ def _define(function, operation, kinds):
 
     @lower_builtin(function, *kinds)
     def generate(_context, builder, _signature, operands):
-        parts = [each if kind is _SIX else _repeated(builder, each)
+        parts = [each if kind is _SIX else _repeated(builder, each, _SIX_NUMBERS)
                  for kind, each in zip(kinds, operands, strict=True)]
         return getattr(builder, operation)(*parts, flags=_RELAXED)
-
-
-def _repeated(builder, number):
-    numbers = llvm.Constant(_SIX_NUMBERS, llvm.Undefined)
-    for k in range(6):
-        numbers = builder.insert_element(numbers, number, llvm.IntType(32)(k))
-    return numbers
 
 
 for _function, _operation, _kinds in (
