@@ -99,6 +99,22 @@ def test_odometry_cannot_be_used(robot, change, reason):
     robot.network.expect(lambda: robot.said('odom_invalid is over'))
 
 
+def test_odometry_and_joint_states_cannot_be_used_at_once(robot, monkeypatch):
+    """What was known of the joints is damped; the node goes on."""
+    state = robot.state
+
+    def broken():
+        message = state()
+        message.position[0] = math.nan
+        return message
+    with monkeypatch.context() as patch:
+        patch.setattr(robot, 'state', broken)
+        robot.run(0.05, spoil)
+    assert robot.said('odom_invalid: ')
+    robot.run(0.05)
+    robot.network.expect(lambda: robot.said('odom_invalid is over'))
+
+
 def shifted(message, k):
     message.pose.pose.position.z += 0.5
     return message

@@ -42,8 +42,8 @@ class ControllerState(ControllerLimits):
         Λ⁻¹ of the tasks' frames at the last cycle, (6m, 6m), [CK00] (30), in order of priority.
 
         With passive joints and constraints what these leave of it; what levels leave to those below
-        is not in it. On its way in or out, a task's rows have an inflated diagonal; a task that is
-        neither controlled nor pushed has none.
+        is not in it. On its way in or out, a task's rows have an inflated diagonal. Of a task's
+        three linear and three angular rows those are 0 of which none is controlled or pushed.
         """
         lower = np.tril(self._inverse_inertia)
         return lower + np.tril(lower, -1).T

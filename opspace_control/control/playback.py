@@ -67,7 +67,7 @@ class Playback:
             PassiveForces.from_urdf(model) if joint_forces is None else joint_forces).dofs
         self._nodes, self._states = moment_nodes(model), nan_filled(model.nodes.size, NODE_STATE)
         self._all_free = self._nodes.copy()
-        self._all_free['status'] = PASSIVE
+        self._all_free['status'][self._all_free['v_index'] >= 0] = PASSIVE
         on = [task for task in controller.tasks.values() if task.enabled]
         self._groups = [(task, joint_dofs(task, model)) for task in on
                         if isinstance(task, JointTask)]

@@ -238,8 +238,8 @@ class StateInput(AcceptedState):
         return q, v, None, None
 
     def see(self, joints, now):
-        """Note positions and velocities of joints whose base is not known: what to damp."""
-        if joints is not None and self.known:
+        """Note finite positions and velocities of joints whose base is not known: what to damp."""
+        if joints is not None and self.known and all(np.isfinite(part).all() for part in joints):
             self.see_joints(*joints, now)
 
     def overdue(self, now, timeout, simulated_time):
