@@ -142,4 +142,4 @@ def leave_row_to_constraints(data, w):
         for x in range(w + 1):
             bound_rows.gram[w, x] -= u[k] * bound_rows.coordinates[x, k]
         add_scaled(coupling[constrained:], -u[k], factor.F[k, constrained:],
-                   coupling.size - constrained)
+                   stack.shape[1] - constrained)
