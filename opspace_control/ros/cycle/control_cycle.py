@@ -137,9 +137,9 @@ class ControlCycle:
         if done == EARLY:
             return
         if done == BRAKED:
-            self._send_brake()
             if fault:
                 self._report(fault, before)
+            self._send_brake()
         else:
             try:
                 self._control(now, done == RESUME)
@@ -212,9 +212,9 @@ class ControlCycle:
         self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
         if self._step(SEND, now, NO_TRIP) == BRAKED:
             numbers = self._numbers[0]
-            self._send_brake()
             self._report(self.envelope.not_finite(
                 int(numbers['dof']), float(numbers['effort'])), None)
+            self._send_brake()
         else:
             self._output.publish()
             self._exert()
