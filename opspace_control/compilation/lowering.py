@@ -9,7 +9,6 @@ others by Numba. Indices in variables are not negative, which LLVM need not chec
 count from the end of an array.
 """
 
-
 from llvmlite import ir as llvm
 from numba.core import cgutils, ir, types
 from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs

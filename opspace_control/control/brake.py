@@ -36,7 +36,7 @@ class Brake:
             if isinstance(one, Contact) and model.floating_base])
         self.lies_down = bool(feet.size)  # the robot is on legs
         numbers, dofs = np.zeros(1, BRAKE), np.zeros(model.nv, BRAKE_DOF)
-        numbers['carried'] = model.nodes['mass'].sum() / max(feet.size, 1)
+        numbers['contact_mass'] = model.nodes['mass'].sum() / max(feet.size, 1)
         dofs['q_index'], dofs['turns_freely'] = model.q_index, model.turns_freely
         robot = controller._arguments
         self.arguments = Braking(
@@ -74,7 +74,7 @@ class Brake:
 
     def forget(self):
         """Begin the next hold at the position of the robot then."""
-        self.arguments.numbers['holds'] = False
+        self.arguments.numbers['hold_begun'] = False
 
     def damp(self, state, age, scale, out):
         """

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import called, inlined, kernel
-from opspace_control.dynamics.hybrid_dynamics import load_node
+from opspace_control.dynamics.hybrid_dynamics import gather_torques, load_node
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
 from opspace_control.model.nodes import ACTIVE
-from opspace_control.spatial.vectors import dot
 
 # Of pure damping: a robot left to it loses two thirds of its speed in a tenth of a second.
 DAMPING_RATE = 10.0  # 1/s
@@ -27,9 +26,9 @@ _PRESENT = 0.05  # s, age of a velocity; a fall has changed its own by 0.5 m/s t
 WEIGHT, CARRY, GIVE_WAY, DAMP = range(4)
 
 BRAKE = np.dtype([
-    ('holds', np.bool_),         # whether a hold has begun
-    ('carried', np.float64),     # mass that each contact carries, kg; 0 for a robot without legs
-    ('zero', np.float64, (3,)),  # no gravity, m/s²
+    ('hold_begun', np.bool_),      # whether a hold has begun
+    ('contact_mass', np.float64),  # that each contact carries, kg
+    ('zero', np.float64, (3,)),    # no gravity, m/s²
 ], align=True)
 
 BRAKE_DOF = np.dtype([
@@ -60,21 +59,14 @@ class Braking(NamedTuple):
 
 @called
 def inertial_torques(brake, gravity, q, a, tau):
-    """Write ``A a + g`` (nv,) of all joints, whatever their status, [CK00] Table 2."""
+    """Write ``A a + g`` (nv,), 0 at passive joints, [CK00] Table 2."""
     nodes, states = brake.nodes, brake.states
     for i in range(nodes.size):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
         move_node(nodes, i, brake.still, a, states)
         load_node(nodes, i, gravity, states)
-    for i in range(nodes.size - 1, -1, -1):
-        node, s = nodes[i], states[i]
-        if node.v_index >= 0:
-            tau[node.v_index] = dot(s.f, s.S) + node.armature * a[node.v_index]
-        if node.parent >= 0:
-            outer = states[node.parent].f
-            for r in range(6):
-                outer[r] += s.f[r]
+    gather_torques(nodes, brake.still, a, states, tau)
 
 
 @called
@@ -104,7 +96,7 @@ def damp_feet(brake, v, tau):
     carried its share of the robot, which sinks at ``g / rate``, 1 m/s.
     """
     nodes, states, feet = brake.nodes, brake.states, brake.feet
-    share = DAMPING_RATE * brake.numbers[0].carried
+    share = DAMPING_RATE * brake.numbers[0].contact_mass
     for e in range(feet.size):
         place_point(feet, e, nodes, states)
         for r in range(3):
@@ -149,8 +141,8 @@ def weigh(brake, q, tau):
 @called
 def displace(brake, q):
     """Note how far each dof with one coordinate is from where the hold began."""
-    dofs, nodes, begins = brake.dofs, brake.nodes, not brake.numbers[0].holds
-    brake.numbers[0].holds = True
+    dofs, nodes, begins = brake.dofs, brake.nodes, not brake.numbers[0].hold_begun
+    brake.numbers[0].hold_begun = True
     for k in range(dofs.size):
         dof = dofs[k]
         now = q[dof.q_index] if dof.q_index >= 0 else 0.0
@@ -168,7 +160,7 @@ def displace(brake, q):
 
 
 @called
-def carry(brake, gives_way, q, v, tau):
+def gravity_hold(brake, gives_way, q, v, tau):
     """Write the efforts (nv,) of `Brake.carry`."""
     displace(brake, q)
     stiff = not gives_way and brake.feet.size == 0
@@ -187,7 +179,7 @@ def carry(brake, gives_way, q, v, tau):
 @called
 def damp(brake, age, scale, q, v, tau):
     """Write the efforts (nv,) of `Brake.damp`."""
-    brake.numbers[0].holds = False
+    brake.numbers[0].hold_begun = False
     for k in range(v.size):
         tau[k] = 0.0
     if scale > 0.0:
@@ -209,4 +201,4 @@ def brake_robot(brake, manner, age, scale, q, v, tau):
     elif manner == DAMP:
         damp(brake, age, scale, q, v, tau)
     else:
-        carry(brake, manner == GIVE_WAY, q, v, tau)
+        gravity_hold(brake, manner == GIVE_WAY, q, v, tau)

@@ -49,7 +49,7 @@ from opspace_control.control.singular.transfer import add_limit_reactions
 from opspace_control.control.stack.disturbance import apply_torque, observe_disturbance
 from opspace_control.control.stack.rows import (
     apply_forces,
-    find_idle,
+    find_used_rows,
     resolve_stack,
     stack_points,
 )
@@ -164,7 +164,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
     stack_points(cycle, robot, demand, q, v, a_null, stack)
     if grasping.grasps.size > 0:
         constrain_fingertips(cycle, grasping, robot, demand, stack, scratch.small)
-    find_idle(robot, demand, stack)
+    find_used_rows(robot, demand, stack)
     sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
                  cycle.has_passive, scratch.mobility, scratch.passive_mobility, K)
     correct_reference(robot.contacts, nodes, states, stack[FORCE])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import called, kernel
-from opspace_control.control.brake_law import Braking, carry, damp, weigh
+from opspace_control.control.brake_law import Braking, damp, gravity_hold, weigh
 from opspace_control.safety.accepted_state import (
     JUMPED,
     NO_STATE,
@@ -134,7 +134,7 @@ def brake_and_bound(servo, now):
         seen = max(state.last_seen, state.last_good)
         damp(servo.brake, now - seen, scale, q, v, servo.tau)
     else:
-        carry(servo.brake, gives_way(supervisor.trip), q, v, servo.tau)
+        gravity_hold(servo.brake, gives_way(supervisor.trip), q, v, servo.tau)
     dt, state.elapsed = state.elapsed, 0.0
     if dt == 0.0:
         dt = now - numbers.last_sent
@@ -198,7 +198,7 @@ def servo_step(servo, work, now, fault):
         if trip == NO_TRIP:
             return decide(servo, now)
     else:
-        servo.brake.numbers[0].holds = False
+        servo.brake.numbers[0].hold_begun = False
         if bound_step(servo, numbers.dt, now):
             return CONTROL
         trip = _NOT_FINITE

@@ -95,8 +95,8 @@ def move_to_stack(data):
     for r in range(constrained):
         reaction[r] += applied[r]
     if data.cycle.has_passive:
-        constraint_reactions(data.scratch.passive_factor,
-                             constrained, applied, data.scratch.coordinates)
+        constraint_reactions(
+            data.scratch.passive_factor, constrained, applied, data.scratch.coordinates)
         for r in range(constrained):
             forces[r] += applied[r]
             reaction[r] -= applied[r]

@@ -124,7 +124,7 @@ def stack_points(cycle, robot, demand, q, v, a_null, stack):
 
 
 @called
-def find_idle(robot, demand, stack):
+def find_used_rows(robot, demand, stack):
     """Find which points have rows that are controlled or pushed in this cycle: linear, angular."""
     points, constraints, tasks = robot.points, demand.constraints.size, demand.tasks
     rejected = demand.disturbance.tasks
