@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
+import mujoco
 import ros_nodes
 from diagnostic_msgs.msg import DiagnosticArray
 from legged_nodes import Legged, given
@@ -16,7 +17,7 @@ from std_srvs.srv import SetBool
 from visualization_msgs.msg import MarkerArray
 
 from opspace_control.cli.robots import demo_robot
-from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
+from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES, SLIP
 
 
 @pytest.fixture(scope='module')
@@ -103,6 +104,42 @@ def test_without_commands_it_stops_and_stands(b1):
     b1.go(0.5, 0.0)
     assert np.ptp(b1.heights[-400:]) > 0.03
     assert b1.tilt < 0.1
+
+
+def test_feet_that_slide_are_shown(b1):
+    """It stands on ice when it is shoved: all feet slide, as fast as MuJoCo says at that time."""
+    b1.run(2.0)
+    shown, speeds, slides = b1.network.listen(MarkerArray, f'{CONTROLLER}/markers'), {}, []
+    for friction, shove in ((None, 0.0), (0.02, 0.4)):
+        if friction:
+            b1.physics.model.geom_friction[:, 0] = friction
+            b1.physics.data.qvel[1] += shove
+        before = len(shown)
+        for _ in range(200):
+            speeds[round(1e3 * b1.time)] = foot_speeds(b1.physics)
+            b1.run(0.001)
+            if len(shown) > before + 1:
+                break
+        slides.append([marker for marker in shown[-1].markers if marker.ns == SLIP])
+    assert not slides[0] and len(slides[1]) == 4
+    for marker in slides[1]:
+        start, end = ([point.x, point.y, point.z] for point in marker.points)
+        stamp = marker.header.stamp
+        speed = speeds[1000 * stamp.sec + round(1e-6 * stamp.nanosec)][marker.id]
+        assert speed[1] > 0.3
+        np.testing.assert_allclose(np.subtract(end, start), 0.3 * speed, atol=1e-6)
+
+
+def foot_speeds(physics):
+    """Return the velocities along the ground of the feet of b1, (4, 3), m/s, by MuJoCo."""
+    jacobian, speeds = np.zeros((3, physics.model.nv)), []
+    mujoco.mj_kinematics(physics.model, physics.data)
+    mujoco.mj_comPos(physics.model, physics.data)
+    for foot in demo_robot('b1').feet:
+        body = mujoco.mj_name2id(physics.model, mujoco.mjtObj.mjOBJ_BODY, foot)
+        mujoco.mj_jacBody(physics.model, physics.data, jacobian, None, body)
+        speeds.append((jacobian @ physics.data.qvel) * [1.0, 1.0, 0.0])
+    return np.array(speeds)
 
 
 def test_commands_with_stamps_are_followed_unless_they_are_late():

@@ -30,7 +30,7 @@ from opspace_control.collision.urdf_shapes import (
 )
 from opspace_control.errors import ModelError
 from opspace_control.ros.topics.collision_markers import SHAPES
-from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
+from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES, SLIP
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
 from opspace_control.view.camera import Camera
@@ -403,21 +403,23 @@ class TestContacts:
             marker.points.append(Point(x=x, y=y, z=z))
         return marker
 
-    def test_forces_cones_and_footholds_come_and_go(self, scene):
+    def test_forces_cones_slip_and_footholds_come_and_go(self, scene):
         contacts, up = Contacts(scene), (0.0, 0.0, 0.5)
         arrow = self.marker(FORCES, Marker.ARROW, (0.0, 0.0, 0.0), up)
         cone = self.marker(CONES, Marker.LINE_LIST, *4 * [(0.0, 0.0, 0.0), up])
         foothold = self.marker(FOOTHOLDS, Marker.SPHERE)
         foothold.pose.position.x = 2.0
-        contacts.update(MarkerArray(markers=[arrow, arrow, cone, foothold]))
+        slide = self.marker(SLIP, Marker.ARROW, (1.0, 0.0, 0.0), (1.3, 0.0, 0.0))
+        contacts.update(MarkerArray(markers=[arrow, arrow, cone, slide, foothold]))
         lines = contacts._lines
-        assert [len(lines[space].points) for space in (FORCES, CONES, FOOTHOLDS)] == [2, 4, 1]
+        spaces = FORCES, CONES, SLIP, FOOTHOLDS
+        assert [len(lines[space].points) for space in spaces] == [2, 4, 1, 1]
         np.testing.assert_allclose(lines[FORCES].points[1], [[0.0, 0.0, 0.0], up])
         assert (lines[FORCES].colors == [255, 0, 0]).all()
         assert (lines[FOOTHOLDS].points[0, :, 0] == 2.0).all()
         contacts.update(MarkerArray(markers=[arrow]))
         assert [np.ptp(lines[space].points, axis=1).any(axis=1).sum()
-                for space in (FORCES, CONES, FOOTHOLDS)] == [1, 0, 0]
+                for space in spaces] == [1, 0, 0, 0]
         contacts.remove()
 
 

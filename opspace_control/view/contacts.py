@@ -1,12 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Contact forces, friction cones, footholds and near pairs in the scene, from markers."""
+"""Contact forces, cones, slip, footholds and near pairs in the scene, from markers."""
 
 import numpy as np
 from visualization_msgs.msg import Marker
 
 from opspace_control.ros.topics.collision_markers import NEAR
-from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES
+from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES, SLIP
 
 _DROP = 0.03  # m, half the height of the sign of a foothold
 
@@ -20,7 +20,7 @@ class Contacts:
     def update(self, message):
         """Show the markers of a MarkerArray; of contacts that are not in it nothing is shown."""
         for namespace, width in (
-                (FORCES, 4.0), (CONES, 1.0), (FOOTHOLDS, 3.0), (NEAR, 3.0)):
+                (FORCES, 4.0), (CONES, 1.0), (SLIP, 6.0), (FOOTHOLDS, 3.0), (NEAR, 3.0)):
             markers = [marker for marker in message.markers if marker.ns == namespace]
             lines = [_segments(marker) for marker in markers]
             self._show(namespace, width, np.concatenate(lines) if lines else np.zeros((0, 2, 3)), [

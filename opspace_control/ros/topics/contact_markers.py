@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Contact forces with their friction cones, and footholds, as markers for RViz."""
+"""Contact forces with friction cones, slip, and footholds, as markers for RViz."""
 
 import numpy as np
 from rclpy.duration import Duration
@@ -9,19 +9,21 @@ from visualization_msgs.msg import Marker
 
 from opspace_control.ros.middleware.conversions import point_message
 from opspace_control.ros.parameters.task_blocks import contacts_of
+from opspace_control.ros.topics.contacts import SLIDES, slip_velocity
 
-# Namespaces: forces, and cones, of contacts; places where feet will be put down.
-FORCES, CONES, FOOTHOLDS = 'contact forces', 'friction cones', 'footholds'
+# Namespaces: forces, cones and slip of contacts; places where feet will be put down.
+FORCES, CONES, SLIP, FOOTHOLDS = 'contact forces', 'friction cones', 'slip', 'footholds'
 _WEIGHT = 0.5    # m, of an arrow as large as the weight of the robot
 _CONE = 0.12     # m, height of a cone
+_PER_SPEED = 0.3  # m, of the arrow of a contact that slides at 1 m/s
 _SIDES = 12
 _LINE = 0.008    # m, thickness
 _FOOT = 0.03     # m, diameter of a foothold
 _UNLOADED = 0.01  # part of the weight below which a foot has no load
 _AT_BOUND = 0.99  # part of friction in use
 _LIFETIME = Duration(seconds=0.2).to_msg()
-_GREEN, _RED, _GREY, _BLUE = (ColorRGBA(r=r, g=g, b=b, a=0.9) for r, g, b in (
-    (0.1, 0.8, 0.1), (0.9, 0.1, 0.1), (0.6, 0.6, 0.6), (0.1, 0.3, 1.0)))
+_GREEN, _RED, _GREY, _BLUE, _ORANGE = (ColorRGBA(r=r, g=g, b=b, a=0.9) for r, g, b in (
+    (0.1, 0.8, 0.1), (0.9, 0.1, 0.1), (0.6, 0.6, 0.6), (0.1, 0.3, 1.0), (1.0, 0.5, 0.0)))
 
 
 class ContactMarkers:
@@ -29,7 +31,8 @@ class ContactMarkers:
     The markers of engaged contacts, in the base frame of ``frames``.
 
     A force is an arrow, 0.5 m for the weight of the robot, and its cone lines about the normal:
-    green, red with friction at its bound, grey without a load. ``footholds()`` returns places
+    green, red with friction at its bound, grey without a load. A contact that slides along the
+    ground has an orange arrow of its velocity, 0.3 m for 1 m/s. ``footholds()`` returns places
     (3,), m, where feet will be put down, spheres.
     """
 
@@ -55,6 +58,12 @@ class ContactMarkers:
             cone = self._marker(stamp, CONES, number, Marker.LINE_LIST, color, 0.5 * _LINE)
             cone.points = [point_message(place + line) for line in _cone(contact)]
             markers += [arrow, cone]
+            slip = slip_velocity(self._controller, contact, self._cycle.state)
+            if np.linalg.norm(slip) > SLIDES:
+                slide = self._marker(
+                    stamp, SLIP, number, Marker.ARROW, _ORANGE, 2.0 * _LINE, 4.0 * _LINE)
+                slide.points = [point_message(place), point_message(place + _PER_SPEED * slip)]
+                markers.append(slide)
         for number, place in enumerate(self._footholds()):
             sphere = self._marker(stamp, FOOTHOLDS, number, Marker.SPHERE, _BLUE, *3 * [_FOOT])
             sphere.pose.position = point_message(place)

@@ -17,7 +17,7 @@ from opspace_control.ros.parameters.task_blocks import contacts_of
 TOPIC = '~/contact_schedule'
 _COMPLAIN_EVERY = 1.0  # s
 _UNLOADED = 1.0  # N, normal force below which a contact has no load
-_SLIDES = 0.1    # m/s, above which it slides
+SLIDES = 0.1     # m/s, above which it slides
 
 
 class ContactSchedule(Part):
@@ -66,7 +66,7 @@ class ContactSchedule(Part):
             'contacts without load': ', '.join(
                 one.name for one in engaged if one.load < _UNLOADED) or 'none',
             'contacts that slide': ', '.join(
-                f'{one.name} ({speed:.2f} m/s)' for one, speed in speeds if speed > _SLIDES)
+                f'{one.name} ({speed:.2f} m/s)' for one, speed in speeds if speed > SLIDES)
             or 'none'} if self._contacts else {}
         if not self._due:
             return values
@@ -104,10 +104,15 @@ class ContactSchedule(Part):
                 for name, engaged in zip(names, row, strict=True)]
 
 
-def slip_speed(controller, contact, state):
-    """Return how fast the link of a contact slides along the ground, m/s."""
+def slip_velocity(controller, contact, state):
+    """Return the velocity of the frame of a contact along the ground, (3,), m/s, base axes."""
     velocity = controller.model.jacobian(state, contact.frame)[:3] @ state.v
-    return float(np.linalg.norm(velocity - (velocity @ contact.normal) * contact.normal))
+    return velocity - (velocity @ contact.normal) * contact.normal
+
+
+def slip_speed(controller, contact, state):
+    """Return how fast the frame of a contact slides along the ground, m/s."""
+    return float(np.linalg.norm(slip_velocity(controller, contact, state)))
 
 
 def add_contact_state(feedback, controller, cycle):
