@@ -10,6 +10,8 @@ there is none, Numba compiles kernels when they are called first.
 
 import functools
 
+import numpy as np
+
 from opspace_control import library
 from opspace_control.errors import OpspaceError
 
@@ -75,6 +77,15 @@ class Kernel(Compiled):
         except KeyError:
             entry = self._entries[kinds] = library.find(self.name, kinds)
         return entry, table, places
+
+
+def as_record(record):
+    """
+    Return a record of an array as what compiled functions get, for a call of one from Python.
+
+    It is no copy.
+    """
+    return np.asarray(record).view(np.recarray)[()]
 
 
 def _jit(compiled):

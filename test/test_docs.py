@@ -339,10 +339,12 @@ def test_no_page_has_commands_that_look_otherwise():
 def test_the_loop_in_cpp_compiles(tmp_path):
     include, loop = blocks(DOC / 'how_to' / 'native.md', 'cpp')[0].split('\n', 1)
     source = tmp_path / 'loop.cpp'
-    source.write_text(f'{include}\nvoid run(bool running) {{\n{loop}\n(void)goal; }}\n')
+    source.write_text(
+        f'{include}\ndouble steady_time();\nvoid report(const std::string&, std::int64_t);\n'
+        f'void run(bool running, std::int64_t stamp) {{\n{loop}\n(void)goal; }}\n')
     subprocess.run(['c++', '-std=c++17', '-Wall', '-Wextra', '-Werror', '-fsyntax-only',
                     '-I', ROOT / 'native' / 'include', source], check=True)
-    source.write_text(source.read_text().replace('controller.cycle', 'controller.cycles'))
+    source.write_text(source.read_text().replace('servo.cycle', 'servo.cycles'))
     assert subprocess.run(['c++', '-std=c++17', '-fsyntax-only', '-I', ROOT / 'native' / 'include',
                            source], stderr=subprocess.DEVNULL, check=False).returncode != 0
 

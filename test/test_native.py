@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Saved controllers in C++: the torques of Python, bit by bit, and nothing but the arithmetic."""
+"""Saved controllers in C++: what Python computes, bit by bit, and nothing but the arithmetic."""
 
 import os
 import shutil
@@ -26,6 +26,9 @@ from opspace_control.control.saved import FIELD, HEADER, SPAN, block_of
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.ros.parameters.robot import make_controller
+from opspace_control.safety.servo import Servo
+from opspace_control.safety.servo_data import BRAKED, EARLY, RESUME
+from opspace_control.safety.supervisor import NO_TRIP, TRIPS
 from opspace_control.share import share_directory
 from opspace_control.tasks.jerk_limited import JerkLimits
 
@@ -115,6 +118,111 @@ def drive(controller, inputs, cycles=CYCLES):
     return np.array(torques)
 
 
+# What a step of a servo's replay is, as in native/test/replay.cpp.
+STATE, WATCH, HOLD, RESTART = range(4)
+
+
+class Faults:
+    """A robot that moves at 1 kHz, and what goes wrong with its states, goals and efforts."""
+
+    def __init__(self, servo, seed):
+        self.servo, self.random = servo, np.random.default_rng(seed)
+        model = servo.controller.model
+        self._amplitude, self._rate = (self.random.uniform(low, high, model.nv) for low, high in (
+            (0.1, 0.4), (0.5, 3.0)))
+        self.now, self.stamp, self._kind, self.left = 10.0, 10**9, None, 200
+
+    def step(self, k):
+        """Return the next step: what it is, stamp, time, fault, q and v."""
+        self.now += self.random.uniform(5e-4, 1.5e-3)
+        self.stamp += 10**6
+        t = 1e-3 * k
+        q, v = self._amplitude * np.sin(self._rate * t), (
+            self._amplitude * self._rate * np.cos(self._rate * t))
+        self.left -= 1
+        if self.left == 0:
+            self._change()
+        call, fault = STATE, NO_TRIP
+        j = self.random.integers(v.size)
+        if self._kind == 'nan':
+            (q, v)[k % 2][j] = np.nan
+        elif self._kind == 'unreadable':
+            fault = [trip.name for trip in TRIPS].index('odom_timeout')
+        elif self._kind == 'jump':
+            q[3] += 0.5
+        elif self._kind == 'backwards':
+            self.stamp -= 10**9
+            self._kind = None
+        elif self._kind == 'overspeed':
+            v[4] *= 100.0
+        elif self._kind == 'stopped':  # states come, their stamps stop
+            self.stamp -= 10**6
+            call = STATE if k % 2 else WATCH
+        elif self._kind == 'silent':
+            call, self.now = WATCH, self.now + 4e-3
+        elif self._kind == 'leap':
+            self.stamp += 3 * 10**8
+            self._kind = None
+        elif k % 100 == 99:
+            call = HOLD
+        elif k % 10 == 9:
+            call = WATCH
+        if k % 3331 == 3330:
+            call = RESTART
+        return call, self.stamp, self.now, fault, q, v
+
+    def _change(self):
+        """Begin or end a fault; efforts are not finite until the goal of a joint is a number."""
+        dofs = self.servo.controller.posture._dofs
+        dofs['effort'] = 0.0
+        if self._kind is None:
+            self._kind = ('nan', 'unreadable', 'jump', 'backwards', 'overspeed', 'stopped',
+                          'silent', 'leap', 'effort')[self.random.integers(9)]
+            self.left = int(self.random.integers(2, 250))
+            if self._kind == 'effort':
+                dofs['effort'][-1] = np.nan
+        else:
+            self._kind, self.left = None, int(self.random.integers(20, 200))
+
+    def run(self, step):
+        """Return what the servo did: result, trip, fault, news, dof, efforts."""
+        call, stamp, now, fault, q, v = step
+        servo, done = self.servo, EARLY
+        if call == STATE:
+            done = servo.cycle(stamp, q, v, now, fault)
+        elif call == WATCH:
+            done = servo.watch(now)
+        elif call == HOLD:
+            servo.hold()
+        else:
+            servo.restart(now)
+        numbers = servo.numbers[0]
+        return np.r_[done, servo.supervisor.records['trip'], numbers['fault'], numbers['news'],
+                     numbers['dof'], servo.tau]
+
+
+def drive_servo(servo, inputs, cycles=CYCLES):
+    """Return what a servo did with faulty states and goals that change; write what C++ needs."""
+    faults, random, outputs = Faults(servo, 7), np.random.default_rng(5), []
+    controller = servo.controller
+    with open(inputs, 'wb') as file:
+        for k in range(cycles):
+            changes, before = k % 50 == 49 or faults.left == 1, None
+            if changes:
+                before = block_of(controller, servo)
+            step = call, stamp, now, fault, q, v = faults.step(k)
+            if k % 50 == 49:
+                change_goals(controller, random, k // 50)
+            changes = changes_between(before, block_of(controller, servo)) if changes else []
+            file.write(np.float64(call).tobytes() + np.int64(len(changes)).tobytes())
+            for offset, content in changes:
+                file.write(np.array([offset, len(content)]).tobytes() + content)
+            file.write(np.int64(stamp).tobytes() + np.array([now, fault]).tobytes()
+                       + q.tobytes() + v.tobytes())
+            outputs.append(faults.run(step))
+    return np.array(outputs)
+
+
 def run(program, *arguments):
     return subprocess.run([program, *arguments], check=False, capture_output=True, text=True)
 
@@ -151,6 +259,31 @@ class TestReplay:
 
 
 @needs_library
+def test_a_servo_trips_and_recovers_as_in_python(compiled, model, tmp_path):
+    """Whole cycles: states that jump, stop, go back or are none, efforts that are not finite."""
+    servo = Servo(controller_of(model, True))
+    servo.set(effort_rate=20.0, velocity_scale=1.0, position_jump=0.1, release_time=0.1)
+    servo.controller.save(tmp_path / 'block', servo)
+    wanted = drive_servo(servo, tmp_path / 'inputs')
+    done = run(compiled('test/replay.cpp'), tmp_path / 'block', library.library_path(),
+               tmp_path / 'inputs', tmp_path / 'outputs', 'servo')
+    assert done.returncode == 0, done.stderr
+    facts = dict(line.split() for line in done.stdout.splitlines())
+    assert (tmp_path / 'outputs').read_bytes() == wanted.tobytes()
+    assert np.isfinite(wanted).all()
+    assert facts['cycles'] == str(CYCLES)
+    assert facts['changes'] == 'applied'
+    assert facts['allocations'] == facts['locks'] == '0'
+    assert {TRIPS[int(number)].name for number in set(wanted[:, 1]) - {NO_TRIP}} == {
+        'state_timeout', 'state_invalid', 'time_stopped', 'time_backwards', 'odom_timeout',
+        'position_jump', 'velocity_limit', 'effort_not_finite'}
+    results, trips = wanted[:, 0], wanted[:, 1] != NO_TRIP
+    assert (results == RESUME).sum() > 10
+    assert (results[trips] == BRAKED).mean() > 0.5
+    assert (wanted[:, 3] == 1.0).sum() > 20  # faults to be reported
+
+
+@needs_library
 class TestRefusal:
 
     @pytest.fixture
@@ -173,7 +306,7 @@ class TestRefusal:
         return run_changed
 
     @pytest.mark.parametrize(('field', 'value'), [
-        ('sources', b'0123456789abcdef'), ('function', b'opspace_0123456789abcdef01234567')])
+        ('sources', b'0123456789abcdef'), ('law', b'opspace_0123456789abcdef01234567')])
     def test_of_other_kernels_or_layouts(self, refused, field, value):
         def change(header, block):
             header[field] = value

@@ -26,7 +26,7 @@ from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.safety.accepted_state import STATE_INPUT
 from opspace_control.safety.envelope import EFFORT_GUARD
-from opspace_control.safety.servo import SERVO
+from opspace_control.safety.servo_data import SERVO
 from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 from opspace_control.safety.state_clock import CLOCK
 from opspace_control.safety.supervisor import SUPERVISOR

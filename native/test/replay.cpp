@@ -1,12 +1,14 @@
 // Copyright 2026 The opspace_control developers
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a saved controller through the states and changes of a file, and writes its joint forces.
+// Runs a saved controller, or its servo, through the states and changes of a file, and writes its
+// joint forces, and what the servo did.
 //
-//   replay robot.block kernels.so inputs outputs
+//   replay robot.block kernels.so inputs outputs [servo]
 //
 // A cycle of the inputs: dt; the number of changes, each a Transaction with its bytes, filled up to
-// a multiple of 8; q; v. Calls of the allocator and of locks within the loop are counted.
+// a multiple of 8; q; v. With a servo dt is its call, a state, a watch, a hold or a restart, and
+// stamp, time and fault precede q. Calls of the allocator and of locks in the loop are counted.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -75,37 +77,89 @@ Type as(const double* number) {
   return value;
 }
 
-// Return the joint forces of all cycles, and print what they have cost.
-std::vector<double> run(opspace::Controller& controller, const std::vector<double>& inputs) {
+// The law, or a whole servo, with one way to read inputs and to write outputs.
+class Law : public opspace::Controller {
+ public:
+  using Controller::Controller;
+
+  const double* run(double dt, const double* at, std::vector<double>& outputs) {
+    std::copy(at, at + header().nq, q());
+    at += header().nq;
+    std::copy(at, at + header().nv, v());
+    cycle(dt);
+    outputs.insert(outputs.end(), tau(), tau() + header().nv);
+    return at + header().nv;
+  }
+};
+
+class WholeServo : public opspace::Servo {
+ public:
+  using Servo::Servo;
+
+  const double* run(double call, const double* at, std::vector<double>& outputs) {
+    const auto stamp = as<std::int64_t>(at);
+    const double now = at[1], fault = at[2];
+    at += 3;
+    std::copy(at, at + header().nq, q());
+    at += header().nq;
+    std::copy(at, at + header().nv, v());
+    auto done = opspace::Result::early;
+    if (call == 0.0) {
+      done = cycle(stamp, now, static_cast<std::int64_t>(fault));
+    } else if (call == 1.0) {
+      done = watch(now, fault > 0.0);
+    } else if (call == 2.0) {
+      hold();
+    } else {
+      restart(now);
+    }
+    outputs.insert(outputs.end(),
+                   {static_cast<double>(done), static_cast<double>(trip()),
+                    static_cast<double>(this->fault()), news() ? 1.0 : 0.0,
+                    static_cast<double>(dof())});
+    outputs.insert(outputs.end(), efforts(), efforts() + header().nv);
+    return at + header().nv;
+  }
+};
+
+// Return the outputs of all cycles, and print what they have cost.
+template <typename Robot>
+std::vector<double> run(Robot& robot, const std::vector<double>& inputs) {
   using Clock = std::chrono::steady_clock;
-  const std::int64_t nq = controller.header().nq, nv = controller.header().nv;
   std::vector<double> outputs, times;
-  outputs.reserve(inputs.size());
+  outputs.reserve(2 * inputs.size());
   times.reserve(inputs.size());
   bool good = true;
   const long allocations_before = allocations, locks_before = locks;
   for (const double *at = inputs.data(), *end = at + inputs.size(); at < end;) {
-    const double dt = *at++;
+    const double call = *at++;
     for (auto changes = as<std::int64_t>(at++); changes > 0; --changes) {
       const auto change = as<opspace::Transaction>(at);
-      good = controller.apply(change, at + 2) && good;
+      good = robot.apply(change, at + 2) && good;
       at += 2 + (change.size + 7) / 8;
     }
     const auto begin = Clock::now();
-    std::copy(at, at + nq, controller.q());
-    std::copy(at + nq, at + nq + nv, controller.v());
-    controller.cycle(dt);
-    outputs.insert(outputs.end(), controller.tau(), controller.tau() + nv);
+    at = robot.run(call, at, outputs);
     times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
-    at += nq + nv;
   }
   const long allocated = allocations - allocations_before, locked = locks - locks_before;
   std::sort(times.begin(), times.end());
   std::printf("cycles %zu\nallocations %ld\nlocks %ld\nchanges %s\n", times.size(), allocated,
               locked, good ? "applied" : "refused");
-  std::printf("median %.3f\npercentile_99.9 %.3f\nworst %.3f\n", times[times.size() / 2],
-              times[times.size() * 999 / 1000], times.back());
+  if (!times.empty()) {
+    std::printf("median %.3f\npercentile_99.9 %.3f\nworst %.3f\n", times[times.size() / 2],
+                times[times.size() * 999 / 1000], times.back());
+  }
   return outputs;
+}
+
+template <typename Robot>
+void replay(char** arguments) {
+  Robot robot(arguments[1], arguments[2]);
+  const std::vector<double> outputs = run(robot, read_numbers(arguments[3]));
+  std::ofstream file(arguments[4], std::ios::binary);
+  file.write(reinterpret_cast<const char*>(outputs.data()),
+             static_cast<std::streamsize>(outputs.size() * sizeof(double)));
 }
 
 bool has_python() {
@@ -117,16 +171,12 @@ bool has_python() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 5) {
-    std::fprintf(stderr, "usage: %s BLOCK LIBRARY INPUTS OUTPUTS\n", arguments[0]);
+  if (count < 5) {
+    std::fprintf(stderr, "usage: %s BLOCK LIBRARY INPUTS OUTPUTS [servo]\n", arguments[0]);
     return 2;
   }
   try {
-    opspace::Controller controller(arguments[1], arguments[2]);
-    const std::vector<double> outputs = run(controller, read_numbers(arguments[3]));
-    std::ofstream file(arguments[4], std::ios::binary);
-    file.write(reinterpret_cast<const char*>(outputs.data()),
-               static_cast<std::streamsize>(outputs.size() * sizeof(double)));
+    (count > 5 ? replay<WholeServo> : replay<Law>)(arguments);
     std::printf("python %s\nlocks_seen %ld\nallocations_seen %ld\n", has_python() ? "yes" : "no",
                 locks, allocations);
   } catch (const std::exception& error) {

@@ -11,14 +11,15 @@ from opspace_control.errors import OpspaceError
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
-from opspace_control.ros.parameters.robot import make_controller
+from opspace_control.ros.parameters.robot import make_controller, set_envelope
+from opspace_control.safety.servo import Servo
 from opspace_control.share import share_directory
 
 _DESCRIPTION = """\
 Write a controller as files for a C++17 program without Python and without ROS: its numbers, the
-library of kernels, the header that runs both, and an example with its CMake file. The controller is
-the one that the controller node makes of the same files; the state clock, trips, ramps and the
-bound of the rate of efforts are the node's, and are not in it."""
+library of kernels, the header that runs both, and an example with its CMake file. The controller
+and its safety envelope, with trips, are those that the controller node makes of the same files;
+ramps are the node's, and are not in it."""
 
 BLOCK, KERNELS = 'robot.block', 'libopspace_kernels.so'
 _SOURCES = 'include/opspace.h', 'example/main.cpp', 'example/CMakeLists.txt'
@@ -30,9 +31,10 @@ def main(arguments=None):
     if not library.is_there():
         raise OpspaceError('There is no library of kernels to be exported.',
                            cure='Build it: python -m opspace_control.compilation.')
-    controller = _controller(options.urdf, options.parameters)
+    servo = _servo(options.urdf, options.parameters)
+    controller = servo.controller
     options.output.mkdir(parents=True, exist_ok=True)
-    controller.save(options.output / BLOCK)
+    controller.save(options.output / BLOCK, servo)
     shutil.copyfile(library.library_path(), options.output / KERNELS)
     for name in _SOURCES:
         shutil.copy(share_directory() / 'native' / name, options.output)
@@ -53,11 +55,14 @@ def _parser():
     return parser
 
 
-def _controller(urdf, path):
-    """Return the controller of a robot and of a parameter file, or raise an OpspaceError."""
+def _servo(urdf, path):
+    """Return the servo of a robot's controller by a parameter file, or raise an OpspaceError."""
     given = ParameterFile(path).of_node('opspace_controller')
     table = table_of(given)
     for error in refusals(given, table):
         raise error
     values = {parameter.name: parameter.default for parameter in table} | given
-    return make_controller(urdf_text(urdf), values, floating_base=values['floating_base'])[0]
+    servo = Servo(make_controller(
+        urdf_text(urdf), values, floating_base=values['floating_base'])[0])
+    set_envelope(servo, values)
+    return servo

@@ -7,12 +7,10 @@ import contextlib
 import numpy as np
 
 import opspace_control as osc
-from opspace_control.control.brake import Brake
 from opspace_control.safety.accepted_state import AcceptedState
 from opspace_control.safety.envelope import Envelope
 from opspace_control.safety.ramps import Ramps
-from opspace_control.safety.servo import SERVO, Servo, servo_step
-from opspace_control.safety.supervisor import Supervisor
+from opspace_control.safety.servo import Servo
 
 _BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>' \
     '</inertial>'
@@ -24,15 +22,6 @@ _ROBOT = f'<robot name="sample"><link name="base">{_BODY}</link>' + ''.join(
 _SIDES = 'left', 'right'
 
 
-def use_servo(controller):
-    """Bind the steps of a servo."""
-    model, brake = controller.model, Brake(controller)
-    servo_step.bind(Servo(
-        np.zeros(1, SERVO), Supervisor().records, AcceptedState(model).memory,
-        np.zeros(model.nv, bool), Envelope(model, controller.effort_limits).guards,
-        brake.arguments, np.zeros(model.nv)), 0.0, 0.0, 0.0)
-
-
 def use_kernels():
     """Bind and call all kernels with all kinds of arguments; results may be nonsense."""
     model = osc.RobotModel.from_urdf(_ROBOT, floating_base=True)
@@ -41,7 +30,7 @@ def use_kernels():
             'contact_model': 'large_inertia', 'constraints': [osc.Contact('left')]}):
         controller = osc.OperationalSpaceController(model, **options)
         controller.warm_up()
-        use_servo(controller)
+        Servo(controller)
         Ramps(controller.gradual)
     for use in (
             lambda: Envelope(model, controller.effort_limits), lambda: AcceptedState(model),

@@ -138,14 +138,16 @@ class ControllerState(ControllerLimits):
         names = [task.name for task in self.tasks.values() if not isinstance(task, JointTask)]
         return own[[names.index(task.name) for task in tasks]]
 
-    def save(self, path):
+    def save(self, path, servo=None):
         """
         Write the controller as it is, its goals and all, to a file for programs without Python.
 
         The header ``native/include/opspace.h`` runs it with the library of kernels; its torques are
-        those of `compute_torque`, bit by bit. A ControlError refuses a task with ``trajectory``.
+        those of `compute_torque`, bit by bit. With a ``servo``, a `Servo` of this controller, the
+        file has its envelope and its trips, too: then efforts are those of `Servo.cycle`. A
+        ControlError refuses a task with ``trajectory``.
         """
-        save(self, path)
+        save(self, path, servo)
 
     @property
     def posture_acceleration(self):

@@ -7,7 +7,13 @@ import math
 import numpy as np
 
 from opspace_control.control.data import Disturbance
-from opspace_control.control.stack.disturbance import BOUND, FILTERED, FROZEN, STARTED
+from opspace_control.control.stack.disturbance import (
+    BOUND,
+    FILTERED,
+    FROZEN,
+    interrupt_observer,
+    restart_observer,
+)
 from opspace_control.dynamics.momentum_observer import APPLIED, RESIDUAL, ROWS
 from opspace_control.errors import ControlError
 from opspace_control.spatial import read_numbers
@@ -119,13 +125,11 @@ class DisturbanceObserver:
 
     def interrupt(self):
         """Forget the last state, as after a gap in time; the forces that compensate stay."""
-        self._data.flags[STARTED] = 0
+        interrupt_observer(self._data)
 
     def restart(self):
         """Begin at zero, as after a time without control."""
-        self.interrupt()
-        self._data.memory[RESIDUAL] = 0.0
-        self._data.tasks[:, FILTERED:] = 0.0
+        restart_observer(self._data)
 
     def bind(self, nv, records, rows):
         """

@@ -3,9 +3,10 @@
 """
 A controller as one block of memory, for programs without Python: native/include/opspace.h runs it.
 
-The block has the table of arguments of the controller's cycle, as the library of kernels takes it,
-and every array of them; where the table has an address the block has the offset of the array from
-its beginning. Who loads the block adds its address to these, and calls.
+The block has the table of arguments of the controller's cycle, and, with a servo, that of this one,
+as the library of kernels takes them, and every array of them; where a table has an address the
+block has the offset of the array from its beginning. Who loads the block adds its address to these,
+and calls.
 """
 
 from pathlib import Path
@@ -16,23 +17,28 @@ from opspace_control import library
 from opspace_control.errors import ControlError
 from opspace_control.tasks.joint import JointTask
 
-MAGIC = b'OPSPACE1'
+MAGIC = b'OPSPACE2'
 _ALIGNMENT = 64  # bytes, of the block and of each part of it: a line of the cache
 
 # What a block begins with. Offsets and sizes are in bytes, from the beginning of the block.
 HEADER = np.dtype([
     ('magic', 'S8'),
     ('sources', 'S24'),         # digest of the sources of all kernels, `library.sources_digest`
-    ('function', 'S40'),        # the cycle in the library; its name has the layouts of arguments
+    ('law', 'S40'),             # the cycle in the library; its name has the layouts of arguments
+    ('servo', 'S40'),           # the servo, likewise, empty without one
     ('size', np.int64),         # of the block
-    ('table', np.int64),        # offset of the table of arguments, numbers of 64 bits
-    ('entries', np.int64),      # of the table
+    ('table', np.int64),        # offset of both tables of arguments, numbers of 64 bits
+    ('entries', np.int64),      # of them
+    ('servo_table', np.int64),  # offset of the second one
     ('spans', np.int64),        # offset of the SPAN records
     ('span_count', np.int64),
     ('fields', np.int64),       # offset of the FIELD records
     ('field_count', np.int64),
     ('arrays', np.int64),       # offset of the first array
     ('dt', np.int64),           # offset of the time since the last cycle, s, in the table
+    ('work', np.int64),         # offsets of the three numbers of the servo's table
+    ('now', np.int64),
+    ('number', np.int64),
     ('q', np.int64),            # offset of the positions
     ('v', np.int64),            # of the velocities
     ('tau', np.int64),          # of the joint forces
@@ -40,7 +46,7 @@ HEADER = np.dtype([
     ('nv', np.int64),           # numbers of v and of the joint forces
 ])
 
-# An array in the block, and its place in the table.
+# An array in the block, and its place in the tables.
 SPAN = np.dtype([('place', np.int64), ('offset', np.int64), ('size', np.int64)])
 
 # Numbers in the block with a name; the type is that of NumPy: <f8, <i8, |b1, one after the other.
@@ -48,64 +54,78 @@ FIELD = np.dtype([
     ('name', 'S104'), ('type', 'S8'), ('offset', np.int64), ('count', np.int64)])
 
 
-def block_of(controller):
+def block_of(controller, servo=None):
     """
     Return the block of an OperationalSpaceController as it is now, (size,) of bytes.
 
-    A ControlError refuses a task with ``trajectory`` limits: its target moves between two cycles,
-    by code that is not a kernel's.
+    Without a ``servo``, a `safety.servo.Servo` of the controller, it has the law alone. A
+    ControlError refuses a task with ``trajectory`` limits: its target moves between two cycles, by
+    code that is not a kernel's.
     """
     for task in controller._pose_tasks:
         if task.trajectory:
             raise ControlError(
                 f"Task '{task.name}' has a trajectory, which no cycle computes.", task=task.name,
                 cure='Save it with task.trajectory = None, and move its target in each cycle.')
-    arguments = (*controller._arguments, 0.0, controller._q, controller._v, controller._tau)
-    arrays = []
-    kinds, table, (dt,) = library.describe(arguments, arrays)
-    fields = [(name, numbers) for name, numbers in _named(controller)
+    header, arrays = np.zeros((), HEADER), []
+    header['magic'], header['sources'] = MAGIC, library.sources_digest()
+    tables, places, named = [], [], [*_named(controller)]
+    calls = [('law', controller._kernel, (
+        *controller._arguments, 0.0, controller._q, controller._v, controller._tau))]
+    if servo is not None:
+        calls.append(('servo', servo.kernel, (servo.data, 0.0, 0.0, 0.0)))
+        named += servo.named()
+    for name, kernel, arguments in calls:
+        own, first = [], len(tables)
+        kinds, table, numbers = library.describe(arguments, own)
+        header[name] = library.symbol(kernel.name, kinds)
+        tables += table
+        arrays += [(first + place, array) for place, array in own]
+        places += [first + place for place in numbers]
+        header['servo_table'] = 8 * first  # from the first table on
+    fields = [(name, numbers) for name, numbers in named
               if np.dtype(numbers.dtype).kind in 'fib' and numbers.flags.c_contiguous]
-    header = np.zeros((), HEADER)
-    sizes = HEADER.itemsize, 8 * len(table), SPAN.itemsize * len(arrays), (
+    sizes = HEADER.itemsize, 8 * len(tables), SPAN.itemsize * len(arrays), (
         FIELD.itemsize * len(fields))
     _, header['table'], header['spans'], header['fields'], header['arrays'] = _places(sizes)
-    memory = _Memory([array for _, array in arrays], int(header['arrays']))
+    memory = _Memory([*(array for _, array in arrays), *(numbers for _, numbers in fields)],
+                     int(header['arrays']))
     spans = np.array([(place, memory.offset(array), _extent(array)[1] - _extent(array)[0])
                       for place, array in arrays], SPAN)
-    numbers = np.array(table)
+    numbers = np.array(tables)
     numbers[spans['place']] = spans['offset']
-    header['magic'], header['sources'] = MAGIC, library.sources_digest()
-    header['function'] = library.symbol(controller._kernel.name, kinds)
     header['entries'], header['span_count'], header['field_count'] = (
-        len(table), len(spans), len(fields))
-    header['dt'] = header['table'] + 8 * dt
+        len(numbers), len(spans), len(fields))
+    header['servo_table'] += header['table']
+    for name, place in zip(('dt', 'work', 'now', 'number'), places, strict=False):
+        header[name] = header['table'] + 8 * place
     for name in ('q', 'v', 'tau'):
         header[name] = memory.offset(getattr(controller, f'_{name}'))
     header['nq'], header['nv'], header['size'] = (
         controller.model.nq, controller.model.nv, memory.end)
     block = np.zeros(memory.end, np.uint8)
-    named = np.array([(name, array.dtype.str, memory.offset(array), array.size)
+    names = np.array([(name, array.dtype.str, memory.offset(array), array.size)
                       for name, array in fields], FIELD)
     for offset, part in ((0, header), (header['table'], numbers), (header['spans'], spans),
-                         (header['fields'], named)):
+                         (header['fields'], names)):
         content = part.tobytes()
         block[offset:offset + len(content)] = np.frombuffer(content, np.uint8)
     memory.copy_into(block)
     return block
 
 
-def save(controller, path):
+def save(controller, path, servo=None):
     """Write the block of a controller to a file; errors are those of `block_of`."""
-    Path(path).write_bytes(block_of(controller))
+    Path(path).write_bytes(block_of(controller, servo))
 
 
 def _named(controller):
     """Yield the name and the numbers of what a program sets between cycles, and what it reads."""
     demand, model = controller._arguments.demand, controller.model
     yield 'posture', demand.posture
-    yield from _of_record('cycle', controller._arguments.cycle)
+    yield from named_numbers('cycle', controller._arguments.cycle)
     for k, name in enumerate(model.dof_names):
-        yield from _of_record(f'posture.{name}', demand.dofs[k:k + 1])
+        yield from named_numbers(f'posture.{name}', demand.dofs[k:k + 1])
         yield f'v.{name}', controller._v[k:k + 1]
         yield f'tau.{name}', controller._tau[k:k + 1]
         if model.q_index[k] >= 0:
@@ -114,18 +134,18 @@ def _named(controller):
     points = [task for task in controller.tasks.values() if task not in groups]
     for task in groups:
         for k in range(task._record.size):
-            yield from _of_record(f'{task.name}.{k}', task._record[k:k + 1])
+            yield from named_numbers(f'{task.name}.{k}', task._record[k:k + 1])
     for parts, records in ((points, demand.tasks), (controller.sensors.values(), demand.sensors)):
         for k, part in enumerate(parts):
-            yield from _of_record(part.name, records[k:k + 1])
+            yield from named_numbers(part.name, records[k:k + 1])
 
 
-def _of_record(name, records):
+def named_numbers(name, records):
     """Yield the name and the numbers of each field of a record, fields of records one by one."""
     for field in records.dtype.names:
         numbers, field_name = records[field], f'{name}.{field}'
         if numbers.dtype.names:
-            yield from _of_record(field_name, numbers)
+            yield from named_numbers(field_name, numbers)
         else:
             yield field_name, numbers
 

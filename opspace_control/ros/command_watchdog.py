@@ -39,7 +39,7 @@ from opspace_control.ros.parameters.controller_parameters import WATCHDOG
 from opspace_control.ros.parameters.joints import status_of
 from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
 from opspace_control.ros.parameters.robot import make_model, warm_up
-from opspace_control.safety.envelope import Envelope
+from opspace_control.safety.servo import Servo
 
 _ABOUT = """\
 Run the watchdog node, opspace_command_watchdog: it relays effort commands to a forward controller,
@@ -94,11 +94,11 @@ class CommandWatchdogNode(Node):
             model, gravity_compensation=self.parameters['gravity_compensation'])
         warm_up(controller, self.get_logger())
         self._efforts = EffortReader(joints, self._kind)
-        self._envelope = Envelope(model, controller.effort_limits)
         self._odometry = BaseOdometry.of(model, self.parameters)
         self._state_input = StateInput(model, self._odometry)
-        command = EffortCommand(model, joints, self._kind)
-        output = CommandOutput(controller, self._envelope, self._state_input, command,
+        servo = Servo(controller, self._state_input)
+        self._envelope = servo.envelope
+        output = CommandOutput(servo, EffortCommand(model, joints, self._kind),
                                self._onward.publish)
         self._lost = LostCommands(self.parameters, self._state_input, output, self._hand_back,
                                   joints, self._commands.topic_name, self.get_logger())

@@ -20,10 +20,14 @@ from opspace_control.safety.state_checks import (
 )
 from opspace_control.safety.state_clock import BACKWARDS, CLOCK, step_clock
 from opspace_control.safety.supervisor import (
+    NO_TRIP,
+    NUMBER_OF,
     PASSIVE_VELOCITY,
     POSITION_JUMP,
     STATE_INVALID,
+    STATE_TIMEOUT,
     TIME_BACKWARDS,
+    TIME_STOPPED,
     VELOCITY_LIMIT,
 )
 
@@ -40,6 +44,7 @@ STATE_INPUT = np.dtype([
     ('dof', np.int64),             # that a verdict is about
 ], align=True)
 
+_STOPPED, _TIMEOUT = NUMBER_OF[TIME_STOPPED], NUMBER_OF[STATE_TIMEOUT]
 (ACCEPTED, WENT_BACKWARDS, UNREADABLE, NO_STATE, JUMPED, TURNED, TOO_FAST) = range(7)
 
 
@@ -118,6 +123,30 @@ def compare_with_none(memory):
     inputs[0].unjudged = 0.0
 
 
+@called
+def restart_state(memory, now):
+    """Forget the state and its time: the next one, after the steady time ``now``, is the first."""
+    state = memory.inputs[0]
+    state.stamp = state.clock.stamp = 0
+    state.clock.last_new = state.last_good = state.last_arrival = state.last_seen = now
+    state.clock.first, state.clock.repeated, state.known, state.elapsed = True, False, False, 0.0
+    compare_with_none(memory)
+
+
+@called
+def overdue(state, now, timeout, paused):
+    """
+    Return the trip, by number, of states whose stamps stop, or that do not come, or `NO_TRIP`.
+
+    They may do so for the ``timeout``, s, 0 for any; no new state comes in a ``paused`` simulation.
+    """
+    if not state.known or timeout == 0.0 or now - state.clock.last_new <= timeout:
+        return NO_TRIP
+    if now - state.last_good <= timeout:
+        return _STOPPED
+    return NO_TRIP if paused else _TIMEOUT
+
+
 def _of_record(name, doc):
     """Return a property with a number of the record, or of its clock."""
     return property(lambda accepted: accepted._numbers[name].item(), doc=doc)
@@ -157,6 +186,8 @@ class AcceptedState:
             self._inputs, self._guards, self._bases, np.array(model.quaternions, np.int64),
             self._q, self._v, *self.state.memory)
         self._judge = accept_state.bind(self.memory, 0.0, 0.0)
+        self._records = StateMemory._make(  # for calls of compiled functions as they are
+            part.view(np.recarray) if part.dtype.names else part for part in self.memory)
         self.set_limits()
         self.restart(0.0)
 
@@ -185,18 +216,11 @@ class AcceptedState:
 
     def restart(self, now):
         """Forget the state and its time: the next one, after ``now``, s, is the first."""
-        self._inputs[:] = np.zeros(1, STATE_INPUT)
-        self._inputs['clock']['last_new'] = now
-        self._inputs['clock']['first'] = True
-        for name in ('last_good', 'last_arrival', 'last_seen'):
-            self._inputs[name] = now
-        self.forget()
+        restart_state(self._records, now)
 
     def forget(self):
         """Compare the next state with none: the robot may have been moved."""
-        self._guards['q'] = self._bases['q'] = math.nan
-        self._bases['w'] = 0.0
-        self._inputs['unjudged'] = 0.0
+        compare_with_none(self._records)
 
     def elapsed(self):
         """Return the robot's time since the last call, s."""

@@ -176,6 +176,14 @@ def record_good_state(supervisor, now):
     return supervisor.good >= GOOD_STATES and may_end(supervisor)
 
 
+@called
+def end_trip(supervisor):
+    """Reset all trips."""
+    supervisor.trip, supervisor.blind_since = NO_TRIP, math.nan
+    supervisor.seen = supervisor.good = supervisor.reported = 0
+    supervisor.acknowledged = supervisor.released = False
+
+
 def _of_record(name, doc):
     def write(supervisor, value):
         supervisor.records[name] = value
@@ -203,8 +211,7 @@ class Supervisor:
 
     def restart(self):
         """Reset all trips."""
-        kept = self.release_time, self.least_recovery
-        self.records[0] = (NO_TRIP, math.nan, 0, 0, 0, False, False, *kept)
+        end_trip(self._record)
         self.reason = ''
 
     @property

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.compiled import as_record
 from opspace_control.errors import TaskError
 from opspace_control.tasks.arguments import (
     RecordedNumber,
@@ -12,7 +13,7 @@ from opspace_control.tasks.arguments import (
     read_six,
     recorded,
 )
-from opspace_control.tasks.force_law import FORCE
+from opspace_control.tasks.force_law import FORCE, release_force, restart_force
 from opspace_control.tasks.sensor import ForceSensor
 
 _BOUND = {'positive': True, 'finite': False}
@@ -100,16 +101,11 @@ class ForceControl(TaskPart):
 
     def release(self):
         """Let the target force fade to zero within some tenths of a second."""
-        if self.contact == 'none':
-            self.set_target()
-        else:
-            self._record['leaving'] = True
+        release_force(as_record(self._record))
 
     def restart(self):
         """Reset contact, target and integral at once."""
-        self.set_target()
-        self._record['contact'] = self._record['blocked_time'] = self._record['integral'] = 0.0
-        self._record['rising'] = False
+        restart_force(as_record(self._record))
 
     def set_gains(self, kp=None, ki=None, damping=None):
         """Change gains, (6,) or one number; those not given stay."""

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.tasks.specification_law import take_components
 
 # Force control of one task. Wrenches are what the robot applies, along the task's axes, at its
@@ -219,6 +219,24 @@ def demand_force(task, point, sensors, dt, limited):
                              * press_axis(force, r, engaged, limited, dt))
             task.acceleration[r] += weight / (task.motion[r] + weight) * force.damping[r] * (
                 task.rate[r] + speed * force.target[r])
+
+
+@called
+def release_force(force):
+    """Let the target force fade; without contact it is zero at once."""
+    force.leaving = force.contact > 0.0
+    if not force.leaving:
+        for r in range(6):
+            force.target[r] = 0.0
+
+
+@called
+def restart_force(force):
+    """Reset contact, target and integral."""
+    force.leaving = force.rising = False
+    force.contact = force.blocked_time = 0.0
+    for r in range(6):
+        force.target[r] = force.integral[r] = 0.0
 
 
 @inlined

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
 from opspace_control.spatial import read_numbers
@@ -32,6 +32,14 @@ JOINT_TASK = np.dtype([
     ('acceleration', np.float64, (6,)),  # a*, the task acceleration, rad/s² or m/s²
     ('force', np.float64, (6,)),         # joint force on top of the posture's, N m or N
 ], align=True)
+
+
+@called
+def clear_joint_goal(task):
+    """Make the positions of the next cycle the goal."""
+    for r in range(6):
+        task.target[r] = math.nan
+        task.target_velocity[r] = task.target_acceleration[r] = 0.0
 
 
 @inlined
@@ -155,8 +163,8 @@ class JointTask(RankedTask):
 
     def clear_target(self):
         """Make the positions of the next cycle the goal."""
-        self._record['target'] = np.nan
-        self._record['target_velocity'] = self._record['target_acceleration'] = 0.0
+        for record in self._record.view(np.recarray):
+            clear_joint_goal(record)
 
     def joint_force(self, model, state):
         """Return the task's joint forces of the last cycle among those of all joints, (nv,)."""

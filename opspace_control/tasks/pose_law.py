@@ -6,10 +6,15 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.spatial.rotations import rotation_vector
 from opspace_control.spatial.vectors import multiply_transpose
-from opspace_control.tasks.force_law import FORCE, demand_force, forget_force
+from opspace_control.tasks.force_law import (
+    FORCE,
+    demand_force,
+    forget_force,
+    release_force,
+)
 from opspace_control.tasks.impedance_law import SPRING, stretch_spring
 from opspace_control.tasks.specification_law import place_axes, row_activation, take_components
 
@@ -61,6 +66,18 @@ POSE_TASK = np.dtype([
 # error of half a turn would alternate.
 _KEEP_WAY = 1.1 * math.pi
 _ALMOST_HALF_A_TURN = 2.0 * math.pi - _KEEP_WAY
+
+
+@called
+def clear_pose_goal(task):
+    """Make the pose of the next cycle the goal, and let the target force fade."""
+    for r in range(3):
+        task.target_p[r] = math.nan
+        for c in range(3):
+            task.target_R[r, c] = 1.0 if r == c else 0.0
+    for r in range(6):
+        task.target_twist[r] = task.target_acceleration[r] = 0.0
+    release_force(task.force)
 
 
 @inlined

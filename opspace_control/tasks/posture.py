@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 from opspace_control.errors import ModelError, StateError, TaskError
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import ACTIVE, LOCKED, QUATERNION, QUATERNION_AXIS
@@ -26,6 +26,15 @@ POSTURE_DOF = np.dtype([
 
 # In a dict of gains: all joints that it does not name.
 DEFAULT = 'default'
+
+
+@called
+def clear_posture_goal(dofs, target):
+    """Make the posture of the next cycle the goal, (nq,)."""
+    for j in range(target.size):
+        target[j] = math.nan
+    for k in range(dofs.size):
+        dofs[k].velocity = dofs[k].acceleration = dofs[k].effort = 0.0
 
 
 @inlined
@@ -194,8 +203,7 @@ class PostureTask:
         if self._model is None:
             self._waiting.append((self.clear_target, ()))
         else:
-            self._goal[:] = np.nan
-            self._feed((0.0, 0.0, 0.0))
+            clear_posture_goal(self._dofs.view(np.recarray), self._goal)
 
     def _read_feed_forward(self, *parts):
         parts = [np.zeros(self._model.nv) if part is None else _copied(part, 'feed-forward')

@@ -4,12 +4,13 @@
 
 import numpy as np
 
+from opspace_control.compiled import as_record
 from opspace_control.errors import TaskError
 from opspace_control.model.nodes import WORLD
 from opspace_control.spatial.rotations import quaternion_from_matrix
 from opspace_control.tasks.arguments import AXES, read_axes, read_axes_rotation, recorded
 from opspace_control.tasks.force_control import ForceControl
-from opspace_control.tasks.pose_law import POSE_TASK
+from opspace_control.tasks.pose_law import POSE_TASK, clear_pose_goal
 from opspace_control.tasks.ranked import RankedTask
 from opspace_control.tasks.sensor import bind_sensors
 
@@ -102,10 +103,7 @@ class OperationalTask(RankedTask):
 
     def clear_target(self):
         """Make the pose of the next cycle the goal, and let the target force fade."""
-        record = self._record
-        record['target_p'], record['target_R'] = np.nan, np.eye(3)
-        record['target_twist'], record['target_acceleration'] = 0.0, 0.0
-        self.force.release()
+        clear_pose_goal(as_record(self._record))
 
     @property
     def pose(self):

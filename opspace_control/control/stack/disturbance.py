@@ -95,6 +95,24 @@ def apply_torque(disturbance, tau):
             disturbance.memory[APPLIED_TORQUE, k] = tau[k]
 
 
+@called
+def interrupt_observer(disturbance):
+    """Forget the last state, as after a gap in time; the forces that compensate stay."""
+    if disturbance.flags.size > 0:
+        disturbance.flags[STARTED] = 0
+
+
+@called
+def restart_observer(disturbance):
+    """Begin at zero, as after a time without control."""
+    interrupt_observer(disturbance)
+    for k in range(disturbance.memory.shape[1]):
+        disturbance.memory[RESIDUAL, k] = 0.0
+    for k in range(disturbance.tasks.shape[0]):
+        for r in range(FILTERED, FILTERED + 6):
+            disturbance.tasks[k, r] = 0.0
+
+
 @inlined
 def write_point_acceleration(point, states, a):
     """Write the acceleration ``B`` at a point, less that of the other body, along its axes."""

@@ -1,66 +1,42 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The output of effort commands, bounded by the envelope, and the commands without control law."""
+"""The output of effort commands, and the commands without control law."""
 
 import contextlib
 import time
 
 import numpy as np
 
-from opspace_control.control.brake import Brake
 from opspace_control.errors import SafetyError
-from opspace_control.safety.envelope import LONGEST_STEP
-from opspace_control.safety.servo import SERVO
+from opspace_control.safety.servo_data import CARRY, DAMP
 
 
 class CommandOutput:
     """
-    Sends efforts, bounded by an Envelope, as an EffortCommand, serialized, to ``publish``.
+    Sends the efforts of a Servo as an EffortCommand, serialized, to ``publish``.
 
-    The StateInput has the state of the robot, and the time between commands. ``torque``, (nv,), N·m
-    or N, are the last commanded joint forces; the control law writes the next ones there.
-    ``numbers``, one of SERVO, has the time of the last command.
+    ``torque``, (nv,), N·m or N, are the last commanded joint forces.
     """
 
-    def __init__(self, controller, envelope, state_input, command, publish):
-        self.torque = np.zeros(controller.model.nv)
-        self.brake = Brake(controller)
-        self.numbers = np.zeros(1, SERVO)
-        self._envelope, self._state_input = envelope, state_input
+    def __init__(self, servo, command, publish):
+        self.torque, self._servo = servo.tau, servo
         self._command, self._publish = command, publish
-        self.manner, self.lies_down = self.brake.manner, self.brake.lies_down
-        self.restart(0.0)
-
-    def restart(self, now):
-        """Start at the steady time ``now``, s, without a previous command."""
-        self.brake.forget()
-        self.numbers['last_sent'] = now
 
     def take_over(self, efforts, now):
         """Continue from efforts of another node, in the order of the command, at ``now``, s."""
-        self._state_input.elapsed()
-        self.brake.forget()
-        self._envelope.restart()
-        self.torque[:] = 0.0
-        self.torque[self._command.index] = efforts
-        self._envelope.bound(self.torque, 0.0)
-        self.numbers['last_sent'] = now
+        tau = np.zeros(self.torque.size)
+        tau[self._command.index] = efforts
+        self._servo.take_over(tau, now)
 
-    def hold(self, now, *, gives_way=False):
-        """
-        Hold a robot of known state about its position at the first of these calls.
-
-        If it ``gives_way``, its motion is damped, and its weight carried.
-        """
-        self.brake.carry(self._state_input.state, self.torque, gives_way=gives_way)
-        self._send_anyway(now)
+    def hold(self, now):
+        """Hold a robot of known state about its position at the first of these calls."""
+        self._servo.step(CARRY, now)
+        self.publish()
 
     def damp_without_state(self, scale, now):
         """Damp a robot by its last known state, with ``scale`` of the damping."""
-        scale = scale if self._state_input.known else 0.0
-        self.brake.damp(
-            self._state_input.state, now - self._state_input.last_seen, scale, self.torque)
-        self._send_anyway(now)
+        self._servo.step(DAMP, now, scale)
+        self.publish()
 
     def rest(self):
         """Command zero effort."""
@@ -70,30 +46,6 @@ class CommandOutput:
     def publish(self):
         """Send the torque as it is."""
         self._publish(self._command.write(self.torque))
-
-    def _send(self, dt, now):
-        """
-        Send the torque; ``dt``, s, is the robot's time since the last command.
-
-        If stamps stop for longer than `LONGEST_STEP`, the rate limit uses steady time. A torque
-        that is not finite is not sent: SafetyError EFFORT_NOT_FINITE.
-        """
-        stopped = now > self._state_input.last_new + LONGEST_STEP
-        if dt == 0.0 and stopped and self._state_input.last_good == now:
-            dt = now - self.numbers['last_sent'].item()
-        self._envelope.bound(self.torque, dt)
-        self.publish()
-        self.numbers['last_sent'] = now
-
-    def _send_anyway(self, now):
-        """Send the torque, or zero if it is not finite, within the rate limit of efforts."""
-        elapsed = self._state_input.elapsed() or now - self.numbers['last_sent'].item()
-        dt = min(elapsed, LONGEST_STEP)
-        try:
-            self._send(dt, now)
-        except SafetyError:
-            self.torque[:] = 0.0
-            self._send(dt, now)
 
 
 _PERIOD = 0.002  # s, between two commands of a release

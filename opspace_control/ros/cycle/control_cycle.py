@@ -12,20 +12,21 @@ from opspace_control.ros.cycle.command_output import CommandOutput, Release
 from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.ros.cycle.statistics import CycleStatistics
 from opspace_control.ros.middleware.conversions import time_message
-from opspace_control.safety.envelope import Envelope
+from opspace_control.ros.parameters.robot import period, set_envelope
 from opspace_control.safety.ramps import Ramps
-from opspace_control.safety.servo import (
+from opspace_control.safety.servo import Servo
+from opspace_control.safety.servo_data import (
     ACCEPT,
     BRAKE,
     BRAKED,
     DECIDE,
     EARLY,
+    HOLD,
     RESUME,
     SEND,
-    Servo,
-    servo_step,
+    WATCH,
 )
-from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, Recovery, Supervisor
+from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, TRIPS, Recovery
 
 # Quantities of `controller.gradual` that ramp up from zero; damping acts at once.
 _STARTED_FROM_ZERO = ('activation', 'joints.activation', 'posture.kp')
@@ -41,17 +42,15 @@ class ControlCycle:
     """
 
     def __init__(self, controller, command, publish, logger, odometry=None):
-        model = controller.model
         self._controller = controller
         self._logger = logger
-        self.envelope = Envelope(model, controller.effort_limits)  # bounds every command
         self.ramps = Ramps(controller.gradual)                     # of gains and activations
-        self._state_input = StateInput(model, odometry)
-        self._output = CommandOutput(controller, self.envelope, self._state_input, command, publish)
-        # The active trip. A robot that lies does not stand up by itself.
-        self.supervisor = Supervisor(least_recovery=Recovery.BEFORE_RELEASE
-                                     if self._output.lies_down else Recovery.AUTOMATIC)
-        self.state_timeout = 0.05   # s, 0 for never
+        self._state_input = StateInput(controller.model, odometry)
+        self.servo = Servo(controller, self._state_input)
+        self.supervisor = self.servo.supervisor  # the active trip
+        self.exerted = self.servo.exerted  # commanded, without those that overcome friction
+        self._numbers, self._step = self.servo.numbers, self.servo.step
+        self._output = CommandOutput(self.servo, command, publish)
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
         self.simulated_time = lambda: None  # returns the time of /clock, ns, if the node uses it
@@ -62,46 +61,23 @@ class ControlCycle:
         self.end_plan = lambda reason: False  # ends a plan; returns whether there was one
         self.statistics = CycleStatistics(controller)
         self._work = []
-        self._numbers, self._passive = self._output.numbers, np.zeros(model.nv, bool)
-        self._step = servo_step.bind(
-            Servo(self._numbers, self.supervisor.records, self._state_input.memory, self._passive,
-                  self.envelope.guards, self._output.brake.arguments, self.commanded),
-            0.0, 0.0, 0.0)
-        self._unused = np.zeros(model.nv)
-        self.exerted = np.zeros(model.nv)  # commanded, without those that overcome friction
+        self._unused = np.zeros(controller.model.nv)
         self.reset()
 
     def reset(self):
         """Reset states and trips: the state is unknown until the next one arrives."""
-        now = time.perf_counter()
-        self._numbers['due'] = self._feedback_due = -np.inf
-        self._state_input.restart(now)
-        self._output.restart(now)
-        self._numbers['begun'] = False
-        self.envelope.restart()
-        self.supervisor.restart()
+        self.servo.restart(time.perf_counter())
+        self._feedback_due = -np.inf
         self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
-        self._controller.forget_forces()
-        self._controller.disturbance.restart()
-        self.exerted[:] = 0.0
         self.statistics.restart()
         self._released = self._dropped = False
         self.doubtful = False       # set where another controller may command the joints
 
     def apply(self, parameters):
         """Apply the present values of the controller node's parameters."""
-        self._numbers['period'] = _period(parameters['update_rate'])
-        self.feedback_period = _period(parameters['publish_rate'])
-        self.state_timeout = parameters['safety.state_timeout']
-        self.supervisor.release_time = parameters['safety.release_time']
+        self.feedback_period = period(parameters['publish_rate'])
         self.ramps.time = parameters['safety.ramp_time']
-        passive = self._passive[:] = self._controller.passive
-        self.envelope.set_limits(effort_rate=parameters['limits.effort_rate'])
-        self._state_input.set_limits(
-            passive=passive,
-            velocity_scale=np.where(passive, parameters['limits.passive_velocity_scale'],
-                                    parameters['limits.velocity_scale']),
-            position_jump=parameters['safety.position_jump'])
+        set_envelope(self.servo, parameters)
 
     state = property(attrgetter('_state_input.state'), doc='The last accepted RobotState.')
     known = property(attrgetter('_state_input.known'), doc='Whether a state was accepted.')
@@ -132,20 +108,26 @@ class ControlCycle:
         if opened is None or self._state_input.expects(opened, now):
             return
         fault = self._accept(opened, now)
-        before = self.supervisor.trip if fault else None
+        tripped = self.supervisor.trip
         done = self._step(DECIDE, now, NUMBER_OF[fault.trip] if fault else NO_TRIP)
         if done == EARLY:
             return
         if done == BRAKED:
             if fault:
-                self._report(fault, before)
-            self._send_brake()
+                self._report(fault, tripped)
+            elif self._numbers['fault'] != NO_TRIP:
+                self._report_effort(tripped)
+            self._output.publish()
         else:
+            if done == RESUME:
+                self._resume(tripped)
             try:
-                self._control(now, done == RESUME)
+                self._control(now)
             except SafetyError as error:  # of a goal that moves
-                self._trip(error, now)
-                self._brake(now)
+                before = self.supervisor.trip
+                self._step(BRAKE, now, NUMBER_OF[error.trip])
+                self._report(error, before)
+                self._output.publish()
         self._tell(now, opened)
 
     def soon(self, work):
@@ -159,19 +141,19 @@ class ControlCycle:
         self._do_work()
         if self._released:
             return
-        if self.known and self.state_timeout:
-            error = self._state_input.overdue(now, self.state_timeout, self.simulated_time)
-            if error:
-                self._trip(error, now)
-        if self.supervisor.blind and (self.commanded.any() or self.supervisor.damping_left(now)):
-            self._brake(now)
+        timeout, before = self._numbers['state_timeout'].item(), self.supervisor.trip
+        time_now = self.simulated_time()
+        done = self._step(WATCH, now, float(self._state_input.is_paused(time_now, timeout)))
+        fault = self._numbers['fault'].item()
+        if fault != NO_TRIP:
+            self._report(self._state_input.overdue(TRIPS[fault], now, timeout, time_now), before)
+        if done == BRAKED:
+            self._output.publish()
 
     def hold(self):
         """Make the present pose every goal, and acknowledge a trip."""
+        self._step(HOLD, time.perf_counter())
         self.hold_goals(self.supervisor.trip is not None)
-        if self.supervisor.trip:
-            self.supervisor.acknowledge()
-            self._state_input.forget()
 
     def end(self, newest):
         """Run no more cycles; return the Release, which reads states by ``newest()``."""
@@ -200,24 +182,15 @@ class ControlCycle:
             state_input.see(joints, now)
         return refusal
 
-    def _control(self, now, resumes):
+    def _control(self, now):
         """Call the law, and send its efforts within the envelope."""
-        if resumes:
-            self._resume()
-        dt, leapt = self._numbers['dt'].item(), self._numbers['leapt'].item()
-        if leapt:
-            self._controller.disturbance.interrupt()
+        dt = self._numbers['dt'].item()
         self.ramps.advance(dt)
         self.move_goals(self.time)
         self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
-        if self._step(SEND, now, NO_TRIP) == BRAKED:
-            numbers = self._numbers[0]
-            self._report(self.envelope.not_finite(
-                int(numbers['dof']), float(numbers['effort'])), None)
-            self._send_brake()
-        else:
-            self._output.publish()
-            self._exert()
+        if self._step(SEND, now) == BRAKED:
+            self._report_effort(None)
+        self._output.publish()
 
     def _take(self, opened, now):
         """Accept a state, or raise a SafetyError."""
@@ -243,11 +216,11 @@ class ControlCycle:
         while self._work:
             self._work.pop()()
 
-    def _trip(self, error, now):
-        """Stop controlling, not because of a state; report it once."""
-        before = self.supervisor.trip
-        self._numbers['news'] = self.supervisor.on_fault(error.trip, str(error), now)
-        self._report(error, before)
+    def _report_effort(self, before):
+        """Tell of an effort that is not finite; ``before`` is the trip until now."""
+        numbers = self._numbers[0]
+        self._report(self.servo.envelope.not_finite(
+            int(numbers['dof']), float(numbers['effort'])), before)
 
     def _report(self, error, before):
         """Tell of a fault, unless that was done before; ``before`` is the trip until now."""
@@ -256,44 +229,21 @@ class ControlCycle:
         self.supervisor.note(before, str(error))
         if self._numbers['news']:
             does = ('damped, then released' if trip.blind else
-                    'damped: it gives way' if trip.gives_way else self._output.manner)
+                    'damped: it gives way' if trip.gives_way else self.servo.brake.manner)
             then = (' Once the robot is released, ~/hold ends the trip.'
                     if trip.recovery < self.supervisor.least_recovery else '')
             self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}{then}')
             # The cause of an unexpected motion may be another controller.
             self.doubtful = self.doubtful or not trip.blind
 
-    def _resume(self):
-        """Control again from the present state with the present parameters."""
-        name = self.supervisor.trip.name
+    def _resume(self, trip):
+        """Tell that control goes on after a trip, from the present state."""
         goals = 'its goals'
-        if self.supervisor.resume() or self._dropped:
+        if self._numbers['renewed'].item() or self._dropped:
             self._dropped = False
             self.hold_goals(True)
             self._controller.forget_forces()
             goals = 'the present pose as goal; send other goals again'
-        self._controller.disturbance.restart()
         self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
         self.doubtful = True  # the controller manager may have been away
-        self._logger.info(f'{name} is over: control resumes with {goals}.')
-
-    def _exert(self):
-        """Note what was sent, friction apart: the forces that act until the next state."""
-        controller = self._controller
-        self.exerted[:] = self.commanded
-        if controller.drive_friction:
-            self.exerted -= controller.drive_friction.effort
-        controller.disturbance.apply(self.exerted)
-
-    def _brake(self, now):
-        """Hold the robot in position if its state is known, else damp it."""
-        self._step(BRAKE, now, NO_TRIP)
-        self._send_brake()
-
-    def _send_brake(self):
-        self._output.publish()
-        self.exerted[:] = self.commanded
-
-
-def _period(rate):
-    return 1.0 / rate if rate else 0.0
+        self._logger.info(f'{trip.name} is over: control resumes with {goals}.')

@@ -242,22 +242,20 @@ class StateInput(AcceptedState):
         if joints is not None and self.known and all(np.isfinite(part).all() for part in joints):
             self.see_joints(*joints, now)
 
-    def overdue(self, now, timeout, simulated_time):
-        """
-        Return a SafetyError if stamps stop, or if no new state comes for the ``timeout``, s.
+    def is_paused(self, time_now, timeout):
+        """Return whether the last state is as new as /clock, ns, None or 0 if it is not known."""
+        return bool(time_now) and abs(time_now - self.stamp) <= 1e9 * timeout
 
-        None without one, and in a paused simulation, whose time, ns, ``simulated_time`` returns.
+    def overdue(self, trip, now, timeout, time_now):
         """
-        age = now - self.last_new
-        if age <= timeout:
-            return None
-        time_now = simulated_time()
-        if now - self.last_good <= timeout:
+        Return the SafetyError of a ``trip``, TIME_STOPPED or STATE_TIMEOUT after a timeout, s.
+
+        ``now`` is steady time, s, ``time_now`` that of /clock, ns, None if the node ignores it.
+        """
+        if trip is TIME_STOPPED:
             return SafetyError(TIME_STOPPED, 'Joint states arrive, their stamps do not '
                                'advance: is /clock published?')
-        if time_now and abs(time_now - self.stamp) <= 1e9 * timeout:
-            return None
-        reason = f'No new joint state for {1e3 * age:.0f} ms.'
+        reason = f'No new joint state for {1e3 * (now - self.last_new):.0f} ms.'
         if now - self.last_arrival <= timeout:
             reason += ' The same one arrives again: ' + (
                 'is /clock published?' if time_now is not None else

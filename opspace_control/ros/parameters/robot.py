@@ -5,6 +5,8 @@
 import threading
 import time
 
+import numpy as np
+
 from opspace_control.collision import CollisionDescription, CollisionModel
 from opspace_control.control import (
     DistanceLimits,
@@ -189,6 +191,24 @@ def apply_gains(controller, parameters, changed):
         controller.limits = change_limits(controller.limits, parameters)
     if controller.distances and not DISTANCE_PARAMETERS.keys().isdisjoint(changed):
         controller.distances = change_distances(controller.distances, parameters)
+
+
+def period(rate):
+    """Return the period of a rate, 1/s, s: 0 for 0, which is none."""
+    return 1.0 / rate if rate else 0.0
+
+
+def set_envelope(servo, parameters):
+    """Set the safety envelope of a Servo from the controller node's parameters."""
+    passive = servo.controller.passive
+    servo.set(
+        period=period(parameters['update_rate']),
+        state_timeout=parameters['safety.state_timeout'],
+        release_time=parameters['safety.release_time'],
+        effort_rate=parameters['limits.effort_rate'],
+        velocity_scale=np.where(passive, parameters['limits.passive_velocity_scale'],
+                                parameters['limits.velocity_scale']),
+        position_jump=parameters['safety.position_jump'])
 
 
 _LOADING = 1.0  # s, loading compiled code takes less than this

@@ -1,0 +1,242 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The compiled servo: from a state that has come to efforts that may be sent, with trips.
+
+A cycle is three calls around the control law, a kernel of its own: `ACCEPT` and `DECIDE`, whose
+result says whether the law is called, then `SEND`. Between states `WATCH` looks at their age.
+All of it works on arrays and needs no Python.
+"""
+
+import math
+
+from opspace_control.compiled import called, kernel
+from opspace_control.control.brake_law import gravity_hold
+from opspace_control.control.goals import clear_goals, forget_forces
+from opspace_control.control.stack.disturbance import (
+    apply_torque,
+    interrupt_observer,
+    restart_observer,
+)
+from opspace_control.safety.accepted_state import (
+    JUMPED,
+    NO_STATE,
+    TOO_FAST,
+    TURNED,
+    WENT_BACKWARDS,
+    accept,
+    compare_with_none,
+    overdue,
+    restart_state,
+)
+from opspace_control.safety.envelope import LONGEST_STEP
+from opspace_control.safety.servo_data import (
+    ACCEPT,
+    BRAKE,
+    CARRY,
+    CONTROL,
+    DAMP,
+    DECIDE,
+    EARLY,
+    HOLD,
+    RESUME,
+    SEND,
+    WATCH,
+)
+from opspace_control.safety.servo_efforts import (
+    begin_efforts,
+    bound_brake,
+    bound_step,
+    brake_robot,
+    damp_blind,
+)
+from opspace_control.safety.supervisor import (
+    EFFORT_NOT_FINITE,
+    NO_TRIP,
+    NUMBER_OF,
+    PASSIVE_VELOCITY,
+    POSITION_JUMP,
+    STATE_INVALID,
+    TIME_BACKWARDS,
+    VELOCITY_LIMIT,
+    Recovery,
+    end_trip,
+    fade,
+    is_blind,
+    is_released,
+    record_fault,
+    record_good_state,
+    recovery_of,
+)
+
+_TIME_BACKWARDS, _INVALID, _JUMP = (
+    NUMBER_OF[trip] for trip in (TIME_BACKWARDS, STATE_INVALID, POSITION_JUMP))
+_VELOCITY, _PASSIVE, _NOT_FINITE = (
+    NUMBER_OF[trip] for trip in (VELOCITY_LIMIT, PASSIVE_VELOCITY, EFFORT_NOT_FINITE))
+_AUTOMATIC = Recovery.AUTOMATIC.value
+
+@called
+def trip_of(servo, verdict, fault):
+    """Return the number of the trip of a verdict about a state, whose own ``fault`` may be one."""
+    if verdict == WENT_BACKWARDS:
+        return _TIME_BACKWARDS
+    if verdict == NO_STATE:
+        return _INVALID
+    if verdict in (JUMPED, TURNED):
+        return _JUMP
+    if verdict == TOO_FAST:
+        return _PASSIVE if servo.passive[servo.state.inputs[0].dof] else _VELOCITY
+    return fault
+
+
+@called
+def note_fault(servo, trip, now):
+    """Record a fault, and whether to report it."""
+    servo.numbers[0].fault = trip
+    servo.numbers[0].news = record_fault(servo.supervisor[0], trip, now)
+
+
+@called
+def trip_and_brake(servo, trip, now):
+    """Record a fault, and brake the robot."""
+    if trip == _TIME_BACKWARDS:
+        compare_with_none(servo.state)
+    note_fault(servo, trip, now)
+    return brake_robot(servo, now)
+
+
+@called
+def accept_next(servo, now, fault):
+    """Accept a state, or return its fault; ``fault`` is that of one which cannot be read."""
+    numbers, supervisor, inputs = servo.numbers[0], servo.supervisor[0], servo.state.inputs
+    trip = supervisor.trip
+    if trip != NO_TRIP and recovery_of(trip) == _AUTOMATIC and is_released(supervisor, now):
+        compare_with_none(servo.state)
+    numbers.verdict = accept(servo.state, now, fault == NO_TRIP)
+    numbers.dof = inputs[0].dof if numbers.verdict in (JUMPED, TOO_FAST) else -1
+    return trip_of(servo, numbers.verdict, fault)
+
+
+@called
+def resume(servo):
+    """End the trip; if the robot was released during it, every goal is the present pose."""
+    numbers, supervisor = servo.numbers[0], servo.supervisor[0]
+    numbers.renewed = supervisor.released
+    end_trip(supervisor)
+    if numbers.renewed:
+        clear_goals(servo.demand)
+        forget_forces(servo.demand)
+    restart_observer(servo.demand.disturbance)
+
+
+@called
+def decide(servo, now):
+    """Return whether the law is to be called, and write its time step."""
+    numbers, inputs = servo.numbers[0], servo.state.inputs
+    state = inputs[0]
+    # A state up to a quarter of a period early counts for this period.
+    if now < numbers.due - 0.25 * numbers.period:
+        return EARLY
+    numbers.due = max(numbers.due + numbers.period, now)
+    tripped = servo.supervisor[0].trip != NO_TRIP
+    if tripped and (state.clock.repeated or not record_good_state(servo.supervisor[0], now)):
+        return brake_robot(servo, now)
+    if not numbers.begun:
+        state.elapsed = 0.0
+        if not begin_efforts(servo):
+            return trip_and_brake(servo, _NOT_FINITE, now)
+    if tripped:
+        resume(servo)
+    # Stamps may leap: a ramp must not end at once.
+    numbers.dt, numbers.leapt = min(state.elapsed, LONGEST_STEP), state.elapsed > LONGEST_STEP
+    if numbers.leapt:
+        interrupt_observer(servo.demand.disturbance)
+    state.elapsed = 0.0
+    return RESUME if tripped else CONTROL
+
+
+@called
+def send(servo, now):
+    """Bound the efforts of the law, or brake the robot if one is not finite."""
+    servo.brake.numbers[0].hold_begun = False
+    if not bound_step(servo, servo.numbers[0].dt, now):
+        return trip_and_brake(servo, _NOT_FINITE, now)
+    friction = servo.demand.friction
+    for k in range(servo.tau.size):
+        servo.exerted[k] = servo.tau[k] - (friction[k].effort if friction.size > 0 else 0.0)
+    apply_torque(servo.demand.disturbance, servo.exerted)
+    return CONTROL
+
+
+@called
+def watch(servo, now, paused):
+    """Look at the age of the state; brake a robot whose state is not known."""
+    numbers, supervisor, inputs = servo.numbers[0], servo.supervisor[0], servo.state.inputs
+    trip = overdue(inputs[0], now, numbers.state_timeout, paused)
+    if trip != NO_TRIP:
+        note_fault(servo, trip, now)
+    if not is_blind(supervisor):
+        return EARLY
+    moves = fade(supervisor, now - supervisor.blind_since) > 0.0
+    for k in range(servo.tau.size):
+        moves = moves or servo.tau[k] != 0.0
+    return brake_robot(servo, now) if moves else EARLY
+
+
+@called
+def restart(servo, now):
+    """Begin at the steady time ``now``, s, with an unknown state and without a trip."""
+    numbers = servo.numbers[0]
+    numbers.due, numbers.last_sent, numbers.begun, numbers.rate_limited = -math.inf, now, False, 0
+    restart_state(servo.state, now)
+    end_trip(servo.supervisor[0])
+    servo.brake.numbers[0].hold_begun = False
+    for k in range(servo.tau.size):
+        servo.efforts[k].effort, servo.exerted[k] = math.nan, 0.0
+    forget_forces(servo.demand)
+    restart_observer(servo.demand.disturbance)
+
+
+@called
+def work_between(servo, work, now, number):
+    """Do what is done between cycles."""
+    if work == WATCH:
+        return watch(servo, now, number > 0.0)
+    if work == HOLD:
+        supervisor = servo.supervisor[0]
+        clear_goals(servo.demand)
+        supervisor.acknowledged = supervisor.trip != NO_TRIP
+        if supervisor.acknowledged:
+            compare_with_none(servo.state)
+    else:
+        restart(servo, now)
+    return EARLY
+
+
+@kernel
+def servo_step(servo, work, now, number):
+    """
+    Do a part of a cycle, or what is done between cycles; return what comes of it.
+
+    ``now`` is steady time, s. ``number`` is that of a trip, or `NO_TRIP`: with `ACCEPT` the fault
+    of a state which cannot be read; the result is that of the state. With `DECIDE` and `BRAKE` the
+    fault is noted, and the robot is braked. `CARRY` holds it and `DAMP` damps it whatever its
+    trip is, by the ``number`` as scale. With `WATCH` it is 1 if a simulation is paused, else 0.
+    `HOLD` makes the present pose every goal and acknowledges a trip, `RESTART` begins anew.
+    """
+    if work == ACCEPT:
+        return accept_next(servo, now, int(number))
+    servo.numbers[0].news, servo.numbers[0].fault = False, NO_TRIP
+    if work in (DECIDE, BRAKE):
+        if number != NO_TRIP:
+            return trip_and_brake(servo, int(number), now)
+        return decide(servo, now) if work == DECIDE else brake_robot(servo, now)
+    if work == SEND:
+        return send(servo, now)
+    if work in (CARRY, DAMP):
+        if work == DAMP:
+            damp_blind(servo, number, now)
+        else:
+            gravity_hold(servo.brake, False, servo.state.last_q, servo.state.last_v, servo.tau)
+        return bound_brake(servo, now)
+    return work_between(servo, work, now, number)
