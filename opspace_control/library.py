@@ -4,10 +4,9 @@
 The library of kernels, compiled when the package was installed: machine code without a compiler.
 
 Each function takes one pointer, to a table of 64-bit numbers that says where the arguments are: the
-address and the shape of an array, also the strides unless it is C-contiguous, a number itself. A
-function is named by a digest of the kernel's name and of the kinds of its arguments, layouts of
-records included, and the library by that of the sources, so that no call can meet other code than
-its own.
+address and the shape of an array, which is C-contiguous, a number itself. A function is named by a
+digest of the kernel's name and of the kinds of its arguments, layouts of records included, and the
+library by that of the sources, so that no call can meet other code than its own.
 """
 
 import ctypes
@@ -145,8 +144,6 @@ def _describe(arguments, table, numbers, arrays):
                          if contiguous and flags.writeable and argument.size
                          else argument.ctypes.data)
             table += argument.shape
-            if not contiguous:
-                table += argument.strides
         elif argument is None:
             kinds.append('none')
         elif isinstance(argument, tuple):

@@ -24,7 +24,7 @@ import warnings
 import numpy as np
 
 from opspace_control.cli.main import VERBS, main
-from opspace_control.safety.ramps import approach
+from opspace_control.safety.envelope import EFFORT_GUARD, bound_efforts
 
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 _LOOK = 0.005  # s
@@ -129,7 +129,8 @@ def _serve():
     """Answer requests; return the arguments of a node in the process that is to be it, or None."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), 'w')
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    approach(*np.ones((4, 1, 1)), 1.0)  # loads the library, or has Numba fill its tables
+    # Loads the library, or has Numba fill its tables.
+    bound_efforts(np.zeros(1, EFFORT_GUARD), 1.0, np.ones(1))
     codes = {}
     for line in sys.stdin:
         match json.loads(line):

@@ -90,7 +90,7 @@ def test_it_goes_straight_within_its_limits_and_arrives_together():
     ends = [np.flatnonzero(np.linalg.norm(part, axis=1) > 0.0)[-1] for part in (linear, angular)]
     assert abs(ends[0] - ends[1]) <= 1
     np.testing.assert_array_equal(trip.task.target, trip.task.moving_target)
-    assert not trip.task._generator.destination
+    assert not trip.task._destined
 
 
 def test_goals_that_change_at_any_time_make_no_jump():
@@ -164,7 +164,7 @@ def test_what_is_not_controlled_takes_no_time(make, goal, other):
     record = trip.task._record
     expected = np.zeros(3) if other == 'target_p' else np.eye(3)
     np.testing.assert_allclose(record[other], expected, atol=1e-12)
-    assert trip.task._generator.destination
+    assert trip.task._destined
 
 
 def test_axes_that_are_held_anew_let_the_others_go_on():

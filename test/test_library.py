@@ -26,7 +26,7 @@ from opspace_control.safety.accepted_state import (
     StateMemory,
     accept_state,
 )
-from opspace_control.safety.ramps import approach
+from opspace_control.safety.envelope import EFFORT_GUARD, bound_efforts
 from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 
 ROOT = Path(__file__).parents[1]
@@ -116,37 +116,31 @@ def test_has_every_kernel():
 class TestCall:
 
     @staticmethod
-    def numbers(layout):
-        """Four arrays of `approach`, C-contiguous or not."""
-        a = np.zeros((4, 3, 2))
-        a[1] = [[1.0, 2.0], [-1.0, 0.1], [0.0, 0.0]]  # where to
-        a[2] = 1.0                                    # how fast
-        return [np.ascontiguousarray(each) if layout == 'C' else np.asfortranarray(each)
-                for each in a]
+    def guards():
+        """Of two efforts without limits, whose rates are 1 and 2 N·m/s, and which are zero now."""
+        guards = np.zeros(2, EFFORT_GUARD)
+        guards['effort_limit'], guards['effort_rate'] = math.inf, [1.0, 2.0]
+        return guards
 
-    @pytest.mark.parametrize('layout', ['C', 'A'])
-    def test_with_arrays_of_any_layout(self, layout):
-        numbers, wanted, rates, last = self.numbers('C')
-        if layout == 'A':
-            numbers = np.zeros((3, 4))[:, ::2]
-        assert numbers.flags.c_contiguous == (layout == 'C')
-        assert not approach(numbers, wanted, rates, last, 0.25)
-        assert numbers.tolist() == [[0.25, 0.25], [-0.25, 0.1], [0.0, 0.0]]
-        assert approach(numbers, wanted, rates, last, 5.0)
-        assert numbers.tolist() == wanted.tolist()
+    @pytest.mark.parametrize('step', [1, 2])
+    def test_with_arrays_of_any_layout(self, step):
+        """The library takes C-contiguous ones; Numba compiles for others."""
+        tau = np.full(2 * step, 9.0)[::step]
+        assert bound_efforts(self.guards(), 0.25, tau) == 2
+        assert tau.tolist() == [0.25, 0.5]
 
     def test_bound(self):
-        numbers, wanted, rates, last = self.numbers('C')
-        step = approach.bind(numbers, wanted, rates, last, 0.0)
-        assert not step(0.5)
-        assert numbers[0].tolist() == [0.5, 0.5]
-        assert not step(0.25)
-        assert numbers[0].tolist() == [0.75, 0.75]
+        tau = np.zeros(2)
+        bound = bound_efforts.bind(self.guards(), 0.0, tau)
+        for dt, wanted in ((0.5, [0.5, 1.0]), (0.25, [0.75, 1.5])):
+            tau[:] = 9.0
+            assert bound(dt) == 2
+            assert tau.tolist() == wanted
 
     def test_keeps_the_arrays_that_are_bound(self):
-        step = approach.bind(*self.numbers('C'), 0.0)
+        bound = bound_efforts.bind(self.guards(), 0.0, np.full(2, 2.0))
         gc.collect()
-        assert [step(1.0), step(0.5), step(0.5)] == [0, 0, 1]
+        assert [bound(1.0), bound(1.0)] == [1, 0]
 
     def test_with_several_numbers(self):
         inputs, guards = np.zeros(1, STATE_INPUT), np.zeros(1, STATE_GUARD)
@@ -160,10 +154,10 @@ class TestCall:
         assert inputs['last_good'] == 3.0
 
     def test_with_arrays_of_another_kind_is_compiled(self, caplog):
-        numbers = [each.astype(np.float32) for each in self.numbers('C')]
-        assert not approach(*numbers, 0.25)
-        assert numbers[0][0].tolist() == [0.25, 0.25]
-        assert 'approach for arguments of these kinds' in caplog.text
+        tau = np.full(2, 9.0, np.float32)
+        assert bound_efforts(self.guards(), 0.25, tau) == 2
+        assert tau.tolist() == [0.25, 0.5]
+        assert 'bound_efforts for arguments of these kinds' in caplog.text
 
     def test_layout_of_records_counts(self):
         one, two = (np.dtype({'names': ['a', 'b'], 'formats': ['f8', 'f8'], 'offsets': offsets})

@@ -26,6 +26,7 @@ from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.safety.accepted_state import STATE_INPUT
 from opspace_control.safety.envelope import EFFORT_GUARD
+from opspace_control.safety.ramps import RAMP, RAMPING
 from opspace_control.safety.servo_data import SERVO
 from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 from opspace_control.safety.state_clock import CLOCK
@@ -36,6 +37,7 @@ from opspace_control.tasks.joint import JOINT_TASK
 from opspace_control.tasks.pose_law import POSE_TASK
 from opspace_control.tasks.posture import POSTURE_DOF
 from opspace_control.tasks.sensor import SENSOR
+from opspace_control.tasks.trajectory_law import TRAJECTORY
 
 ROOT = Path(__file__).parents[1]
 NOTATION = (ROOT / 'doc' / 'reference' / 'notation.md').read_text()
@@ -49,7 +51,8 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'GRASP': GRASP, 'GRIP': GRIP, 'LIMIT': LIMIT,
            'EFFORT_GUARD': EFFORT_GUARD, 'STATE_GUARD': STATE_GUARD, 'BASE_GUARD': BASE_GUARD,
            'STATE_INPUT': STATE_INPUT, 'CLOCK': CLOCK, 'SUPERVISOR': SUPERVISOR,
-           'SERVO': SERVO, 'BRAKE': BRAKE, 'BRAKE_DOF': BRAKE_DOF}
+           'SERVO': SERVO, 'RAMP': RAMP, 'RAMPING': RAMPING, 'TRAJECTORY': TRAJECTORY,
+           'BRAKE': BRAKE, 'BRAKE_DOF': BRAKE_DOF}
 
 
 def section(heading):

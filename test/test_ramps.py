@@ -14,8 +14,8 @@ def numbers():
     return np.array([1.0, 1.0]), np.full((2, 6), 100.0)[:, ::2]
 
 
-def ramps_of(numbers, time):
-    return Ramps({'a': numbers[0], 'b': numbers[1]}, time)
+def ramps_of(numbers, time, from_zero=('a', 'b')):
+    return Ramps({'a': numbers[0], 'b': numbers[1]}, time, from_zero)
 
 
 def test_reach_what_is_set_evenly_in_the_given_time(numbers):
@@ -93,7 +93,7 @@ def test_what_is_set_without_a_ramp_stays(numbers):
 
 def test_start_from_zero(numbers):
     ramps = ramps_of(numbers, 0.5)
-    ramps.start_from_zero('a', 'b')
+    ramps.start_from_zero()
     assert not numbers[0].any()
     ramps.advance(0.25)
     np.testing.assert_allclose(numbers[0], 0.5)
@@ -106,18 +106,18 @@ def test_start_from_zero(numbers):
 
 
 def test_start_from_zero_with_some_and_the_end_with_the_others(numbers):
-    ramps = ramps_of(numbers, 0.5)
+    ramps = ramps_of(numbers, 0.5, ['b'])
     with ramps.smoothly():
         numbers[0][:] = 2.0
         numbers[1][:] = 300.0
-    ramps.start_from_zero('b')
+    ramps.start_from_zero()
     np.testing.assert_array_equal(numbers[0], 2.0)
     assert not numbers[1].any()
 
 
 def test_of_nothing():
     ramps = ramps_of([np.zeros((0, 6)), np.zeros(0)], 0.5)
-    ramps.start_from_zero('a', 'b')
+    ramps.start_from_zero()
     with ramps.smoothly():
         pass
     ramps.advance(0.1)
@@ -125,10 +125,10 @@ def test_of_nothing():
 
 def test_no_time_is_at_once(numbers):
     ramps = ramps_of(numbers, 0.5)
-    ramps.start_from_zero('a', 'b')
+    ramps.start_from_zero()
     ramps.time = 0.0
     with ramps.smoothly():
         numbers[1][:] = 7.0
     assert (numbers[1] == 7.0).all()
-    ramps.start_from_zero('a', 'b')
+    ramps.start_from_zero()
     assert (numbers[0] == 1.0).all()

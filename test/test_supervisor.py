@@ -8,6 +8,7 @@ from opspace_control.safety import supervisor as trips
 from opspace_control.safety.supervisor import (
     EFFORT_NOT_FINITE,
     GOOD_STATES,
+    NUMBER_OF,
     POSITION_JUMP,
     STATE_INVALID,
     STATE_TIMEOUT,
@@ -16,14 +17,45 @@ from opspace_control.safety.supervisor import (
     Recovery,
     Supervisor,
     Trip,
+    record_fault,
+    record_good_state,
 )
 
 RELEASE = 0.3
 
 
+class Watched(Supervisor):
+    """A Supervisor that is told of states here, and not by the servo."""
+
+    def on_fault(self, trip, reason, now):
+        """Record a fault; return whether to report it."""
+        before = self.trip
+        news = record_fault(self._record, NUMBER_OF[trip], now)
+        self.note(before, reason)
+        return bool(news)
+
+    def on_good_state(self, now):
+        """Record a good state; return whether control may resume with it."""
+        return bool(record_good_state(self._record, now))
+
+    def acknowledge(self):
+        """Let the active trip end as soon as the states are good."""
+        self._record.acknowledged = self.trip is not None
+
+    def resume(self):
+        """End the trip; return whether the robot was released during it."""
+        released = bool(self._record.released)
+        self.restart()
+        return released
+
+    def damping_left(self, now):
+        """Return the scale of damping, from 1 down to 0."""
+        return self.fading(now - self._record.blind_since) if self.blind else 1.0
+
+
 @pytest.fixture
 def supervisor():
-    return Supervisor(RELEASE)
+    return Watched(RELEASE)
 
 
 def good_states(supervisor, now, count=GOOD_STATES):
@@ -74,7 +106,7 @@ def test_damping_fades_until_the_robot_is_released(supervisor):
 
 
 def test_without_a_release_time_the_robot_is_released_at_once():
-    supervisor = Supervisor(0.0)
+    supervisor = Watched(0.0)
     supervisor.on_fault(STATE_TIMEOUT, '', 1.0)
     assert supervisor.damping_left(1.0) == 0.0
     assert good_states(supervisor, 1.0)
@@ -107,7 +139,7 @@ def test_an_acknowledgement_waits_for_good_states_but_not_for_another_trip(super
 @pytest.mark.parametrize(('trip', 'least'), [
     (POSITION_JUMP, Recovery.AUTOMATIC), (STATE_TIMEOUT, Recovery.BEFORE_RELEASE)])
 def test_a_jump_is_forgiven_only_before_the_release_and_all_trips_of_legs(trip, least):
-    supervisor = Supervisor(RELEASE, least)
+    supervisor = Watched(RELEASE, least)
     supervisor.on_fault(trip, '', 1.0)
     assert good_states(supervisor, 1.1)
     supervisor.resume()

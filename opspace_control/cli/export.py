@@ -18,8 +18,8 @@ from opspace_control.share import share_directory
 _DESCRIPTION = """\
 Write a controller as files for a C++17 program without Python and without ROS: its numbers, the
 library of kernels, the header that runs both, and an example with its CMake file. The controller
-and its safety envelope, with trips, are those that the controller node makes of the same files;
-ramps are the node's, and are not in it."""
+and its safety envelope, with trips and ramps, are those that the controller node makes of the same
+files."""
 
 BLOCK, KERNELS = 'robot.block', 'libopspace_kernels.so'
 _SOURCES = 'include/opspace.h', 'example/main.cpp', 'example/CMakeLists.txt'
@@ -65,4 +65,5 @@ def _servo(urdf, path):
     servo = Servo(make_controller(
         urdf_text(urdf), values, floating_base=values['floating_base'])[0])
     set_envelope(servo, values)
+    servo.restart(0.0)
     return servo

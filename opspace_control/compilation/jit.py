@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from numba import config, njit, typeof, version_info
+from numba import config, njit, typeof, types, version_info
 
 from opspace_control.compilation.compilers import compilers_for
 from opspace_control.compilation.vectors import vectorised  # noqa: F401  as the next three
@@ -93,17 +93,25 @@ def _locked(file):
 
 def inlined(function):
     """Return the dispatcher of `compiled.inlined`."""
-    return njit(forceinline=True, **_PART)(function)
+    return _once(njit(forceinline=True, **_PART)(function))
 
 
 def called(function):
     """Return the dispatcher of `compiled.called`."""
-    return njit(**_PART)(function)
+    return _once(njit(**_PART)(function))
 
 
 def rare(function):
     """Return the dispatcher of `compiled.rare`."""
-    return njit(forceinline=False, **{**_PART, 'pipeline_class': _RARE_PARTS})(function)
+    return _once(njit(forceinline=False, **{**_PART, 'pipeline_class': _RARE_PARTS})(function))
+
+
+def _once(dispatcher):
+    """Return a dispatcher that compiles once for a number, and not for each constant as well."""
+    template_for = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda arguments, named: template_for(
+        tuple(map(types.unliteral, arguments)), named)
+    return dispatcher
 
 
 def bound(compiled, arguments):

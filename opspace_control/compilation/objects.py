@@ -142,9 +142,10 @@ class _Table:
             return self._next(llvm.DoubleType())
         if isinstance(kind, types.BaseTuple):
             return context.make_tuple(builder, kind, [self.argument(each) for each in kind.types])
-        if isinstance(kind, types.Array):
+        if isinstance(kind, types.Array) and kind.layout == 'C':
             return self._array(kind)
-        raise TypeError(f'A kernel takes arrays, tuples of them, floats and None, not {kind}.')
+        raise TypeError(
+            f'A kernel takes C-contiguous arrays, tuples of them, floats and None, not {kind}.')
 
     def _array(self, kind):
         context, builder = self._context, self._builder
@@ -152,12 +153,9 @@ class _Table:
         data = self._next(element.as_pointer())
         shape = [self._next() for _ in range(kind.ndim)]
         size = INDEX(context.get_abi_sizeof(element))
-        if kind.layout == 'A':
-            strides = [self._next() for _ in range(kind.ndim)]
-        else:
-            strides = [size]
-            for n in reversed(shape[1:]):
-                strides.insert(0, builder.mul(strides[0], n))
+        strides = [size]
+        for n in reversed(shape[1:]):
+            strides.insert(0, builder.mul(strides[0], n))
         count = INDEX(1)
         for n in shape:
             count = builder.mul(count, n)

@@ -9,7 +9,6 @@ import numpy as np
 import opspace_control as osc
 from opspace_control.safety.accepted_state import AcceptedState
 from opspace_control.safety.envelope import Envelope
-from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.servo import Servo
 
 _BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>' \
@@ -30,8 +29,7 @@ def use_kernels():
             'contact_model': 'large_inertia', 'constraints': [osc.Contact('left')]}):
         controller = osc.OperationalSpaceController(model, **options)
         controller.warm_up()
-        Servo(controller)
-        Ramps(controller.gradual)
+        Servo(controller).restart(0.0)
     for use in (
             lambda: Envelope(model, controller.effort_limits), lambda: AcceptedState(model),
             lambda: model.mass_matrix(state), lambda: model.jacobian(state, _SIDES),

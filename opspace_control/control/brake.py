@@ -9,6 +9,7 @@ from opspace_control.control.brake_law import (
     BRAKE_DOF,
     CARRY,
     DAMP,
+    DAMP_ALL,
     GIVE_WAY,
     WEIGHT,
     Braking,
@@ -85,6 +86,10 @@ class Brake:
         next hold begins anew.
         """
         self._brake(DAMP, state, out, age, scale)
+
+    def damp_all(self, state, rate, out):
+        """Write the efforts (nv,) that damp every joint with a drive, at the ``rate``, 1/s."""
+        self._brake(DAMP_ALL, state, out, scale=rate)
 
     def _brake(self, manner, state, out, age=0.0, scale=0.0):
         self._q[:], self._v[:] = state.q, state.v

@@ -23,7 +23,7 @@ _STIFFNESS = DAMPING_RATE ** 2 / 4.0
 _JUMP = 0.1  # rad or m; 50 rad/s at 500 Hz
 _PRESENT = 0.05  # s, age of a velocity; a fall has changed its own by 0.5 m/s then
 
-WEIGHT, CARRY, GIVE_WAY, DAMP = range(4)
+WEIGHT, CARRY, GIVE_WAY, DAMP, DAMP_ALL = range(5)
 
 BRAKE = np.dtype([
     ('hold_begun', np.bool_),      # whether a hold has begun
@@ -195,9 +195,15 @@ def damp(brake, age, scale, q, v, tau):
 
 @kernel
 def brake_robot(brake, manner, age, scale, q, v, tau):
-    """Write the efforts of a ``manner``, `WEIGHT`, `CARRY`, `GIVE_WAY` or `DAMP`."""
+    """
+    Write the efforts of a ``manner``, `WEIGHT`, `CARRY`, `GIVE_WAY`, `DAMP` or `DAMP_ALL`.
+
+    ``age``, s, and ``scale`` are those of `damp`; the scale of `DAMP_ALL` is the rate of damping.
+    """
     if manner == WEIGHT:
         weigh(brake, q, tau)
+    elif manner == DAMP_ALL:
+        damping(brake, scale, q, v, tau)
     elif manner == DAMP:
         damp(brake, age, scale, q, v, tau)
     else:

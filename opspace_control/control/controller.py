@@ -17,6 +17,7 @@ from opspace_control.control.arguments import (
     result_for,
     split_contacts,
 )
+from opspace_control.control.brake import Brake
 from opspace_control.control.brake_law import DAMPING_RATE
 from opspace_control.control.constraints.constraint import bind_constraints
 from opspace_control.control.constraints.contact import bind_contacts
@@ -35,12 +36,11 @@ from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasping.grasp_binding import bind_grasps
 from opspace_control.control.joint_status import JointStatus
 from opspace_control.control.limits.distance_limits import DistanceLimits
-from opspace_control.control.limits.effort_limits import read_effort_limits, shrink_to_limits
+from opspace_control.control.limits.effort_limits import read_effort_limits
 from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.storage import make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
-from opspace_control.model import RobotState
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
 from opspace_control.tasks import PostureTask
 from opspace_control.tasks.joint import JointTask, bind_joints
@@ -180,6 +180,7 @@ class OperationalSpaceController(ControllerState):
             bounds=Bounds(self._effort_limits, self._kept.records if self._kept else None),
             storage=storage)
         self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
+        self._brake = None  # made when it is needed
         self._q, self._v, self._tau = model.neutral(), *np.zeros((2, model.nv))
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
@@ -213,7 +214,7 @@ class OperationalSpaceController(ControllerState):
         if self._compute is None:
             self.warm_up()
         for task in self._pose_tasks:
-            task.advance_target(dt)
+            task.plan_target(dt)
         self._q[:], self._v[:] = state.q, state.v
         self._compute(dt)
         out[:] = self._tau
@@ -233,11 +234,10 @@ class OperationalSpaceController(ControllerState):
         velocities decay at the ``rate``, 1/s.
         """
         out = result_for(self.model, state, out)
-        usable = ~self.locked & ~self.passive & (self._effort_limits > 0.0)
-        resting = RobotState(self.model, state.q, np.zeros(self.model.nv))
-        out[:] = self.model.inverse_dynamics(resting, np.where(usable, -rate * state.v, 0.0))
-        out -= self.model.gravity(resting)
-        return shrink_to_limits(out, usable, self._effort_limits)
+        if self._brake is None:
+            self._brake = Brake(self)
+        self._brake.damp_all(state, rate, out)
+        return out
 
     def set_status(self, passive_joints=None, locked_joints=None):
         """

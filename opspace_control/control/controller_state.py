@@ -144,8 +144,8 @@ class ControllerState(ControllerLimits):
 
         The header ``native/include/opspace.h`` runs it with the library of kernels; its torques are
         those of `compute_torque`, bit by bit. With a ``servo``, a `Servo` of this controller, the
-        file has its envelope and its trips, too: then efforts are those of `Servo.cycle`. A
-        ControlError refuses a task with ``trajectory``.
+        file has its envelope and its trips, too: then efforts are those of `Servo.cycle`. Errors
+        are those of `block_of`.
         """
         save(self, path, servo)
 

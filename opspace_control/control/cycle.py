@@ -67,6 +67,7 @@ from opspace_control.dynamics.operational_space_inertia import sum_mobility
 from opspace_control.dynamics.passive_forces import passive_forces
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.posture import demand_posture, feed_efforts
+from opspace_control.tasks.trajectory_law import advance_targets
 
 # During singular-direction control the posture's position term uses this part of the joints'
 # acceleration limits; the rest damps oscillations between two joint motions of one direction.
@@ -216,6 +217,7 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     """
     cycle, results, scratch = cycles[0], storage.results, storage.scratch
     cycle.dt = dt
+    advance_targets(demand.tasks, dt)
     place_bodies(robot.nodes, robot.states, cycle, q)
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, results.a_null)
     evaluate_points(
@@ -232,6 +234,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     """Do the same within the limits of efforts, contact forces, positions and velocities."""
     cycle, (memory, results, scratch) = cycles[0], storage
     cycle.dt = dt
+    advance_targets(demand.tasks, dt)
     bounds = leave_efforts(demand.friction, bounds, scratch.bounded.effort_limits, v)
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
     bounded, keeps = scratch.bounded, cycle.kept > 0.0

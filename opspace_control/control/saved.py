@@ -16,6 +16,7 @@ import numpy as np
 from opspace_control import library
 from opspace_control.errors import ControlError
 from opspace_control.tasks.joint import JointTask
+from opspace_control.tasks.trajectory_law import UNPLANNED
 
 MAGIC = b'OPSPACE2'
 _ALIGNMENT = 64  # bytes, of the block and of each part of it: a line of the cache
@@ -58,15 +59,16 @@ def block_of(controller, servo=None):
     """
     Return the block of an OperationalSpaceController as it is now, (size,) of bytes.
 
-    Without a ``servo``, a `safety.servo.Servo` of the controller, it has the law alone. A
-    ControlError refuses a task with ``trajectory`` limits: its target moves between two cycles, by
-    code that is not a kernel's.
+    Without a ``servo``, a `safety.servo.Servo` of the controller, it has the law alone. The
+    trajectory to a goal is planned. A ControlError refuses a goal with one before the first cycle:
+    where it begins is not known.
     """
     for task in controller._pose_tasks:
-        if task.trajectory:
+        task.plan_target(0.0)
+        if task._record['trajectory']['stage'] == UNPLANNED:
             raise ControlError(
-                f"Task '{task.name}' has a trajectory, which no cycle computes.", task=task.name,
-                cure='Save it with task.trajectory = None, and move its target in each cycle.')
+                f"The trajectory of task '{task.name}' has no beginning yet.", task=task.name,
+                cure='Compute a cycle before you save the controller, or clear the goal.')
     header, arrays = np.zeros((), HEADER), []
     header['magic'], header['sources'] = MAGIC, library.sources_digest()
     tables, places, named = [], [], [*_named(controller)]

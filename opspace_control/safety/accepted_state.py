@@ -11,6 +11,7 @@ from opspace_control.compiled import called, kernel
 from opspace_control.errors import SafetyError, StateError
 from opspace_control.model import RobotState
 from opspace_control.safety.envelope import scaled
+from opspace_control.safety.recorded import recorded
 from opspace_control.safety.state_checks import (
     BASE_GUARD,
     STATE_GUARD,
@@ -147,11 +148,6 @@ def overdue(state, now, timeout, paused):
     return NO_TRIP if paused else _TIMEOUT
 
 
-def _of_record(name, doc):
-    """Return a property with a number of the record, or of its clock."""
-    return property(lambda accepted: accepted._numbers[name].item(), doc=doc)
-
-
 class AcceptedState:
     """
     The last accepted state of the robot of a ``model``, its time, and the check of the next one.
@@ -160,13 +156,13 @@ class AcceptedState:
     as old as ``last_good``; ``last_seen``, s, is the time of what is known of the joints alone.
     """
 
-    known = _of_record('known', 'Whether a state was accepted.')
-    stamp = _of_record('stamp', 'Time stamp of the last state, ns, 0 if it had none.')
-    last_new = _of_record('last_new', 'Steady time at which the stamp last changed, s.')
-    repeated = _of_record('repeated', 'Whether the stamp was that of the state before.')
-    last_good = _of_record(
+    known = recorded('known', 'Whether a state was accepted.')
+    stamp = recorded('stamp', 'Time stamp of the last state, ns, 0 if it had none.')
+    last_new = recorded('last_new', 'Steady time at which the stamp last changed, s.')
+    repeated = recorded('repeated', 'Whether the stamp was that of the state before.')
+    last_good = recorded(
         'last_good', 'Steady time at which the last accepted state came, repetitions apart, s.')
-    last_arrival = _of_record('last_arrival', 'That of the last state, accepted or not, s.')
+    last_arrival = recorded('last_arrival', 'That of the last state, accepted or not, s.')
 
     def __init__(self, model):
         self._model = model

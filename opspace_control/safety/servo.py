@@ -10,6 +10,7 @@ from opspace_control.control.brake import Brake
 from opspace_control.control.saved import named_numbers
 from opspace_control.safety.accepted_state import AcceptedState
 from opspace_control.safety.envelope import Envelope
+from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.servo_data import (
     ACCEPT,
     BRAKED,
@@ -26,6 +27,8 @@ from opspace_control.safety.servo_data import (
 from opspace_control.safety.servo_law import servo_step
 from opspace_control.safety.supervisor import NO_TRIP, TRIPS, Recovery, Supervisor
 
+# Quantities of `controller.gradual` that ramp up from zero; damping acts at once.
+_FROM_ZERO = ('activation', 'joints.activation', 'posture.kp')
 _TRIP_NUMBERS = np.arange(len(TRIPS))
 
 
@@ -53,6 +56,8 @@ class Servo:
     supervisor : Supervisor
         The active trip. A robot on legs does not stand up by itself.
     brake : Brake
+    ramps : Ramps
+        Of the numbers of ``controller.gradual``.
     numbers : (1,) array of SERVO
     tau : (nv,) array
         Efforts to be sent, N·m or N, in the order of ``model.dof_names``.
@@ -71,10 +76,11 @@ class Servo:
         self.brake = Brake(controller)
         self.supervisor = Supervisor(least_recovery=Recovery.BEFORE_RELEASE
                                      if self.brake.lies_down else Recovery.AUTOMATIC)
+        self.ramps = Ramps(controller.gradual, from_zero=_FROM_ZERO)
         self.numbers, self._passive = np.zeros(1, SERVO), controller.passive.copy()
+        self.numbers['due'] = -np.inf
         self.tau, self.exerted = np.zeros((2, model.nv))
         self._bound, self._step = None, None
-        self.restart(0.0)
 
     @property
     def data(self):
@@ -82,7 +88,7 @@ class Servo:
         return ServoData(
             self.numbers, self.supervisor.records, self.state.memory, self._passive,
             self.envelope.guards, self.brake.arguments, self.controller._arguments.demand,
-            self.tau, self.exerted)
+            self.ramps.data, self.tau, self.exerted)
 
     def named(self):
         """Yield the name and the numbers of what a program reads and writes of a saved servo."""
@@ -102,26 +108,31 @@ class Servo:
         for k, trip in enumerate(TRIPS):
             yield f'trip.{trip.name}', _TRIP_NUMBERS[k:k + 1]
 
-    def set(self, *, period=0.0, state_timeout=0.05, release_time=0.3, effort_rate=math.inf,
-            velocity_scale=math.inf, position_jump=math.inf):
+    def set(self, *, period=0.0, state_timeout=0.05, release_time=0.3, ramp_time=0.5,
+            effort_rate=math.inf, velocity_scale=math.inf, position_jump=math.inf):
         """
         Set the envelope, from the next state on.
 
         ``period``, s, is the shortest time between two cycles. A state older than
         ``state_timeout``, s, trips, 0 for never; within ``release_time``, s, a robot of unknown
-        state is damped before it is released. ``effort_rate``, 1/s, is the change of an effort in a
+        state is damped before it is released; ``ramp_time``, s, is that of `Ramps`, which begin
+        from zero with control. ``effort_rate``, 1/s, is the change of an effort in a
         second, in multiples of its limit. ``velocity_scale`` and ``position_jump`` are those of
         `AcceptedState.set_limits`. The present passive joints of the controller count.
         """
         self.numbers['period'], self.numbers['state_timeout'] = period, state_timeout
-        self.supervisor.release_time = release_time
+        self.supervisor.release_time, self.ramps.time = release_time, ramp_time
         self._passive[:] = self.controller.passive
         self.envelope.set_limits(effort_rate=effort_rate)
         self.state.set_limits(velocity_scale=velocity_scale, position_jump=position_jump,
                               passive=self._passive)
 
     def restart(self, now):
-        """Begin at the steady time ``now``: the state is unknown, and there is no trip."""
+        """
+        Begin at the steady time ``now``: the state is unknown, and there is no trip.
+
+        Goals stay, which `hold` ends; activations and the posture's stiffness ramp up from zero.
+        """
         self.step(RESTART, now)
         self.state.restart(now)
         self.supervisor.restart()

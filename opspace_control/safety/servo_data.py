@@ -9,6 +9,7 @@ import numpy as np
 from opspace_control.control.brake_law import Braking
 from opspace_control.control.data import Demand
 from opspace_control.safety.accepted_state import StateMemory
+from opspace_control.safety.ramps import RampData
 
 # What a call does.
 ACCEPT, DECIDE, SEND, BRAKE, CARRY, DAMP, WATCH, HOLD, RESTART = range(9)
@@ -44,5 +45,6 @@ class ServoData(NamedTuple):
     efforts: np.ndarray     # (nv,) of EFFORT_GUARD
     brake: Braking
     demand: Demand          # of the controller
+    ramps: RampData         # of its numbers
     tau: np.ndarray         # (nv,), N·m or N: written by the law, then bounded
     exerted: np.ndarray     # (nv,), of these without those that overcome friction

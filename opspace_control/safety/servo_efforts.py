@@ -81,7 +81,7 @@ def bound_brake(servo, now):
 
 
 @called
-def brake_robot(servo, now):
+def brake_in_trip(servo, now):
     """Write what holds the robot in position if its state is known, else what damps it."""
     supervisor, inputs = servo.supervisor[0], servo.state.inputs
     if inputs[0].known and not servo.numbers[0].begun:

@@ -30,6 +30,7 @@ from opspace_control.safety.accepted_state import (
     restart_state,
 )
 from opspace_control.safety.envelope import LONGEST_STEP
+from opspace_control.safety.ramps import advance_ramps, start_from_zero
 from opspace_control.safety.servo_data import (
     ACCEPT,
     BRAKE,
@@ -47,7 +48,7 @@ from opspace_control.safety.servo_efforts import (
     begin_efforts,
     bound_brake,
     bound_step,
-    brake_robot,
+    brake_in_trip,
     damp_blind,
 )
 from opspace_control.safety.supervisor import (
@@ -102,7 +103,7 @@ def trip_and_brake(servo, trip, now):
     if trip == _TIME_BACKWARDS:
         compare_with_none(servo.state)
     note_fault(servo, trip, now)
-    return brake_robot(servo, now)
+    return brake_in_trip(servo, now)
 
 
 @called
@@ -119,7 +120,11 @@ def accept_next(servo, now, fault):
 
 @called
 def resume(servo):
-    """End the trip; if the robot was released during it, every goal is the present pose."""
+    """
+    End the trip, and begin ramps from zero.
+
+    If the robot was released during the trip, every goal is the present pose.
+    """
     numbers, supervisor = servo.numbers[0], servo.supervisor[0]
     numbers.renewed = supervisor.released
     end_trip(supervisor)
@@ -127,11 +132,12 @@ def resume(servo):
         clear_goals(servo.demand)
         forget_forces(servo.demand)
     restart_observer(servo.demand.disturbance)
+    start_from_zero(servo.ramps)
 
 
 @called
 def decide(servo, now):
-    """Return whether the law is to be called, and write its time step."""
+    """Return whether the law is to be called; write its time step, and advance ramps by it."""
     numbers, inputs = servo.numbers[0], servo.state.inputs
     state = inputs[0]
     # A state up to a quarter of a period early counts for this period.
@@ -140,7 +146,7 @@ def decide(servo, now):
     numbers.due = max(numbers.due + numbers.period, now)
     tripped = servo.supervisor[0].trip != NO_TRIP
     if tripped and (state.clock.repeated or not record_good_state(servo.supervisor[0], now)):
-        return brake_robot(servo, now)
+        return brake_in_trip(servo, now)
     if not numbers.begun:
         state.elapsed = 0.0
         if not begin_efforts(servo):
@@ -152,6 +158,7 @@ def decide(servo, now):
     if numbers.leapt:
         interrupt_observer(servo.demand.disturbance)
     state.elapsed = 0.0
+    advance_ramps(servo.ramps, numbers.dt)
     return RESUME if tripped else CONTROL
 
 
@@ -180,7 +187,7 @@ def watch(servo, now, paused):
     moves = fade(supervisor, now - supervisor.blind_since) > 0.0
     for k in range(servo.tau.size):
         moves = moves or servo.tau[k] != 0.0
-    return brake_robot(servo, now) if moves else EARLY
+    return brake_in_trip(servo, now) if moves else EARLY
 
 
 @called
@@ -195,6 +202,7 @@ def restart(servo, now):
         servo.efforts[k].effort, servo.exerted[k] = math.nan, 0.0
     forget_forces(servo.demand)
     restart_observer(servo.demand.disturbance)
+    start_from_zero(servo.ramps)
 
 
 @called
@@ -230,7 +238,7 @@ def servo_step(servo, work, now, number):
     if work in (DECIDE, BRAKE):
         if number != NO_TRIP:
             return trip_and_brake(servo, int(number), now)
-        return decide(servo, now) if work == DECIDE else brake_robot(servo, now)
+        return decide(servo, now) if work == DECIDE else brake_in_trip(servo, now)
     if work == SEND:
         return send(servo, now)
     if work in (CARRY, DAMP):

@@ -9,6 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from opspace_control.compiled import called, inlined
+from opspace_control.safety.recorded import recorded
 
 
 class Recovery(IntEnum):
@@ -184,12 +185,6 @@ def end_trip(supervisor):
     supervisor.acknowledged = supervisor.released = False
 
 
-def _of_record(name, doc):
-    def write(supervisor, value):
-        supervisor.records[name] = value
-    return property(lambda supervisor: supervisor.records[name][0].item(), write, doc=doc)
-
-
 class Supervisor:
     """
     The active trip, from the first fault until control may resume; times are steady, in s.
@@ -200,12 +195,13 @@ class Supervisor:
     what compiled code has of it.
     """
 
-    release_time = _of_record('release_time', 'Time of damping before a release, s.')
-    least_recovery = _of_record('least_recovery', 'The least `Recovery` of all trips.')
+    release_time = recorded('release_time', 'Time of damping before a release, s.', writable=True)
+    least_recovery = recorded('least_recovery', 'The least `Recovery` of all trips.', writable=True)
 
     def __init__(self, release_time=0.3, least_recovery=Recovery.AUTOMATIC):
         self.records = np.zeros(1, SUPERVISOR)
-        self._record = self.records.view(np.recarray)[0]
+        self._record = self.records.view(np.recarray)[0]  # for calls of compiled functions
+        self._numbers = {name: self.records[name] for name in SUPERVISOR.names}
         self.release_time, self.least_recovery = release_time, least_recovery
         self.restart()
 
@@ -220,40 +216,15 @@ class Supervisor:
         number = self.records['trip'][0]
         return None if number == NO_TRIP else TRIPS[number]
 
-    def on_fault(self, trip, reason, now):
-        """
-        Record a fault; return whether to report it: once for each kind.
-
-        Faults of an uncontrolled robot, such as a fast fall, are no new trip.
-        """
-        before = self.trip
-        news = record_fault(self._record, NUMBER_OF[trip], now)
-        self.note(before, reason)
-        return bool(news)
-
     def note(self, before, reason):
         """Keep the reason of the active trip, unless it is still the one of ``before``."""
         if self.trip is not before:
             self.reason = reason
 
-    def on_good_state(self, now):
-        """Record a good state; return whether control may resume with it."""
-        return bool(record_good_state(self._record, now))
-
     @property
     def may_resume(self):
         """Whether good states end the trip: it is acknowledged, or its recovery is automatic."""
         return bool(may_end(self._record))
-
-    def resume(self):
-        """End the trip; return whether the robot was released during it."""
-        released = bool(self._record.released)
-        self.restart()
-        return released
-
-    def acknowledge(self):
-        """Let the active trip end as soon as the states are good."""
-        self._record.acknowledged = self.trip is not None
 
     @property
     def blind(self):
@@ -263,10 +234,6 @@ class Supervisor:
     def released(self, now):
         """Return whether the robot has been released since the trip."""
         return bool(is_released(self._record, now))
-
-    def damping_left(self, now):
-        """Return the damping scale of a robot of unknown state, from 1 down to 0."""
-        return self.fading(now - self._record.blind_since) if self.blind else 1.0
 
     def fading(self, elapsed):
         """Return a linear ramp from 1 to 0 within the release time."""

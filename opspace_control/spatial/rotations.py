@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import called, inlined
 
 
 @inlined
@@ -105,6 +105,34 @@ def turn_between(goal, present, first, out, at):
 
 # What follows is called from Python, a few times a second: compiling it would take longer than it
 # ever runs, and might have to be done in the middle of control.
+
+@called
+def vector_coefficients(square):
+    """
+    Return b, c, and their derivatives by θ over θ, all even functions of θ, for θ².
+
+    ``R(φ) = 1 + (1 − c θ²) [φ]× + b [φ]×²`` and ``ω = (1 + b [φ]× + c [φ]×²) φ̇``.
+    """
+    if square < _SMALL ** 2:
+        return 0.5 - square / 24.0, 1.0 / 6.0 - square / 120.0, -1.0 / 12.0, -1.0 / 60.0
+    angle = math.sqrt(square)
+    sine_over = math.sin(angle) / angle
+    # 1 − cos would lose half of the digits of a small angle.
+    b = 0.5 * (math.sin(0.5 * angle) / (0.5 * angle)) ** 2
+    c = (1.0 - sine_over) / square
+    return b, c, (sine_over - 2.0 * b) / square, (b - 3.0 * c) / square
+
+
+@called
+def cross_twice(a, u, once, twice, out):
+    """Write ``u + once a × u + twice a × (a × u)``, (3,)."""
+    x = a[1] * u[2] - a[2] * u[1]
+    y = a[2] * u[0] - a[0] * u[2]
+    z = a[0] * u[1] - a[1] * u[0]
+    out[0] = u[0] + once * x + twice * (a[1] * z - a[2] * y)
+    out[1] = u[1] + once * y + twice * (a[2] * x - a[0] * z)
+    out[2] = u[2] + once * z + twice * (a[0] * y - a[1] * x)
+
 
 def matrix_from_quaternion(quaternion):
     """Return the (3, 3) rotation matrix of a quaternion ``[x y z w]`` of norm 1, not checked."""
@@ -212,16 +240,7 @@ def _bias(phi, rate):
 
 
 def _coefficients(phi):
-    """Return b, c, and their derivatives by θ over θ, all even functions of θ."""
-    square = phi @ phi
-    if square < _SMALL ** 2:
-        return 0.5 - square / 24.0, 1.0 / 6.0 - square / 120.0, -1.0 / 12.0, -1.0 / 60.0
-    angle = math.sqrt(square)
-    sine_over = math.sin(angle) / angle
-    # 1 − cos would lose half of the digits of a small angle.
-    b = 0.5 * (math.sin(0.5 * angle) / (0.5 * angle)) ** 2
-    c = (1.0 - sine_over) / square
-    return b, c, (sine_over - 2.0 * b) / square, (b - 3.0 * c) / square
+    return vector_coefficients(phi @ phi)
 
 
 def cross_matrix(v):

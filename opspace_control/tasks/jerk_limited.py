@@ -11,6 +11,7 @@ import numpy as np
 from opspace_control.errors import TaskError
 from opspace_control.spatial import rotations
 from opspace_control.tasks.arguments import one_number
+from opspace_control.tasks.trajectory_law import MOVES, STAYS, UNPLANNED
 
 # Shorter displacements than this, m and rad, and slower motions, have no direction.
 _NOTHING = 1e-9
@@ -62,80 +63,55 @@ Destination = namedtuple('Destination', 'position R twist acceleration')
 
 class TrajectoryGenerator:
     """
-    The trajectory of a task's target to its destination, by the library ruckig.
+    Plans the trajectory of a task's target to its destination, by the library ruckig.
 
     ``parts`` is a pair: whether translation and rotation are controlled; others do not move.
+    Destination and plan are in the task's record, whose kernel moves the target.
     """
 
     def __init__(self, limits, parts):
         ruckig = _ruckig()
-        self.limits, self.parts, self.destination = limits, parts, None
+        self.limits, self.parts = limits, parts
         self._planner, self._course = ruckig.Ruckig(6), ruckig.Trajectory(6)
         self._input = ruckig.InputParameter(6)
         self._input.synchronization = ruckig.Synchronization.Time
-        self._time = None  # s since the plan was made, None without a plan
 
-    def set_destination(self, destination):
-        """Set the `Destination`, or None; the trajectory is planned at the next `advance`."""
-        self.destination, self._time = destination, None
-
-    def advance(self, record, dt):
+    def plan(self, record, dt):
         """
-        Move the target of a POSE_TASK record on by dt, s, if there is a destination.
+        Plan the trajectory of a POSE_TASK record, if it has a destination and none yet.
 
-        Without a known pose the target waits.
+        ``dt``, s, is the time to the next cycle, at which the destination counts. Without a known
+        pose the target waits. Planned is in a frame that moves with the destination; the first of
+        its axes points to the destination.
         """
-        if self.destination is None or math.isnan(record['target_p'][0]):
+        motion = record['trajectory']
+        if motion['stage'] != UNPLANNED or math.isnan(record['target_p'][0]):
             return
-        if self._time is None:
-            self._plan(record, dt)
-        self._time += dt
-        there, t = self.destination, self._time
-        if t >= self._course.duration:
-            # The destination of the first cycle has moved since then.
-            moved = (t - self._first) * self._last
-            self.destination = None
-            self._place(record, there.position + moved[0],
-                        rotations.matrix_from_vector(moved[1]) @ there.R, there.twist,
-                        there.acceleration)
-            return
-        x, rate, second = ((self._axes @ np.array(values).reshape(2, 3, 1))[..., 0]
-                           for values in self._course.at_time(t))
-        x, rate = x + t * self._last, rate + self._last
-        phi = x[1]
-        self._place(
-            record, self._position + x[0], rotations.matrix_from_vector(phi) @ self._R,
-            np.concatenate([rate[0], rotations.angular_velocity(phi, rate[1])]),
-            np.concatenate([second[0], rotations.angular_acceleration(phi, rate[1], second[1])]))
-
-    def _plan(self, record, dt):
-        """
-        Plan the trajectory from the present target to the moving destination.
-
-        It is planned in a frame that moves with the destination; the first of its axes points to
-        the destination.
-        """
-        there, given = self.destination, self._input
-        self._position, self._R = (
-            record[key].copy() if on else goal for key, goal, on in zip(
-                ('target_p', 'target_R'), (there.position, there.R), self.parts, strict=True))
-        way = np.array([there.position - self._position,
-                        rotations.vector_from_matrix(there.R @ self._R.T)])
+        goal = motion['goal_p'].copy(), motion['goal_R'].copy()
+        position, R = (record[key].copy() if on else there for key, there, on in zip(
+            ('target_p', 'target_R'), goal, self.parts, strict=True))
+        way = np.array([goal[0] - position, rotations.vector_from_matrix(goal[1] @ R.T)])
         on = np.array(self.parts)[:, None]
         rate, second = (record[key].reshape(2, 3) * on
                         for key in ('target_twist', 'target_acceleration'))
-        last = there.twist.reshape(2, 3) * on
+        last = motion['goal_twist'].reshape(2, 3) * on
         last[1] = rotations.vector_rate(way[1], last[1])
         way, rate = way - dt * last, rate - last
-        self._axes = np.array([_path_axes(*vectors) for vectors in zip(way, rate, strict=True)])
-        way, rate, second = ((self._axes.transpose(0, 2, 1) @ part[..., None])[..., 0]
+        axes = np.array([_path_axes(*vectors) for vectors in zip(way, rate, strict=True)])
+        way, rate, second = ((axes.transpose(0, 2, 1) @ part[..., None])[..., 0]
                              for part in (way, rate, second))
-        highest = self._limits_along(rate, np.linalg.norm(last, axis=1))
+        given, highest = self._input, self._limits_along(rate, np.linalg.norm(last, axis=1))
         given.current_position, given.target_position = np.zeros(6), way.ravel()
         given.current_velocity, given.current_acceleration = rate.ravel(), second.ravel()
         given.max_velocity, given.max_acceleration, given.max_jerk = highest.reshape(3, 6)
         self._planner.calculate(given, self._course)
-        self._time, self._first, self._last = 0.0, dt, last
+        for name, value in (
+                ('stage', MOVES), ('time', 0.0), ('first', dt),
+                ('duration', self._course.duration), ('goal_rate', last), ('start_p', position),
+                ('start_R', R), ('axes', axes)):
+            motion[name] = value
+        for axis, profile in enumerate(self._course.profiles[0]):
+            _write_sections(motion, axis, profile)
 
     def _limits_along(self, rate, destination_speed):
         """
@@ -158,10 +134,36 @@ class TrajectoryGenerator:
                 highest[:, k, 0] = left, acceleration, jerk
         return highest
 
-    @staticmethod
-    def _place(record, position, R, twist, acceleration):
-        record['target_p'], record['target_R'] = position, R
-        record['target_twist'], record['target_acceleration'] = twist, acceleration
+
+def set_destination(record, destination):
+    """Set the `Destination` of a POSE_TASK record, or None; it is planned at the next cycle."""
+    motion = record['trajectory']
+    if destination is None:
+        motion['stage'] = STAYS
+        return
+    motion['stage'] = UNPLANNED
+    motion['goal_p'], motion['goal_R'] = destination.position, destination.R
+    motion['goal_twist'], motion['goal_acceleration'] = destination[2:]
+
+
+def destination_of(record):
+    """Return the `Destination` to which the target of a POSE_TASK record moves, or None."""
+    motion = record['trajectory']
+    if motion['stage'] == STAYS:
+        return None
+    return Destination(*(motion[name].copy() for name in (
+        'goal_p', 'goal_R', 'goal_twist', 'goal_acceleration')))
+
+
+def _write_sections(motion, axis, profile):
+    """Write the sections of an axis of constant jerk, and the end, of a profile of ruckig."""
+    brake, zeros = profile.brake, np.zeros(2)
+    steps = [*(brake.t if brake.duration > 0.0 else zeros), *profile.t]
+    for name, before, own, at_end in (
+            ('x', brake.p, profile.p, profile.p[-1]), ('v', brake.v, profile.v, profile.v[-1]),
+            ('a', brake.a, profile.a, profile.a[-1]), ('jerk', brake.j, profile.j, 0.0)):
+        motion[name][axis] = [*before, *own[:7], at_end]
+    motion['begins'][axis] = np.r_[0.0, np.cumsum(steps)]
 
 
 def _path_axes(way, rate):

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.compiled import as_record
 from opspace_control.errors import TaskError
 from opspace_control.spatial.rotations import (
     matrix_from_vector,
@@ -21,8 +22,15 @@ from opspace_control.tasks.arguments import (
     recorded,
 )
 from opspace_control.tasks.impedance_law import Impedance
-from opspace_control.tasks.jerk_limited import Destination, JerkLimits, TrajectoryGenerator
+from opspace_control.tasks.jerk_limited import (
+    Destination,
+    JerkLimits,
+    TrajectoryGenerator,
+    destination_of,
+    set_destination,
+)
 from opspace_control.tasks.task import OperationalTask
+from opspace_control.tasks.trajectory_law import STAYS, advance_target
 
 MODES = ('decoupled', 'impedance')
 
@@ -134,22 +142,21 @@ class PoseTask(OperationalTask):
         record['target_p'], record['target_R'] = position, R
         record['target_twist'], record['target_acceleration'] = twist, acceleration
 
-    def clear_target(self):
-        """Make the pose of the next cycle the goal, and let the target force fade."""
-        super().clear_target()
+    def plan_target(self, dt):
+        """Plan the trajectory to a new goal, dt, s, before a cycle; a controller does so."""
         if self._generator:
-            self._generator.set_destination(None)
+            self._generator.plan(self._record, dt)
 
     def advance_target(self, dt):
-        """Move the target on by dt, s; a controller does so before each of its cycles."""
-        if self._generator:
-            self._generator.advance(self._record, dt)
+        """Move the target on by dt, s, as a cycle does."""
+        self.plan_target(dt)
+        advance_target(as_record(self._record), dt)
 
     def set_feed_forward(self, twist=None, acceleration=None):
         """Change twist and acceleration of the goal, (6,) as of `set_target`, not its pose."""
         twist = self._read_six(twist, 'target twist')
         acceleration = self._read_six(acceleration, 'target acceleration')
-        if self._generator and (self._generator.destination or self._knows('target_p', 'target_R')):
+        if self._generator and (self._destined or self._knows('target_p', 'target_R')):
             self._send(*self._destination, twist, acceleration)
             return
         self._record['target_twist'], self._record['target_acceleration'] = twist, acceleration
@@ -157,7 +164,7 @@ class PoseTask(OperationalTask):
     @property
     def target(self):
         """Goal, (7,) ``[x y z qx qy qz qw]``, or None before the first cycle without one."""
-        if self._generator and self._generator.destination:
+        if self._destined:
             position, R = self._destination
             return np.concatenate([position, quaternion_from_matrix(R)])
         return self._pose('target_p', 'target_R')
@@ -176,7 +183,7 @@ class PoseTask(OperationalTask):
         """
         if not (self._knows('p', 'R') and self._knows('target_p', 'target_R')):
             return None
-        if self._generator and self._generator.destination:
+        if self._destined:
             return self._error_from(*self._destination)
         return self._record['error'].copy()
 
@@ -200,9 +207,10 @@ class PoseTask(OperationalTask):
 
     @trajectory.setter
     def trajectory(self, limits):
-        before = self._generator and self._generator.destination
+        before = destination_of(self._record)
         if limits is None:
             self._generator = None
+            set_destination(self._record, None)
             if before:
                 self.set_target((before.position, quaternion_from_matrix(before.R)),
                                 before.twist, before.acceleration)
@@ -212,7 +220,7 @@ class PoseTask(OperationalTask):
                             cure='Give JerkLimits, or None.', parameter='trajectory', value=limits)
         if self._generator:
             self._generator.limits = limits
-            self._generator.set_destination(before)
+            set_destination(self._record, before)
         else:
             self._generator = TrajectoryGenerator(limits, self._controlled_parts())
 
@@ -235,7 +243,7 @@ class PoseTask(OperationalTask):
         record = self._record
         if not (any(axes) and self._knows('p', 'R') and self._knows('target_p', 'target_R')):
             return
-        there = self._generator and self._generator.destination
+        there = destination_of(self._record)
         if there:
             error = self._without(axes, self._error_from(*self._destination))
             self._send(*self._goal_at(error), there.twist, there.acceleration)
@@ -266,14 +274,19 @@ class PoseTask(OperationalTask):
         return np.concatenate([position - record['p'], vector_from_matrix(R @ record['R'].T)])
 
     def _send(self, *goal):
-        self._generator.set_destination(Destination(*goal))
+        set_destination(self._record, Destination(*goal))
+
+    @property
+    def _destined(self):
+        """Whether the target moves to a destination, or will."""
+        return self._record['trajectory']['stage'] != STAYS
 
     @property
     def _destination(self):
         """Position and rotation of the destination, or of the present target."""
-        there = self._generator.destination
-        return ((there.position, there.R) if there
-                else (self._record['target_p'].copy(), self._record['target_R'].copy()))
+        there = destination_of(self._record)
+        return there[:2] if there else (
+            self._record['target_p'].copy(), self._record['target_R'].copy())
 
     def _controlled_parts(self):
         """Return whether motion is controlled of translation, and of rotation."""

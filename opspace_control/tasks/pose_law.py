@@ -17,6 +17,7 @@ from opspace_control.tasks.force_law import (
 )
 from opspace_control.tasks.impedance_law import SPRING, stretch_spring
 from opspace_control.tasks.specification_law import place_axes, row_activation, take_components
+from opspace_control.tasks.trajectory_law import STAYS, TRAJECTORY
 
 # One task. Poses are in the base frame (the world for a floating base), those of a relative task in
 # the frame of its other link. Vectors are in the axes of that frame or, where the row says so,
@@ -46,6 +47,7 @@ POSE_TASK = np.dtype([
     ('target_p', np.float64, (3,)),      # m; NaN: the pose of the next cycle
     ('target_twist', np.float64, (6,)),  # feed-forward, m/s and rad/s
     ('target_acceleration', np.float64, (6,)),  # feed-forward, m/s² and rad/s²
+    ('trajectory', TRAJECTORY),          # of the target to a goal
     ('R', np.float64, (3, 3)),           # of the frame at the last cycle
     ('p', np.float64, (3,)),             # m
     ('error', np.float64, (6,)),         # target − pose, m and rad
@@ -77,6 +79,7 @@ def clear_pose_goal(task):
             task.target_R[r, c] = 1.0 if r == c else 0.0
     for r in range(6):
         task.target_twist[r] = task.target_acceleration[r] = 0.0
+    task.trajectory.stage = STAYS
     release_force(task.force)
 
 

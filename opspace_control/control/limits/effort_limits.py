@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of joint forces, as they are given, and efforts that shrink to them."""
+"""Limits of joint forces, as they are given."""
 
 import numpy as np
 
@@ -18,14 +18,3 @@ def read_effort_limits(model, limits):
         raise ControlError('effort_limits cannot be used.', value=wanted,
                            cure=f'Give {model.nv} numbers, zero or more, inf for no limit.')
     return limits
-
-
-def shrink_to_limits(tau, usable, effort_limits):
-    """
-    Shrink the efforts ``tau`` alike until all are within limits; return them.
-
-    All are (nv,), N·m or N; those that are not ``usable``, bool, become 0.
-    """
-    tau[~usable] = 0.0
-    tau /= max(1.0, (abs(tau[usable]) / effort_limits[usable]).max(initial=0.0))
-    return np.clip(tau, -effort_limits, effort_limits, out=tau)  # rounding

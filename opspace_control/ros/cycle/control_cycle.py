@@ -13,7 +13,6 @@ from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.ros.cycle.statistics import CycleStatistics
 from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.ros.parameters.robot import period, set_envelope
-from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import (
     ACCEPT,
@@ -28,9 +27,6 @@ from opspace_control.safety.servo_data import (
 )
 from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, TRIPS, Recovery
 
-# Quantities of `controller.gradual` that ramp up from zero; damping acts at once.
-_STARTED_FROM_ZERO = ('activation', 'joints.activation', 'posture.kp')
-
 
 class ControlCycle:
     """
@@ -44,12 +40,13 @@ class ControlCycle:
     def __init__(self, controller, command, publish, logger, odometry=None):
         self._controller = controller
         self._logger = logger
-        self.ramps = Ramps(controller.gradual)                     # of gains and activations
         self._state_input = StateInput(controller.model, odometry)
         self.servo = Servo(controller, self._state_input)
         self.supervisor = self.servo.supervisor  # the active trip
+        self.ramps = self.servo.ramps  # of gains and activations
         self.exerted = self.servo.exerted  # commanded, without those that overcome friction
         self._numbers, self._step = self.servo.numbers, self.servo.step
+        self._trip, self._dt = self.supervisor.records['trip'], self._numbers['dt']
         self._output = CommandOutput(self.servo, command, publish)
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
@@ -68,7 +65,6 @@ class ControlCycle:
         """Reset states and trips: the state is unknown until the next one arrives."""
         self.servo.restart(time.perf_counter())
         self._feedback_due = -np.inf
-        self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
         self.statistics.restart()
         self._released = self._dropped = False
         self.doubtful = False       # set where another controller may command the joints
@@ -76,7 +72,6 @@ class ControlCycle:
     def apply(self, parameters):
         """Apply the present values of the controller node's parameters."""
         self.feedback_period = period(parameters['publish_rate'])
-        self.ramps.time = parameters['safety.ramp_time']
         set_envelope(self.servo, parameters)
 
     state = property(attrgetter('_state_input.state'), doc='The last accepted RobotState.')
@@ -107,26 +102,24 @@ class ControlCycle:
         opened = self._state_input.open(data)
         if opened is None or self._state_input.expects(opened, now):
             return
-        fault = self._accept(opened, now)
-        tripped = self.supervisor.trip
+        fault, before = self._accept(opened, now), self._trip.item()
         done = self._step(DECIDE, now, NUMBER_OF[fault.trip] if fault else NO_TRIP)
         if done == EARLY:
             return
         if done == BRAKED:
             if fault:
-                self._report(fault, tripped)
-            elif self._numbers['fault'] != NO_TRIP:
-                self._report_effort(tripped)
+                self._report(fault, before)
+            elif self._numbers['fault'].item() != NO_TRIP:
+                self._report_effort(before)
             self._output.publish()
         else:
             if done == RESUME:
-                self._resume(tripped)
+                self._resume(TRIPS[before])
             try:
                 self._control(now)
             except SafetyError as error:  # of a goal that moves
-                before = self.supervisor.trip
                 self._step(BRAKE, now, NUMBER_OF[error.trip])
-                self._report(error, before)
+                self._report(error, NO_TRIP)
                 self._output.publish()
         self._tell(now, opened)
 
@@ -141,7 +134,7 @@ class ControlCycle:
         self._do_work()
         if self._released:
             return
-        timeout, before = self._numbers['state_timeout'].item(), self.supervisor.trip
+        timeout, before = self._numbers['state_timeout'].item(), self._trip.item()
         time_now = self.simulated_time()
         done = self._step(WATCH, now, float(self._state_input.is_paused(time_now, timeout)))
         fault = self._numbers['fault'].item()
@@ -184,12 +177,10 @@ class ControlCycle:
 
     def _control(self, now):
         """Call the law, and send its efforts within the envelope."""
-        dt = self._numbers['dt'].item()
-        self.ramps.advance(dt)
         self.move_goals(self.time)
-        self._controller.compute_torque(self.state, out=self.commanded, dt=dt)
+        self._controller.compute_torque(self.state, out=self.commanded, dt=self._dt.item())
         if self._step(SEND, now) == BRAKED:
-            self._report_effort(None)
+            self._report_effort(NO_TRIP)
         self._output.publish()
 
     def _take(self, opened, now):
@@ -201,12 +192,13 @@ class ControlCycle:
 
     def _tell(self, now, opened):
         """Count a cycle, and publish feedback or do waiting work; not with an unknown state."""
-        if self.supervisor.blind:
+        tripped = self._trip.item() != NO_TRIP
+        if tripped and self.supervisor.blind:
             return
-        self.statistics.count(now, self.stamp)
+        self.statistics.count(now, opened.stamp)
         if self.feedback_period and now >= self._feedback_due:
             self._feedback_due = now + self.feedback_period
-            if self.supervisor.trip:  # for the feedback of the tasks; these efforts are not sent
+            if tripped:  # for the feedback of the tasks; these efforts are not sent
                 self._controller.compute_torque(self.state, out=self._unused, dt=0.0)
             self.feedback(time_message(opened.stamp))
         elif self._work:
@@ -217,16 +209,16 @@ class ControlCycle:
             self._work.pop()()
 
     def _report_effort(self, before):
-        """Tell of an effort that is not finite; ``before`` is the trip until now."""
+        """Tell of an effort that is not finite; ``before`` is the trip until now, by number."""
         numbers = self._numbers[0]
         self._report(self.servo.envelope.not_finite(
             int(numbers['dof']), float(numbers['effort'])), before)
 
     def _report(self, error, before):
-        """Tell of a fault, unless that was done before; ``before`` is the trip until now."""
+        """Tell of a fault once; ``before`` is the number of the trip until now."""
         trip = error.trip
         self._dropped = self.end_plan(f'{trip.name} trips') or self._dropped
-        self.supervisor.note(before, str(error))
+        self.supervisor.note(None if before == NO_TRIP else TRIPS[before], str(error))
         if self._numbers['news']:
             does = ('damped, then released' if trip.blind else
                     'damped: it gives way' if trip.gives_way else self.servo.brake.manner)
@@ -244,6 +236,5 @@ class ControlCycle:
             self.hold_goals(True)
             self._controller.forget_forces()
             goals = 'the present pose as goal; send other goals again'
-        self.ramps.start_from_zero(*_STARTED_FROM_ZERO)
         self.doubtful = True  # the controller manager may have been away
         self._logger.info(f'{trip.name} is over: control resumes with {goals}.')

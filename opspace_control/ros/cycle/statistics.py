@@ -15,7 +15,9 @@ class CycleStatistics:
     """Statistics of the cycles of a ``controller`` since the last call of `take`."""
 
     def __init__(self, controller):
-        self._controller = controller
+        cycle = controller._cycle
+        self._limited, self._unsolved_limits, self._levels_given_up, self._eigenvalue = (
+            cycle[name] for name in ('limited', 'unsolved', 'levels_given_up', 'least_eigenvalue'))
         self._periods = array.array('d', bytes(8 * _CAPACITY))
         self._steps = array.array('d', bytes(8 * _CAPACITY))
         self._delays = array.array('d', bytes(8 * _CAPACITY))
@@ -39,13 +41,10 @@ class CycleStatistics:
             self._delays[self._count] = time.time_ns() - stamp
             self._count += 1
         self._last, self._last_stamp = now, stamp
-        if self._controller.limited_joints:
-            self._cut += 1
-        if self._controller.unsolved_limits:
-            self._unsolved += 1
-        if self._controller.levels_given_up:
-            self._given_up += 1
-        least = self._controller.least_eigenvalue
+        self._cut += self._limited.item() > 0
+        self._unsolved += self._unsolved_limits.item() > 0
+        self._given_up += self._levels_given_up.item() > 0
+        least = self._eigenvalue.item()
         self._least = min(self._least, least)
         if least == 0.0:
             self._singular += 1

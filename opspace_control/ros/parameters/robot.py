@@ -205,6 +205,7 @@ def set_envelope(servo, parameters):
         period=period(parameters['update_rate']),
         state_timeout=parameters['safety.state_timeout'],
         release_time=parameters['safety.release_time'],
+        ramp_time=parameters['safety.ramp_time'],
         effort_rate=parameters['limits.effort_rate'],
         velocity_scale=np.where(passive, parameters['limits.passive_velocity_scale'],
                                 parameters['limits.velocity_scale']),
