@@ -69,7 +69,10 @@ setup(
         (f'share/{NAME}/launch', sorted(glob('launch/*.launch.py'))),
         (f'share/{NAME}/native/include', ['native/include/opspace.h']),
         (f'share/{NAME}/native/example', sorted(glob('native/example/*'))),
-        (f'share/{NAME}/native/test', sorted(glob('native/test/*'))),
+        *((f'share/{NAME}/{folder}', sorted(filter(os.path.isfile, glob(f'{folder}/*'))))
+          for folder in ('native/test', 'native/ros2_control',
+                         'native/ros2_control/include/opspace_controller',
+                         'native/ros2_control/src', 'native/ros2_control/test')),
         (f'share/{NAME}/urdf', sorted(glob('urdf/*'))),
         # `ros2 run` looks for executables here, whether pip or colcon installed the package.
         (f'lib/{NAME}', sorted(glob('scripts/*'))),

@@ -10,9 +10,6 @@
 // a multiple of 8; q; v. With a servo dt is its call, a state, a watch, a hold or a restart, and
 // stamp, time and fault precede q. Calls of the allocator and of locks in the loop are counted.
 
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -23,42 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "counted.hpp"
 #include "opspace.h"
-
-namespace {
-long allocations = 0, locks = 0;
-}
-
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-
-void* malloc(std::size_t size) {
-  ++allocations;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* old, std::size_t size) {
-  ++allocations;
-  return __libc_realloc(old, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++allocations;
-  return __libc_memalign(alignment, size);
-}
-
-int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  static const auto next = reinterpret_cast<int (*)(pthread_mutex_t*)>(
-      dlsym(RTLD_NEXT, "pthread_mutex_lock"));
-  ++locks;
-  return next(mutex);
-}
-}
 
 namespace {
 

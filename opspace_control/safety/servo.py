@@ -79,6 +79,7 @@ class Servo:
         self.ramps = Ramps(controller.gradual, from_zero=_FROM_ZERO)
         self.numbers, self._passive = np.zeros(1, SERVO), controller.passive.copy()
         self.numbers['due'] = -np.inf
+        self._driven = ~(controller.passive | controller.locked)
         self.tau, self.exerted = np.zeros((2, model.nv))
         self._bound, self._step = None, None
 
@@ -100,7 +101,10 @@ class Servo:
             yield f'state.{name}', getattr(data.state, name)
         for name in ('tau', 'exerted'):
             yield f'servo.{name}', getattr(data, name)
+        # In memory that stays: places in a block are in the order of addresses.
+        self._driven[:] = ~(self.controller.passive | self.controller.locked)
         for k, name in enumerate(model.dof_names):
+            yield f'driven.{name}', self._driven[k:k + 1]
             yield f'servo.tau.{name}', data.tau[k:k + 1]
             yield f'state.v.{name}', data.state.v[k:k + 1]
             if model.q_index[k] >= 0:

@@ -1,0 +1,154 @@
+// Copyright 2026 The opspace_control developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "opspace_controller/joint_servo.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+namespace opspace_controller {
+namespace {
+
+// Of the norm of a quaternion, as in Python.
+constexpr double quaternion_tolerance = 1e-2;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+template <std::size_t count>
+bool finite(const double (&numbers)[count]) noexcept {
+  return std::all_of(numbers, numbers + count, [](double number) { return std::isfinite(number); });
+}
+
+// Write the rotation matrix of a quaternion x y z w, by row.
+void rotate(const double (&quaternion)[4], double norm, double* R) noexcept {
+  const double x = quaternion[0] / norm, y = quaternion[1] / norm, z = quaternion[2] / norm,
+               w = quaternion[3] / norm;
+  const double rows[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - z * w),     2 * (x * z + y * w),
+                          2 * (x * y + z * w),     1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
+                          2 * (x * z - y * w),     2 * (y * z + x * w),     1 - 2 * (x * x + y * y)};
+  std::copy(rows, rows + 9, R);
+}
+
+}  // namespace
+
+JointServo::JointServo(const std::string& block, const std::string& library,
+                       const std::vector<std::string>& joints)
+    : servo_(block, library) {
+  find_joints(block, joints);
+  tasks_ = names("", ".target_p");
+  for (const auto& task : tasks_) {
+    poses_.push_back({servo_.numbers<double>(task + ".target_p", 3),
+                      servo_.numbers<double>(task + ".target_R", 9),
+                      servo_.numbers<double>(task + ".target_twist", 6),
+                      servo_.numbers<double>(task + ".target_acceleration", 6)});
+  }
+  sensors_ = names("", ".reading");
+  for (const auto& sensor : sensors_) {
+    readings_.push_back({servo_.numbers<double>(sensor + ".reading", 6),
+                         servo_.numbers<double>(sensor + ".age")});
+  }
+}
+
+void JointServo::find_joints(const std::string& block, std::vector<std::string> wanted) {
+  dofs_ = names("servo.tau.", "");
+  measured_ = names("state.q.", "");
+  for (const auto& dof : dofs_) {
+    if (!contains(measured_, dof)) {
+      throw std::runtime_error(
+          block + ": '" + dof + "' is no joint with one position, and no state interface has its "
+          "state. A robot with such joints, or with a floating base, takes the topic route.");
+    }
+    if (*servo_.numbers<bool>("driven." + dof)) driven_.push_back(dof);
+  }
+  if (wanted.empty()) wanted = driven_;
+  for (const auto& joint : wanted) {
+    if (!contains(dofs_, joint)) {
+      throw std::runtime_error("joints: " + block + " has no joint '" + joint +
+                               "'. Take some of: " + listed(driven_) + ".");
+    }
+    if (!contains(driven_, joint)) {
+      throw std::runtime_error("joints: '" + joint + "' is passive or locked in " + block +
+                               ". Leave it out, or export again with a drive for it.");
+    }
+    if (std::count(wanted.begin(), wanted.end(), joint) > 1) {
+      throw std::runtime_error("joints: '" + joint + "' is there twice. Name it once.");
+    }
+  }
+  for (const auto& joint : driven_) {
+    if (!contains(wanted, joint)) {
+      throw std::runtime_error(
+          "joints: " + block + " drives '" + joint + "', too. Add it, or export again with it among "
+          "locked_joints or passive_joints.");
+    }
+  }
+  driven_ = wanted;
+  for (const auto& joint : measured_) {
+    positions_.push_back(servo_.numbers<double>("state.q." + joint));
+    velocities_.push_back(servo_.numbers<double>("state.v." + joint));
+  }
+  for (const auto& joint : driven_) efforts_.push_back(servo_.numbers<double>("servo.tau." + joint));
+}
+
+std::vector<std::string> JointServo::names(const std::string& beginning,
+                                           const std::string& ending) const {
+  const opspace::Header& header = servo_.header();
+  const char* const place = reinterpret_cast<const char*>(&header) + header.fields;
+  std::vector<std::string> found;
+  for (std::int64_t k = 0; k < header.field_count; ++k) {
+    const std::string name = reinterpret_cast<const opspace::Field*>(place)[k].name;
+    const std::size_t shorter = beginning.size() + ending.size();
+    if (name.size() > shorter && name.rfind(beginning, 0) == 0 &&
+        name.compare(name.size() - ending.size(), ending.size(), ending) == 0) {
+      found.push_back(name.substr(beginning.size(), name.size() - shorter));
+    }
+  }
+  return found;
+}
+
+void JointServo::restart(double now) noexcept {
+  servo_.restart(now);
+  servo_.hold();
+}
+
+void JointServo::set_state(std::size_t joint, double position, double velocity) noexcept {
+  *positions_[joint] = position;
+  *velocities_[joint] = velocity;
+}
+
+void JointServo::set_wrench(std::size_t sensor, const double (&wrench)[6]) noexcept {
+  if (!finite(wrench)) return;
+  std::copy(wrench, wrench + 6, readings_[sensor].reading);
+  *readings_[sensor].age = 0.0;
+}
+
+bool JointServo::set_goal(std::size_t task, const Goal& goal) noexcept {
+  double square = 0.0;
+  for (const double number : goal.quaternion) square += number * number;
+  const double norm = std::sqrt(square);
+  if (!finite(goal.position) || !(std::abs(norm - 1.0) <= quaternion_tolerance)) return false;
+  const Pose& pose = poses_[task];
+  std::copy(goal.position, goal.position + 3, pose.position);
+  rotate(goal.quaternion, norm, pose.rotation);
+  for (std::size_t k = 0; k < 6; ++k) {
+    pose.twist[k] = std::isfinite(goal.twist[k]) ? goal.twist[k] : 0.0;
+    pose.acceleration[k] = 0.0;
+  }
+  return true;
+}
+
+std::string JointServo::dof_name(std::int64_t dof) const {
+  const auto index = static_cast<std::size_t>(dof);
+  return dof >= 0 && index < dofs_.size() ? dofs_[index] : "";
+}
+
+}  // namespace opspace_controller
