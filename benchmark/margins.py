@@ -19,7 +19,7 @@ from figures import put_into
 import opspace_control
 from opspace_control.cli.showcase.reality import PERIOD, arms, simulated
 from opspace_control.control import postures
-from opspace_control.control.margins import loop_margin
+from opspace_control.control.margins import longest_period, loop_margin
 from opspace_control.simulation import Reality
 
 ROBOTS = 'panda', 'talos', 'tiago_dual'
@@ -100,10 +100,15 @@ class Loop:
         expected = self.margin.delay / PERIOD
         return (_threshold(self.unstable, expected) + 0.5) * PERIOD
 
+    @property
+    def longest(self):
+        """Of the periods of states that come late by a period, s: where the loop is stable."""
+        return longest_period(self.kp, 2.0 * math.sqrt(self.kp), self.rate)
+
     def slowest(self):
-        """Return the lowest rate of states, Hz, that come late by a period."""
-        expected = self.margin.delay / (1.5 * PERIOD)
-        return 1.0 / (PERIOD * _threshold(lambda n: self.unstable(n, n), expected))
+        """Return between which rates of states, Hz, late by a period, the lowest stable one is."""
+        periods = _threshold(lambda n: self.unstable(n, n), self.longest / PERIOD)
+        return tuple(1.0 / (PERIOD * (periods + half)) for half in (0.5, -0.5))
 
     def noise(self):
         """Return the deviations of velocities that shake an effort by SHARE: predicted, found."""
@@ -137,10 +142,10 @@ def _threshold(unstable, expected):
 
 def measure(loop):
     """Return the row of a `Loop`."""
-    noise = loop.noise()
+    noise, (low, high) = loop.noise(), loop.slowest()
     return (f'| {loop.robot} | {loop.kp:g} | {loop.rate or "–":{"g" if loop.rate else ""}} '
             f'| {1e3 * loop.margin.delay:.1f} | {1e3 * loop.delay():.1f} '
-            f'| {1.5 / loop.margin.delay:.0f} | {loop.slowest():.0f} '
+            f'| {1.0 / loop.longest:.1f} | {low:.1f} to {high:.1f} '
             f'| {noise[0]:.3f} | {noise[1]:.3f} |')
 
 

@@ -24,8 +24,8 @@ _NAMES = {
         'JointTrajectory ForceControl ForceSensor Impedance JerkLimits PostureTask'),
     'control': (
         'OperationalSpaceController DisturbanceObserver Grasp GraspForce JointLimits '
-        'DistanceLimits Constraint Contact LoopMargin loop_margin loop_margins Plan plan_motion '
-        'Playback'),
+        'DistanceLimits Constraint Contact LoopMargin longest_period loop_margin loop_margins Plan '
+        'plan_motion Playback'),
     'locomotion': 'Locomotion Stepping Gait legged_tasks',
     'safety.goal_limits': 'GoalLimits',
     'spatial.orientation_representations': 'EulerAngles EulerParameters DirectionCosines',

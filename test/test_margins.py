@@ -18,6 +18,7 @@ from opspace_control import (
     PostureTask,
     RobotModel,
     RobotState,
+    longest_period,
     loop_margin,
     loop_margins,
 )
@@ -51,8 +52,12 @@ def test_known_margins():
             loop_margin(**{'kp': 1.0, 'kd': 1.0, name: -1.0})
 
 
-def swing(rate, periods):
-    """Return how much a disturbed Panda moves, rad/s, before and at the end of 1.5 s, delayed."""
+def swing(rate, periods, hold=1):
+    """
+    Return how much a disturbed Panda moves, rad/s, before and at the end of 1.5 s, delayed.
+
+    Every so many of the periods of integration there is a state.
+    """
     controller = OperationalSpaceController(
         PANDA, [PoseTask(TCP)], PostureTask(target=HOME))
     if rate:
@@ -62,10 +67,12 @@ def swing(rate, periods):
     state = RobotState(PANDA, HOME, v)
     late = deque([(HOME, 0.0 * v)] * periods)
     speeds = []
-    for _ in range(1500):
+    for k in range(1500):
         late.append((state.q.copy(), state.v.copy()))
-        seen.update(*late.popleft())
-        tau = controller.compute_torque(seen, dt=DT)
+        now = late.popleft()
+        if k % hold == 0:
+            seen.update(*now)
+            tau = controller.compute_torque(seen, dt=hold * DT)
         v = state.v + DT * PANDA.forward_dynamics(state, tau)
         state = RobotState(PANDA, PANDA.integrate(state.q, v, DT), v)
         speeds.append(abs(v).max())
@@ -79,6 +86,33 @@ def test_an_arm_is_unstable_beyond_its_margin_and_stable_within_it(rate):
     assert after < 0.7 * before
     before, after = swing(rate, round(1.1 * margin / DT))
     assert after > 1.5 * before
+
+
+@pytest.mark.parametrize(('kp', 'rate'), [(100.0, 0.0), (100.0, 20.0), (400.0, 80.0)])
+def test_short_periods_are_a_delay(kp, rate):
+    """States that are late by very many periods: of them the delay margin has a part each."""
+    margin = loop_margin(kp, 20.0, rate).delay
+    period = longest_period(kp, 20.0, rate, 60.0)
+    assert 60.5 * period == pytest.approx(margin, rel=0.02)
+    assert longest_period(kp, 20.0, rate, 2.0) < longest_period(kp, 20.0, rate, 1.5)
+
+
+def test_known_periods():
+    """A kept effort proportional to the velocity turns it around from ``kd h = 2`` on."""
+    assert longest_period(0.0, 50.0, late=0.0) == pytest.approx(2.0 / 50.0, rel=1e-5)
+    assert longest_period(0.0, 50.0, late=1.0) == pytest.approx(1.0 / 50.0, rel=1e-5)
+    assert longest_period(0.0, 0.0) == math.inf
+    with pytest.raises(ControlError, match='lateness of states is -1'):
+        longest_period(1.0, 1.0, late=-1.0)
+
+
+@pytest.mark.parametrize('rate', [20.0, 80.0])
+def test_an_arm_is_stable_up_to_its_longest_period(rate):
+    """The continuous loop, with ``T = 1.5 h``, would have periods down to two thirds of it."""
+    longest = longest_period(100.0, 20.0, rate) / DT
+    for hold, grows in ((math.floor(0.95 * longest), False), (math.ceil(1.05 * longest), True)):
+        before, after = swing(rate, hold, hold)
+        assert (after > before) == grows
 
 
 def test_the_loops_of_a_controller():

@@ -87,7 +87,7 @@ def test_every_paper_cited_is_in_the_references():
     page = ROOT / 'doc' / 'reference' / 'references.md'
     known = set(re.findall(r'^\*\*\[(\w+)\]\*\*', page.read_text(), re.M))
     assert known == {'K86', 'K87', 'JR94', 'RKR95', 'CK00', 'DM03', 'DM05', 'WPO15', 'ADC94',
-                     'AAH86', 'SGT97', 'WKS18', 'RW22', 'AM08'}
+                     'AAH86', 'SGT97', 'WKS18', 'RW22', 'AM08', 'AW97'}
     files = [*(ROOT / 'opspace_control').glob('**/*.py'), *(ROOT / 'test').glob('*.py'),
              *(ROOT / 'doc').glob('**/*.md'), ROOT / 'README.md']
     for path in files:

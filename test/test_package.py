@@ -36,7 +36,8 @@ MAY_USE = {
     'simulation': set(LAYERS),
     'identification': set(LAYERS),
     'runs': set(LAYERS),
-    'ros': {*LAYERS, 'locomotion', 'simulation', 'runs'},  # nodes that simulate, play a run
+    # Nodes simulate, play a run, and tell friction, payload and contact apart.
+    'ros': {*LAYERS, 'locomotion', 'simulation', 'runs', 'identification'},
     'view': {*LAYERS, 'ros'},
     'cli': {*LAYERS, 'locomotion', 'simulation', 'identification', 'runs', 'ros', 'view'},
 }

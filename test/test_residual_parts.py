@@ -7,7 +7,7 @@ import pytest
 from robots import robot_file
 
 from opspace_control import Payload, RobotModel, RobotState, StateError
-from opspace_control.identification import residual_parts
+from opspace_control.identification import ResidualSplitter, residual_parts
 from opspace_control.model.bodies import carry
 
 PANDA = RobotModel.from_urdf_file(
@@ -69,6 +69,35 @@ def test_one_posture_tells_no_centre_of_mass_along_gravity():
     parts = residual_parts(PANDA, *measured(0.0, 0.8, False), HAND)
     assert np.isnan(parts.moment).any()
     assert parts.mass == pytest.approx(LOAD.mass, rel=1e-6) or np.isnan(parts.mass)
+
+
+def test_a_residual_is_split_while_the_robot_moves():
+    states, residuals = measured(0.6, 0.8, True)
+    splitter = ResidualSplitter(PANDA, [HAND], span=12.0, interval=0.1)
+    found = [splitter.split(0.1 * k, state, residual) for k, (state, residual) in enumerate(
+        zip(states, residuals, strict=True))]
+    for k in range(90, 120):
+        parts, v = found[k], states[k].v
+        np.testing.assert_allclose(sum(parts.values()), residuals[k], atol=1e-9)
+        np.testing.assert_allclose(
+            parts['friction'], -COULOMB * np.tanh(v / 0.1) - VISCOUS * v, atol=0.02)
+        contact = PANDA.jacobian(states[k], HAND).T @ FORCE if k % 3 == 0 else np.zeros(PANDA.nv)
+        np.testing.assert_allclose(parts['contact'], np.where(FREE, contact, 0.0), atol=0.05)
+    # A payload that is gone is forgotten with the time span; a clock that goes back begins anew.
+    for k in range(130):
+        parts = splitter.split(12.0 + 0.1 * k, states[k % 120], np.zeros(PANDA.nv))
+    assert all(abs(part).max() < 1e-9 for part in parts.values())
+    parts = splitter.split(0.0, states[0], residuals[0])
+    np.testing.assert_allclose(sum(parts.values()), residuals[0], atol=1e-9)
+
+
+def test_joints_with_brakes_have_no_part():
+    states, residuals = measured(0.6, 0.8, True)
+    splitter, locked = ResidualSplitter(PANDA, [HAND]), ~FREE
+    locked[1] = True
+    for k, state in enumerate(states):
+        parts = splitter.split(0.1 * k, state, np.where(locked, 0.0, residuals[k]), locked)
+    assert all((part[locked] == 0.0).all() for part in parts.values())
 
 
 def test_what_is_refused():

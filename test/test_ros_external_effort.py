@@ -13,9 +13,11 @@ from ros_nodes import CONTROLLER
 from sensor_msgs.msg import JointState
 
 from opspace_control import OperationalSpaceController, PoseTask, estimated_wrench
+from opspace_control.identification.residual_parts import PARTS, ResidualSplitter
 
 RATE = 80.0
-GAP = 500  # ms
+GAP = 500            # ms
+FORGOTTEN = 25_000   # ms, longer than what parts are told apart from
 
 
 @pytest.fixture(scope='module')
@@ -76,6 +78,28 @@ def test_efforts_and_wrenches_are_those_of_the_library(node):
         f, n = message.wrench.force, message.wrench.torque
         np.testing.assert_allclose(R @ [f.x, f.y, f.z], -found.wrench[:3], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(R @ [n.x, n.y, n.z], -found.wrench[3:], rtol=1e-5, atol=1e-6)
+
+
+def test_parts_are_those_of_the_library(node):
+    """After a gap longer than the time span they are those of the messages since then."""
+    efforts, *parts = heard = [
+        node.network.listen(JointState, f'{CONTROLLER}/external_effort{part}')
+        for part in ('', *(f'/{part}' for part in PARTS))]
+    node.after(1)
+    here, rng = moved(), np.random.default_rng(0)
+    node.network.expect(lambda: node.after(1, here) is not None and all(heard))
+    node.now += FORGOTTEN
+    splitter = ResidualSplitter(MODEL, ['l_hand', 'r_hand'])
+    for _ in range(8):
+        v = 0.1 * rng.normal(size=MODEL.nv)
+        node.after(60, here, v)
+        wait(node, heard)
+        residual = np.array(told(efforts, node.now).effort)
+        expected = splitter.split(1e-3 * node.now, robot_state(here, v), residual)
+        for part, messages in zip(PARTS, parts, strict=True):
+            assert list(messages[-1].name) == list(MODEL.dof_names)
+            np.testing.assert_allclose(messages[-1].effort, expected[part], rtol=1e-6, atol=1e-6)
+    assert min(abs(expected[part]).max() for part in PARTS) > 0.1
 
 
 def test_rate_zero_tells_nothing(node):

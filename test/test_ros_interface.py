@@ -43,6 +43,8 @@ PUBLISHED = {
     f'{OWN}/contact_state': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/joint_trajectory/status': ('diagnostic_msgs/msg/DiagnosticStatus', LATCHED),
     f'{OWN}/external_effort': ('sensor_msgs/msg/JointState', RELIABLE),
+    **{f'{OWN}/external_effort/{part}': ('sensor_msgs/msg/JointState', RELIABLE)
+       for part in ('friction', 'payload', 'contact')},
     f'{OWN}/markers': ('visualization_msgs/msg/MarkerArray', RELIABLE),
     '/diagnostics': ('diagnostic_msgs/msg/DiagnosticArray', RELIABLE),
     f'{OWN}/left/measured_wrench': ('geometry_msgs/msg/WrenchStamped', RELIABLE),

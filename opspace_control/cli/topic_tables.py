@@ -131,6 +131,11 @@ CONTROLLER = (
         'Joint forces that act on the robot beyond its model and the commanded efforts, as '
         '`observer.rate` lets the observer follow: contact, payloads, friction, N·m or N. Of all '
         'degrees of freedom, those of a floating base included.'),
+    Topic('out', '~/external_effort/<part>', 'sensor_msgs/JointState',
+        'Its parts due to `friction`, to `payload` that the links of the tasks carry beyond the '
+        'model, and to `contact`, which is what the other two leave; their sum is '
+        '`~/external_effort`. They are told apart from the motion of the last 20 s, since there '
+        'is a subscriber.'),
     Topic('out', '~/markers', 'visualization_msgs/MarkerArray',
         'Goals, errors and forces for RViz; with distances of links their shapes, and lines '
         'between pairs that are near, red where the bound is active.'),

@@ -10,11 +10,11 @@ from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.control.grasping.grasp_force import GraspForce
 from opspace_control.control.limits.distance_limits import DistanceLimits
 from opspace_control.control.limits.joint_limits import JointLimits
-from opspace_control.control.margins import LoopMargin, loop_margin, loop_margins
+from opspace_control.control.margins import LoopMargin, longest_period, loop_margin, loop_margins
 from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
 from opspace_control.control.playback import Playback
 
 __all__ = ['DAMPING_RATE', 'Constraint', 'Contact', 'DistanceLimits', 'DisturbanceObserver',
            'Grasp', 'GraspForce', 'JointLimits', 'LoopMargin', 'OperationalSpaceController', 'Plan',
-           'Playback', 'loop_margin', 'loop_margins', 'plan_motion']
+           'Playback', 'longest_period', 'loop_margin', 'loop_margins', 'plan_motion']

@@ -11,6 +11,7 @@ from opspace_control.errors import ControlError
 from opspace_control.spatial import read_numbers
 
 LEAST_FACTOR = 2.0  # of the delay margin and the delay, below which there are warnings
+_PRECISION = 1e-6   # of a period, relative
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,55 @@ def loop_margin(kp, kd, rate=0.0, name=''):
     omega = math.sqrt(max(root.real for root in roots if abs(root.imag) <= 1e-9 * abs(root)))
     phase = math.atan2(P * omega, I - D * omega * omega) - 0.5 * math.pi
     return LoopMargin(omega, phase, phase / omega, name)
+
+
+def longest_period(kp, kd, rate=0.0, late=1.0):
+    """
+    Return the longest period h, s, between states with which the loop of a unit mass is stable.
+
+    The states are late by ``late`` periods; an effort is kept until the next one. With
+    ``n = ⌊late⌋`` and ``u_k`` the acceleration that a state demands, the next state (x, v) has
+
+        ``v⁺ = v + h ((1 − δ) u_{k−n} + δ u_{k−n−1})``, δ = late − n,
+        ``d_k = d_{k−1} + (1 − e^{−K h}) ((v_k − v_{k−1}) / h − u_{k−1} − d_{k−1})``,
+        ``u_k = −kp x_k − kd v_k − d_k``,
+
+    the disturbance observer as the law computes it; [AW97] 2.3 samples systems with delay. The
+    loop is stable if all eigenvalues of this linear map are within the unit circle. `loop_margin`,
+    in continuous time, has half a period for the kept effort and K for ``(1 − e^{−K h}) / h``: the
+    two agree where h is short. Parameters and errors as there, late a number of 0 or more; inf for
+    a loop without gains.
+    """
+    start = loop_margin(kp, kd, rate).delay
+    number = read_numbers(late)
+    if number.shape != () or not 0.0 <= number < math.inf:
+        raise ControlError(f'The lateness of states is {late!r}.', value=late,
+                           cure='Give a number of periods, 0 or more.')
+    if start in {0.0, math.inf}:
+        return start
+    low, high = 0.0, start / (0.5 + late)
+    while _is_stable(kp, kd, rate, high, late):
+        low, high = high, 2.0 * high
+    while high - low > _PRECISION * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _is_stable(kp, kd, rate, middle, late) else (low, middle)
+    return low
+
+
+def _is_stable(kp, kd, rate, h, late):
+    """Return whether the sampled loop of `longest_period` is stable with a period h."""
+    n, gain = math.floor(late), -math.expm1(-rate * h)
+    start, end = (late - n) * h, (1.0 + n - late) * h  # how long the older and the newer act
+    x, v, v_before, d, *u = np.eye(5 + n)
+    d = (1.0 - gain) * d + gain * ((v - v_before) / h - u[0])
+    u = [-kp * x - kd * v - d, *u]
+    after = np.array([
+        x + h * v + start * (h - 0.5 * start) * u[n + 1] + 0.5 * end * end * u[n],
+        v + start * u[n + 1] + end * u[n], v, d, *u[:n + 1]])
+    # Without kp nothing depends on x, and without an observer nothing on d.
+    kept = [k for k in range(len(after)) if (k or kp) and (k != 3 or rate)]
+    after = after[np.ix_(kept, kept)]
+    return abs(np.linalg.eigvals(after)).max() < 1.0
 
 
 def loop_time(hold, delay=0.0):

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a residual of a momentum observer is made of: friction, an error of a payload, contact."""
 
+from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from opspace_control.dynamics.drive_friction import SLIP_VELOCITY
 from opspace_control.dynamics.estimated_wrench import estimated_wrench
 from opspace_control.errors import StateError
 
+PARTS = 'friction', 'payload', 'contact'  # of `ResidualSplitter`
 # Rounds of iteratively reweighted least squares; a rest below this part of the mean counts as it.
 _ROUNDS, _LEAST_REST = 25, 1e-4
 # A combination of parameters with less than this part of the greatest influence is not told; a
@@ -58,16 +61,14 @@ def residual_parts(model, states, residuals, frame, *, slip_velocity=SLIP_VELOCI
     if r.shape != (len(states), model.nv) or not len(states) or not np.isfinite(r).all():
         raise StateError(f'residuals have the shape {r.shape}, not {(len(states), model.nv)}, or '
                          'are not finite.', cure='Give a residual for each state, one at least.')
-    limits = np.where(np.isfinite(model.effort_limits) & (model.effort_limits > 0.0),
-                      model.effort_limits, 1.0)
-    columns = np.array([_columns(model, state, frame, slip_velocity) for state in states])
+    limits = _limits(model)
+    columns = np.array([_columns(model, state, [frame], slip_velocity) for state in states])
     A, b = columns / limits[:, None], r / limits
     weight = np.ones(len(states))
     for _ in range(_ROUNDS):
-        x, share = _fit((weight[:, None, None] * A).reshape(-1, A.shape[2]),
-                        (weight[:, None] * b).ravel())
-        rest = np.linalg.norm(b - A @ x, axis=1)
-        weight = np.maximum(rest, _LEAST_REST * rest.mean() + 1e-12) ** -0.5
+        weighted = (weight[:, None, None] * A).reshape(-1, A.shape[2])
+        x, share = _solve(weighted.T @ weighted, weighted.T @ (weight[:, None] * b).ravel())
+        weight = _weights(b - A @ x)
     left = r - columns @ x
     found = [estimated_wrench(model, state, frame, rest)
              for state, rest in zip(states, left, strict=True)]
@@ -79,22 +80,104 @@ def residual_parts(model, states, residuals, frame, *, slip_velocity=SLIP_VELOCI
         remainder=np.array([each.remainder for each in found]))
 
 
-def _columns(model, state, frame, slip_velocity):
-    """Return the columns of Coulomb and viscous friction, of mass and moment, (nv, 2 nv + 4)."""
-    J = model.jacobian(state, frame)
-    R = model.forward_kinematics(state, frame)[frame][:3, :3]
-    turned = np.cross(R.T, GRAVITY).T  # (R e_i) × g
+class ResidualSplitter:
+    """
+    Split the residuals of a `MomentumObserver` into efforts of friction, payload and contact.
+
+    As `residual_parts`, while the robot moves: of the last time ``span`` one state in each
+    ``interval`` counts, and each brings one round of the reweighted least squares. ``frames`` are
+    those of links that may carry what the model lacks. Contact that stays for more than half of the
+    span becomes a payload.
+
+    Parameters
+    ----------
+    model : RobotModel
+    frames : sequence of str
+    span, interval : float
+        s.
+    slip_velocity : float
+        v_0, rad/s or m/s.
+
+    """
+
+    def __init__(self, model, frames, *, span=20.0, interval=0.1, slip_velocity=SLIP_VELOCITY):
+        self._model, self._frames, self._slip = model, list(frames), slip_velocity
+        self._span, self._interval, self._samples = span, interval, deque()
+        self._x, self._limits = np.zeros(2 * model.nv + 4 * len(self._frames)), _limits(model)
+
+    def split(self, time, state, residual, locked=None):
+        """
+        Return the parts of a residual (nv,), N·m or N, at a time, s: a dict of (nv,).
+
+        ``friction`` and ``payload`` are those of the parameters that fit, ``contact`` is what they
+        leave; their sum is the residual. ``locked`` (nv,) are joints of which the brakes are on.
+        Time that goes back begins anew.
+        """
+        columns = _columns(self._model, state, self._frames, self._slip)
+        if locked is not None:
+            columns[locked] = 0.0
+        if self._samples and time < self._samples[-1].time:
+            self._samples.clear()
+            self._x[:] = 0.0
+        if not self._samples or time >= self._samples[-1].time + self._interval:
+            self._add(time, columns / self._limits[:, None], residual / self._limits)
+        split = 2 * self._model.nv
+        friction = columns[:, :split] @ self._x[:split]
+        payload = columns[:, split:] @ self._x[split:]
+        return dict(zip(PARTS, (friction, payload, residual - friction - payload), strict=True))
+
+    def _add(self, time, A, b):
+        """Fit the parameters again, with another sample."""
+        samples = self._samples
+        samples.append(_Sample(time, A, b, A.T @ A, A.T @ b))
+        while samples[0].time < time - self._span:
+            samples.popleft()
+        left = np.array([sample.b - sample.A @ self._x for sample in samples])
+        w = _weights(left) ** 2
+        self._x = _solve(sum(k * sample.square for k, sample in zip(w, samples, strict=True)),
+                         sum(k * sample.right for k, sample in zip(w, samples, strict=True)))[0]
+
+
+class _Sample(NamedTuple):
+    """A state of a `ResidualSplitter`: of ``A x = b``, and of its normal equations."""
+
+    time: float
+    A: np.ndarray
+    b: np.ndarray
+    square: np.ndarray
+    right: np.ndarray
+
+
+def _limits(model):
+    """Return the effort limits (nv,), 1 where there is none."""
+    return np.where(np.isfinite(model.effort_limits) & (model.effort_limits > 0.0),
+                    model.effort_limits, 1.0)
+
+
+def _weights(left):
+    """Return the weights (k,) of states of which (k, nv) is left: the sum of norms is least."""
+    rest = np.linalg.norm(left, axis=1)
+    return np.maximum(rest, _LEAST_REST * rest.mean() + 1e-12) ** -0.5
+
+
+def _columns(model, state, frames, slip_velocity):
+    """Return the columns of Coulomb and viscous friction, and of mass and moment of each frame."""
     friction = np.where(model.locked | model.passive, 0.0, 1.0)
-    return np.column_stack([
-        -np.diag(friction * np.tanh(state.v / slip_velocity)), -np.diag(friction * state.v),
-        J[:3].T @ GRAVITY, J[3:].T @ turned])
+    friction[:6 * model.floating_base] = 0.0
+    columns = [-np.diag(friction * np.tanh(state.v / slip_velocity)), -np.diag(friction * state.v)]
+    for frame, pose in model.forward_kinematics(state, frames).items():
+        J = model.jacobian(state, frame)
+        turned = np.cross(pose[:3, :3].T, GRAVITY).T  # (R e_i) × g
+        columns += [J[:3].T @ GRAVITY[:, None], J[3:].T @ turned]
+    return np.column_stack(columns)
 
 
-def _fit(A, b):
-    """Return the least-squares solution of least norm, and which share of each entry is told."""
-    scale = np.linalg.norm(A, axis=0)
+def _solve(square, right):
+    """Return the least-norm solution of normal equations, and which share of each entry is told."""
+    scale = np.sqrt(square.diagonal())
     scale[scale == 0.0] = 1.0
-    U, S, V = np.linalg.svd(A / scale, full_matrices=False)
-    kept = S[0] * _LEAST_INFLUENCE < S
-    x = V[kept].T @ ((U[:, kept].T @ b) / S[kept])
-    return x / scale, (V[kept] ** 2).sum(axis=0)
+    S, V = np.linalg.eigh(square / np.outer(scale, scale))
+    kept = S[-1] * _LEAST_INFLUENCE ** 2 < S
+    V = V[:, kept]
+    x = V @ ((V.T @ (right / scale)) / S[kept])
+    return x / scale, (V ** 2).sum(axis=1)

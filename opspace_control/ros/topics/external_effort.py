@@ -9,6 +9,7 @@ from geometry_msgs.msg import WrenchStamped
 
 from opspace_control.dynamics.estimated_wrench import explain
 from opspace_control.errors import ModelError, SafetyError
+from opspace_control.identification.residual_parts import PARTS, ResidualSplitter
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.joint_messages import joint_state
 from opspace_control.ros.parameters.joints import collision_thresholds
@@ -33,7 +34,7 @@ class ExternalEffort(Part):
 
     def __init__(self, frames, *common):
         super().__init__(*common)
-        self._frames, self._is_on, self._time = frames, False, None
+        self._frames, self._is_on, self._time, self._parts = frames, False, None, {}
         self._thresholds = np.full(self._controller.model.nv, np.inf)
         self._collides, self._reaction = False, None
         self._observer = self._controller.momentum_observer(1.0)
@@ -41,15 +42,20 @@ class ExternalEffort(Part):
         self._cycle.observe = self._observe
 
     def add_to(self, feedback):
-        """Add ``external_effort``, and ``estimated_wrench`` of each task of a link."""
+        """Add ``external_effort``, its parts, and ``estimated_wrench`` of each task of a link."""
         controller = self._controller
-        message = joint_state(controller.model.dof_names, 'effort')
-        feedback.add('~/external_effort', message, partial(self._fill, message))
         objects = [grasp.task for grasp in controller.grasps.values()]
+        frames = {}  # in the order of the tasks
         for task in controller.tasks.values():
             if not (isinstance(task, (JointTask, CenterOfMassTask)) or task in objects):
                 feedback.add_numbers(f'~/{task.name}/estimated_wrench', WrenchStamped,
                                      self._frames.named(task.frame), partial(self._wrench, task))
+                frames[task.frame] = None
+        self._splitter = ResidualSplitter(controller.model, frames)
+        for part in ('', *PARTS):
+            message = joint_state(controller.model.dof_names, 'effort')
+            feedback.add(f'~/external_effort/{part}'.rstrip('/'), message,
+                         partial(self._fill, message, part))
 
     def apply(self, parameters):
         """Apply the rate of the observer, 0 turns it off, thresholds and reaction."""
@@ -88,12 +94,22 @@ class ExternalEffort(Part):
         if not before:
             self._logger.warning(reason, throttle_duration_sec=_QUIET)
 
-    def _fill(self, message, stamp):
+    def _fill(self, message, part, stamp):
         if not self._is_on:
             return False
         message.header.stamp = stamp
-        np.frombuffer(message.effort)[:] = self._observer.residual
+        np.frombuffer(message.effort)[:] = (
+            self._split(part, stamp) if part else self._observer.residual)
         return True
+
+    def _split(self, part, stamp):
+        """Return a part (nv,) of the residual; computed once for all parts of a cycle."""
+        if self._parts.get('stamp') is not stamp:
+            self._parts = self._splitter.split(
+                1e-9 * self._cycle.time, self._cycle.state, self._observer.residual,
+                self._controller.locked)
+            self._parts['stamp'] = stamp
+        return self._parts[part]
 
     def _wrench(self, task):
         """Return the estimated wrench that the robot applies there, (6,), in the frame's axes."""
