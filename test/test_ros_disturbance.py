@@ -24,6 +24,8 @@ from opspace_control import (
 )
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.robot import make_controller
+from opspace_control.safety.ramps import Ramps
+from opspace_control.safety.supervisor import GOOD_STATES
 
 TASKS = {'tasks': ['left', 'right'], 'left.frame': 'l_hand', 'right.frame': 'r_hand'}
 LOAD = 1.0  # N
@@ -97,6 +99,59 @@ def test_commands_are_those_of_the_library():
         assert close(node.after(500, positions),
                      controller.compute_torque(robot_state(positions), dt=0.1))
         same(10)
+
+
+@pytest.mark.parametrize('acknowledged', [False, True])
+def test_what_compensates_begins_at_zero_after_a_trip(acknowledged):
+    """
+    It ramps up with the activations at first, stands still in the trip, and ramps up again.
+
+    Of a state that is not finite, and of a velocity limit, which ends with ~/hold.
+    """
+    numbers, ramp_time = {'rate': 40.0, 'max_force': 30.0, 'max_moment': 8.0}, 0.05
+    with Bench.around(PARAMETERS | {
+            f'disturbance.{name}': value for name, value in numbers.items()} | {
+            'safety.ramp_time': ramp_time, 'safety.release_time': 10.0, 'publish_rate': 0.0,
+            'limits.velocity_scale': 1.0}) as node:
+        controller, rng = library(None, **numbers), np.random.default_rng(1)
+        observer, ramps = controller.disturbance, Ramps(
+            controller.gradual, ramp_time, ('activation', 'posture.kp'))
+        positions = START
+        ramps.start_from_zero()
+
+        def same(steps):
+            """Compare commands with those of the library; return the compensating forces."""
+            nonlocal positions
+            found = []
+            for _ in range(steps):
+                v = 0.02 * rng.normal(size=MODEL.nv)
+                command = node.after(1, positions, v)
+                ramps.advance(1e-3)
+                expected = controller.compute_torque(robot_state(positions, v), dt=1e-3)
+                assert close(command, expected)
+                found.append(np.linalg.norm(observer.rejected['left']))
+                positions = {name: q + 1e-3 * speed for (name, q), speed in zip(
+                    positions.items(), v, strict=True)}
+            return found
+        node.after(1)  # the first command is the robot's weight
+        controller.compute_torque(robot_state(START), dt=0.0)
+        before = same(60)
+        assert before[0] < 0.01 and before[-1] > 1.0
+        if acknowledged:
+            node.after(1, positions, np.full(MODEL.nv, 1e3))
+        else:
+            node.after(1, dict.fromkeys(positions, float('nan')))
+        for _ in range(GOOD_STATES - 1):
+            node.after(1, positions)
+        if acknowledged:
+            node.after(1, positions)
+            node.hold()
+            controller.hold()
+        observer.restart()
+        ramps.start_from_zero()
+        after = same(60)
+        assert after[0] == 0.0 and after[-1] > 1.0
+        node.log('is over: control resumes with its goals')
 
 
 def test_friction_that_is_overcome_is_that_of_the_library():
