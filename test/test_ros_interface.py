@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 
 from opspace_control.cli.topic_tables import CONTROLLER
 from opspace_control.control.split import SOURCES
+from opspace_control.identification.residual_parts import PARTS
 
 NODE, NAMESPACE = 'opspace_controller', '/robot_1'
 OWN = f'{NAMESPACE}/{NODE}'
@@ -44,7 +45,7 @@ PUBLISHED = {
     f'{OWN}/joint_trajectory/status': ('diagnostic_msgs/msg/DiagnosticStatus', LATCHED),
     f'{OWN}/external_effort': ('sensor_msgs/msg/JointState', RELIABLE),
     **{f'{OWN}/external_effort/{part}': ('sensor_msgs/msg/JointState', RELIABLE)
-       for part in ('friction', 'payload', 'contact')},
+       for part in PARTS},
     f'{OWN}/markers': ('visualization_msgs/msg/MarkerArray', RELIABLE),
     '/diagnostics': ('diagnostic_msgs/msg/DiagnosticArray', RELIABLE),
     f'{OWN}/left/measured_wrench': ('geometry_msgs/msg/WrenchStamped', RELIABLE),
@@ -155,6 +156,8 @@ def test_reference_has_every_topic_and_service():
     told = {topic.name: topic for topic in CONTROLLER}
     parts = told['~/controller_state/<source>'].description
     assert all(f'`{source}`' in parts for source in SOURCES)
+    parts = told['~/external_effort/<part>'].description
+    assert all(f'`{part}`' in parts for part in PARTS)
     assert told.keys() >= {'odom', 'robot_description', '/tf'}
     for name, kind in {**SUBSCRIBED, **PUBLISHED, **SERVICES}.items():
         short = name.replace(f'{OWN}/', '~/').replace(f'{NAMESPACE}/', '')
@@ -162,6 +165,7 @@ def test_reference_has_every_topic_and_service():
         short = re.sub('/(left|right|neck|carry)/', '/<task>/', short)
         short = short.replace('/wrist/', '/<sensor>/').replace('/heel/', '/<contact>/')
         short = re.sub('controller_state/.*', 'controller_state/<source>', short)
+        short = re.sub('external_effort/.*', 'external_effort/<part>', short)
         assert short in told, short
         type_name = kind if isinstance(kind, str) else kind[0]
         assert re.sub('/(msg|srv)/', '/', type_name) in told[short].type, short
