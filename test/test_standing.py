@@ -36,17 +36,30 @@ def talos():
     return text, RobotModel.from_urdf(text, floating_base=True, passive_joints=('base',))
 
 
-class Standing:
-    """Talos on the floor: balance first, then trunk and height, then the hands."""
+def posture():
+    """Return where it begins to stand, with bent knees and elbows, (nq,)."""
+    model = talos()[1]
+    q = model.neutral()
+    for side, sign in (('left', 1.0), ('right', -1.0)):
+        for joint, angle in (('leg_{}_3', -0.4), ('leg_{}_4', 0.8), ('leg_{}_5', -0.4),
+                             ('arm_{}_4', -1.2), ('arm_{}_2', 0.3 * sign)):
+            q[model.q_index[model.dof_index(f'{joint.format(side)}_joint')]] = angle
+    state = RobotState(model, q, np.zeros(model.nv))
+    q[2] -= model.forward_kinematics(state, FEET[:1])[FEET[0]][2, 3]
+    return q
 
-    def __init__(self):
+
+class Standing:
+    """Talos on the floor: balance first, then trunk and height, then the hands, or a grasp."""
+
+    def __init__(self, objects=(), grasps=()):
         text, self.model = talos()
         self.simulated = SimulatedRobot(
             text, floating_base=True, floor=True, friction=FRICTION, joint_friction=False,
-            timestep=TIMESTEP, shapes=[Shape(foot, (0.2, 0.12, 0.02), (0.0, 0.0, 0.01))
-                                       for foot in FEET])
+            timestep=TIMESTEP, objects=objects,
+            shapes=[Shape(foot, (0.2, 0.12, 0.02), (0.0, 0.0, 0.01)) for foot in FEET])
         self._dofs = [self.model.dof_index(name) for name in self.simulated.joint_names]
-        q = self._posture()
+        q = posture()
         self.simulated.reset({name: q[self.model.q_index[dof]] for name, dof in zip(
             self.simulated.joint_names, self._dofs, strict=True)}, base_pose=q[:7])
         self.state = RobotState(self.model, q, np.zeros(self.model.nv))
@@ -59,28 +72,22 @@ class Standing:
         trunk = PoseTask('base_link', axes='rx ry rz', kp=50.0, kd=14.0, priority=1)
         self.controller = OperationalSpaceController(
             self.model, [self.balance, trunk, self.height, *self.hands],
-            PostureTask(target=q, kp=20.0, kd=9.0), constraints=self.contacts,
+            PostureTask(target=q, kp=20.0, kd=9.0), constraints=self.contacts, grasps=grasps,
             limits=JointLimits(self.model))
         self.controller.compute_torque(self.state)
         for contact in self.contacts:
             contact.set_gains(100.0)
             contact.close()
+        for thing in objects:
+            for hand in HANDS:
+                self.simulated.grip(hand, thing.name)
+        for grasp in grasps:
+            grasp.engage(self.state)
         self._places = self._feet()
         goal = self.balance.pose
         goal[:2] = self._places[:, :2].mean(axis=0)
         self.balance.set_target(goal)
         self.run(1.0)
-
-    def _posture(self):
-        q = self.model.neutral()
-        for side, sign in (('left', 1.0), ('right', -1.0)):
-            for joint, angle in (('leg_{}_3', -0.4), ('leg_{}_4', 0.8), ('leg_{}_5', -0.4),
-                                 ('arm_{}_4', -1.2), ('arm_{}_2', 0.3 * sign)):
-                q[self.model.q_index[self.model.dof_index(
-                    f'{joint.format(side)}_joint')]] = angle
-        state = RobotState(self.model, q, np.zeros(self.model.nv))
-        q[2] -= self.model.forward_kinematics(state, FEET[:1])[FEET[0]][2, 3]
-        return q
 
     def _feet(self):
         poses = self.model.forward_kinematics(self.state, FEET)

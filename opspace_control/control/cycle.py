@@ -30,7 +30,12 @@ from opspace_control.control.limits.distances import (
 from opspace_control.control.limits.drive_friction import leave_efforts, overcome_friction
 from opspace_control.control.limits.effort_cut import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
-from opspace_control.control.limits.grip_efforts import all_belong_to_grasps, count_closed
+from opspace_control.control.limits.grip_efforts import (
+    all_belong_to_grasps,
+    count_closed,
+    grips_are_planned,
+    leave_grip_efforts,
+)
 from opspace_control.control.limits.keeping import keep_limits, respond_to_stack
 from opspace_control.control.limits.limit_check import (
     activate_cut_efforts,
@@ -137,6 +142,18 @@ def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
 
 
 @inlined
+def find_determined(cycle, robot, constraints, grasping):
+    """Write who decides the forces of constraints, and which efforts the motion determines."""
+    closed = count_closed(constraints)
+    cycle.forces_decided = cycle.kept > 0.0 and contact_bounds_apply(constraints)
+    cycle.reactions_exerted = grasping.grasps.size > 0 and (closed == 0 or (
+        not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
+    if cycle.forces_decided:
+        cycle.reactions_exerted = grips_are_planned(robot, constraints, grasping)
+    cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
+
+
+@inlined
 def refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, a):
     """Write the reference accelerations a (nv,): posture and potentials, within joint limits."""
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, a)
@@ -238,16 +255,13 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     bounds = leave_efforts(demand.friction, bounds, scratch.bounded.effort_limits, v)
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
     bounded, keeps = scratch.bounded, cycle.kept > 0.0
-    closed = count_closed(constraints)
-    drifts = cycle.has_passive and closed == 0
-    cycle.forces_decided = keeps and contact_bounds_apply(constraints, grasping)
-    cycle.reactions_exerted = grasping.grasps.size > 0 and (closed == 0 or (
-        not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
-    cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
+    drifts = cycle.has_passive and count_closed(constraints) == 0
+    find_determined(cycle, robot, constraints, grasping)
     place_bodies(nodes, robot.states, cycle, q)
     find_distances(robot.collision, cycle, nodes, robot.states, v, bounded.distances.gradient)
     refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, results.a_null)
     begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts_determined)
+    leave_grip_efforts(cycle, robot.supports, grasping, limits)
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
     begin_contacts(cycle, robot, constraints, bounded.contacts, memory.contact_active,
                    scratch.small)

@@ -12,11 +12,9 @@ from opspace_control.control.limits.contact_forces import (
     write_direction,
 )
 from opspace_control.control.limits.distances import passes_distance_bound
-from opspace_control.control.limits.grip_efforts import add_shares
 from opspace_control.control.limits.kinds import (
     CONTACT_FORCE,
     DISTANCE,
-    EFFORT,
     KINDS,
     RESTING_KINDS,
     bounds_of,
@@ -71,10 +69,8 @@ def add_row(data, grasping, count, k, kind):
     for level in range(state.shape[0]):
         state[level, count] = kept[level, number]
     if data.cycle.forces_decided:
-        write_direction(data, count)
-    project_row(data, count)
-    if data.cycle.reactions_exerted and kind == EFFORT:
-        add_shares(data, grasping, count, data.bounds.joints[k].node)
+        write_direction(data, grasping, count)
+    project_row(data, grasping, count)
     couple_row(data, count)
     if data.demand.constraints.size > 0:
         leave_row_to_constraints(data, count)

@@ -5,8 +5,9 @@ Forces of constraints that the controller decides, and rows of bounds on those o
 
 The motion determines the part ``Q_cc⁺ Q_cc λ`` of the constraint forces λ: that which passive
 joints need, all of it without redundancy. The rest, internal forces, is free: drives exert it
-against the environment without any motion. So bounds on λ, and on efforts of limbs in contact, are
-rows on the motion and on internal forces, ``y = R q̈ + dᵀ λ_int``, and the problem minimises
+against the environment without any motion, or against each other through an object in a grasp,
+which plans them. So bounds on λ, and on efforts of limbs in contact, are rows on the motion and on
+internal forces, ``y = R q̈ + dᵀ λ_int``, and the problem minimises
 ``½ |q̈ − q̈_ref|²_A + ½ |S⁻¹ (λ_int − λ_ref)|² / α``. The scales S² of constraint rows are masses:
 with α = 1 an internal force costs what the acceleration does that it would cause, were the contact
 not there. λ_ref are the commanded internal wrenches.
@@ -38,14 +39,11 @@ _STANDARD_GRAVITY = 9.81  # m/s²: forces of contacts are measured by the weight
 
 
 @inlined
-def contact_bounds_apply(constraints, grasping):
-    """Return whether some contact's force has bounds, and no grasp is engaged."""
+def contact_bounds_apply(constraints):
+    """Return whether some contact's force has bounds."""
     bounded = False
     for c in range(constraints.size):
         bounded = bounded or (constraints[c].activation > 0.0 and constraints[c].bounded)
-    for g in range(grasping.grasps.size):
-        if grasping.grasps[g].activation > 0.0:
-            return False
     return bounded
 
 
@@ -171,8 +169,12 @@ def within_contact_bounds(contacts, active, slack):
 
 
 @rare
-def write_direction(data, w):
-    """Write d of a row, (k,): how constraint forces change its value."""
+def write_direction(data, grasping, w):
+    """
+    Write d of a row, (k,): how constraint forces change its value.
+
+    It is zero at the constraints of grasps: internal forces of an object are those of its grasp.
+    """
     bound_rows, contacts = data.scratch.bounded.bound_rows, data.scratch.bounded.contacts
     direction, bound = bound_rows.direction[w], bound_rows.dof[w]
     direction[:] = 0.0
@@ -188,6 +190,10 @@ def write_direction(data, w):
                  data.robot.supports, contacts.force.size, direction)
         for r in range(contacts.force.size):
             direction[r] *= -1.0 if data.results.stack[ACTIVATION, r] > 0.0 else 0.0
+        for k in range(grasping.grips.size):
+            first = 6 * grasping.grips[k].constraint
+            for r in range(6 if first >= 0 else 0):
+                direction[first + r] = 0.0
 
 
 @rare

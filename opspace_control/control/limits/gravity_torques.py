@@ -14,6 +14,7 @@ from opspace_control.compiled import called, inlined
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE
 from opspace_control.control.limits.limit_law import deactivate
 from opspace_control.dynamics.braking import braking_speed
+from opspace_control.dynamics.data import OTHER, OWN
 from opspace_control.dynamics.weights import branch_end, gather_weights, gravity_torque_of, lift
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
 from opspace_control.spatial.eigen import smooth_step
@@ -98,10 +99,20 @@ def write_gradient(nodes, states, node, side, carried, gravity, moment, row):
 
 
 @inlined
+def moves_one_side(support):
+    """Return whether a joint moves one of the two frames of a constraint, not both as one."""
+    return (support & OWN != 0) != (support & OTHER != 0)
+
+
+@inlined
 def is_open_branch(nodes, supports, constraints, node):
-    """Return whether the branch beyond a joint has no passive joint and no closed constraint."""
+    """
+    Return whether the branch beyond a joint has no passive joint and is held by nothing else.
+
+    A constraint of two links beyond it, such as hands at one object, is part of the branch.
+    """
     for e in range(constraints.size):
-        if supports[node, e] and constraints[e].activation > 0.0:
+        if moves_one_side(supports[node, e]) and constraints[e].activation > 0.0:
             return False
     passive = 0
     for i in range(node + 1, branch_end(nodes, node)):

@@ -5,7 +5,9 @@ Efforts of joints in grasps, as far as the motion determines them.
 
 The joints exert the constraint reactions of a grasp, so that grips have their planned shares h of
 the object's wrench, which depend on its motion: efforts are ``A q̈ + b + g + J_cᵀ h(q̈)``, and that
-of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``.
+of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``. Where contacts have bounds, these constraint
+reactions are among the internal forces λ_int that the controller decides, and no passive joint is
+in their way.
 """
 
 from opspace_control.compiled import inlined, rare
@@ -20,10 +22,13 @@ from opspace_control.control.data import (
 )
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
 from opspace_control.control.grasping.load_sharing import plan_loads
+from opspace_control.control.limits.gravity_torques import moves_one_side
 from opspace_control.control.limits.kinds import EFFORT
+from opspace_control.control.limits.limit_law import deactivate
 from opspace_control.control.singular.transfer import add_correction
 from opspace_control.dynamics.responses import apply_wrenches, project_forces
 from opspace_control.dynamics.torque_responses import project_torques
+from opspace_control.model.nodes import PASSIVE
 
 # Of a limit: an excess below is rounding.
 _EXACTLY = 1e-10
@@ -55,6 +60,54 @@ def all_belong_to_grasps(closed, constraints, grasping):
                 if c >= 0 and constraints[c].activation == 1.0:
                     closed -= 1
     return closed == 0
+
+
+@inlined
+def moves_grips(supports, grasping, node):
+    """Return whether a joint moves effectors of an engaged grasp relative to each other."""
+    grasps, grips = grasping
+    for g in range(grasps.size):
+        for k in range(grasps[g].first, grasps[g].end if grasps[g].activation > 0.0 else 0):
+            c = grips[k].constraint
+            if c >= 0 and moves_one_side(supports[node, c]):
+                return True
+    return False
+
+
+@rare
+def grips_are_planned(robot, constraints, grasping):
+    """
+    Return whether all forces at engaged grasps, one at least, follow from the planned motion.
+
+    Those of grasps that fade in or out, with minimum-effort internal forces or with passive joints
+    between the effectors do not.
+    """
+    grasps, grips = grasping
+    engaged = False
+    for g in range(grasps.size):
+        if grasps[g].activation == 0.0:
+            continue
+        engaged = True
+        if grasps[g].activation < 1.0 or grasps[g].minimum_effort > 0.0:
+            return False
+        for k in range(grasps[g].first, grasps[g].end):
+            c = grips[k].constraint
+            if c >= 0 and constraints[c].activation < 1.0:
+                return False
+    for i in range(robot.nodes.size if engaged else 0):
+        if robot.nodes[i].status == PASSIVE and moves_grips(robot.supports, grasping, i):
+            return False
+    return engaged
+
+
+@rare
+def leave_grip_efforts(cycle, supports, grasping, limits):
+    """Deactivate effort limits of joints in grasps where contacts alone have bounds."""
+    decided = cycle.forces_decided and not cycle.reactions_exerted
+    for k in range(limits.size if decided and grasping.grasps.size > 0 else 0):
+        if moves_grips(supports, grasping, limits[k].node):
+            limits[k].determined = False
+            deactivate(limits[k], EFFORT)
 
 
 @rare
@@ -89,7 +142,9 @@ def exert_all(constrained, grasping, stack, exerted):
 
 @rare
 def add_shares(data, grasping, w, node):
-    """Add ``(∂h/∂q̈)ᵀ J_c e_k`` of grasps to the effort row ``A_k`` of a node's joint."""
+    """Add ``(∂h/∂q̈)ᵀ J_c e_k`` of planned grips to the effort row ``A_k`` of a node's joint."""
+    if not data.cycle.reactions_exerted:
+        return
     nodes, states, points, supports = (
         data.robot.nodes, data.robot.states, data.robot.points, data.robot.supports)
     bound_rows, stack, small = (

@@ -13,11 +13,11 @@ from opspace_control.control.data import (
     APPLIED,
     DEMANDED,
     FORCE,
+    GRIP_FORCE,
     MOVING,
     REACTION,
     RESIDUAL,
     WANTED,
-    Grasping,
 )
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.bound_rows import (
@@ -91,13 +91,13 @@ def moving_forces(stack, constrained, moving):
 
 
 @rare
-def write_residual(data, count):
-    """Write the residual of the tasks under the moving forces, and those of so many bounds."""
+def write_residual(data, wanted, count):
+    """Write the residual of accelerations (k,) under the moving forces and so many bounds."""
     constrained, mobility = 6 * data.demand.constraints.size, data.results.Lambda_inverse
     stack, bound_rows = data.results.stack, data.scratch.bounded.bound_rows
     residual, moving = stack[RESIDUAL], data.scratch.moving
     for t in range(moving.size):
-        residual[t] = 0.0 if t < constrained else stack[WANTED, t]
+        residual[t] = 0.0 if t < constrained else wanted[t]
     tasks, forces = residual[constrained:], moving[constrained:]
     for t in range(tasks.size):
         tasks[t] -= dot_product(mobility[t], forces, t + 1)
@@ -138,10 +138,13 @@ def find_efforts(data, grasping, count, tau_null, tau):
     if grasping.grasps.size > 0 and data.cycle.reactions_exerted:
         plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
                    data.scratch.wrench)
-    exert_all(6 * constraints if data.cycle.reactions_exerted else 0, grasping, stack, exerted)
-    if data.cycle.forces_decided:
-        for c in range(6 * constraints):
-            exerted[c] += data.scratch.bounded.contacts.internal[c]
+    decided = data.cycle.forces_decided
+    exert_all(6 * constraints if data.cycle.reactions_exerted and not decided else 0, grasping,
+              stack, exerted)
+    for c in range(6 * constraints if decided else 0):
+        exerted[c] += data.scratch.bounded.contacts.internal[c]
+        if data.cycle.reactions_exerted:
+            exerted[c] += stack[GRIP_FORCE, c]
     for k in range(tau.size):
         tau[k] = tau_null[k]
     add_response(data, exerted, tau)
@@ -161,8 +164,10 @@ def refer_efforts(data, grasping, reference, tau_null):
     decide_forces(data, 0, reference == 0)
     for c in range(contacts.force.size):
         contacts.reference[reference, c] = contacts.force[c]
-    without = Grasping(grasping.grasps[:0], grasping.grips[:0])
-    find_efforts(data, without, 0, tau_null, contacts.effort[reference])
+    write_residual(data, stack[WANTED if reference == 0 else DEMANDED], 0)
+    if reference == 0:
+        add_correction(data, stack[RESIDUAL])
+    find_efforts(data, grasping, 0, tau_null, contacts.effort[reference])
 
 
 @rare
@@ -215,7 +220,7 @@ def solve_within_limits(data, grasping, tau):
     nonlinear = cycle.reactions_exerted
     corrected = nonlinear or (
         cycle.has_passive and data.demand.constraints.size > 0 and not cycle.forces_decided)
-    if nonlinear:
+    if nonlinear and not cycle.forces_decided:
         add_grip_efforts(data, grasping, tau_ref)
     t, corrections = select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count)
@@ -236,12 +241,13 @@ def solve_within_limits(data, grasping, tau):
             nodes, states, robot.points, robot.supports, moving, force, data.scratch.wrench)
         add_bound_forces(count, bounded.bound_rows, force)
         forward_response(nodes, states, force, a_ref, a)
-        write_residual(data, count)
+        write_residual(data, stack[WANTED], count)
         add_correction(data, stack[RESIDUAL])
         if cycle.forces_decided:
             decide_forces(data, count, True)
         find_efforts(data, grasping, count, tau_null, tau)
-        if corrected and corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
+        if corrected and corrections < _CORRECTIONS and correct_efforts(
+                data, count, tau, bounded.contacts.effort[0] if cycle.forces_decided else tau_ref):
             corrections += 1
             continue
         before = count
@@ -273,7 +279,7 @@ def keep_limits(data, grasping, any_resting, tau):
     constrained = 6 * data.demand.constraints.size
     respond_to_stack(data)
     if grasping.grasps.size > 0:
-        write_residual(data, 0)
+        write_residual(data, stack[WANTED], 0)
     contacts = data.scratch.bounded.contacts
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)

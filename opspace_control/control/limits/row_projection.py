@@ -4,8 +4,9 @@
 What the multiplier of a bound's row does to the joints, to other rows and to the stack.
 
 A bound on the acceleration of joint k is a row ``e_kᵀ q̈``, one on its gravity torque a row
-``∇g_kᵀ q̈``, and one on its effort a row ``A_k q̈``, whose multiplier accelerates joint k alone; that
-of a row on contact forces accelerates passive joints alone. One on a distance is a row ``∇dᵀ q̈``.
+``∇g_kᵀ q̈``, and one on its effort a row ``A_k q̈``, whose multiplier accelerates joint k alone, with
+the joint's part in planned grip forces, which follow the motion; that of a row on contact forces
+accelerates passive joints alone. One on a distance is a row ``∇dᵀ q̈``.
 These three with the response of passive joints, so that none of them exerts a force. Constraints
 have priority over all rows.
 """
@@ -15,6 +16,7 @@ import math
 from opspace_control.compiled import rare
 from opspace_control.control.constraints.constraint_law import respond
 from opspace_control.control.data import CONSTRAINT_FORCE, WANTED
+from opspace_control.control.limits.grip_efforts import add_shares
 from opspace_control.control.limits.kinds import (
     DISTANCE_RATE,
     FORCE_COMPONENT,
@@ -70,7 +72,7 @@ def add_constraint_forces(data, direction, torque):
 
 
 @rare
-def project_row(data, w):
+def project_row(data, grasping, w):
     """Write the joint forces of a row's unit multiplier, and their projection on the joints."""
     nodes, states = data.robot.nodes, data.robot.states
     limits, bounded = data.bounds.joints, data.scratch.bounded
@@ -84,6 +86,7 @@ def project_row(data, w):
     elif quantity in (JOINT_FORCE, FORCE_COMPONENT, DISTANCE_RATE):
         if quantity == JOINT_FORCE:
             project_unit_acceleration(nodes, limits[k].node, states, projection, torque)
+            add_shares(data, grasping, w, limits[k].node)
         elif quantity == DISTANCE_RATE:
             for j in range(dofs):
                 torque[j] = bounded.distances.gradient[k, j]

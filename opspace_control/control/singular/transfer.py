@@ -36,10 +36,23 @@ def add_response(data, applied, tau):
 
 @rare
 def add_singular_torque(data, tau):
-    """Add the joint forces of singular directions to tau (nv,)."""
-    directions = data.scratch.bounded.directions
-    if data.cycle.singular_active:
-        applied = directions[SINGULAR_FORCE, :data.results.stack.shape[1]]
+    """
+    Add the joint forces of singular directions to tau (nv,), as `move_to_stack` exerts them.
+
+    Where `decide_forces` decides which constraint reactions are exerted, none are here; with
+    passive joints those of the passive-joint response alone.
+    """
+    directions, cycle = data.scratch.bounded.directions, data.cycle
+    if cycle.singular_active:
+        applied, constrained = data.scratch.exerted, 6 * data.demand.constraints.size
+        for r in range(applied.size):
+            applied[r] = directions[SINGULAR_FORCE, r]
+        if cycle.has_passive:
+            constraint_reactions(
+                data.scratch.passive_factor, constrained, applied, data.scratch.coordinates)
+        elif cycle.forces_decided:
+            for c in range(constrained):
+                applied[c] = 0.0
         add_response(data, applied, tau)
         apply_singular_forces(data, applied)
         project_forces(data.robot.nodes, data.robot.states, directions[FORCES, :tau.size], tau)
