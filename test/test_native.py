@@ -25,7 +25,7 @@ from opspace_control.cli.main import main
 from opspace_control.control.saved import FIELD, HEADER, SPAN, block_of
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile
-from opspace_control.ros.parameters.robot import make_controller
+from opspace_control.ros.parameters.robot import make_controller, set_envelope
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import BRAKED, EARLY, RESUME
 from opspace_control.safety.supervisor import NO_TRIP, TRIPS
@@ -366,24 +366,37 @@ def test_names_numbers(model):
     assert (found['count'], found['type']) == (9, b'<f8')
 
 
+def efforts_of(said):
+    """Return the efforts that the example has printed."""
+    return [float(line.split()[1]) for line in said.splitlines() if line.startswith('effort ')]
+
+
+def first_efforts(servo):
+    """Return the efforts of the first cycle, as the example begins."""
+    model = servo.controller.model
+    servo.restart(1.0)
+    servo.hold()
+    servo.cycle(0, model.neutral(), np.zeros(model.nv), 1.0)
+    return servo.tau.tolist()
+
+
 @needs_library
 def test_example(compiled, model, tmp_path):
-    """It has at most 100 lines, prints the torques of Python, and reaches the end of its loop."""
+    """It has at most 100 lines, prints the efforts of Python, and reaches the end of its loop."""
     assert len((NATIVE / 'example/main.cpp').read_text().splitlines()) <= 100
-    controller = controller_of(model, True)
-    controller.save(tmp_path / 'block')
+    servo = Servo(controller_of(model, True))
+    servo.set(effort_rate=20.0)
+    servo.controller.save(tmp_path / 'block', servo)
     done = run(compiled('example/main.cpp'), tmp_path / 'block', library.library_path(), 'l_hand')
     assert done.returncode == 0, done.stderr
-    torque = controller.compute_torque(
-        RobotState(model, model.neutral(), np.zeros(model.nv)), dt=0.0)
-    assert [float(line.split()[1]) for line in done.stdout.splitlines()
-            if line.startswith('tau ')] == torque.tolist()
+    assert efforts_of(done.stdout) == first_efforts(servo)
+    assert 'trip' not in done.stdout
     assert 'cycle, us: median' in done.stdout
 
 
 @needs_library
 def test_export(model, tmp_path, capsys):
-    """What the command has written is built by CMake, and gives the node's first torques."""
+    """What the command has written is built by CMake, and gives the node's first efforts."""
     if shutil.which('cmake') is None or shutil.which(COMPILER.split()[0]) is None:
         pytest.skip('there is no cmake, or no C++ compiler')
     urdf, parameters = (share_directory() / name for name in (
@@ -400,11 +413,9 @@ def test_export(model, tmp_path, capsys):
     assert done.returncode == 0, done.stderr
     given = ParameterFile(parameters).of_node('opspace_controller')
     values = {row.name: row.default for row in table_of(given)} | given
-    controller, _ = make_controller(urdf.read_text(), values)
-    torque = controller.compute_torque(
-        RobotState(controller.model, model.neutral(), np.zeros(model.nv)), dt=0.0)
-    assert [float(line.split()[1]) for line in done.stdout.splitlines()
-            if line.startswith('tau ')] == torque.tolist()
+    servo = Servo(make_controller(urdf.read_text(), values)[0])
+    set_envelope(servo, values)
+    assert efforts_of(done.stdout) == first_efforts(servo)
 
 
 @needs_library

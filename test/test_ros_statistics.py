@@ -3,25 +3,26 @@
 """What is counted of the control cycle; needs no ROS."""
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from opspace_control.control.cycle_record import CYCLE
 from opspace_control.ros.cycle.statistics import CycleStatistics
 
 MILLISECOND = 1_000_000  # ns
 
 
 @pytest.fixture
-def controller():
-    return SimpleNamespace(
-        limited_joints=0, unsolved_limits=0, levels_given_up=0, least_eigenvalue=0.5)
+def cycle():
+    cycle = np.zeros(1, CYCLE)
+    cycle['least_eigenvalue'] = 0.5
+    return cycle
 
 
 @pytest.fixture
-def statistics(controller):
-    return CycleStatistics(controller)
+def statistics(cycle):
+    return CycleStatistics(cycle)
 
 
 def run(statistics, periods, steps=None):
@@ -104,11 +105,11 @@ def test_stamps_that_stand_still_or_go_back_miss_nothing(statistics):
     assert statistics.take()['missed'] == 0
 
 
-def test_what_cycles_found(statistics, controller):
+def test_what_cycles_found(statistics, cycle):
     for limited, unsolved, least in (
             (0, 0, 0.5), (2, 1, 0.3), (1, 0, 0.0), (0, 2, 0.4), (3, 1, 0.4)):
-        controller.limited_joints, controller.unsolved_limits = limited, unsolved
-        controller.least_eigenvalue, controller.levels_given_up = least, limited // 2
+        cycle['limited'], cycle['unsolved'] = limited, unsolved
+        cycle['least_eigenvalue'], cycle['levels_given_up'] = least, limited // 2
         statistics.count(0.0, 0)
     facts = statistics.take()
     assert (facts['limited'], facts['singular'], facts['least_eigenvalue']) == (3, 1, 0.0)

@@ -1,14 +1,15 @@
 // Copyright 2026 The opspace_control developers
 // SPDX-License-Identifier: Apache-2.0
 //
-// A control loop around a saved controller: states in, joint forces out, a goal for one task.
+// A control loop around a saved controller: states in, efforts that may be sent out, a goal for a
+// task.
 //
 //   loop robot.block kernels.so [task]
 //
-// Robot is where yours comes in. Here it is a robot at rest at the posture that was saved.
+// Robot is where yours comes in. Here it is a robot at rest at its neutral posture.
 
-#include <sys/mman.h>
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
@@ -21,11 +22,17 @@
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 class Robot {
  public:
-  void read(opspace::Controller&) {}            // write the joints' q() and v()
-  void command(const opspace::Controller&) {}   // send tau()
+  void read(opspace::Servo&) {}            // write the joints' q() and v()
+  void command(const opspace::Servo&) {}   // send efforts()
 };
+
+double steady_time() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
 
 // Ask for the scheduler of real-time programs, and for memory that stays; many may not.
 bool become_real_time() {
@@ -35,15 +42,14 @@ bool become_real_time() {
          mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
 }
 
-void run(opspace::Controller& controller, const char* task, int cycles) {
-  using Clock = std::chrono::steady_clock;
+void run(opspace::Servo& servo, const char* task, int cycles) {
   constexpr std::chrono::milliseconds period(1);
   // What a loop changes is looked up before it. A goal is a position and a rotation; 10 mm higher.
   double* goal = nullptr;
   const double* place = nullptr;
   if (task) {
-    goal = controller.numbers<double>(std::string(task) + ".target_p", 3);
-    place = controller.numbers<double>(std::string(task) + ".p", 3);
+    goal = servo.numbers<double>(std::string(task) + ".target_p", 3);
+    place = servo.numbers<double>(std::string(task) + ".p", 3);
   }
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(cycles));
@@ -52,11 +58,12 @@ void run(opspace::Controller& controller, const char* task, int cycles) {
   for (int k = 0; k < cycles; ++k) {
     std::this_thread::sleep_until(due);
     due += period;
-    robot.read(controller);
+    robot.read(servo);
     const auto begin = Clock::now();
-    controller.cycle(1e-3);
+    const opspace::Result done = servo.cycle(0, steady_time());
     times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
-    robot.command(controller);
+    if (done != opspace::Result::early) robot.command(servo);
+    if (servo.news()) std::printf("trip: %s\n", servo.trip_name(servo.fault()).c_str());
     if (goal && k == 0) {
       std::copy(place, place + 3, goal);
       goal[2] += 0.01;
@@ -75,13 +82,15 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    opspace::Controller controller(arguments[1], arguments[2]);
-    controller.cycle(0.0);  // the goals of tasks without one are where they are
-    for (std::int64_t k = 0; k < controller.header().nv; ++k) {
-      std::printf("tau %.17g\n", controller.tau()[k]);
+    opspace::Servo servo(arguments[1], arguments[2]);
+    servo.restart(steady_time());
+    servo.hold();
+    servo.cycle(0, steady_time());  // the goals of tasks are where they are
+    for (std::int64_t k = 0; k < servo.header().nv; ++k) {
+      std::printf("effort %.17g\n", servo.efforts()[k]);
     }
     std::printf("real time: %s\n", become_real_time() ? "yes" : "not allowed");
-    run(controller, count > 3 ? arguments[3] : nullptr, 1000);
+    run(servo, count > 3 ? arguments[3] : nullptr, 1000);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

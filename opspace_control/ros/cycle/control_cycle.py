@@ -56,7 +56,7 @@ class ControlCycle:
         # Makes the present pose every goal; called with whether control was interrupted.
         self.hold_goals = lambda interrupted: controller.hold()
         self.end_plan = lambda reason: False  # ends a plan; returns whether there was one
-        self.statistics = CycleStatistics(controller)
+        self.statistics = CycleStatistics(controller._cycle)
         self._work = []
         self._unused = np.zeros(controller.model.nv)
         self.reset()

@@ -12,10 +12,9 @@ _LONGEST_DELAY = 1.0  # s; a greater one is the difference of two clocks
 
 
 class CycleStatistics:
-    """Statistics of the cycles of a ``controller`` since the last call of `take`."""
+    """Statistics of the cycles of a controller, whose CYCLE this is, since the last `take`."""
 
-    def __init__(self, controller):
-        cycle = controller._cycle
+    def __init__(self, cycle):
         self._limited, self._unsolved_limits, self._levels_given_up, self._eigenvalue = (
             cycle[name] for name in ('limited', 'unsolved', 'levels_given_up', 'least_eigenvalue'))
         self._periods = array.array('d', bytes(8 * _CAPACITY))

@@ -36,7 +36,7 @@ class ExternalEffort(Part):
         super().__init__(*common)
         self._frames, self._is_on, self._time, self._parts = frames, False, None, {}
         self._thresholds = np.full(self._controller.model.nv, np.inf)
-        self._collides, self._reaction = False, None
+        self._collides, self._detects, self._reaction = False, False, None
         self._observer = self._controller.momentum_observer(1.0)
         self._observer.warm_up()
         self._cycle.observe = self._observe
@@ -66,6 +66,8 @@ class ExternalEffort(Part):
         else:
             self._time = None
         self._thresholds = collision_thresholds(self._controller.model, parameters)
+        self._detects = np.isfinite(self._thresholds).any()
+        self._collides = self._collides and self._detects
         self._reaction = _REACTIONS[parameters['observer.reaction']]
 
     def _observe(self):
@@ -77,7 +79,8 @@ class ExternalEffort(Part):
             self._observer.restart()
             dt = 0.0
         self._observer.update(self._cycle.state, self._cycle.exerted, dt)
-        self._detect()
+        if self._detects:
+            self._detect()
 
     def _detect(self):
         """Log a collision when it begins; raise its SafetyError at each state while it lasts."""
