@@ -319,7 +319,7 @@ class TestInstallation:
 
     @pytest.mark.parametrize('folder', [
         'config', 'config/robots', 'launch', 'native/example', 'native/include', 'native/test',
-        'native/ros2_control/src', 'native/ros2_control/test',
+        'native/ros2_control', 'native/ros2_control/src', 'native/ros2_control/test',
         'native/ros2_control/include/opspace_controller', 'urdf'])
     def test_everything_is_in_share(self, prefix, folder):
         there = {path.name for path in (prefix / 'share/opspace_control' / folder).iterdir()

@@ -1,0 +1,127 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""A real controller manager with the plug-in of native/ros2_control, where both are sourced."""
+
+import math
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import rclpy
+import yaml
+from controller_manager_msgs.srv import (
+    ConfigureController,
+    ListControllers,
+    LoadController,
+    SwitchController,
+)
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from opspace_control.share import prefixes
+
+NAME = 'opspace_controller'
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+def find(path):
+    """Return a file of one of the prefixes of ROS 2, or None."""
+    return next((file for file in (Path(prefix, path) for prefix in prefixes())
+                 if file.is_file()), None)
+
+
+NODE = find('lib/controller_manager/ros2_control_node')
+PLUGIN = find('share/ament_index/resource_index/controller_interface__pluginlib__plugin/'
+              'opspace_controller')
+
+
+class Manager:
+    """A process of ros2_control_node, and a node that is its client."""
+
+    def __init__(self, folder, text, parameters, domain):
+        self.folder, self.joints = folder, []
+        self._environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain),
+                             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+        self.log = folder / 'manager.log'
+        self.processes = []
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, domain_id=domain)
+        self.node = rclpy.create_node('plugin_test', context=self._context)
+        self.executor = rclpy.executors.SingleThreadedExecutor(context=self._context)
+        self.executor.add_node(self.node)
+        self.efforts, self.positions, self.seen, self.trips = {}, {}, [], []
+        self.node.create_subscription(JointState, 'joint_states', self._on_states, 10)
+        self.node.create_subscription(
+            String, f'{NAME}/trip', lambda message: self.trips.append(message.data), LATCHED)
+        publisher = self.node.create_publisher(String, 'robot_description', LATCHED)
+        self.node.create_timer(1.0, lambda: publisher.publish(String(data=text)))
+        file = folder / 'manager.yaml'
+        file.write_text(yaml.safe_dump(parameters))
+        self.process = self.start([NODE, '--ros-args', '--params-file', file])
+
+    def start(self, command):
+        """Return a process of the manager's domain, whose output goes to the log."""
+        with self.log.open('ab') as log:
+            self.processes.append(subprocess.Popen(
+                [*map(str, command)], env=self._environment, stdout=log, stderr=log))
+        return self.processes[-1]
+
+    def _on_states(self, message):
+        self.efforts = dict(zip(message.name, message.effort, strict=False))
+        self.positions = dict(zip(message.name, message.position, strict=False))
+        self.seen.append(self.efforts)
+
+    def close(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        for process in self.processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+    def spin(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def wait_until(self, condition, seconds=20.0):
+        """Wait until a condition, or fail with the manager's log."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(self.log.read_text()[-4000:])
+            self.executor.spin_once(timeout_sec=0.02)
+
+    def call(self, kind, service, **fields):
+        client = self.node.create_client(kind, service)
+        self.wait_until(client.service_is_ready, 40.0)
+        future = client.call_async(kind.Request(**fields))
+        self.wait_until(future.done)
+        self.node.destroy_client(client)
+        return future.result()
+
+    def load(self, name=NAME):
+        assert self.call(LoadController, 'controller_manager/load_controller', name=name).ok
+        return self.call(ConfigureController, 'controller_manager/configure_controller',
+                         name=name).ok
+
+    def switch(self, activate=(), deactivate=()):
+        return self.call(SwitchController, 'controller_manager/switch_controller',
+                         activate_controllers=[*activate], deactivate_controllers=[*deactivate],
+                         strictness=SwitchController.Request.STRICT).ok
+
+    def state(self, name=NAME):
+        return next(each.state for each in self.call(
+            ListControllers, 'controller_manager/list_controllers').controller
+            if each.name == name)
+
+    def effort(self, joints):
+        return np.array([self.efforts.get(joint, math.nan) for joint in joints])
