@@ -24,7 +24,7 @@ _SECTIONS = {
     'modes': 'Talos without a drive of its base, and with both hands on one object',
     'growth': 'serial chains of 25 to 400 joints',
     'points': 'the inertia of 2 to 32 points, beside Pinocchio',
-    'contacts': 'robots on legs, their contact forces kept, beside Pinocchio and quadprog',
+    'contacts': 'robots on legs, their contact forces kept, beside Pinocchio, quadprog, daqp, TSID',
     'redundant_rows': 'more rows of tasks than joints, beside Pinocchio',
     'contact_models': 'contacts eliminated and as large inertias, beside Pinocchio',
     'beyond_limits': 'the slowest cycles with limits of joints, beside Pinocchio',

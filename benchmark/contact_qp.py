@@ -20,8 +20,8 @@ try:
 except ImportError:
     daqp = None
 
-# Weight of a task beside that of the next level, and of all variables.
-_LEVEL, _ALL = 100.0, 1e-6
+# Weight of a task beside that of the next level; of accelerations and forces, well below the last.
+_LEVEL, _ACCELERATION, _FORCE = 100.0, 1e-9, 1e-11
 
 
 _EQUALITY = 5  # among daqp's kinds of rows
@@ -92,7 +92,7 @@ class ContactProgram:
         pinocchio.updateFramePlacements(pin, data)
         Jc, Jf, hc, cones = self._contact_rows()
         n, f = pin.nv, len(Jf)
-        H, g = _ALL * np.eye(n + f), np.zeros(n + f)
+        H, g = np.diag([*n * [_ACCELERATION], *f * [_FORCE]]), np.zeros(n + f)
         for J, demand, weight in self._task_rows():
             H[:n, :n] += weight * J.T @ J
             g[:n] += weight * J.T @ demand
@@ -139,7 +139,7 @@ class ContactProgram:
             if task.enabled:
                 axes = [AXES.index(axis) for axis in task.axes]
                 J, drift = self._motion(task.frame)
-                yield J[axes], drift[axes] - task._record['acceleration'][axes], weight
+                yield J[axes], task._record['acceleration'][axes] - drift[axes], weight
 
     def _motion(self, frame):
         """Return J and J̇ v of a frame, world axes."""

@@ -3,12 +3,13 @@
 """
 Robots on legs: whole cycles with contacts, friction and limits of joints.
 
-Beside one call of Pinocchio's `aba`, and beside one dense quadratic program, `contact_qp`, by
-quadprog and where it is installed by daqp, on the same states in the same run. The tasks of the
-program are weighted, its contacts exact.
+Beside one call of Pinocchio's `aba`, and beside one dense quadratic program, on the same states in
+the same run: `contact_qp` by quadprog, and by daqp and as TSID has it where these are installed.
+The tasks of the programs are weighted, their contacts exact.
 """
 
 import time
+from functools import partial
 
 import numpy as np
 import pinocchio
@@ -29,6 +30,16 @@ from opspace_control import (
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.legged_scene import STEP, LeggedScene
 
+try:
+    from tsid_peer import TsidProgram
+except ImportError:
+    TsidProgram = None
+
+# What is beside ours.
+_PEERS = {'aba': "one call of Pinocchio's `aba`",
+          **{name: f'one quadratic program, Pinocchio and {name}' for name in SOLVERS},
+          **({'tsid': 'one quadratic program of TSID'} if TsidProgram else {})}
+_MOST_ABA = 3.0
 _SPEED = 2.0  # m/s
 _SETTLING, _CYCLES = 3.0, 1000  # s; cycles that are measured
 _FEET, _HANDS = ('left_sole_link', 'right_sole_link'), (
@@ -42,14 +53,11 @@ def measure():
             *_figures('talos_standing', 'Talos on two soles, five tasks', *_stand())]
 
 
-def _figures(key, words, ours, aba, *programs):
+def _figures(key, words, ours, *theirs):
     return [
         Figure.ratio(f'contacts.{key}.{peer}', f'{words}, contact forces and limits kept: whole '
-                     f'cycle beside {beside}', ours, theirs, limit)
-        for peer, beside, theirs, limit in (
-            ('aba', "one call of Pinocchio's `aba`", aba, 3.0),
-            *((name, f'one quadratic program, Pinocchio and {name}', times, None)
-              for name, times in zip(SOLVERS, programs, strict=True)))]
+                     f'cycle beside {beside}', ours, times, _MOST_ABA if peer == 'aba' else None)
+        for (peer, beside), times in zip(_PEERS.items(), theirs, strict=True)]
 
 
 class TimedScene(LeggedScene):
@@ -66,44 +74,46 @@ class TimedScene(LeggedScene):
 
 
 class Peers:
-    """Articulated-body algorithm and quadratic program, on states of ours."""
+    """Articulated-body algorithm and quadratic programs, on states of a controller."""
 
-    def __init__(self, text, program, model):
+    def __init__(self, text, controller, soles, acceleration):
+        model = controller.model
         self._pin = pinocchio.buildModelFromXML(text, pinocchio.JointModelFreeFlyer())
-        self._data, self._program = self._pin.createData(), program
+        self._data = self._pin.createData()
+        arguments = (text, model, list(controller.tasks.values()),
+                     list(controller.constraints.values()), soles, acceleration)
+        program = ContactProgram(*arguments)
+        self._programs = [partial(program.compute_torque, solve=solve)
+                          for solve in SOLVERS.values()]
+        if TsidProgram:
+            self._programs.append(TsidProgram(*arguments).compute_torque)
         self._dofs = [model.dof_index(name) for name in tuple(self._pin.names)[2:]]
         self._positions = model.q_index[self._dofs]
 
     def times(self, state, tau):
-        """Return the times of `aba` and of the program by each solver, ns."""
+        """Return the times of `aba` and of each program, ns."""
         q = np.r_[state.q[:7], state.q[self._positions]]
         v, tau = np.r_[state.v[:6], state.v[self._dofs]], np.r_[tau[:6], tau[self._dofs]]
         begun = time.perf_counter_ns()
         pinocchio.aba(self._pin, self._data, q, v, tau)
         times = [time.perf_counter_ns() - begun]
-        for solve in SOLVERS.values():
+        for compute_torque in self._programs:
             begun = time.perf_counter_ns()
-            self._program.compute_torque(state, solve)
+            compute_torque(state)
             times.append(time.perf_counter_ns() - begun)
         return times
 
 
 def _trot():
-    """Return the times of a quadruped, ours, of `aba` and of the program, µs."""
+    """Return the times of a quadruped, ours and those of `_PEERS`, µs."""
     scene = TimedScene('b1')
     scene.locomotion.gait = 'running_trot'
     scene.locomotion.command(_SPEED)
     scene.run(_SETTLING)
-    scene.peers, scene.times = _peers(
+    scene.peers, scene.times = Peers(
         demo_robot('b1').path().read_text(), scene.controller, {}, 1e3), []
     scene.run(_CYCLES * STEP)
     return 1e-3 * np.array(scene.times[10:]).T  # the first ones are not in any cache
-
-
-def _peers(text, controller, soles, acceleration):
-    return Peers(text, ContactProgram(
-        text, controller.model, list(controller.tasks.values()),
-        list(controller.constraints.values()), soles, acceleration), controller.model)
 
 
 def _stand():
@@ -125,7 +135,7 @@ def _stand():
     for contact in controller.constraints.values():
         contact.close()
     corners = np.array([[x, y, 0.0] for x in _SOLE[:, 0] for y in _SOLE[:, 1]])
-    peers = _peers(text, controller, dict.fromkeys(_FEET, corners), 1e3)
+    peers = Peers(text, controller, dict.fromkeys(_FEET, corners), 1e3)
     for _ in range(_CYCLES):
         state = RobotState(model, q, 0.02 * random.normal(size=model.nv))
         begun = time.perf_counter_ns()

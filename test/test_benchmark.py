@@ -333,3 +333,22 @@ def test_the_table_of_distances_counts_goals(module):
     assert text.startswith('4 goals')
     assert text.splitlines()[-1] == (
         '| two arms | 7 | 3 | 2 | 1 | 1 | -20.00 | 9.50 | 20.0 % | 20.0 % | 2.0 | 4.0 | 5.0 |')
+
+
+def test_programs_of_robots_on_legs_exert_what_the_law_does(module, monkeypatch):
+    """Their tasks are weighted, so efforts are not the same: within a quarter of the greatest."""
+    pytest.importorskip('quadprog', reason='quadprog is not installed')
+    contacts, missed = module('contacts'), []
+    times = contacts.Peers.times
+
+    def compared(peers, state, tau):
+        law = tau[peers._dofs]
+        missed.extend(abs(program(state) - law).max() / abs(law).max()
+                      for program in peers._programs)
+        return times(peers, state, tau)
+
+    monkeypatch.setattr(contacts, '_CYCLES', 12)
+    monkeypatch.setattr(contacts.Peers, 'times', compared)
+    contacts._stand()
+    assert len(missed) >= 12
+    assert max(missed) < 0.25
