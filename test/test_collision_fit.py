@@ -11,8 +11,14 @@ import robots
 from opspace_control import CollisionDescription, RobotModel, Shape
 from opspace_control.cli.robots import demo_robot
 from opspace_control.collision import Kind
-from opspace_control.collision.enclosing import distance_to, enclose, enclose_parts, misfits
-from opspace_control.collision.exclusion import ALWAYS, excluded_pairs, read_srdf
+from opspace_control.collision.enclosing import (
+    distance_to,
+    enclose,
+    enclose_parts,
+    misfits,
+    surface_of,
+)
+from opspace_control.collision.exclusion import ALWAYS, APART, excluded_pairs, read_srdf
 from opspace_control.collision.fit import fit_shapes
 from opspace_control.errors import ModelError, OpspaceError
 from opspace_control.model import KinematicTree
@@ -98,7 +104,7 @@ def test_roll_pitch_yaw(rpy):
 class TestFit:
 
     def test_primitives_are_taken_as_they_are(self):
-        fits, doubts = fit_shapes(DUAL_ARM.read_text())
+        fits, doubts, _ = fit_shapes(DUAL_ARM.read_text())
         assert not doubts
         torso = {fit.shape.name: fit for fit in fits if fit.shape.link == 'torso'}
         assert [fit.shape.kind for fit in torso.values()] == [Kind.BOX, Kind.CYLINDER, Kind.SPHERE]
@@ -109,7 +115,7 @@ class TestFit:
 
     def test_meshes_are_enclosed(self):
         pytest.importorskip('trimesh')
-        fits, doubts = fit_shapes(robots.robot_file(PANDA).read_text())
+        fits, doubts, _ = fit_shapes(robots.robot_file(PANDA).read_text())
         assert not doubts
         meshes = [fit for fit in fits if fit.source == 'collision mesh']
         assert {f'panda_link{k}' for k in range(8)} <= {fit.shape.link for fit in meshes}
@@ -124,7 +130,7 @@ class TestFit:
             robots.link('b'), robots.link('c', mass=None),
             robots.joint('ab', 'a', 'b'),
             robots.joint('bc', 'b', 'c', inner='<origin xyz="0.3 0 0.4"/>'))
-        fits, doubts = fit_shapes(text)
+        fits, doubts, _ = fit_shapes(text)
         assert [(fit.shape.link, fit.source) for fit in fits] == [('a', 'visual'), ('b', 'joint')]
         capsule = fits[1].shape
         assert capsule.size == pytest.approx((0.1, 0.5))
@@ -174,6 +180,20 @@ class TestExcludedPairs:
         assert excluded_pairs(dual_arm, far, samples=300) == {('base_link', 'l_hand'): 'never'}
         fat = [Shape(link, link, 'sphere', [5.0]) for link in ('l_hand', 'base_link')]
         assert excluded_pairs(dual_arm, fat, samples=300) == {('base_link', 'l_hand'): ALWAYS}
+
+    @pytest.mark.parametrize(('height', 'found'), [(0.19, {('a', 'c'): APART}), (0.172, {})])
+    def test_surfaces_that_joints_keep_apart(self, height, found):
+        """Balls of 0.07 m are 18 and 0 mm apart at least; their shapes of 0.1 m may overlap."""
+        axis = '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
+        robot = KinematicTree.from_urdf(robots.robot(
+            *map(robots.link, 'abc'), robots.joint('ab', 'a', 'b', inner=axis),
+            robots.joint('bc', 'b', 'c', inner=f'<origin xyz="0 0 {height}"/>{axis}')))
+        balls = {radius: [Shape('a', 'a', 'sphere', [radius]),
+                          Shape('c', 'c', 'sphere', [radius], [0.04, 0.0, 0.0])]
+                 for radius in (0.07, 0.1)}
+        surfaces = {ball.link: surface_of(ball, 4000) for ball in balls[0.07]}
+        assert excluded_pairs(robot, balls[0.1], samples=300, surfaces=surfaces) == found
+        assert not excluded_pairs(robot, balls[0.1], samples=300)
 
     def test_srdf(self, tmp_path):
         path = tmp_path / 'robot.srdf'

@@ -59,11 +59,12 @@ class CollisionDescription:
         names what cannot be used of the files, an OpspaceError tells that a package is missing.
         """
         text = urdf_text(path)
-        fits, doubts = fit_shapes(text)
+        fits, doubts, surfaces = fit_shapes(text)
         robot = KinematicTree.from_urdf(text)
         disabled = read_srdf(srdf) if srdf else ()
         return cls(tuple(fits), excluded_pairs(
-            robot, [fit.shape for fit in fits], disabled, samples), tuple(doubts))
+            robot, [fit.shape for fit in fits], disabled, samples, surfaces=surfaces),
+            tuple(doubts))
 
     @classmethod
     def read(cls, path):

@@ -192,22 +192,27 @@ def misfits(shapes, surface):
     """
     from scipy.spatial import KDTree
 
-    random, tree = np.random.default_rng(0), KDTree(surface)
-    rays = random.normal(size=(_RAYS, 3))
-    rays /= np.linalg.norm(rays, axis=1)[:, None]
+    tree = KDTree(surface)
     thin = np.min([distance_to(shape, surface) for shape in shapes], axis=0).max()
     found = []
     for shape in shapes:
-        center = np.array(shape.position)
-        near, far = np.zeros(_RAYS), np.full(_RAYS, sum(shape.size) * 2.0)
-        for _ in range(40):
-            middle = (near + far) / 2.0
-            inside = distance_to(shape, center + middle[:, None] * rays) < 0.0
-            near, far = np.where(inside, middle, near), np.where(inside, far, middle)
-        own = center + near[:, None] * rays
+        own = surface_of(shape)
         for other in shapes:
             if other is not shape:
                 own = own[distance_to(other, own) >= 0.0]
         fat = tree.query(own)[0].max(initial=0.0)
         found.append((float(fat), float(max(thin, 0.0))))
     return found
+
+
+def surface_of(shape, count=_RAYS):
+    """Return points (m, 3) of the surface of a `Shape` or `Enclosing`, always the same, m."""
+    rays = np.random.default_rng(0).normal(size=(count, 3))
+    rays /= np.linalg.norm(rays, axis=1)[:, None]
+    center = np.array(shape.position)
+    near, far = np.zeros(count), np.full(count, sum(shape.size) * 2.0)
+    for _ in range(40):
+        middle = (near + far) / 2.0
+        inside = distance_to(shape, center + middle[:, None] * rays) < 0.0
+        near, far = np.where(inside, middle, near), np.where(inside, far, middle)
+    return center + near[:, None] * rays

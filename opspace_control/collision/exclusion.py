@@ -3,6 +3,7 @@
 """Pairs of links that need no distance, with the reason."""
 
 from collections import defaultdict
+from itertools import product
 
 import numpy as np
 
@@ -14,18 +15,24 @@ from opspace_control.model.cleaning import parse_xml
 from opspace_control.model.nodes import WORLD, path_to_root
 from opspace_control.model.urdf import read_bytes
 
-ADJACENT, SRDF, ALWAYS, NEVER, HOME = 'adjacent', 'srdf', 'always', 'never', 'home'
+ADJACENT, SRDF, ALWAYS, NEVER, APART, HOME = (
+    'adjacent', 'srdf', 'always', 'never', 'apart', 'home')
 REASONS = {
     ADJACENT: 'connected by one joint',
     SRDF: 'disabled by the SRDF',
     ALWAYS: 'overlap in nearly all sampled configurations',
     NEVER: 'far from each other in all sampled configurations, and in a search from the nearest',
+    APART: 'connected by few joints, which keep their surfaces apart, though not their shapes',
     HOME: 'connected by two joints, and near each other at home'}
 # Part of the samples in which two links overlap that is called always, and the distance, m, that
 # two links keep in all samples so that it is called never. Samples alone would not do: hands rarely
 # meet by chance.
 _ALWAYS, _FAR = 0.95, 0.05
 _BETWEEN = 2  # joints between links that may be near at home
+# Joints between links whose surfaces are looked at, and so many positions of each of these; of how
+# many points of one link the distances are found; and that distance, m, beyond which surfaces are
+# apart: their points are some millimetres from each other.
+_FEW, _POSITIONS, _POINTS, _APART = 3, (0, 33, 9, 4), 2000, 0.005
 # A joint without limits is sampled over a turn, or over so many metres.
 _TURN, _SLIDE = np.pi, 0.5
 
@@ -36,7 +43,7 @@ def read_srdf(path):
             for node in parse_xml(read_bytes(path)).iter('disable_collisions')}
 
 
-def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0):
+def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0, *, surfaces=None):
     """
     Return the pairs of links whose distance is of no use, and the reason of each, in a dict.
 
@@ -50,6 +57,8 @@ def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0):
         Pairs of links that the SRDF disables, each sorted.
     samples, seed : int
         Number of configurations within the joint limits, and the seed of their random numbers.
+    surfaces : dict of str to (m, 3) array
+        Points of what the shapes of a link enclose, in its frame, m, by its name.
 
     Returns
     -------
@@ -65,7 +74,7 @@ def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0):
     numbers = defaultdict(list)
     for k, pair in enumerate(pairs.tolist()):
         numbers[tuple(pair)].append(k)
-    search = _Search(model)
+    search = _Search(model, surfaces or {})
     sampled = search.sample(list(numbers.values()), samples, seed)
     bodies = _bodies_of(robot)
     excluded = {}
@@ -78,8 +87,11 @@ def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0):
             excluded[pair] = SRDF
         elif share >= _ALWAYS:
             excluded[pair] = ALWAYS
-        elif distance > _FAR and search.descend(numbers[pair], nodes, where, distance) > _FAR:
-            excluded[pair] = NEVER
+        elif distance > _FAR:
+            if search.descend(numbers[pair], nodes, where, distance) > _FAR:
+                excluded[pair] = NEVER
+        elif search.are_apart(numbers[pair], pair, nodes):
+            excluded[pair] = APART
     return excluded
 
 
@@ -118,8 +130,9 @@ def _bodies_of(robot):
 class _Search:
     """Distances of groups of pairs, in sampled configurations and near the nearest of these."""
 
-    def __init__(self, model):
-        self.robot = robot = model.robot
+    def __init__(self, model, surfaces):
+        self.robot, self.surfaces = model.robot, surfaces
+        robot = self.robot
         self.nodes = moment_nodes(robot)
         self.states = np.zeros(self.nodes.size, NODE_STATE)
         self.data = model.data(len(model.pairs))
@@ -153,33 +166,83 @@ class _Search:
             least[nearer], where[nearer] = distances[nearer], self.q
         return overlaps / samples, least, where
 
-    def descend(self, numbers, bodies, start, least):
-        """Return the distance of a group, m, that a search from a configuration leaves, or _FAR."""
+    def between(self, bodies):
+        """Return the places in q of the joints between two bodies that move."""
+        parents = self.robot.nodes['parent'].tolist()
+        first, second = (set(path_to_root(parents, body)) for body in bodies)
+        return sorted({int(self.robot.nodes['q_index'][node]) for node in first ^ second}
+                      & set(self.moving.tolist()))
+
+    def part(self, numbers):
+        """Return the data of some pairs, and what places bodies and finds their distances."""
         pairs = self.data.pairs[numbers]
         data = make_collision(self.data.shapes, np.stack([pairs['first'], pairs['second']], axis=1),
                               len(pairs), np.inf)
-        find = self.bound(data)
-        parents = self.robot.nodes['parent'].tolist()
-        paths = [set(path_to_root(parents, body)) for body in bodies]
-        joints = {int(self.robot.nodes['q_index'][node]) for node in paths[0] ^ paths[1]
-                  } & set(self.moving.tolist())
+        return data, self.bound(data)
+
+    def descend(self, numbers, bodies, start, least):
+        """Return the distance of a group, m, that a search from a configuration leaves, or _FAR."""
+        data, find = self.part(numbers)
+
+        def distance():
+            find()
+            return data.near['distance'][:data.count[0]].min()
+
+        return self.search(distance, self.between(bodies), start, least, _FAR)
+
+    def search(self, distance, joints, start, least, enough):
+        """Return the least distance that moving joints one by one finds, or the first one below."""
         self.q[:] = start
         step = 0.125
         while step > 1e-3:
             before = least
-            for k in sorted(joints):
+            for k in joints:
                 for sign in (1.0, -1.0):
                     old = self.q[k]
                     self.q[k] = np.clip(old + sign * step * (self.upper[k] - self.lower[k]),
                                         self.lower[k], self.upper[k])
-                    find()
-                    distance = data.near['distance'][:data.count[0]].min()
-                    if distance < least:
-                        least = distance
+                    found = distance()
+                    if found < least:
+                        least = found
                         break
                     self.q[k] = old
-            if least <= _FAR:
+            if least <= enough:
                 break
             if least == before:
                 step /= 2.0
         return least
+
+    def pose(self, link):
+        """Return rotation and position of a link where bodies are."""
+        frame = self.robot.frames[self.robot.frame_index(link)]
+        if frame['node'] == WORLD:
+            return frame['rotation'], frame['position']
+        body = self.states[frame['node']]
+        return body['R'] @ frame['rotation'], body['p'] + body['R'] @ frame['position']
+
+    def are_apart(self, numbers, links, bodies):
+        """Return whether the surfaces of links with few joints between them never come near."""
+        joints = self.between(bodies)
+        if not (set(links) <= set(self.surfaces) and 0 < len(joints) <= _FEW):
+            return False
+        from scipy.spatial import KDTree
+        first, second = (self.surfaces[link] for link in links)
+        second = second[::-(-len(second) // _POINTS)]
+        tree, (_, find) = KDTree(first), self.part(numbers)
+
+        def distance():
+            find()
+            (R, p), (S, s) = (self.pose(link) for link in links)
+            return tree.query((second @ S.T + s - p) @ R, distance_upper_bound=_FAR)[0].min()
+
+        least, start = np.inf, self.robot.neutral()
+        self.q[:] = start
+        ranges = [np.linspace(self.lower[k], self.upper[k], _POSITIONS[len(joints)])
+                  for k in joints]
+        for self.q[joints] in product(*ranges):
+            found = distance()
+            if found < least:
+                least, start = found, self.q.copy()
+            if least <= _APART:
+                return False
+        return self.search(distance, joints, start, least, _APART) > _APART

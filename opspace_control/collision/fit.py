@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.collision.enclosing import enclose_parts, misfits
+from opspace_control.collision.enclosing import enclose_parts, misfits, surface_of
 from opspace_control.collision.shapes import Kind, Shape
 from opspace_control.collision.urdf_shapes import MeshError, find_mesh, load_mesh, read_looks
 from opspace_control.model.urdf import read_urdf
@@ -27,9 +27,17 @@ class Fit(NamedTuple):
     too_thin: float  # largest distance by which the source is outside, m
 
 
+class Fitted(NamedTuple):
+    """The shapes of a robot's links."""
+
+    fits: list      # `Fit` of each
+    doubts: list    # sentences about what is doubtful
+    surfaces: dict  # points (m, 3) of what the shapes of a link enclose, in its frame, m, by name
+
+
 def fit_shapes(text):
     """
-    Return the `Fit` of each shape of a URDF's text, and sentences about what is doubtful.
+    Return the `Fitted` of a URDF's text.
 
     Of each link: its <collision>, of which meshes are enclosed by up to three shapes each; where a
     mesh is not found, or there is no <collision>, its <visual>, likewise; where that fails, too,
@@ -37,10 +45,13 @@ def fit_shapes(text):
     text that is no URDF, an OpspaceError tells that the package that reads meshes is not installed.
     """
     described, looks = read_urdf(text), read_looks(text)
-    fits, doubts = [], list(looks.doubts)
+    fits, doubts, surfaces = [], list(looks.doubts), {}
     for link in described.links.values():
-        found = (_fitted(link.name, looks.touched, 'collision', doubts)
-                 or _fitted(link.name, looks.seen, 'visual', doubts))
+        found, parts = _fitted(link.name, looks.touched, 'collision', doubts)
+        if not found:
+            found, parts = _fitted(link.name, looks.seen, 'visual', doubts)
+        if parts:
+            surfaces[link.name] = np.concatenate(parts)
         if not found and link.mass > 0.0:
             found = [fit for joint in described.joints.values() if joint.parent == link.name
                      for fit in _to_joint(link.name, joint.position)]
@@ -49,7 +60,7 @@ def fit_shapes(text):
                               'to each of its joints.')
         fits += [fit._replace(shape=_named(fit.shape, number))
                  for number, fit in enumerate(found, 1)]
-    return fits, doubts
+    return Fitted(fits, doubts, surfaces)
 
 
 def _named(shape, number):
@@ -59,27 +70,33 @@ def _named(shape, number):
 
 
 def _fitted(link, looks, source, doubts):
-    """Return the fits of the <collision> or <visual> elements of a link; none if one has none."""
-    found = []
+    """
+    Return the fits of the <collision> or <visual> elements of a link; none if one has none.
+
+    And points of the surface of each element.
+    """
+    found, surfaces = [], []
     for given in looks.get(link, ()):
         w, x, y, z = given.wxyz
         rotation = matrix_from_quaternion((x, y, z, w))
         if given.kind != 'mesh':
-            found.append(Fit(Shape(link, link, given.kind, given.size, given.position, rotation),
-                             source, 0.0, 0.0))
+            shape = Shape(link, link, given.kind, given.size, given.position, rotation)
+            found.append(Fit(shape, source, 0.0, 0.0))
+            surfaces.append(surface_of(shape, _SAMPLES))
             continue
         try:
             mesh = load_mesh(find_mesh(given.file))
         except MeshError as error:
             doubts.append(f"Link '{link}': {error}")
-            return []
+            return [], []
         mesh.apply_scale(given.size)
         surface = np.concatenate([mesh.vertices[np.unique(mesh.faces)], _samples(mesh)])
         surface = surface @ rotation.T + given.position
+        surfaces.append(surface)
         shapes = [Shape(link, link, *part[:4]) for part in enclose_parts(surface)]
         found += [Fit(shape, f'{source} mesh', *errors) for shape, errors in zip(
             shapes, misfits(shapes, surface), strict=True)]
-    return found
+    return found, surfaces
 
 
 def _samples(mesh):
