@@ -21,6 +21,7 @@ from launch_record import LAUNCH, ParameterValue
 
 pytest.importorskip('xacro', reason='xacro is not installed')
 
+from opspace_control import library
 from opspace_control.cli.main import VERBS
 from opspace_control.cli.robots import LEGGED, ROBOTS, demo_robot
 from opspace_control.errors import OpspaceError
@@ -31,7 +32,9 @@ from opspace_control.ros.parameters.parameter_file import ParameterFile, refusal
 from opspace_control.share import share_directory
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted(path.name.removesuffix('.launch.py') for path in LAUNCH.glob('*.launch.py'))
+FILES = sorted(name for path in LAUNCH.glob('*.launch.py')
+               if (name := path.name.removesuffix('.launch.py')) != 'plugin'
+               or library.is_there())  # it exports a controller
 ALL_SHOWN = {'view': 'true', 'rviz': 'true', 'foxglove': 'true'}
 # Everything that a file may do, one way and the other.
 WAYS = [
@@ -44,6 +47,9 @@ WAYS = [
     ('ros2_control', {}),
     ('ros2_control', {'watchdog': 'true', 'namespace': 'left', **ALL_SHOWN}),
     ('ros2_control', {'hardware': 'topic'}),
+    *(pytest.param('plugin', {'hardware': hardware}, marks=pytest.mark.skipif(
+        not library.is_there(), reason='the library is not built'))
+      for hardware in ('mock', 'topic')),
     ('gazebo', {}),
     ('gazebo', {'gui': 'false', 'watchdog': 'false', **ALL_SHOWN}),
 ]
@@ -58,6 +64,8 @@ OTHERS = {
     ('ros_gz_sim', 'create'): ({'-topic': 1, '-name': 1}, ()),
     ('rviz2', 'rviz2'): ({'-d': 1, '-f': 1}, ()),
 }
+# Controllers that a launch file itself tells the controller manager of.
+PLUGINS = {'opspace_controller'}
 OTHER_FILES = {'ros_gz_sim/launch/gz_sim.launch.py': ('gz_args', 'on_exit_shutdown')}
 # Our nodes that have parameters: their tables, for values of which some may be missing.
 TABLES = {
@@ -129,8 +137,9 @@ def faults(record, installed):
             options, parameters = OTHERS[node.package, node.executable]
             yield from (f'{node.executable} has no parameter {name}' for name in given_to(node)
                         if name not in (*parameters, 'use_sim_time'))
-        yield from unknown_words(node, options, managed(record.configurations['params'])
-                                 if node.executable == 'spawner' else ())
+        yield from unknown_words(
+            node, options, managed(record.configurations['params']) | PLUGINS
+            if node.executable == 'spawner' else ())
         yield from (f'no file {word}' for word in files_of(node) if word not in installed)
     yield from (f'{node} is awaited, but not launched'
                 for node in record.awaited if node not in record.nodes)
