@@ -102,9 +102,9 @@ def test_steps_are_symmetric_null_errors_in_one_step_and_are_cut():
     v, zero = np.array([2.0, 0.0, 0.0]), np.zeros(3)
     np.testing.assert_allclose(step_length(v, zero, 0.2, 0.3, 1.0), [0.2, 0.0, 0.0])
     assert np.linalg.norm(step_length(v, v, 0.2, 0.3, 0.4)) == pytest.approx(0.4)
-    # A foot δ = k e ahead decelerates by g δ/h for the time T/n of a step.
-    h, T, n, g = 0.5, 0.3, 2, 9.81
-    assert g * step_gain(h, T, n, g) / h * T / n == pytest.approx(1.0)
+    # A foot δ = k e ahead decelerates by κ g δ/h for the time T/n of a step.
+    h, T, n, g, kappa = 0.5, 0.3, 2, 9.81, 1.3
+    assert kappa * g * step_gain(h, T, n, g, kappa) / h * T / n == pytest.approx(1.0)
 
 
 def test_the_ground_is_the_plane_of_the_footholds():

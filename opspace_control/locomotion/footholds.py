@@ -16,14 +16,15 @@ def rotate_about_z(angle):
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def step_gain(height, period, steps, gravity):
+def step_gain(height, period, steps, gravity, force_line):
     """
     Return the gain of Raibert's rule, s, by which an error of velocity vanishes in one step.
 
-    Feet that are δ ahead of the symmetric stance decelerate the trunk by ``g δ/h`` in the mean. A
-    step takes ``T/n``, T being the period, s, and n the steps in it: ``k = n h/(g T)``.
+    Feet that are δ ahead of the symmetric stance decelerate the trunk by ``κ g δ/h`` in the mean,
+    κ being the ``force_line``. A step takes ``T/n``, T being the period, s, and n the steps in it:
+    ``k = n h/(κ g T)``.
     """
-    return steps * height / (gravity * period)
+    return steps * height / (force_line * gravity * period)
 
 
 def step_length(velocity, error, stance_time, gain, reach):

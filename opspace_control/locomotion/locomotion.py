@@ -278,7 +278,8 @@ class Locomotion:
         clock, stepping, h = self._clock, self.stepping, self.stance.height
         legs, footing = self._legs, self._footing
         actual = np.array([state.v[0], state.v[1], 0.0])
-        gain = stepping.step_gain * step_gain(h, clock.period, clock.steps, self._gravity)
+        gain = stepping.step_gain * step_gain(
+            h, clock.period, clock.steps, self._gravity, stepping.force_line)
         step = step_length(
             velocity, actual - expected, clock.stance_time, gain, stepping.reach * h)
         for i in np.flatnonzero(~footing.on_ground):
