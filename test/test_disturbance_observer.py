@@ -301,7 +301,12 @@ def test_a_load_is_carried_without_steady_error():
 @pytest.mark.parametrize(('bounds', 'yields', 'overshoots'), [
     ((10.0, 2.0), True, False), ((60.0, 20.0), False, True)])
 def test_a_push_by_hand_beyond_the_bounds_yields_and_returns(bounds, yields, overshoots):
-    """20 N for a second: twice the bounds of the node; within larger ones it is compensated."""
+    """
+    20 N for a second: twice the bounds of the node; within larger ones it is compensated.
+
+    Then the hand moves as ``s / ((s + K) (s² + kd s + kp)) Λ⁻¹ f`` when the push begins, and as far
+    the other way when it ends: the loop is linear, and there is no windup in it.
+    """
     controller = OperationalSpaceController(
         PANDA, [PoseTask(TCP)], PostureTask(target=HOME), limits=JointLimits(PANDA))
     controller.disturbance = DisturbanceObserver(20.0, max_force=bounds[0], max_moment=bounds[1])
@@ -315,6 +320,13 @@ def test_a_push_by_hand_beyond_the_bounds_yields_and_returns(bounds, yields, ove
         below.append(controller.tasks[TCP].error[2])
     assert (below[999] > 0.01) == yields  # m, at the end of the push
     assert (-min(below) > 0.2 * max(below)) == overshoots
+    if overshoots:
+        t = np.arange(0.0, 1.0, DT)
+        response = (np.exp(-20.0 * t) - (1.0 - 10.0 * t) * np.exp(-10.0 * t)) / 100.0
+        J = PANDA.jacobian(at_home(), TCP)[:, ~PANDA.locked]
+        A = PANDA.mass_matrix(at_home())[np.ix_(~PANDA.locked, ~PANDA.locked)]
+        far = 20.0 * (J @ np.linalg.solve(A, J.T))[2, 2] * response.max()
+        assert [max(below), -min(below)] == pytest.approx([far, far], rel=0.05)
     assert abs(below[-1]) < 1e-4
 
 
