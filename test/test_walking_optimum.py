@@ -37,10 +37,10 @@ class HeldScene(LeggedScene):
                 self.controller, state, tau, joints_may_pass=np.inf, tasks=not one_side)))
 
 
-@pytest.mark.parametrize(('robot', 'gait', 'speed', 'friction'), [
-    ('b1', 'trot', 1.0, 0.7), ('b1', 'running_trot', 2.0, 0.5), ('go2', 'walk', 0.5, 0.7),
-    ('go2', 'trot', 1.5, 0.4)])
-def test_walking_robots_do_what_is_optimal(robot, gait, speed, friction):
+@pytest.mark.parametrize(('robot', 'gait', 'speed', 'friction', 'shove'), [
+    ('b1', 'trot', 1.0, 0.7, 0.45), ('b1', 'running_trot', 2.0, 0.5, 0.3),
+    ('go2', 'walk', 0.5, 0.7, 0.45), ('go2', 'trot', 1.5, 0.4, 0.45)])
+def test_walking_robots_do_what_is_optimal(robot, gait, speed, friction, shove):
     """They start fast and are shoved: some of the states are such that tasks must give way."""
     scene = HeldScene(robot, friction=friction, stepping=Stepping(acceleration=3.0))
     scene.run(0.1)
@@ -49,7 +49,7 @@ def test_walking_robots_do_what_is_optimal(robot, gait, speed, friction):
     scene.run(1.0)
     for direction in (60.0, 240.0):
         angle = math.radians(direction)
-        scene.robot.shove(0.3 * math.cos(angle), 0.3 * math.sin(angle))
+        scene.robot.shove(shove * math.cos(angle), shove * math.sin(angle))
         scene.run(0.5)
     assert not scene.fallen
     assert len(scene.given_way) > 30
