@@ -76,12 +76,11 @@ def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0, *, surfaces
         numbers[tuple(pair)].append(k)
     search = _Search(model, surfaces or {})
     sampled = search.sample(list(numbers.values()), samples, seed)
-    bodies = _bodies_of(robot)
+    carriers = _carriers(robot)
     excluded = {}
     for pair, share, distance, where in zip(numbers, *sampled, strict=True):
-        first, second = nodes = [
-            int(robot.frames['node'][robot.frame_index(link)]) for link in pair]
-        if bodies.get(first) == second or bodies.get(second) == first:
+        first, second = nodes = _bodies(robot, pair)
+        if carriers.get(first) == second or carriers.get(second) == first:
             excluded[pair] = ADJACENT
         elif pair in disabled:
             excluded[pair] = SRDF
@@ -103,19 +102,29 @@ def near_at_home(model, q, distance):
     were designed, or their shapes are too fat.
     """
     robot, links = model.robot, {shape.name: shape.link for shape in model.shapes}
-    parents = robot.nodes['parent'].tolist()
     found = set()
     for near in model.distances(q, distance):
         pair = links[near.first], links[near.second]
         if near.distance < distance and None not in pair:
-            first, second = (set(path_to_root(parents, int(
-                robot.frames['node'][robot.frame_index(link)]))) for link in pair)
-            if sum(robot.nodes['v_index'][node] >= 0 for node in first ^ second) <= _BETWEEN:
+            between = _nodes_between(robot, _bodies(robot, pair))
+            if sum(robot.nodes['v_index'][node] >= 0 for node in between) <= _BETWEEN:
                 found.add(tuple(sorted(pair)))
     return found
 
 
-def _bodies_of(robot):
+def _bodies(robot, links):
+    """Return the nodes that carry two links."""
+    return [int(robot.frames['node'][robot.frame_index(link)]) for link in links]
+
+
+def _nodes_between(robot, bodies):
+    """Return the nodes on the path from one body to another that move them, a set."""
+    parents = robot.nodes['parent'].tolist()
+    first, second = (set(path_to_root(parents, body)) for body in bodies)
+    return first ^ second
+
+
+def _carriers(robot):
     """Return the next node inwards that carries links, by node that does; WORLD for none."""
     carrying, parents = set(robot.frames['node'].tolist()), robot.nodes['parent'].tolist()
     found = {}
@@ -131,8 +140,8 @@ class _Search:
     """Distances of groups of pairs, in sampled configurations and near the nearest of these."""
 
     def __init__(self, model, surfaces):
-        self.robot, self.surfaces = model.robot, surfaces
-        robot = self.robot
+        self.robot = robot = model.robot
+        self.surfaces = surfaces
         self.nodes = moment_nodes(robot)
         self.states = np.zeros(self.nodes.size, NODE_STATE)
         self.data = model.data(len(model.pairs))
@@ -168,10 +177,8 @@ class _Search:
 
     def between(self, bodies):
         """Return the places in q of the joints between two bodies that move."""
-        parents = self.robot.nodes['parent'].tolist()
-        first, second = (set(path_to_root(parents, body)) for body in bodies)
-        return sorted({int(self.robot.nodes['q_index'][node]) for node in first ^ second}
-                      & set(self.moving.tolist()))
+        return sorted({int(self.robot.nodes['q_index'][node])
+                       for node in _nodes_between(self.robot, bodies)} & set(self.moving.tolist()))
 
     def part(self, numbers):
         """Return the data of some pairs, and what places bodies and finds their distances."""

@@ -76,6 +76,7 @@ _VELOCITY, _PASSIVE, _NOT_FINITE = (
     NUMBER_OF[trip] for trip in (VELOCITY_LIMIT, PASSIVE_VELOCITY, EFFORT_NOT_FINITE))
 _AUTOMATIC = Recovery.AUTOMATIC.value
 
+
 @called
 def trip_of(servo, verdict, fault):
     """Return the number of the trip of a verdict about a state, whose own ``fault`` may be one."""

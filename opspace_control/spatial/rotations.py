@@ -103,9 +103,6 @@ def turn_between(goal, present, first, out, at):
     out[at + 2] = factor * e2
 
 
-# What follows is called from Python, a few times a second: compiling it would take longer than it
-# ever runs, and might have to be done in the middle of control.
-
 @called
 def vector_coefficients(square):
     """
@@ -133,6 +130,9 @@ def cross_twice(a, u, once, twice, out):
     out[1] = u[1] + once * y + twice * (a[2] * x - a[0] * z)
     out[2] = u[2] + once * z + twice * (a[0] * y - a[1] * x)
 
+
+# What follows is called from Python, a few times a second: compiling it would take longer than it
+# ever runs, and might have to be done in the middle of control.
 
 def matrix_from_quaternion(quaternion):
     """Return the (3, 3) rotation matrix of a quaternion ``[x y z w]`` of norm 1, not checked."""
