@@ -6,10 +6,9 @@ Compiled code says what Python says: indices, slices, loops and variables of eve
 Indices in variables are not negative; constant ones may be.
 """
 
-import itertools
+from itertools import product
 
 import numpy as np
-import pytest
 
 from opspace_control.compiled import inlined, kernel
 
@@ -178,45 +177,45 @@ def whole_numbers(rng, shape):
     return rng.integers(-8, 9, shape).astype(float)
 
 
-def assert_same(compiled, plain, arguments):
+def assert_same(compiled, plain, *arguments):
     """Assert that a kernel does to its arguments exactly what the function does as Python."""
+    numbers = [value for value in arguments if not isinstance(value, np.ndarray)]
     theirs = [value.copy() if isinstance(value, np.ndarray) else value for value in arguments]
     compiled(*arguments)
     plain(*theirs)
     for mine, other in zip(arguments, theirs, strict=True):
-        np.testing.assert_array_equal(mine, other)
+        np.testing.assert_array_equal(mine, other, err_msg=f'with {numbers}')
 
 
-@pytest.mark.parametrize(('i', 'j', 'k'), [*itertools.product(
-    (0, 1, 2), (0, 1, 3), (0, 1))])
-def test_elements(i, j, k):
-    rng = np.random.default_rng(0)
-    made = np.zeros(2, RECORD).view(np.recarray)
-    for name in 'S', 'R', 'B':
-        made[name] = whole_numbers(rng, made[name].shape)
-    arguments = whole_numbers(rng, (4, 4)), rng.integers(-9, 9, (2, 3, 4)), made
-    assert_same(touch_kernel, touch, (*arguments, i, j, k, np.zeros(5)))
+def test_elements():
+    for i, j, k in product((0, 1, 2), (0, 1, 3), (0, 1)):
+        rng = np.random.default_rng(0)
+        made = np.zeros(2, RECORD).view(np.recarray)
+        for name in 'S', 'R', 'B':
+            made[name] = whole_numbers(rng, made[name].shape)
+        arguments = whole_numbers(rng, (4, 4)), rng.integers(-9, 9, (2, 3, 4)), made
+        assert_same(touch_kernel, touch, *arguments, i, j, k, np.zeros(5))
 
 
-@pytest.mark.parametrize(('a', 'b'), [*itertools.product((0, 1, 3, 5, 9), repeat=2)])
-def test_slices(a, b):
-    rng = np.random.default_rng(1)
-    line, numbers, cube = (whole_numbers(rng, shape) for shape in (5, (5, 4), (2, 5, 4)))
-    assert_same(cut_kernel, cut, (line, numbers, cube, a, b, np.zeros(4)))
+def test_slices():
+    for a, b in product((0, 1, 3, 5, 9), repeat=2):
+        rng = np.random.default_rng(1)
+        line, numbers, cube = (whole_numbers(rng, shape) for shape in (5, (5, 4), (2, 5, 4)))
+        assert_same(cut_kernel, cut, line, numbers, cube, a, b, np.zeros(4))
 
 
-@pytest.mark.parametrize(('a', 'b', 'c'), [*itertools.product(ENDS, ENDS, (-3, -1, 1, 2))])
-def test_ranges(a, b, c):
-    assert_same(count_kernel, count, (a, b, c, np.zeros(7)))
+def test_ranges():
+    for a, b, c in product(ENDS, ENDS, (-3, -1, 1, 2)):
+        assert_same(count_kernel, count, a, b, c, np.zeros(7))
 
 
-@pytest.mark.parametrize(('a', 'b'), [*itertools.product(ENDS, ENDS)])
-def test_variables(a, b):
-    assert_same(vary_kernel, vary, (a, b, np.zeros(5)))
+def test_variables():
+    for a, b in product(ENDS, ENDS):
+        assert_same(vary_kernel, vary, a, b, np.zeros(5))
 
 
-@pytest.mark.parametrize(('x', 'y', 'i', 'j'), [*itertools.product(
-    (-3.0, 0.0, 2.0, np.inf, np.nan), (-3.0, 2.0, np.nan, np.inf), (-2, 0, 3), (-2, 0, 5))])
-def test_operators(x, y, i, j):
+def test_operators():
     with np.errstate(all='ignore'):
-        assert_same(reckon_kernel, reckon, (x, y, i, j, np.zeros(16)))
+        for x, y, i, j in product((-3.0, 0.0, 2.0, np.inf, np.nan), (-3.0, 2.0, np.nan, np.inf),
+                                  (-2, 0, 3), (-2, 0, 5)):
+            assert_same(reckon_kernel, reckon, x, y, i, j, np.zeros(16))
