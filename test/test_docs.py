@@ -29,7 +29,7 @@ import launch_record
 import ros2_words
 import ros_nodes
 from sensor_msgs.msg import JointState
-from test_demo import VIEWED
+from test_demo import HERE, OWN, VIEWED, write_own_robot
 
 import opspace_control
 from opspace_control.cli import export
@@ -54,9 +54,6 @@ DESCRIBED = [README, *(DOC / 'how_to' / f'{name}.md' for name in (
 ENDLESS = {
     'view': 'http://', 'replay': 'Look: ', 'record': 'Recording to', 'controller': 'Active: ',
     'simulator': 'joints driven by'}
-# Whatever the folder, this package.
-HERE = {'PYTHONPATH': os.pathsep.join(
-    filter(None, (str(ROOT), os.environ.get('PYTHONPATH'))))}
 PATIENCE = 300.0  # s, for one command on a busy machine
 
 
@@ -133,10 +130,7 @@ class Yard:
         self.folder, self.network = folder, None
         for name in ('urdf', 'config', 'examples'):
             (folder / name).symlink_to(ROOT / name)
-        text = (ROOT / 'urdf' / 'dual_arm.urdf').read_text()
-        for ours, yours in (('l_hand', 'left_tool'), ('r_hand', 'right_tool')):
-            text = text.replace(f'"{ours}"', f'"{yours}"')
-        (folder / 'my_robot.urdf').write_text(text)
+        write_own_robot(folder)
         for language, name in (('yaml', 'my_robot.yaml'), ('python', 'send_goal.py')):
             text, = blocks(DOC / 'tutorials' / 'your_robot.md', language)
             (folder / name).write_text(text)
@@ -167,8 +161,8 @@ class Yard:
                 # test_demo.py runs some as they are typed here, and puts all of them together, for
                 # some cycles; test_experiments.py and others do them, in lock-step.
                 assert name in {each.name for each in all_experiments()}
-            case ['opspace', 'demo', *shown] if '--record' not in shown and any(
-                    set(words) < set(other) for other in (*ALL, ['opspace', 'demo', *VIEWED])):
+            case ['opspace', 'demo', *shown] if self._has_run(shown) and any(
+                    set(shown) < set(other) for other in (*ALL, OWN, VIEWED)):
                 pass  # that other demo shows the same, and more
             case ['opspace', *rest] | ['ros2', 'run', 'opspace_control', *rest]:
                 self._opspace(rest)
@@ -185,6 +179,11 @@ class Yard:
             case _:
                 raise AssertionError(f'{shlex.join(words)}: how is that to be tested?')
         self._done.add(tuple(words))
+
+    def _has_run(self, arguments):
+        """Whether the file that a demo would record is there, of a page before."""
+        return '--record' not in arguments or (
+            self.folder / arguments[arguments.index('--record') + 1]).exists()
 
     def _opspace(self, words):
         verb, *arguments = words
