@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.dynamics import kinematics, preparation
 from opspace_control.model import RobotState
 
 _UPRIGHT = np.eye(3)
@@ -37,16 +38,20 @@ class Legs:
         self._tasks = [controller.tasks[foot] for foot in feet]
         self.feet, self.velocities = np.zeros((2, len(feet), 3))
         state = RobotState(model, model.neutral(), np.zeros(model.nv))
+        nodes, states, self._points, _ = preparation.moved(model, state, feet)
+        self._q, self._v = state.q.copy(), state.v.copy()
+        self._move = kinematics.move.bind(
+            nodes, self._q, self._v, np.zeros(model.nv), states, self._points)
         moved = [np.abs(model.jacobian(state, foot)).max(axis=0) > 0.0 for foot in feet]
         self._joints = [{model.dof_names[k] for k in np.flatnonzero(each) if k > 5}
                         for each in moved]
 
     def update(self, state):
         """Take a state of the controller's model."""
-        model, names = self._controller.model, self._names
-        poses = model.forward_kinematics(state, names)
-        self.feet = np.array([poses[foot][:3, 3] for foot in names])
-        self.velocities = (model.jacobian(state, names) @ state.v).reshape(-1, 6)[:, :3]
+        origin = self._controller.model.origin(state)
+        self._q[:], self._v[:] = state.q, state.v
+        self._move()
+        self.feet, self.velocities = self._points['p'] + origin, self._points['v'][:, :3].copy()
 
     def move_foot(self, foot, trunk, *motion):
         """

@@ -9,6 +9,7 @@ import numpy as np
 
 from opspace_control.control.constraints.constraint_law import CONSTRAINT
 from opspace_control.errors import ControlError
+from opspace_control.spatial.rotations import cross_matrix
 from opspace_control.tasks.arguments import AXES, read_axes
 
 
@@ -161,7 +162,7 @@ class Constraint:
     def _at_frame(self, name):
         """Return a wrench of the record (6,), its moment about the frame's origin."""
         wrench = self._record[name].copy()
-        wrench[3:] += np.cross(self._record['arm'], wrench[:3])
+        wrench[3:] += cross_matrix(self._record['arm']) @ wrench[:3]
         return wrench
 
 
