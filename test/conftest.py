@@ -6,8 +6,14 @@ How the files are collected: in an order, and with launch_testing also where a f
 Those that take longest come first, so that workers end together. A fixture of several files.
 """
 
+import os
+
 import interface_package
 import pytest
+
+# Before NumPy is imported. Workers share the cores, and each idle thread of OpenBLAS waits busily:
+# a QR factorization of 90 columns took a hundred times the CPU time.
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 # By their time, most of it waiting for processes and for robots in real time.
 LONGEST = (

@@ -42,6 +42,7 @@ BARE = with_friction(URDF, 0.0)
 LOCKED = ['panda_finger_joint1']
 HOME = 'panda_joint2=-0.3,panda_joint4=-1.8,panda_joint6=1.8,panda_finger_joint1=0.02'
 FRICTION = 0.02  # of the effort limits
+PERIOD, STEPS = 2e-3, 2  # s, of the controller and of what is recorded, and steps of the simulator
 STATES, COMMANDS = '/joint_states', '/effort_controller/commands'
 KINDS = {STATES: 'sensor_msgs/msg/JointState', COMMANDS: 'std_msgs/msg/Float64MultiArray'}
 OWN = '/opspace_controller'
@@ -77,7 +78,7 @@ def play(path, motion, plant_urdf, noise=0.0, parameters=(), guess=0.5 * FRICTIO
     The controller overcomes a ``guess`` of the friction, in parts of the effort limits.
     """
     model = RobotModel.from_urdf(BARE, locked_joints=LOCKED)
-    plant = SimulatedRobot(plant_urdf, timestep=1e-3, locked_joints=LOCKED)
+    plant = SimulatedRobot(plant_urdf, timestep=PERIOD / STEPS, locked_joints=LOCKED)
     start = dict(zip(model.dof_names, motion.q[0], strict=True))
     plant.reset(positions=start)
     controller = OperationalSpaceController(
@@ -95,19 +96,21 @@ def play(path, motion, plant_urdf, noise=0.0, parameters=(), guess=0.5 * FRICTIO
         says={COMMANDS: KINDS[COMMANDS]}, hears={STATES: KINDS[STATES]}, services={})
     channels = {topic: writer.channel(topic, kind, QoSProfile(depth=1))
                 for topic, kind in KINDS.items()}
-    for k in range(round(follow.duration / 1e-3)):
+    for k in range(round(follow.duration / PERIOD)):
         q = plant.positions + noise * random.standard_normal(model.nv)
         # Another clock than that by which messages are sent, and a cycle that takes 0.2 ms.
-        now, stamp = round(2e6 * k), round(1e6 * k) + 5_000_000_000
+        stamp = round(1e9 * PERIOD * k)
+        now, stamp = 2 * stamp, stamp + 5_000_000_000
         message = JointState(name=list(model.joint_names), position=q.tolist(),
                              velocity=plant.velocities.tolist())
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         writer.write(channels[STATES], serialize_message(message), now, now)
-        follow.move(1e-3 * k)
+        follow.move(PERIOD * k)
         state.update(q, plant.velocities)
-        tau = controller.compute_torque(state)
+        tau = controller.compute_torque(state, dt=PERIOD)
         plant.set_effort(tau)
-        plant.step()
+        for _ in range(STEPS):
+            plant.step()
         writer.write(channels[COMMANDS], serialize_message(Float64MultiArray(
             data=tau[[model.dof_index(name) for name in joints]].tolist())), now + 400_000,
             now + 400_000)
