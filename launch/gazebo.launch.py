@@ -42,6 +42,7 @@ ARGUMENTS = {
                'Parameter file of the controller, the controller manager and its controllers.'),
     'world': ('empty.sdf', 'World of Gazebo.'),
     'gui': ('true', 'Show it.'),
+    'route': ('', 'topic or plugin, of native/ros2_control. Empty: that of the parameter file.'),
     'watchdog': ('true', 'Let the command watchdog pass on the commands, and carry the robot when '
                          'none come. Without it the robot falls when the controller leaves.'),
     'frame': ('', 'Fixed frame of RViz. Empty: the root link of the robot.'),
@@ -102,7 +103,8 @@ def _actions(context):
         _after(broadcaster, effort_controller),
         _after(effort_controller, *([ours('command_watchdog')] if watchdog else []),
                ours('controller', *([{'command_topic': 'opspace_command_watchdog/commands'}]
-                                    if watchdog else []))),
+                                    if watchdog else []),
+                    *([{'route': given['route']}] if given['route'] else []))),
         SetLaunchConfiguration('frame', given['frame'] or KinematicTree.from_urdf(text).root_link),
     ]
 

@@ -42,6 +42,7 @@ ARGUMENTS = {
     'params': (str(Path(share_directory(), 'config', 'ros2_control.yaml')),
                'Parameter file of all nodes, the controller manager and its controllers.'),
     'namespace': ('', 'Namespace of all nodes.'),
+    'route': ('', 'topic or plugin, of native/ros2_control. Empty: that of the parameter file.'),
     'watchdog': ('false', 'Let the command watchdog pass on the commands.'),
     'frame': ('', 'Fixed frame of RViz. Empty: the root link of the robot.'),
 }
@@ -90,7 +91,8 @@ def _nodes(context):
         _after(effort_controller, *(
             [ours('command_watchdog', on_exit=Shutdown(reason='the command watchdog ended'))]
             if watchdog else []), ours('controller', *(
-                [{'command_topic': 'opspace_command_watchdog/commands'}] if watchdog else []))),
+                [{'command_topic': 'opspace_command_watchdog/commands'}] if watchdog else []), *(
+                [{'route': given['route']}] if given['route'] else []))),
         SetLaunchConfiguration('frame', given['frame'] or KinematicTree.from_urdf(text).root_link),
     ]
     if given['hardware'] == 'topic':

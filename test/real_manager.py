@@ -58,7 +58,7 @@ class Manager:
         self.node.create_subscription(
             String, f'{NAME}/trip', lambda message: self.trips.append(message.data), LATCHED)
         publisher = self.node.create_publisher(String, 'robot_description', LATCHED)
-        self.node.create_timer(1.0, lambda: publisher.publish(String(data=text)))
+        publisher.publish(String(data=text))
         file = folder / 'manager.yaml'
         file.write_text(yaml.safe_dump(parameters))
         self.process = self.start([NODE, '--ros-args', '--params-file', file])
@@ -100,13 +100,19 @@ class Manager:
                 raise AssertionError(self.log.read_text()[-4000:])
             self.executor.spin_once(timeout_sec=0.02)
 
-    def call(self, kind, service, **fields):
+    def call(self, kind, service, again=math.inf, **fields):
+        """Return the answer of a service; ask again after so many seconds without one."""
         client = self.node.create_client(kind, service)
         self.wait_until(client.service_is_ready, 40.0)
-        future = client.call_async(kind.Request(**fields))
-        self.wait_until(future.done)
+        futures, end = [], time.monotonic() + 40.0
+        while not any(future.done() for future in futures) and time.monotonic() < end:
+            futures.append(client.call_async(kind.Request(**fields)))
+            due = min(time.monotonic() + again, end)
+            while not futures[-1].done() and time.monotonic() < due:
+                self.executor.spin_once(timeout_sec=0.02)
+        self.wait_until(lambda: any(future.done() for future in futures), 0.0)
         self.node.destroy_client(client)
-        return future.result()
+        return next(future.result() for future in futures if future.done())
 
     def load(self, name=NAME):
         assert self.call(LoadController, 'controller_manager/load_controller', name=name).ok
@@ -118,10 +124,12 @@ class Manager:
                          activate_controllers=[*activate], deactivate_controllers=[*deactivate],
                          strictness=SwitchController.Request.STRICT).ok
 
+    def states(self):
+        return {each.name: each.state for each in self.call(
+            ListControllers, 'controller_manager/list_controllers', again=2.0).controller}
+
     def state(self, name=NAME):
-        return next(each.state for each in self.call(
-            ListControllers, 'controller_manager/list_controllers').controller
-            if each.name == name)
+        return self.states().get(name)
 
     def effort(self, joints):
         return np.array([self.efforts.get(joint, math.nan) for joint in joints])

@@ -82,7 +82,7 @@ def test_parameter_file_is_the_one_that_the_tables_make(name, make):
                if isinstance(value, dict)}
     # In Gazebo nothing else can have the joints once they have obeyed an effort.
     commanded = {'effort_controller'} | ({'position_controller'} if name != 'gazebo' else set())
-    assert managed == {'joint_state_broadcaster', *commanded}
+    assert managed == {'joint_state_broadcaster', 'opspace_plugin', *commanded}
     for each in commanded:
         assert content[each]['joints'] == list(PLAIN.joint_names)
     assert content['effort_controller']['interface_name'] == 'effort'

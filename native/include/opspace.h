@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <sstream>
@@ -54,21 +55,27 @@ struct Transaction {
   std::int64_t offset, size;
 };
 
+// Returns memory for a block of this size, zero bytes at an address that 64 divides; it outlives
+// the controller.
+using Place = std::function<void*(std::size_t)>;
+
 // The law: q and v in, cycle(dt), tau out, all in SI units and in the order of the model.
 class Controller {
  public:
-  // Read the files; a std::runtime_error says what is wrong with one, and the cure.
-  Controller(const std::string& block, const std::string& library) : path_(block) {
+  // Read the files; a std::runtime_error says what is wrong with one, and the cure. The block is
+  // in memory of its own, or at a `place`.
+  Controller(const std::string& block, const std::string& library, const Place& place = {})
+      : path_(block) {
     std::ifstream file(block, std::ios::binary);
     if (!file) refuse(block, "cannot be read.");
     const std::string bytes((std::istreambuf_iterator<char>(file)), {});
-    begin(bytes.data(), bytes.size(), library);
+    begin(bytes.data(), bytes.size(), library, place);
   }
 
   // The same for a block in memory, which is copied.
   Controller(const void* block, std::size_t size, const std::string& library)
       : path_("The block") {
-    begin(block, size, library);
+    begin(block, size, library, {});
   }
 
   const Header& header() const noexcept { return *at<Header>(0); }
@@ -102,13 +109,16 @@ class Controller {
     throw std::runtime_error("The controller has no '" + name + "'.");
   }
 
+  // Whether a change is one of the arrays.
+  bool fits(const Transaction& change) const noexcept {
+    const Header& h = header();
+    return change.offset >= h.arrays && change.offset <= h.size && change.size >= 0 &&
+           change.size <= h.size - change.offset;
+  }
+
   // Change numbers between two cycles; false, changing nothing, for what is not in the arrays.
   bool apply(const Transaction& change, const void* bytes) noexcept {
-    const Header& h = header();
-    if (change.offset < h.arrays || change.offset > h.size || change.size < 0 ||
-        change.size > h.size - change.offset) {
-      return false;
-    }
+    if (!fits(change)) return false;
     std::memcpy(at<char>(change.offset), bytes, static_cast<std::size_t>(change.size));
     return true;
   }
@@ -118,7 +128,7 @@ class Controller {
 
   template <typename Type>
   Type* at(std::int64_t offset) const noexcept {
-    return reinterpret_cast<Type*>(block_.get() + offset);
+    return reinterpret_cast<Type*>(block_ + offset);
   }
 
   [[noreturn]] static void refuse(const std::string& path, const std::string& why) {
@@ -150,14 +160,16 @@ class Controller {
   };
 
   // Copy and check the block, load the library, and turn offsets in the tables into addresses.
-  void begin(const void* bytes, std::size_t size, const std::string& library) {
+  void begin(const void* bytes, std::size_t size, const std::string& library,
+             const Place& place) {
     if (size < sizeof(Header) || std::memcmp(bytes, "OPSPACE2", 8) != 0) {
       refuse(path_, "is no controller for this header. Save the controller again, with the package "
                     "that the header is from.");
     }
-    block_.reset(static_cast<char*>(std::aligned_alloc(64, (size / 64 + 1) * 64)));
+    if (!place) own_.reset(static_cast<char*>(std::aligned_alloc(64, (size / 64 + 1) * 64)));
+    block_ = place ? static_cast<char*>(place(size)) : own_.get();
     if (!block_) refuse(path_, "does not fit into the memory.");
-    std::memcpy(block_.get(), bytes, size);
+    std::memcpy(block_, bytes, size);
     check(static_cast<std::int64_t>(size));
     load(library);
     law_ = find(header().law);
@@ -216,7 +228,8 @@ class Controller {
     }
   }
 
-  std::unique_ptr<char, Free> block_;
+  char* block_ = nullptr;
+  std::unique_ptr<char, Free> own_;  // the block, unless it has a place
   std::unique_ptr<void, Close> library_;
   Function law_ = nullptr;
 };
@@ -231,7 +244,8 @@ class Servo : private Controller {
  public:
   static constexpr std::int64_t no_trip = -1;
 
-  Servo(const std::string& block, const std::string& library) : Controller(block, library) {
+  Servo(const std::string& block, const std::string& library, const Place& place = {})
+      : Controller(block, library, place) {
     attach();
   }
   Servo(const void* block, std::size_t size, const std::string& library)
@@ -240,6 +254,7 @@ class Servo : private Controller {
   }
 
   using Controller::apply;
+  using Controller::fits;
   using Controller::header;
   using Controller::numbers;
 
@@ -251,10 +266,11 @@ class Servo : private Controller {
   double* v() noexcept { return v_; }
 
   // Do a cycle for a state that has come, with a time stamp in ns, 0 for none. If it cannot be
-  // read, or something else is wrong with the robot, `fault` is the number of a trip.
-  Result cycle(std::int64_t stamp, double now, std::int64_t fault = no_trip) noexcept {
-    *stamp_ = stamp;
-    const std::int64_t trip = step(Work::accept, now, static_cast<double>(fault));
+  // read `fault` is the number of a trip; if something else is wrong with the robot, `wrong`.
+  Result cycle(std::int64_t stamp, double now, std::int64_t fault = no_trip,
+               std::int64_t wrong = no_trip) noexcept {
+    std::int64_t trip = accept(stamp, now, fault);
+    if (trip == no_trip) trip = wrong;
     const auto done = static_cast<Result>(step(Work::decide, now, static_cast<double>(trip)));
     if (done != Result::control && done != Result::resume) return done;
     copy(Controller::q(), last_q_, header().nq);
@@ -263,6 +279,20 @@ class Servo : private Controller {
     copy(tau_, Controller::tau(), header().nv);
     const auto sent = static_cast<Result>(step(Work::send, now, static_cast<double>(no_trip)));
     return sent == Result::braked ? sent : done;
+  }
+
+  // Accept a state, without a cycle; return the number of a trip, or no_trip.
+  std::int64_t accept(std::int64_t stamp, double now, std::int64_t fault = no_trip) noexcept {
+    *stamp_ = stamp;
+    return step(Work::accept, now, static_cast<double>(fault));
+  }
+
+  // Hold a robot of known state about its position at the first of these calls.
+  Result carry(double now) noexcept { return static_cast<Result>(step(Work::carry, now, 0.0)); }
+
+  // Damp a robot by its last known state, with this part of the damping.
+  Result damp(double now, double part) noexcept {
+    return static_cast<Result>(step(Work::damp, now, part));
   }
 
   // Look at the age of the state; to be called often. In a paused simulation it may be old.

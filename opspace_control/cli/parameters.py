@@ -177,6 +177,9 @@ _MANAGED = """\
     # effort_controllers/JointGroupEffortController, which needs no interface_name, serves as well.
     effort_controller:
       type: forward_command_controller/ForwardCommandController
+    # Takes the place of the effort controller with route: plugin. Our controller loads it.
+    opspace_plugin:
+      type: opspace_controller/OperationalSpaceController
 
 /**/effort_controller:
   ros__parameters:{time}

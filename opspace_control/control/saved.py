@@ -56,12 +56,17 @@ FIELD = np.dtype([
 
 
 def block_of(controller, servo=None):
-    """
-    Return the block of an OperationalSpaceController as it is now, (size,) of bytes.
+    """Return the block of an OperationalSpaceController as it is now: see `make_block`."""
+    return make_block(controller, servo)[0]
 
-    Without a ``servo``, a `safety.servo.Servo` of the controller, it has the law alone. The
-    trajectory to a goal is planned. A ControlError refuses a goal with one before the first cycle:
-    where it begins is not known.
+
+def make_block(controller, servo=None):
+    """
+    Return a controller's block as it is now, (size,) of bytes, and where its memory is there.
+
+    The latter is a `BlockMemory`. Without a ``servo``, a `safety.servo.Servo` of the controller,
+    the block has the law alone. The trajectory to a goal is planned. A ControlError refuses a goal
+    with one before the first cycle: where it begins is not known.
     """
     for task in controller._pose_tasks:
         task.plan_target(0.0)
@@ -90,7 +95,7 @@ def block_of(controller, servo=None):
     sizes = HEADER.itemsize, 8 * len(tables), SPAN.itemsize * len(arrays), (
         FIELD.itemsize * len(fields))
     _, header['table'], header['spans'], header['fields'], header['arrays'] = _places(sizes)
-    memory = _Memory([*(array for _, array in arrays), *(numbers for _, numbers in fields)],
+    memory = BlockMemory([*(array for _, array in arrays), *(numbers for _, numbers in fields)],
                      int(header['arrays']))
     spans = np.array([(place, memory.offset(array), _extent(array)[1] - _extent(array)[0])
                       for place, array in arrays], SPAN)
@@ -113,11 +118,11 @@ def block_of(controller, servo=None):
         content = part.tobytes()
         block[offset:offset + len(content)] = np.frombuffer(content, np.uint8)
     memory.copy_into(block)
-    return block
+    return block, memory
 
 
 def save(controller, path, servo=None):
-    """Write the block of a controller to a file; errors are those of `block_of`."""
+    """Write the block of a controller to a file; errors are those of `make_block`."""
     Path(path).write_bytes(block_of(controller, servo))
 
 
@@ -170,26 +175,33 @@ def _extent(array):
     return first, last + array.itemsize
 
 
-class _Memory:
-    """The memory of arrays, some of which may be parts of others, and its place in a block."""
+class BlockMemory:
+    """
+    The memory of arrays, some of which may be parts of others, and its place in a block.
+
+    ``parts`` are the addresses of the first byte and of that after the last one, and the offset in
+    the block, in the order in which the arrays are given: controllers that are made
+    alike have the same layout.
+    """
 
     def __init__(self, arrays, first):
-        self._parts = []  # [first address, last address, offset in the block]
-        for begin, end in sorted(map(_extent, arrays)):
-            if self._parts and begin < self._parts[-1][1]:
-                self._parts[-1][1] = max(self._parts[-1][1], end)
+        parts = []  # (first address, last address, which array is in it first)
+        for begin, end, k in sorted((*_extent(array), k) for k, array in enumerate(arrays)):
+            if parts and begin < parts[-1][1]:
+                parts[-1] = (parts[-1][0], max(parts[-1][1], end), min(parts[-1][2], k))
             elif begin < end:
-                self._parts.append([begin, end, 0])
-        *offsets, self.end = _places([end - begin for begin, end, _ in self._parts])
-        for part, offset in zip(self._parts, offsets, strict=True):
-            part[2] = first + offset
+                parts.append((begin, end, k))
+        parts.sort(key=lambda part: part[2])
+        *offsets, self.end = _places([end - begin for begin, end, _ in parts])
+        self.parts = [(begin, end, first + offset)
+                      for (begin, end, _), offset in zip(parts, offsets, strict=True)]
         self.end += first
         self._first = first
 
     def offset(self, array):
         """Return the offset of one of the arrays, or of a part of one."""
         address = array.ctypes.data
-        for begin, end, offset in self._parts:
+        for begin, end, offset in self.parts:
             if begin <= address < end:
                 return offset + address - begin
         if array.size:
@@ -198,7 +210,7 @@ class _Memory:
 
     def copy_into(self, block):
         """Copy all memory to its place in a block."""
-        for begin, end, offset in self._parts:
+        for begin, end, offset in self.parts:
             size = end - begin
             block[offset:offset + size] = np.ctypeslib.as_array(
                 (np.ctypeslib.ctypes.c_uint8 * size).from_address(begin))

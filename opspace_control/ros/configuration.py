@@ -9,9 +9,12 @@ from functools import partial
 import numpy as np
 
 from opspace_control.dynamics import PassiveForces
+from opspace_control.errors import RosInterfaceError
 from opspace_control.model.ros2_control import hardware_of
 from opspace_control.ros.commands.command_route import CommandRoute, command_end, command_topic
+from opspace_control.ros.commands.plugin import PluginRoute
 from opspace_control.ros.cycle.control_cycle import ControlCycle
+from opspace_control.ros.cycle.plugin_cycle import PluginCycle
 from opspace_control.ros.cycle.state_input import BaseOdometry
 from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.endpoints import Endpoints
@@ -64,12 +67,16 @@ class Configuration:
             self._logger.warning(f'The effort of {", ".join(unlimited)} has no limit: give '
                                  '<limit effort="..."> in the URDF.')
         robot.warm_up(controller, self._logger)
-        kind = COMMAND_TYPES[parameters['command_type']]
-        self.route = CommandRoute(node, kind, command_topic(parameters), command_end(parameters))
-        undo.callback(self.route.destroy)
         self.odometry = BaseOdometry.of(model, parameters)
-        self.cycle = ControlCycle(controller, EffortCommand(model, self._joints, kind),
-                                  self.route.publish, self._logger, self.odometry)
+        if parameters['route'] == 'plugin':
+            self.cycle, self.route = self._plugin(node)
+        else:
+            kind = COMMAND_TYPES[parameters['command_type']]
+            self.route = CommandRoute(node, kind, command_topic(parameters),
+                                      command_end(parameters))
+            self.cycle = ControlCycle(controller, EffortCommand(model, self._joints, kind),
+                                      self.route.publish, self._logger, self.odometry)
+        undo.callback(self.route.destroy)
         self.cycle.simulated_time = partial(simulated_time, node)
         endpoints = Endpoints(node)
         undo.callback(endpoints.withdraw)
@@ -82,6 +89,15 @@ class Configuration:
             f'{model.name}: {len(self._joints)} joints commanded on {self.route.topic}, tasks '
             + (', '.join(f'{name} ({what})' for name, what in moved) or 'none')
             + f'; passive: {self._named(model.passive)}; locked: {self._named(model.locked)}.')
+
+    def _plugin(self, node):
+        """Return cycle and route of the plug-in, or raise a RosInterfaceError."""
+        if self._controller.model.floating_base:
+            raise RosInterfaceError('The plug-in has no state of a floating base.',
+                                    cure='Set route to topic.')
+        cycle = PluginCycle(self._controller, self._logger)
+        return cycle, PluginRoute(node, cycle, self._parameters['plugin.name'],
+                                  self._parameters['plugin.sensors'])
 
     def check(self, values, names):
         """Raise an OpspaceError if changes of these names to these values do not fit the robot."""

@@ -14,6 +14,7 @@ from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.commands.command_route import command_end, command_topic
 from opspace_control.ros.commands.controller_manager import ControllerManager, Handover
 from opspace_control.ros.commands.manager_client import command_order, connect, when_there
+from opspace_control.ros.commands.plugin import PluginHandover, PluginManager
 from opspace_control.ros.commands.rivals import Rivals
 from opspace_control.ros.configuration import Configuration
 from opspace_control.ros.middleware import executor
@@ -71,7 +72,14 @@ class ControllerNode(LifecycleNode):
         self._newest_state = lambda: take(self._states)  # while the executor waits
         self._stop = stop
         self._check_stop = stop.check if stop else lambda: None
-        self._manager = connect(self, ControllerManager)
+        self._by_plugin = self.parameters['route'] == 'plugin'
+        self._manager = connect(self, *(
+            (PluginManager, 'plugin.name') if self._by_plugin else (ControllerManager,)))
+        if self._by_plugin and self._manager is None:
+            raise RosInterfaceError(
+                'There is no controller manager for the plug-in.',
+                cure='Set controller_manager and install controller_manager_msgs, or set route to '
+                     'topic.')
         self._description = RobotDescription(self, self.parameters['robot_description'], self.start)
         self.start()
 
@@ -98,17 +106,24 @@ class ControllerNode(LifecycleNode):
         if not self._description.text:
             raise RosInterfaceError('The robot is not known yet.',
                                     cure='Start robot_state_publisher, or give robot_description.')
-        self._rivals = Rivals(self, *(
-            self.resolve_topic_name(topic(self.parameters))
-            for topic in (command_topic, command_end)), self._born)
+        self._rivals = Rivals(self, *('' if self._by_plugin else
+                                      self.resolve_topic_name(topic(self.parameters))
+                                      for topic in (command_topic, command_end)), self._born)
         self._rivals.refuse_namesakes()
-        order = command_order(self.parameters, self._manager, self._check_stop)
+        order = (self.parameters['command_joints'] if self._by_plugin else
+                 command_order(self.parameters, self._manager, self._check_stop))
         made = self._configuration = Configuration(
             self, self.parameters, self._description.text, order, lambda: self._active)
         if self._manager:
             self._manager.hardware = made.hardware
-        self._handover = self._manager and Handover(self._manager, made.cycle, self._newest_state,
-                                                    made.route, self._check_stop, self.get_logger())
+        if self._by_plugin:
+            self._handover = PluginHandover(
+                self._manager, made.cycle, made.route, self._check_stop, self.get_logger(),
+                made.interface.hold, partial(made.apply, self.parameters))
+        else:
+            self._handover = self._manager and Handover(
+                self._manager, made.cycle, self._newest_state, made.route, self._check_stop,
+                self.get_logger())
 
     @_transition
     def on_activate(self):
@@ -122,8 +137,12 @@ class ControllerNode(LifecycleNode):
         if made.odometry:
             made.odometry.listen(self)
         self._endpoints = Endpoints(self)
-        self._states = self._endpoints.listen(
-            JointState, 'joint_states', made.cycle.on_joint_state, NEWEST, raw=True)
+        if self._by_plugin:
+            self._states = None
+            self._endpoints.repeat(1.0 / self.parameters['plugin.rate'], made.cycle.step)
+        else:
+            self._states = self._endpoints.listen(
+                JointState, 'joint_states', made.cycle.on_joint_state, NEWEST, raw=True)
         self._endpoints.repeat(_WATCH_PERIOD, self._on_watch)
         made.route.open()
         self._rivals.begin(time.perf_counter())
@@ -134,7 +153,9 @@ class ControllerNode(LifecycleNode):
             except BaseException:
                 self._release()
                 raise
-        self.get_logger().info(f'Active: a cycle on each message of {self._states.topic_name}.')
+        where = f'in {made.route.topic}' if self._by_plugin else (
+            f'on each message of {self._states.topic_name}')
+        self.get_logger().info(f'Active: a cycle {where}.')
 
     def leave(self):
         """Release the robot before the process ends."""

@@ -101,7 +101,7 @@ class Servo:
             yield f'state.{name}', getattr(data.state, name)
         for name in ('tau', 'exerted'):
             yield f'servo.{name}', getattr(data, name)
-        # In memory that stays: places in a block are in the order of addresses.
+        # In memory that stays: it is compared with that of a block.
         self._driven[:] = ~(self.controller.passive | self.controller.locked)
         for k, name in enumerate(model.dof_names):
             yield f'driven.{name}', self._driven[k:k + 1]

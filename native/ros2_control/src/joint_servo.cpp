@@ -42,8 +42,8 @@ void rotate(const double (&quaternion)[4], double norm, double* R) noexcept {
 }  // namespace
 
 JointServo::JointServo(const std::string& block, const std::string& library,
-                       const std::vector<std::string>& joints)
-    : servo_(block, library) {
+                       const std::vector<std::string>& joints, const opspace::Place& place)
+    : servo_(block, library, place) {
   find_joints(block, joints);
   tasks_ = names("", ".target_p");
   for (const auto& task : tasks_) {
@@ -52,8 +52,19 @@ JointServo::JointServo(const std::string& block, const std::string& library,
                       servo_.numbers<double>(task + ".target_twist", 6),
                       servo_.numbers<double>(task + ".target_acceleration", 6)});
   }
-  sensors_ = names("", ".reading");
-  for (const auto& sensor : sensors_) {
+  take_sensors(names("", ".reading"));
+}
+
+void JointServo::take_sensors(const std::vector<std::string>& wanted) {
+  const auto there = names("", ".reading");
+  sensors_.clear();
+  readings_.clear();
+  for (const auto& sensor : wanted) {
+    if (!contains(there, sensor)) {
+      throw std::runtime_error("sensors: there is no sensor '" + sensor + "'. Take some of: " +
+                               listed(there) + ".");
+    }
+    sensors_.push_back(sensor);
     readings_.push_back({servo_.numbers<double>(sensor + ".reading", 6),
                          servo_.numbers<double>(sensor + ".age")});
   }

@@ -49,7 +49,7 @@ return_type OperationalSpaceController::update_reference_from_subscribers(
 void OperationalSpaceController::read_references() noexcept {
   bool busy = false;
   auto reference = ordered_exported_reference_interfaces_.cbegin();
-  for (std::size_t k = 0; k < goals_.size(); ++k) {
+  for (std::size_t k = 0; k < joints_->tasks().size(); ++k) {
     std::array<double, goal_parts.size()> numbers;
     for (double& number : numbers) number = value_of(**reference++, busy);
     Goal goal;
@@ -93,10 +93,14 @@ return_type OperationalSpaceController::update_and_write_commands(const rclcpp::
   opspace::Servo& servo = joints_->servo();
   const double now = steady_time();
   const News before = told_;
+  if (link_) link_->begin();
   if (hold_.exchange(false, std::memory_order_relaxed)) servo.hold();
   if (is_in_chained_mode()) read_references();
   const bool read = read_state();
-  const opspace::Result result = read ? servo.cycle(time.nanoseconds(), now) : servo.watch(now);
+  const opspace::Result result = link_  ? link_->cycle(read, time.nanoseconds(), now)
+                                 : read ? servo.cycle(time.nanoseconds(), now)
+                                        : servo.watch(now);
+  if (link_) link_->end();
   const bool written = result == opspace::Result::early || write_efforts(false);
   told_.trip = servo.trip();
   told_.missed += !(read && written);
@@ -105,10 +109,15 @@ return_type OperationalSpaceController::update_and_write_commands(const rclcpp::
     told_.fault = servo.fault();
     told_.dof = servo.dof();
   }
-  if (servo.news() || told_.trip != before.trip || told_.missed != before.missed) {
+  if (link_) {
+    told_.lost = link_->lost();
+    told_.refused = link_->refused();
+  }
+  if (servo.news() || told_.trip != before.trip || told_.missed != before.missed ||
+      told_.lost != before.lost || told_.refused != before.refused) {
     news_.write(told_);
   }
-  return return_type::OK;
+  return link_ && link_->ended() ? return_type::ERROR : return_type::OK;
 }
 
 }  // namespace opspace_controller

@@ -29,6 +29,8 @@ CallbackReturn OperationalSpaceController::on_init() {
   auto_declare<std::string>("block", "");
   auto_declare<std::string>("library", "");
   auto_declare<std::vector<std::string>>("joints", {});
+  auto_declare<std::string>("memory", "");
+  auto_declare<std::vector<std::string>>("sensors", {});
   return CallbackReturn::SUCCESS;
 }
 
@@ -64,13 +66,34 @@ CallbackReturn OperationalSpaceController::on_configure(const rclcpp_lifecycle::
     return CallbackReturn::FAILURE;
   }
   const std::lock_guard<std::mutex> lock(configured_);
+  const std::string memory = node->get_parameter("memory").as_string();
+  const auto sensors = node->get_parameter("sensors").as_string_array();
+  joints_.reset();  // its block is in the memory of the link
+  link_.reset();
   try {
+    if (!memory.empty()) link_ = std::make_unique<NodeLink>(memory);
+    opspace::Place place;
+    if (link_) place = [this](std::size_t size) { return link_->place(size); };
     joints_ = std::make_unique<JointServo>(block, library,
-                                           node->get_parameter("joints").as_string_array());
+                                           node->get_parameter("joints").as_string_array(), place);
+    // Those of the others come by the controller node.
+    if (link_ || !sensors.empty()) joints_->take_sensors(sensors);
+    if (link_) link_->serve(joints_->servo());
   } catch (const std::exception& error) {
     RCLCPP_ERROR(node->get_logger(), "%s", error.what());
     return CallbackReturn::FAILURE;
   }
+  if (!link_) make_topics();
+  timer_ = node->create_wall_timer(report_period, [this] { report(); });
+  RCLCPP_INFO(node->get_logger(), "%zu joints, tasks: %zu, sensors: %zu, of %s.",
+              joints_->driven().size(), joints_->tasks().size(), joints_->sensors().size(),
+              block.c_str());
+  return CallbackReturn::SUCCESS;
+}
+
+// With a controller node goals and trips are on its topics.
+void OperationalSpaceController::make_topics() {
+  const auto node = get_node();
   goals_.clear();
   subscriptions_.clear();
   for (const auto& task : joints_->tasks()) listen(task);
@@ -83,11 +106,6 @@ CallbackReturn OperationalSpaceController::on_configure(const rclcpp_lifecycle::
             get_lifecycle_id() == lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE;
         response->message = response->success ? "" : "The controller is not active. Activate it.";
       });
-  timer_ = node->create_wall_timer(report_period, [this] { report(); });
-  RCLCPP_INFO(node->get_logger(), "%zu joints, tasks: %zu, sensors: %zu, of %s.",
-              joints_->driven().size(), joints_->tasks().size(), joints_->sensors().size(),
-              block.c_str());
-  return CallbackReturn::SUCCESS;
 }
 
 void OperationalSpaceController::listen(const std::string& task) {
@@ -128,7 +146,15 @@ void OperationalSpaceController::report() {
                          "Interfaces were busy: states or efforts of %lu cycles are missing.",
                          static_cast<unsigned long>(news.missed));
   }
-  if (news.trip != reported_.trip) {
+  if (news.lost && !reported_.lost) {
+    RCLCPP_ERROR(logger, "The controller node gives no sign of life: the robot is damped, then "
+                         "released. Start the node again.");
+  }
+  if (news.refused > reported_.refused) {
+    RCLCPP_ERROR(logger, "The controller node has sent what fits no block: %lu messages are "
+                         "ignored. Restart both.", static_cast<unsigned long>(news.refused));
+  }
+  if (trip_ && news.trip != reported_.trip) {
     std_msgs::msg::String message;
     message.data = joints_->servo().trip_name(news.trip);
     trip_->publish(message);
@@ -178,8 +204,12 @@ CallbackReturn OperationalSpaceController::on_activate(const rclcpp_lifecycle::S
     if (!reference->set_value(std::numeric_limits<double>::quiet_NaN())) return CallbackReturn::ERROR;
   }
   hold_ = false;
-  told_ = {opspace::Servo::no_trip, -1, opspace::Servo::no_trip, 0, 0};
-  joints_->restart(steady_time());
+  told_ = {opspace::Servo::no_trip, -1, opspace::Servo::no_trip, 0, 0, 0, false};
+  if (link_) {
+    link_->activate(steady_time());
+  } else {
+    joints_->restart(steady_time());
+  }
   news_.write(told_);
   return CallbackReturn::SUCCESS;
 }
@@ -198,13 +228,17 @@ CallbackReturn OperationalSpaceController::on_cleanup(const rclcpp_lifecycle::St
   const std::lock_guard<std::mutex> lock(configured_);
   timer_.reset();
   service_.reset();
+  trip_.reset();
   subscriptions_.clear();
+  goals_.clear();
   joints_.reset();
+  link_.reset();
   return CallbackReturn::SUCCESS;
 }
 
 // Without a loop nothing may go on pushing: drives get no effort.
 void OperationalSpaceController::release() {
+  if (link_) link_->deactivate();
   if (!write_efforts(true)) {
     RCLCPP_ERROR(get_node()->get_logger(),
                  "An effort interface was busy: a drive may keep its last effort. Stop it.");

@@ -33,14 +33,15 @@ _LEAVE_TIMEOUT = 1.0  # s, for a manager that hangs while the node ends
 _SHORT_TIMEOUT = 1.0  # s, timeout of each step while a process ends or an executor waits
 
 
-def connect(node, kind):
+def connect(node, kind, ours='effort_controller'):
     """
     Return a `ManagerClient` of some kind for the parameters of a node; None without a manager.
 
+    The parameter ``ours`` names the controller that it switches.
     If its messages are not installed, a warning is logged once, and there is none either.
     """
     manager, controller, timeout = (node.parameters[name] for name in (
-        'controller_manager', 'effort_controller', 'controller_manager_timeout'))
+        'controller_manager', ours, 'controller_manager_timeout'))
     if not manager:
         return None
     if ListControllers is None:

@@ -29,14 +29,15 @@ class Rivals:
     with a publisher in the graph that does not answer was killed. The executor of this ``node``
     must not run during `refuse` and `refuse_namesakes`: an answer then comes from another node of
     the same name. ``topic`` and ``end`` are the full names of the topics of published commands, and
-    of the forward controller's; ``born``, s, is the monotonic time at which the node was made.
+    of the forward controller's, '' for none; ``born``, s, is the monotonic time at which the node
+    was made.
     """
 
     def __init__(self, node, topic, end, born=-math.inf):
         self._node = node
         self._knows = born + _DISCOVERY  # time from which it knows the other nodes
         self._name = node.get_fully_qualified_name()
-        self._topic, self._topics = topic, tuple(dict.fromkeys((topic, end)))
+        self._topic, self._topics = topic, tuple(dict.fromkeys(filter(None, (topic, end))))
         self._ignored = set()  # gids of publishers whose process has been killed
         self._own = 0  # publishers of this node on each topic
         self._counts = None  # of publishers, without a rival
@@ -101,6 +102,8 @@ class Rivals:
 
     def _names(self):
         """Return the names of the other nodes that command the joints."""
+        if not self._topics:
+            return []
         relays = graph.subscribers(self._node, self._topic) - {self._name}
         found = []
         for topic in self._topics:

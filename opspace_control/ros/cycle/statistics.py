@@ -3,7 +3,6 @@
 """Statistics of the control cycle: periods, missed cycles, limits and singularities."""
 
 import array
-import time
 
 import numpy as np
 
@@ -12,11 +11,9 @@ _LONGEST_DELAY = 1.0  # s; a greater one is the difference of two clocks
 
 
 class CycleStatistics:
-    """Statistics of the cycles of a controller, whose CYCLE this is, since the last `take`."""
+    """Statistics of the cycles of a controller since the last `take`."""
 
-    def __init__(self, cycle):
-        self._limited, self._unsolved_limits, self._levels_given_up, self._eigenvalue = (
-            cycle[name] for name in ('limited', 'unsolved', 'levels_given_up', 'least_eigenvalue'))
+    def __init__(self):
         self._periods = array.array('d', bytes(8 * _CAPACITY))
         self._steps = array.array('d', bytes(8 * _CAPACITY))
         self._delays = array.array('d', bytes(8 * _CAPACITY))
@@ -32,21 +29,23 @@ class CycleStatistics:
         self._count = self._cut = self._singular = self._unsolved = self._given_up = 0
         self._least = np.inf
 
-    def count(self, now, stamp):
-        """Count a cycle at the steady time ``now``, s, for a joint state of a stamp, ns."""
+    def count(self, now, stamp, delay, limited, unsolved, given_up, least_eigenvalue):
+        """
+        Count a cycle at the steady time ``now``, s, for a joint state of a stamp, ns.
+
+        It ended after a ``delay``, ns, from the stamp on. The other numbers are those of `CYCLE`.
+        """
         if self._last is not None and self._count < _CAPACITY:
             self._periods[self._count] = now - self._last
             self._steps[self._count] = stamp - self._last_stamp
-            self._delays[self._count] = time.time_ns() - stamp
+            self._delays[self._count] = delay
             self._count += 1
         self._last, self._last_stamp = now, stamp
-        self._cut += self._limited.item() > 0
-        self._unsolved += self._unsolved_limits.item() > 0
-        self._given_up += self._levels_given_up.item() > 0
-        least = self._eigenvalue.item()
-        self._least = min(self._least, least)
-        if least == 0.0:
-            self._singular += 1
+        self._cut += limited > 0
+        self._unsolved += unsolved > 0
+        self._given_up += given_up > 0
+        self._least = min(self._least, least_eigenvalue)
+        self._singular += least_eigenvalue == 0.0
 
     def age(self, now):
         """Return the time since the last cycle, s, inf before the first."""

@@ -96,6 +96,19 @@ NODE = (
     Parameter('shapes', 'string_array', [],
         'Names of shapes of the world, or of what links carry, that links keep a distance from; '
         'each has a block of parameters.'),
+    Parameter('route', 'string', 'topic',
+        'Where cycles run. topic: in this node, which sends efforts to the effort controller. '
+        'plugin: in the controller manager itself, in the plug-in of native/ros2_control, which '
+        'this node configures; not with a floating base.', choices=('topic', 'plugin')),
+    Parameter('plugin.name', 'string', 'opspace_plugin',
+        'With route plugin: name of the controller in the manager, whose type is '
+        'opspace_controller/OperationalSpaceController.'),
+    Parameter('plugin.rate', 'double', 500.0,
+        'With route plugin: rate at which goals move and this node sees the robot.',
+        'Hz', 10.0, 2000.0),
+    Parameter('plugin.sensors', 'string_array', [],
+        'With route plugin: sensors whose readings come from state interfaces of the hardware, '
+        '<sensor>/force.x to torque.z; those of others come on their topics.'),
     *_COMMANDS,
     replace(FLOATING_BASE, description=(
         FLOATING_BASE.description + ' Goals without a frame are then in odom_frame.')),
@@ -212,6 +225,9 @@ NODE = (
         'With a relay of commands to the effort controller, such as a command watchdog: longest '
         'time without an arrival there while commands are sent; then the controller deactivates. '
         '0: any.', 's', 0.0, 60.0),
+    changeable('safety.node_timeout', 'double', 0.5,
+        'With route plugin: if this node gives no sign of life for this time, in which goals are '
+        'held, the plug-in damps the robot and releases it. 0: never.', 's', 0.0, 60.0),
     changeable('safety.odom_timeout', 'double', 0.1,
         'If odom and joint states differ by more than this time, only damping acts. 0: never. With '
         'a floating base.', 's', 0.0, 60.0),
@@ -258,7 +274,7 @@ BLOCKS = {'tasks': TASK, 'grasps': GRASP, 'contacts': CONTACT, 'sensors': SENSOR
           'payloads': PAYLOAD, 'shapes': SHAPE}
 # Names of parameters or topics of the node itself.
 _TAKEN = ('collision', 'disturbance', 'drive_friction', 'goals', 'legs', 'limits', 'observer',
-          'passive_forces', 'posture', 'safety', 'stance')
+          'passive_forces', 'plugin', 'posture', 'safety', 'stance')
 
 
 def controller_table(tasks, **others):

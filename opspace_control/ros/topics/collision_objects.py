@@ -59,7 +59,7 @@ class CollisionObjects(Part):
         distances = self._controller.distances
         self._frames, self._base, self._objects = frames, None, {}
         self._parameters = [], []  # shapes, and pairs that may touch
-        self._timeout = np.inf
+        self._timeout, self._waiting = np.inf, None
         if distances and distances.capacity > 0:
             self._base = distances.collision
             self._endpoints.listen(MarkerArray, TOPIC, self._on_markers, _ALL)
@@ -116,9 +116,18 @@ class CollisionObjects(Part):
             pair for pair in touching
             if all(name in known or '/' not in name for name in pair)])  # no marker that may come
 
+    def take_up(self):
+        """Keep distances from shapes that had to wait until the cycles end."""
+        self._use(self._waiting)
+
     def _use(self, model):
         controller = self._controller
-        if model:
+        self._waiting = model if self._cycle.is_fixed else None
+        if self._waiting:
+            self._logger.warning(
+                'The plug-in takes shapes up when it is activated: until then it keeps distances '
+                'from those that it has.', throttle_duration_sec=_COMPLAIN_EVERY)
+        elif model:
             controller.distances = controller.distances.changed(collision=model)
 
     def _on_markers(self, message):

@@ -22,9 +22,13 @@ struct Goal {
 class JointServo {
  public:
   // Read the files. `joints` are those with effort interfaces, in any order; none: all that the
-  // controller drives. A std::runtime_error names the file or the joint, and the cure.
+  // controller drives. A std::runtime_error names the file or the joint, and the cure. The block is
+  // in memory of its own, or at a `place`.
   JointServo(const std::string& block, const std::string& library,
-             const std::vector<std::string>& joints);
+             const std::vector<std::string>& joints, const opspace::Place& place = {});
+
+  // Take the readings of these sensors only; a std::runtime_error names one that is not there.
+  void take_sensors(const std::vector<std::string>& names);
 
   // Joints that get efforts; joints whose positions and velocities a cycle needs; tasks with poses;
   // force-torque sensors. What follows takes the index in one of these.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A saved servo as a chainable controller of ros2_control: efforts out, joints' states in, and
-// goals of tasks from a controller before it, or from topics.
+// goals of tasks from a controller before it, from the controller node, or without it from topics.
 
 #ifndef OPSPACE_CONTROLLER__OPERATIONAL_SPACE_CONTROLLER_HPP_
 #define OPSPACE_CONTROLLER__OPERATIONAL_SPACE_CONTROLLER_HPP_
@@ -19,6 +19,7 @@
 #include "geometry_msgs/msg/pose_stamped.hpp"
 #include "opspace_controller/joint_servo.hpp"
 #include "opspace_controller/mailbox.hpp"
+#include "opspace_controller/node_link.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "std_msgs/msg/string.hpp"
 #include "std_srvs/srv/trigger.hpp"
@@ -50,9 +51,11 @@ class OperationalSpaceController : public controller_interface::ChainableControl
   // What the loop tells the thread of the node.
   struct News {
     std::int64_t fault, dof, trip;
-    std::uint64_t faults, missed;
+    std::uint64_t faults, missed, refused;
+    bool lost;
   };
 
+  void make_topics();
   void listen(const std::string& task);
   void on_goal(const std::string& task, const Pose& message, Mailbox<Goal>& goals);
   void report();
@@ -63,6 +66,7 @@ class OperationalSpaceController : public controller_interface::ChainableControl
   bool write_efforts(bool released) noexcept;
   void release();
 
+  std::unique_ptr<NodeLink> link_;  // none without a controller node
   std::unique_ptr<JointServo> joints_;
   std::mutex configured_;  // of joints_, for the thread of the node; the loop never takes it
   std::vector<const hardware_interface::LoanedStateInterface*> states_;

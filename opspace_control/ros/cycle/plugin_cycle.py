@@ -1,0 +1,244 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node's side of cycles that run in the plug-in of ros2_control."""
+
+import time
+
+import numpy as np
+
+from opspace_control.errors import ControlError, RosInterfaceError, SafetyError
+from opspace_control.ros.cycle.robot_cycle import RobotCycle
+from opspace_control.ros.cycle.state_input import StateInput
+from opspace_control.ros.middleware.conversions import time_message
+from opspace_control.safety.accepted_state import ACCEPTED
+from opspace_control.safety.attached_servo import AttachedServo
+from opspace_control.safety.servo import Servo
+from opspace_control.safety.servo_data import RESUME
+from opspace_control.safety.shared_memory import Kind, Mode
+from opspace_control.safety.supervisor import (
+    EFFORT_NOT_FINITE,
+    NO_TRIP,
+    NUMBER_OF,
+    STATE_TIMEOUT,
+    TIME_STOPPED,
+    TRIPS,
+)
+
+_WAIT = 0.1  # s, for a cycle: longer than managers take to switch controllers
+_STEP = 0.002    # s, between two looks during a release
+_STILL = 0.02    # rad/s or m/s, speed of a robot at rest
+
+
+class PluginCycle(RobotCycle):
+    """
+    The cycles of a plug-in of ros2_control, seen at the rate of the node.
+
+    The ``link`` has the servo's memory. What the node changes between two calls of `step` acts as a
+    whole, before one of the next cycles. A violation of the envelope trips in the plug-in.
+    """
+
+    def __init__(self, controller, logger):
+        super().__init__(Servo(controller, StateInput(controller.model)), logger)
+        self.link = AttachedServo(self.servo)
+        self._unused = np.zeros(controller.model.nv)
+        self.reset()
+
+    def reset(self):
+        """Reset states and trips: the state is unknown until the plug-in has a cycle."""
+        super().reset()
+        self._released, self._stalled, self._seen = False, False, np.inf
+        self.broken = ''  # why it cannot be synchronised any more
+        self._before, self._stamp, self._period = NO_TRIP, 0, 1e-3
+        self._reasons = {}
+
+    def apply(self, parameters):
+        """Apply the present values of the controller node's parameters."""
+        super().apply(parameters)
+        self._timeout = parameters['safety.node_timeout']
+        self._tell_timeout()
+
+    @property
+    def is_fixed(self):
+        """Whether the controller must keep its arrays: the plug-in has the same."""
+        return self.link.memory is not None
+
+    def begin(self, now):
+        """Begin with the memory that is attached; the robot holds its present pose."""
+        self._seen, self._before = now, self._trip.item()
+        self._tell_timeout()
+        self.link.memory.beat(now)
+        self.send(Kind.HOLD)
+        self.send(Kind.MODE, Mode.RUN)
+
+    @property
+    def fault(self):
+        """Name and reason of the active trip, or of no cycles; '' without one."""
+        if self._stalled:
+            return f'{STATE_TIMEOUT.name}: The plug-in has no cycles.'
+        return super().fault
+
+    def step(self):
+        """Exchange changes with the plug-in, and do what a node does with a new state."""
+        now = time.perf_counter()
+        if self._released or self.link.memory is None:
+            return
+        self._plan()
+        try:
+            if not self.link.synchronise(now):
+                return
+        except ControlError as error:
+            self.broken = str(error)
+            return
+        entries = self.link.memory.entries()
+        if not entries.size:
+            return
+        self._seen = now
+        self._count(entries)
+        self._advance(now)
+        self._plan()
+        self.link.send_changes()
+
+    def watch(self):
+        """Do waiting work, and look whether the plug-in has cycles; to be called often."""
+        self._do_work()
+        if self._released or self.link.memory is None:
+            return
+        timeout, now = max(self._numbers['state_timeout'].item(), _WAIT), time.perf_counter()
+        stalled = now - self._seen > timeout and not self._state_input.is_paused(
+            self.simulated_time(), timeout)
+        if stalled != self._stalled:
+            self._stalled = stalled
+            if stalled:
+                self.end_plan(f'{STATE_TIMEOUT.name} trips')
+                self._logger.error(
+                    f'{STATE_TIMEOUT.name}: The plug-in has had no cycle for '
+                    f'{1e3 * (now - self._seen):.0f} ms. Is the controller manager alive?')
+            else:
+                self._logger.info('The plug-in has cycles again.')
+
+    def hold(self):
+        """Make the present pose every goal, and acknowledge a trip."""
+        self.send(Kind.HOLD)
+        self.hold_goals(self.supervisor.trip is not None)
+        self.link.send_changes()
+
+    def end(self, _newest):
+        """Follow the cycles no more; return the release of the robot."""
+        self._released = True
+        return PluginRelease(self.link, self._state_input)
+
+    def send(self, kind, number=0):
+        """Send what has changed, and a message; a RosInterfaceError if there is no room for it."""
+        if not self.link.tell(kind, number):
+            raise RosInterfaceError('The plug-in takes no messages.',
+                                    cure='Is the controller manager alive? See its log.')
+
+    def _tell_timeout(self):
+        if self.link.memory is not None:
+            self.link.memory.frame['timeout'][0] = round(1e9 * self._timeout)
+
+    def _plan(self):
+        for task in self._controller._pose_tasks:
+            task.plan_target(self._period)
+
+    def _count(self, entries):
+        """Count cycles, and tell of their faults."""
+        behind = time.time_ns() - time.perf_counter_ns()
+        if entries.size > 1:
+            self._period = 1e-9 * float(np.diff(entries['time']).mean())
+        for entry in entries.tolist():
+            at, stamp, result, trip, fault, verdict, dof, effort, *law = entry
+            self.statistics.count(1e-9 * at, stamp, behind + at - stamp, *law)
+            if fault != NO_TRIP:
+                self._report(self._error(TRIPS[fault], verdict, dof, effort), self._before, True)
+            if result == RESUME:
+                self._resume(TRIPS[self._before])
+            self._before, self._stamp = trip, stamp
+
+    def _error(self, trip, verdict, dof, effort):
+        """Return the SafetyError of a fault of the plug-in."""
+        if trip in self._reasons:
+            return self._reasons.pop(trip)
+        if trip is EFFORT_NOT_FINITE:
+            return self._not_finite(dof, effort)
+        if trip in (STATE_TIMEOUT, TIME_STOPPED):
+            return self._state_input.overdue(
+                trip, time.perf_counter(), self._numbers['state_timeout'].item(), None)
+        if verdict != ACCEPTED:
+            return self._state_input.refusal(verdict, self._stamp, None)
+        return SafetyError(trip, 'The plug-in says so.')
+
+    def _advance(self, now):
+        """Observe the state, move goals, and give feedback or do waiting work."""
+        tripped = self._trip.item() != NO_TRIP
+        if tripped and self.supervisor.blind:
+            return
+        try:
+            self.observe()
+            if not tripped:
+                self.move_goals(self.time)
+        except SafetyError as error:  # a collision, or of a goal that moves
+            self._reasons[error.trip] = error
+            self.link.tell(Kind.TRIP, NUMBER_OF[error.trip])
+        if self.feedback_period and now >= self._feedback_due:
+            self._feedback_due = now + self.feedback_period
+            if tripped:  # for the feedback of the tasks
+                self.link.send_changes()
+                self._controller.compute_torque(self.state, out=self._unused, dt=0.0)
+                self.feedback(time_message(self.stamp))
+                self.link.forget()
+            else:
+                self.feedback(time_message(self.stamp))
+        else:
+            self._do_work()
+
+
+class PluginRelease:
+    """Has the plug-in release the robot, with the methods of a `Release`."""
+
+    def __init__(self, link, state_input):
+        self._link, self._state_input = link, state_input
+        self._mode = None
+
+    def settle(self):
+        """Hold the robot in position; to be called often."""
+        self._be(Mode.CARRY)
+
+    def stop(self):
+        """Hold the robot until it rests, for the release time at most; return the time."""
+        start = now = time.perf_counter()
+        release_time = self._link.servo.supervisor.release_time
+        while now - start < release_time:
+            self._be(Mode.CARRY)
+            if self._look(now) and abs(self._state_input.state.v).max() < _STILL:
+                break
+            now = self._pause()
+        return now
+
+    def fade_out(self, taken_over, _rest_time):
+        """Damp the robot, fading to zero effort; hold it instead if it is ``taken_over``."""
+        if taken_over:
+            self.stop()
+            return
+        memory, end = self._link.memory, time.perf_counter() + 1.0 + (
+            self._link.servo.supervisor.release_time)
+        self._be(Mode.RELEASE)
+        while self._runs() and memory.mode != Mode.RELEASED and time.perf_counter() < end:
+            memory.beat(self._pause())
+
+    def rest(self):
+        """Do nothing: the plug-in gives no effort."""
+
+    def _be(self, mode):
+        if mode != self._mode and self._runs() and self._link.memory.send(Kind.MODE, mode):
+            self._mode = mode
+
+    def _runs(self):
+        return self._link.memory is not None and self._link.memory.active
+
+    def _look(self, now):
+        return self._runs() and self._link.synchronise(now)
+
+    def _pause(self):
+        time.sleep(_STEP)
+        return time.perf_counter()

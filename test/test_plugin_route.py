@@ -1,0 +1,298 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The controller node with its cycles in the plug-in, in a real controller manager.
+
+Runs where ros2_control and the plug-in of native/ros2_control are built and sourced.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='ROS 2 not installed')
+pytest.importorskip(
+    'controller_manager_msgs',
+    reason='needs ros2_control and the plug-in of native/ros2_control, built and sourced')
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from real_manager import NODE, PLUGIN, Manager
+from std_srvs.srv import Trigger
+
+from opspace_control import RobotState, library
+from opspace_control.model import KinematicTree
+from opspace_control.model.urdf import urdf_text
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.parameter_file import ParameterFile
+from opspace_control.ros.parameters.robot import make_controller
+from opspace_control.share import share_directory
+
+pytestmark = pytest.mark.skipif(
+    not (NODE and PLUGIN and library.is_there()),
+    reason='needs ros2_control_node, the plug-in of native/ros2_control and the library of kernels')
+NAME, PLUG = 'opspace_controller', 'opspace_plugin'
+TYPES = {
+    PLUG: 'opspace_controller/OperationalSpaceController',
+    'joint_state_broadcaster': 'joint_state_broadcaster/JointStateBroadcaster',
+    'holder': 'forward_command_controller/ForwardCommandController'}
+URDF = share_directory() / 'urdf/dual_arm.urdf'
+GIVEN = {**ParameterFile(share_directory() / 'config/dual_arm.yaml').of_node(NAME),
+         # No observer of disturbances: a robot that does not move is one, and efforts increase.
+         'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0,
+         'controller_manager': 'controller_manager', 'route': 'plugin',
+         'safety.node_timeout': 0.5}
+
+
+@pytest.fixture
+def controller():
+    """Return the same controller in this process, for the efforts that are to be expected."""
+    values = {row.name: row.default for row in table_of(GIVEN)} | GIVEN
+    return make_controller(urdf_text(URDF), values)[0]
+
+
+class Robot(Manager):
+    """A manager whose hardware stands still, and the controller node."""
+
+    def __init__(self, folder, domain):
+        text = urdf_text(URDF).replace(
+            '<command_interface name="effort"/>',
+            '<command_interface name="effort"/><state_interface name="effort"/>')
+        super().__init__(folder, text, {
+            'controller_manager': {'ros__parameters': {'update_rate': 500, **{
+                name: {'type': kind} for name, kind in TYPES.items()}}},
+            'holder': {'ros__parameters': {
+                'joints': list(KinematicTree.from_urdf(text).effort_joints),
+                'interface_name': 'effort'}},
+        }, domain)
+        self.reports = {}
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        assert self.load('joint_state_broadcaster')
+        assert self.switch(['joint_state_broadcaster'])
+
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            if 'control cycle' in status.name:
+                self.reports = {value.key: value.value for value in status.values} | {
+                    'message': status.message}
+
+    def run_node(self, **changed):
+        given = GIVEN | changed
+        blocks = {*GIVEN['tasks']} - {*given['tasks']}
+        given = {name: value for name, value in given.items() if name.split('.')[0] not in blocks}
+        file = self.folder / 'node.yaml'
+        file.write_text(yaml.safe_dump({NAME: {'ros__parameters': given}}))
+        return self.start([sys.executable, '-c', (
+            'import sys; from opspace_control.ros.controller import main; '
+            'sys.exit(main(sys.argv[1:]))'), '--ros-args', '--params-file', file])
+
+    def wait_for(self, state, name=PLUG):
+        self.wait_until(lambda: self.state(name) == state, 40.0)
+
+    def transition(self, label):
+        number = getattr(Transition, f'TRANSITION_{label}')
+        return self.call(ChangeState, f'{NAME}/change_state',
+                         transition=Transition(id=number)).success
+
+
+@pytest.fixture
+def robot(tmp_path):
+    with contextlib.ExitStack() as stack:
+        robot = Robot(tmp_path, 100 + os.getpid() % 100)
+        stack.callback(robot.close)
+        yield robot
+
+
+def wanted_efforts(robot, controller, goal=None):
+    """Return the efforts at rest where the robot is, for its pose as the goals, and for another."""
+    robot.wait_until(lambda: robot.positions)
+    q = np.array([robot.positions[joint] for joint in controller.model.dof_names])
+    state = RobotState(controller.model, q, np.zeros(controller.model.nv))
+    controller.hold()
+    controller.compute_torque(state, dt=0.0)
+    if goal is not None:
+        controller.tasks['left_hand'].set_target(goal)
+    return controller.compute_torque(state, dt=0.0).copy()
+
+
+def is_at(robot, controller, efforts):
+    joints = controller.model.dof_names
+    return lambda: np.allclose(robot.effort(joints), efforts, atol=1e-5)
+
+
+def send_goal(robot, goal):
+    message = PoseStamped()
+    for part, names, numbers in (('position', 'xyz', goal[:3]), ('orientation', 'xyzw', goal[3:])):
+        for name, number in zip(names, numbers, strict=True):
+            setattr(getattr(message.pose, part), name, float(number))
+    publisher = robot.node.create_publisher(PoseStamped, f'{NAME}/left_hand/target_pose', 1)
+    robot.wait_until(lambda: publisher.get_subscription_count() > 0)
+    publisher.publish(message)
+
+
+def test_the_same_topics_services_and_parameters(robot, controller):
+    """Goals, gains, holds, diagnostics and transitions are those of the other route."""
+    robot.run_node()
+    robot.wait_for('active')
+    weight = wanted_efforts(robot, controller)
+    robot.wait_until(is_at(robot, controller, weight))
+    goal = controller.tasks['left_hand'].pose + np.array([0.01, 0, 0.01, 0, 0, 0, 0])
+    send_goal(robot, goal)
+    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller, goal)))
+    # A gain, which ramps.
+    answer = robot.call(SetParameters, f'{NAME}/set_parameters', parameters=[
+        Parameter('left_hand.kp', value=150.0).to_parameter_msg()])
+    assert answer.results[0].successful
+    controller.tasks['left_hand'].set_gains(150.0)
+    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller, goal)))
+    robot.wait_until(lambda: robot.reports.get('message') == 'Active.' and (
+        450.0 < float(robot.reports['rate [Hz]']) < 550.0))
+    assert robot.call(Trigger, f'{NAME}/hold').success
+    robot.wait_until(is_at(robot, controller, weight))
+    assert robot.transition('DEACTIVATE')
+    assert robot.state(PLUG) == 'inactive'
+    robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
+    assert robot.transition('ACTIVATE')
+    robot.wait_until(is_at(robot, controller, weight))
+    assert robot.state(PLUG) == 'active'
+
+
+def begin(robot, controller, **changed):
+    """Return the node's process once the robot is at a goal, and the efforts there."""
+    process = robot.run_node(**changed)
+    robot.wait_for('active')
+    weight = wanted_efforts(robot, controller)
+    robot.wait_until(is_at(robot, controller, weight))
+    goal = controller.tasks['left_hand'].pose + np.array([0.01, 0, 0.01, 0, 0, 0, 0])
+    send_goal(robot, goal)
+    efforts = wanted_efforts(robot, controller, goal)
+    robot.wait_until(is_at(robot, controller, efforts))
+    return process, efforts
+
+
+def largest_step(robot, controller):
+    """Return the largest step of an effort between two states that were seen, N m."""
+    seen = np.array([[each[joint] for joint in controller.model.dof_names]
+                     for each in robot.seen])
+    return abs(np.diff(seen, axis=0)).max()
+
+
+@pytest.mark.parametrize('way', [signal.SIGKILL, signal.SIGSTOP])
+def test_the_node_dies_or_hangs(robot, controller, way):
+    """Goals are held for safety.node_timeout; then the robot is damped, released and given back."""
+    process, efforts = begin(robot, controller)
+    del robot.seen[:]
+    process.send_signal(way)
+    robot.spin(0.3)
+    assert is_at(robot, controller, efforts)()
+    robot.wait_for('inactive')
+    robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
+    # Two cycles at the rate limit of efforts, by default 20 times the limit in a second.
+    assert largest_step(robot, controller) <= 20.0 * controller.effort_limits.max() * 2 / 500
+    assert 'gives no sign of life: the robot is damped, then released' in robot.log.read_text()
+    if way == signal.SIGSTOP:
+        process.send_signal(signal.SIGCONT)
+        robot.wait_until(lambda: 'is no longer active' in robot.log.read_text())
+        robot.wait_until(lambda: robot.call(GetState, f'{NAME}/get_state').current_state.label
+                         == 'inactive')
+        assert robot.transition('ACTIVATE')
+    else:
+        process.wait(10)
+        robot.run_node()
+    robot.wait_for('active')
+    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)))
+
+
+def test_a_node_attaches_again(robot, controller):
+    """Before the time-out a new process finds the plug-in active: no effort jumps."""
+    process, efforts = begin(robot, controller, **{'safety.node_timeout': 30.0})
+    del robot.seen[:]
+    process.kill()
+    process.wait(10)
+    robot.run_node(**{'safety.node_timeout': 30.0})
+    robot.wait_until(lambda: 'goes on: this node has found it active' in robot.log.read_text())
+    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)), 40.0)
+    assert robot.state(PLUG) == 'active'
+    # From the goal to the present pose, at the rate limit of efforts.
+    assert largest_step(robot, controller) <= abs(
+        wanted_efforts(robot, controller) - efforts).max() + 1e-6
+    goal = controller.tasks['left_hand'].pose + np.array([0.0, 0.01, 0, 0, 0, 0, 0])
+    send_goal(robot, goal)
+    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller, goal)))
+
+
+def test_another_client_deactivates_the_plugin(robot, controller):
+    """The node says so and gives the robot up; activated again, it begins anew."""
+    begin(robot, controller)
+    assert robot.switch(deactivate=[PLUG])
+    robot.wait_until(lambda: f'{PLUG} is no longer active' in robot.log.read_text())
+    robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
+    robot.wait_until(lambda: robot.call(GetState, f'{NAME}/get_state').current_state.label
+                     == 'inactive')
+    assert robot.transition('ACTIVATE')
+    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)))
+
+
+def test_a_rival_gets_the_joints_back(robot, controller):
+    """What had the joints before is off while the node is active, and has them after it."""
+    assert robot.load('holder')
+    assert robot.switch(['holder'])
+    begin(robot, controller)
+    assert robot.state('holder') == 'inactive'
+    assert robot.transition('DEACTIVATE')
+    robot.wait_for('active', 'holder')
+    assert robot.state(PLUG) == 'inactive'
+
+
+def test_the_manager_dies(robot, controller):
+    """The node notices it within a second, and begins anew with a new manager."""
+    begin(robot, controller)
+    robot.process.kill()
+    robot.process.wait(10)
+    robot.wait_until(lambda: 'has ended' in robot.log.read_text())
+    robot.wait_until(lambda: robot.call(GetState, f'{NAME}/get_state').current_state.label
+                     == 'inactive')
+    robot.process = robot.start([NODE, '--ros-args', '--params-file',
+                                 robot.folder / 'manager.yaml'])
+    robot.wait_until(lambda: not robot.states())  # a killed process stays in the graph
+    assert robot.load('joint_state_broadcaster')
+    assert robot.switch(['joint_state_broadcaster'])
+    assert robot.transition('ACTIVATE')
+    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)))
+
+
+def test_two_nodes_and_another_controller(robot, controller):
+    """A second node is refused; so is one with other tasks, while the plug-in is active."""
+    process, efforts = begin(robot, controller, **{'safety.node_timeout': 30.0})
+    second = robot.run_node()
+    robot.wait_until(lambda: second.poll() is not None, 40.0)
+    assert second.returncode != 0
+    assert f'Another node is called /{NAME}.' in robot.log.read_text()
+    assert is_at(robot, controller, efforts)()
+    process.kill()
+    process.wait(10)
+    robot.run_node(tasks=['left_hand'])
+    robot.wait_until(lambda: 'is active, but not with the memory of this node' in (
+        robot.log.read_text()), 40.0)
+    assert is_at(robot, controller, efforts)()
+    assert robot.switch(deactivate=[PLUG])
+    assert robot.transition('ACTIVATE')
+    robot.wait_for('active')
+
+
+@pytest.mark.parametrize(('changed', 'says'), [
+    ({'floating_base': True}, 'The plug-in has no state of a floating base.'),
+    ({'plugin.name': 'nothing'}, "The controller manager cannot load 'nothing'."),
+    ({'controller_manager': ''}, 'There is no controller manager for the plug-in.')])
+def test_refusals(robot, changed, says):
+    robot.run_node(**changed)
+    robot.wait_until(lambda: says in robot.log.read_text(), 40.0)
