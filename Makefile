@@ -70,6 +70,9 @@ define pytest
 	$(1)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 5 $(ARGS); }
 endef
 
+# Tests start Python some hundred times, and each start would compile the package.
+test test-oldest: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(TEST_READY)
 	$(call build_kernels,$(BIN))
 	$(call pytest,$(BIN))

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of the planar arm, recorded by the recorder as users start it."""
 
+import fcntl
+import os
 import signal
 
 import ros_nodes
@@ -22,6 +24,21 @@ SECONDS = 3.0           # of simulated time after the goal
 def seconds(stamp):
     """Return a time stamp as a number."""
     return 1e-9 * nanoseconds(stamp)
+
+
+def shared(factory):
+    """Return a file (a Path) that `record` has written, once for all workers of the tests."""
+    folder = factory.getbasetemp()
+    folder = (folder.parent if 'PYTEST_XDIST_WORKER' in os.environ else folder) / 'recorded'
+    folder.mkdir(exist_ok=True)
+    path = folder / 'run.mcap'
+    with open(folder / 'lock', 'w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            recorder = record(folder / 'new.mcap')
+            assert recorder.exit_code() == 0, recorder.said()
+            (folder / 'new.mcap').rename(path)
+    return path
 
 
 def record(path, arguments=(), number=signal.SIGINT):

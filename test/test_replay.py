@@ -41,9 +41,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope='module')
 def path(tmp_path_factory):
-    path = tmp_path_factory.mktemp('run') / 'run.mcap'
-    recorded.record(path)
-    return path
+    return recorded.shared(tmp_path_factory)
 
 
 @pytest.fixture(scope='module')

@@ -34,10 +34,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope='module')
 def path(tmp_path_factory):
-    path = tmp_path_factory.mktemp('run') / 'run.mcap'
-    recorder = recorded.record(path)
-    assert recorder.exit_code() == 0, recorder.said()
-    return path
+    return recorded.shared(tmp_path_factory)
 
 
 @pytest.fixture(scope='module')

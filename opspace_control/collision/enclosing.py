@@ -124,10 +124,13 @@ def _least(fit, points, starts, random, turns):
 
 def _ball(points):
     """Return centre and radius of a small ball, of any dimension, that encloses points."""
-    center = (points.min(axis=0) + points.max(axis=0)) / 2.0
-    for k in range(2, _CENTERS):
-        offset = points - center
-        center = center + offset[np.argmax(np.einsum('ij,ij->i', offset, offset))] / k ** 1.5 / 2.0
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    local, center = points - middle, np.zeros(points.shape[1])
+    squares, twice = np.einsum('ij,ij->i', local, local), 2.0 * local
+    for k in range(2, _CENTERS):  # |p - c|² is |p|² - 2 p · c but for what is the same for all
+        farthest = local[(squares - twice @ center).argmax()]
+        center = center + (farthest - center) / k ** 1.5 / 2.0
+    center += middle
     return center, float(np.linalg.norm(points - center, axis=1).max())
 
 

@@ -6,8 +6,11 @@ import math
 
 import numpy as np
 
+from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled, new_points
+from opspace_control.dynamics.hybrid_dynamics import responding_nodes, solve_hybrid
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.model import RobotState
-from opspace_control.model.nodes import REVOLUTE
+from opspace_control.model.nodes import ACTIVE, REVOLUTE
 
 
 def random_postures(model, home, count, seed=0):
@@ -78,9 +81,13 @@ def gravity_forces(model, q):
 
 def largest_gravity_forces(model, postures):
     """Return the largest size (nv,) of each joint's gravity force over some postures (nq,)."""
-    state = RobotState(model, model.neutral(), np.zeros(model.nv))
-    largest = np.zeros(model.nv)
-    for q in postures:
-        state.update(q, state.v)
-        np.maximum(largest, np.abs(model.gravity(state)), out=largest)
+    nodes, q = moment_nodes(model), model.neutral()
+    nodes['status'] = ACTIVE
+    largest, tau, still = np.zeros((3, model.nv))
+    solve = solve_hybrid.bind(
+        nodes, responding_nodes(nodes), q, still, new_points(0), np.zeros((0, 6)), GRAVITY.copy(),
+        nan_filled(nodes.size, NODE_STATE), still, tau)
+    for q[:] in postures:
+        solve()
+        np.maximum(largest, np.abs(tau), out=largest)
     return largest
