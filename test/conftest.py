@@ -15,22 +15,25 @@ import pytest
 # a QR factorization of 90 columns took a hundred times the CPU time.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
-# By their time, most of it waiting for processes and for robots in real time.
+# By their time on two cores; the shorter ones follow in the order of their names.
 LONGEST = (
-    'test_docs', 'test_demo', 'test_ros_controller_manager', 'test_view_browser',
-    'test_safety_states', 'test_check', 'test_ros_controller', 'test_ros_command_watchdog',
-    'test_ros_force', 'test_runs', 'test_grasp_experiments', 'test_ros_goals',
-    'test_safety_force', 'test_safety_odom', 'test_view', 'test_ros_dead_drives',
-    'test_ros_simulator', 'test_safety_processes', 'test_ros_floating_base', 'test_safety_steps',
-    'test_ros_interface', 'test_experiments', 'test_compiled', 'test_safety_goals',
-    'test_ros_grasps', 'test_ros_contact', 'test_safety_watchdog', 'test_soak',
-    'test_ros_simulated_objects', 'test_ros_task_types',
+    'docs', 'demo', 'experiments', 'ros_controller_manager', 'trot', 'view_browser', 'cli_new',
+    'safety_states', 'check', 'grasp_experiments', 'ros_command_watchdog', 'ros_hand_back',
+    'singularity_motion', 'ros_legs', 'native', 'library', 'cli_identify', 'benchmark',
+    'ros_controller', 'distance_limits', 'runs', 'ros_force', 'ros_goals', 'safety_legs',
+    'ros_plans', 'safety_force', 'safety_odom', 'ros_contact', 'ros_floating_base', 'giving_way',
+    'view', 'replay', 'view_grasp', 'ros_grasps', 'ros_simulator', 'safety_steps',
+    'safety_processes', 'identification', 'ros_dead_drives', 'ros_interface', 'compiled',
+    'package', 'ros_collision_objects', 'safety_goals', 'safety_watchdog', 'soak', 'standing',
+    'underactuated_experiments', 'walking_optimum', 'collision_distance', 'singularity',
+    'examples', 'carrying_on_feet', 'force_law', 'solver', 'ros_disturbance',
+    'ros_contact_schedule', 'ros_frames', 'ros_simulated_objects', 'ros_task_types',
 )
 
 
 def pytest_collection_modifyitems(items):
     rank = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+    items.sort(key=lambda item: rank.get(item.path.stem.removeprefix('test_'), len(rank)))
 
 
 @pytest.hookimpl(wrapper=True)

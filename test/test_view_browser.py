@@ -60,7 +60,6 @@ def page(stage):
         page.goto(f'{stage.url}?fixedDpr={DENSITY}')
         page.get_by_role('tab', name='Tasks').wait_for()
         page.get_by_text('Active.').wait_for()
-        stage.network.spin(3.0)  # for the picture to be drawn
         yield page
         browser.close()
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base class of tasks at an operational point."""
 
+import math
+
 import numpy as np
 
 from opspace_control.compiled import as_record
@@ -200,7 +202,8 @@ class OperationalTask(RankedTask):
         self._axes_frame, self._axes_rotation = pair, rotations
 
     def _knows(self, position, rotation):
-        return np.isfinite(self._record[position]).all() and self._record[rotation].any()
+        return bool(math.isfinite(sum(self._record[position].tolist()))
+                    and self._record[rotation].any())
 
     def _pose(self, position, rotation):
         if not self._knows(position, rotation):
