@@ -32,6 +32,7 @@ from std_srvs.srv import Trigger
 from opspace_control import RobotState, library
 from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
+from opspace_control.ros.middleware.conversions import pose_from_message
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.ros.parameters.robot import make_controller
@@ -60,13 +61,16 @@ def controller():
     return make_controller(urdf_text(URDF), values)[0]
 
 
-class Robot(Manager):
-    """A manager whose hardware stands still, and the controller node."""
+# Hardware that stands still, and has the commanded efforts as states.
+STILL = urdf_text(URDF).replace(
+    '<command_interface name="effort"/>',
+    '<command_interface name="effort"/><state_interface name="effort"/>')
 
-    def __init__(self, folder, domain):
-        text = urdf_text(URDF).replace(
-            '<command_interface name="effort"/>',
-            '<command_interface name="effort"/><state_interface name="effort"/>')
+
+class Robot(Manager):
+    """A manager, and the controller node."""
+
+    def __init__(self, folder, domain, text=STILL):
         super().__init__(folder, text, {
             'controller_manager': {'ros__parameters': {'update_rate': 500, **{
                 name: {'type': kind} for name, kind in TYPES.items()}}},
@@ -201,7 +205,6 @@ def test_the_node_dies_or_hangs(robot, controller, way):
     assert 'gives no sign of life: the robot is damped, then released' in robot.log.read_text()
     if way == signal.SIGSTOP:
         process.send_signal(signal.SIGCONT)
-        robot.wait_until(lambda: 'is no longer active' in robot.log.read_text())
         robot.wait_until(lambda: robot.call(GetState, f'{NAME}/get_state').current_state.label
                          == 'inactive')
         assert robot.transition('ACTIVATE')
@@ -274,15 +277,15 @@ def test_two_nodes_and_another_controller(robot, controller):
     """A second node is refused; so is one with other tasks, while the plug-in is active."""
     process, efforts = begin(robot, controller, **{'safety.node_timeout': 30.0})
     second = robot.run_node()
-    robot.wait_until(lambda: second.poll() is not None, 40.0)
-    assert second.returncode != 0
-    assert f'Another node is called /{NAME}.' in robot.log.read_text()
+    # By its name, or, where it has not discovered the first one yet, by the memory.
+    robot.wait_until(lambda: any(words in robot.log.read_text() for words in (
+        f'Another node is called /{NAME}.', 'Another process is attached')), 40.0)
+    second.kill()
     assert is_at(robot, controller, efforts)()
     process.kill()
     process.wait(10)
     robot.run_node(tasks=['left_hand'])
-    robot.wait_until(lambda: 'is active, but not with the memory of this node' in (
-        robot.log.read_text()), 40.0)
+    robot.wait_until(lambda: 'is the memory of another controller' in robot.log.read_text(), 40.0)
     assert is_at(robot, controller, efforts)()
     assert robot.switch(deactivate=[PLUG])
     assert robot.transition('ACTIVATE')
@@ -296,3 +299,34 @@ def test_two_nodes_and_another_controller(robot, controller):
 def test_refusals(robot, changed, says):
     robot.run_node(**changed)
     robot.wait_until(lambda: says in robot.log.read_text(), 40.0)
+
+
+def test_a_robot_that_moves(tmp_path):
+    """Our simulator behind topics: goals are reached, by a trajectory too, and held afterwards."""
+    text = urdf_text(URDF.with_suffix('.urdf.xacro'), {'hardware': 'topic'})
+    with contextlib.ExitStack() as stack:
+        robot = Robot(tmp_path, 100 + os.getpid() % 100, text)
+        stack.callback(robot.close)
+        robot.start([sys.executable, '-m', 'opspace_control.cli.main', 'simulator', '--ros-args',
+                     '--params-file', share_directory() / 'config/ros2_control.yaml',
+                     '-p', f'robot_description:={URDF.read_text()}',
+                     '-r', 'joint_states:=robot_joint_states'])
+        robot.run_node()
+        robot.wait_for('active')
+        poses = []
+        robot.node.create_subscription(
+            PoseStamped, f'{NAME}/left_hand/current_pose',
+            lambda message: poses.append(pose_from_message(message.pose)), 10)
+        robot.wait_until(lambda: poses)
+        start = poses[-1].copy()
+        for goal, trajectory in ((start + 0.1 * np.eye(7)[2], 'direct'), (start, 'ruckig')):
+            assert robot.call(SetParameters, f'{NAME}/set_parameters', parameters=[
+                Parameter('left_hand.trajectory', value=trajectory).to_parameter_msg()]
+                ).results[0].successful
+            send_goal(robot, goal)
+            robot.wait_until(lambda goal=goal: np.linalg.norm(
+                poses[-1][:3] - goal[:3]) < 1e-3, 30.0)
+            robot.spin(0.5)
+            assert np.ptp(np.array(poses[-10:])[:, :3], axis=0).max() < 1e-3
+        assert robot.transition('DEACTIVATE')
+        assert robot.state(PLUG) == 'inactive'

@@ -32,7 +32,7 @@ FRAME = np.dtype({
 # What a cycle did: times in ns; a fault to report, else -1; the effort that was not finite.
 ENTRY = np.dtype([
     ('time', np.int64), ('stamp', np.int64), ('result', np.int64), ('trip', np.int64),
-    ('fault', np.int64), ('verdict', np.int64), ('dof', np.int64), ('effort', np.float64),
+    ('fault', np.int64), ('dof', np.int64), ('effort', np.float64),
     ('limited', np.int64), ('unsolved', np.int64), ('given_up', np.int64),
     ('least_eigenvalue', np.float64)])
 _HEAD = struct.Struct('3q')  # of a message: its kind, its size in bytes, and a number
@@ -179,6 +179,11 @@ class SharedMemory:
         first = max(self._told, count - most // 2)
         self._told = count
         return self._entries[np.arange(first, count) % most]
+
+    def last_cycle(self):
+        """Return the steady time of the last cycle, s, 0 before the first."""
+        count = self.frame['cycles'].item()
+        return 1e-9 * self._entries['time'][(count - 1) % len(self._entries)].item()
 
     def _order(self):
         """Let what precedes in the program precede in memory: two locks are two barriers."""

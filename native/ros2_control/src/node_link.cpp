@@ -101,7 +101,6 @@ void NodeLink::serve(Servo& servo) {
   known_ = servo.numbers<bool>("state.known");
   last_good_ = servo.numbers<double>("state.last_good");
   release_time_ = servo.numbers<double>("supervisor.release_time");
-  verdict_ = servo.numbers<std::int64_t>("servo.verdict");
   effort_ = servo.numbers<double>("servo.effort");
   limited_ = servo.numbers<std::int64_t>("cycle.limited");
   unsolved_ = servo.numbers<std::int64_t>("cycle.unsolved");
@@ -243,7 +242,6 @@ void NodeLink::note(Result result, std::int64_t stamp, double now) noexcept {
            static_cast<std::int64_t>(result),
            servo_->trip(),
            servo_->news() && mode() == Mode::run ? servo_->fault() : Servo::no_trip,
-           *verdict_,
            servo_->dof(),
            *effort_,
            law ? *limited_ : 0,

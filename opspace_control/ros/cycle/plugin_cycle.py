@@ -10,7 +10,6 @@ from opspace_control.errors import ControlError, RosInterfaceError, SafetyError
 from opspace_control.ros.cycle.robot_cycle import RobotCycle
 from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.ros.middleware.conversions import time_message
-from opspace_control.safety.accepted_state import ACCEPTED
 from opspace_control.safety.attached_servo import AttachedServo
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import RESUME
@@ -19,13 +18,25 @@ from opspace_control.safety.supervisor import (
     EFFORT_NOT_FINITE,
     NO_TRIP,
     NUMBER_OF,
+    PASSIVE_VELOCITY,
+    POSITION_JUMP,
+    STATE_INVALID,
     STATE_TIMEOUT,
+    TIME_BACKWARDS,
     TIME_STOPPED,
     TRIPS,
+    VELOCITY_LIMIT,
 )
 
 _WAIT = 0.1  # s, for a cycle: longer than managers take to switch controllers
 _STEP = 0.002    # s, between two looks during a release
+# Of faults in the plug-in, whose states have gone on since.
+_WORDS = {
+    STATE_INVALID: 'A position or velocity of the hardware is not finite.',
+    TIME_BACKWARDS: 'The time of the controller manager went back.',
+    POSITION_JUMP: "'{joint}' jumped.",
+    VELOCITY_LIMIT: "'{joint}' is too fast.",
+    PASSIVE_VELOCITY: "Passive joint '{joint}' swings too fast: nothing drives it."}
 _STILL = 0.02    # rad/s or m/s, speed of a robot at rest
 
 
@@ -46,9 +57,9 @@ class PluginCycle(RobotCycle):
     def reset(self):
         """Reset states and trips: the state is unknown until the plug-in has a cycle."""
         super().reset()
-        self._released, self._stalled, self._seen = False, False, np.inf
+        self._released, self._stalled, self._begun = False, False, np.inf
         self.broken = ''  # why it cannot be synchronised any more
-        self._before, self._stamp, self._period = NO_TRIP, 0, 1e-3
+        self._before, self._period = NO_TRIP, 1e-3
         self._reasons = {}
 
     def apply(self, parameters):
@@ -64,7 +75,7 @@ class PluginCycle(RobotCycle):
 
     def begin(self, now):
         """Begin with the memory that is attached; the robot holds its present pose."""
-        self._seen, self._before = now, self._trip.item()
+        self._begun, self._before = now, self._trip.item()
         self._tell_timeout()
         self.link.memory.beat(now)
         self.send(Kind.HOLD)
@@ -92,7 +103,6 @@ class PluginCycle(RobotCycle):
         entries = self.link.memory.entries()
         if not entries.size:
             return
-        self._seen = now
         self._count(entries)
         self._advance(now)
         self._plan()
@@ -103,8 +113,9 @@ class PluginCycle(RobotCycle):
         self._do_work()
         if self._released or self.link.memory is None:
             return
-        timeout, now = max(self._numbers['state_timeout'].item(), _WAIT), time.perf_counter()
-        stalled = now - self._seen > timeout and not self._state_input.is_paused(
+        timeout = max(self._numbers['state_timeout'].item(), _WAIT)
+        age = time.perf_counter() - max(self.link.memory.last_cycle(), self._begun)
+        stalled = age > timeout and not self._state_input.is_paused(
             self.simulated_time(), timeout)
         if stalled != self._stalled:
             self._stalled = stalled
@@ -112,7 +123,7 @@ class PluginCycle(RobotCycle):
                 self.end_plan(f'{STATE_TIMEOUT.name} trips')
                 self._logger.error(
                     f'{STATE_TIMEOUT.name}: The plug-in has had no cycle for '
-                    f'{1e3 * (now - self._seen):.0f} ms. Is the controller manager alive?')
+                    f'{1e3 * age:.0f} ms. Is the controller manager alive?')
             else:
                 self._logger.info('The plug-in has cycles again.')
 
@@ -147,15 +158,15 @@ class PluginCycle(RobotCycle):
         if entries.size > 1:
             self._period = 1e-9 * float(np.diff(entries['time']).mean())
         for entry in entries.tolist():
-            at, stamp, result, trip, fault, verdict, dof, effort, *law = entry
+            at, stamp, result, trip, fault, dof, effort, *law = entry
             self.statistics.count(1e-9 * at, stamp, behind + at - stamp, *law)
             if fault != NO_TRIP:
-                self._report(self._error(TRIPS[fault], verdict, dof, effort), self._before, True)
+                self._report(self._error(TRIPS[fault], dof, effort), self._before, True)
             if result == RESUME:
                 self._resume(TRIPS[self._before])
-            self._before, self._stamp = trip, stamp
+            self._before = trip
 
-    def _error(self, trip, verdict, dof, effort):
+    def _error(self, trip, dof, effort):
         """Return the SafetyError of a fault of the plug-in."""
         if trip in self._reasons:
             return self._reasons.pop(trip)
@@ -164,9 +175,9 @@ class PluginCycle(RobotCycle):
         if trip in (STATE_TIMEOUT, TIME_STOPPED):
             return self._state_input.overdue(
                 trip, time.perf_counter(), self._numbers['state_timeout'].item(), None)
-        if verdict != ACCEPTED:
-            return self._state_input.refusal(verdict, self._stamp, None)
-        return SafetyError(trip, 'The plug-in says so.')
+        joint = self._controller.model.dof_names[dof] if dof >= 0 else 'base'
+        return SafetyError(trip, _WORDS.get(trip, 'The plug-in says so.').format(joint=joint),
+                           joint=joint)
 
     def _advance(self, now):
         """Observe the state, move goals, and give feedback or do waiting work."""

@@ -49,8 +49,8 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "Processes share 
 struct Entry {
   std::int64_t time, stamp;  // steady, and of the state, ns
   std::int64_t result, trip, fault;  // a fault to report, or opspace::Servo::no_trip
-  std::int64_t verdict, dof;  // about the state
-  double effort;              // that was not finite
+  std::int64_t dof;  // of the fault
+  double effort;     // that was not finite
   std::int64_t limited, unsolved, given_up;
   double least_eigenvalue;
 };
@@ -115,8 +115,7 @@ class NodeLink {
   const bool* known_ = nullptr;
   const double *last_good_ = nullptr, *release_time_ = nullptr, *effort_ = nullptr;
   const double* least_eigenvalue_ = nullptr;
-  const std::int64_t *verdict_ = nullptr, *limited_ = nullptr, *unsolved_ = nullptr;
-  const std::int64_t* given_up_ = nullptr;
+  const std::int64_t *limited_ = nullptr, *unsolved_ = nullptr, *given_up_ = nullptr;
 };
 
 }  // namespace opspace_controller
