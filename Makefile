@@ -34,6 +34,11 @@ TEST_READY := $(VENV)/ready-to-test
 DOCS_READY := $(VENV)/ready-for-docs
 OLDEST := .venv-oldest
 
+# C++ that needs no ROS.
+NATIVE_SOURCES := native/example/main.cpp native/test/replay.cpp \
+  $(addprefix native/ros2_control/,src/joint_servo.cpp src/node_link.cpp \
+    test/joint_servo.cpp test/node_link.cpp)
+
 .PHONY: demo test test-oldest bench soak lint docs reference gallery clean help
 .DEFAULT_GOAL := help
 
@@ -43,7 +48,7 @@ help:
 	@echo 'make test-oldest   every test, with the oldest of everything that is needed'
 	@echo 'make bench  measure against peers'
 	@echo 'make soak   random goals at 1 kHz for ten minutes (ARGS="--seconds 60")'
-	@echo 'make lint   ruff'
+	@echo 'make lint   ruff; where they are installed clang-tidy and cpplint, too'
 	@echo 'make gallery   the pictures of doc/gallery.md, anew; NAMES="torso floor" for some'
 	@echo 'make docs   the documentation site, in doc/site'
 	@echo 'make reference   the pages of doc/reference that are made from tables of the code'
@@ -91,6 +96,10 @@ soak: $(TEST_READY)
 
 lint: $(TEST_READY)
 	@$(BIN)/ruff check .
+	@! command -v cpplint > /dev/null || cpplint --quiet --recursive native benchmark
+	@! command -v clang-tidy > /dev/null || for source in $(NATIVE_SOURCES); do \
+	  clang-tidy --quiet $$source -- -std=c++17 -Inative/include -Inative/test \
+	    -Inative/ros2_control/include || exit 1; done
 
 gallery: $(RUN_READY)
 	$(call build_kernels,$(BIN))

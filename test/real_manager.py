@@ -54,6 +54,7 @@ class Manager:
         self.executor = rclpy.executors.SingleThreadedExecutor(context=self._context)
         self.executor.add_node(self.node)
         self.efforts, self.positions, self.seen, self.trips = {}, {}, [], []
+        self.stamps = []  # s, of what was seen
         self.node.create_subscription(JointState, 'joint_states', self._on_states, 10)
         self.node.create_subscription(
             String, f'{NAME}/trip', lambda message: self.trips.append(message.data), LATCHED)
@@ -74,6 +75,7 @@ class Manager:
         self.efforts = dict(zip(message.name, message.effort, strict=False))
         self.positions = dict(zip(message.name, message.position, strict=False))
         self.seen.append(self.efforts)
+        self.stamps.append(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
 
     def close(self):
         for process in self.processes:

@@ -183,25 +183,25 @@ def begin(robot, controller, **changed):
     return process, efforts
 
 
-def largest_step(robot, controller):
-    """Return the largest step of an effort between two states that were seen, N m."""
+def fastest_change(robot, controller, first):
+    """Return the fastest change of efforts since a first state that was seen, N m/s."""
     seen = np.array([[each[joint] for joint in controller.model.dof_names]
-                     for each in robot.seen])
-    return abs(np.diff(seen, axis=0)).max()
+                     for each in robot.seen[first:]])
+    return (abs(np.diff(seen, axis=0)).max(axis=1) / np.diff(robot.stamps[first:])).max()
 
 
 @pytest.mark.parametrize('way', [signal.SIGKILL, signal.SIGSTOP])
 def test_the_node_dies_or_hangs(robot, controller, way):
     """Goals are held for safety.node_timeout; then the robot is damped, released and given back."""
     process, efforts = begin(robot, controller)
-    del robot.seen[:]
+    first = len(robot.seen)
     process.send_signal(way)
-    robot.spin(0.3)
+    robot.spin(0.2)
     assert is_at(robot, controller, efforts)()
     robot.wait_for('inactive')
     robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
-    # Two cycles at the rate limit of efforts, by default 20 times the limit in a second.
-    assert largest_step(robot, controller) <= 20.0 * controller.effort_limits.max() * 2 / 500
+    # By default 20 times the limit in a second; cycles come a bit too late, or too early.
+    assert fastest_change(robot, controller, first) <= 40.0 * controller.effort_limits.max()
     assert 'gives no sign of life: the robot is damped, then released' in robot.log.read_text()
     if way == signal.SIGSTOP:
         process.send_signal(signal.SIGCONT)
@@ -218,16 +218,19 @@ def test_the_node_dies_or_hangs(robot, controller, way):
 def test_a_node_attaches_again(robot, controller):
     """Before the time-out a new process finds the plug-in active: no effort jumps."""
     process, efforts = begin(robot, controller, **{'safety.node_timeout': 30.0})
-    del robot.seen[:]
+    first = len(robot.seen)
     process.kill()
     process.wait(10)
     robot.run_node(**{'safety.node_timeout': 30.0})
     robot.wait_until(lambda: 'goes on: this node has found it active' in robot.log.read_text())
     robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)), 40.0)
     assert robot.state(PLUG) == 'active'
-    # From the goal to the present pose, at the rate limit of efforts.
-    assert largest_step(robot, controller) <= abs(
-        wanted_efforts(robot, controller) - efforts).max() + 1e-6
+    # From the goal to the present pose; there is no other effort in between.
+    assert fastest_change(robot, controller, first) <= 40.0 * controller.effort_limits.max()
+    change = abs(wanted_efforts(robot, controller) - efforts).max()
+    seen = np.array([[each[joint] for joint in controller.model.dof_names]
+                     for each in robot.seen[first:]])
+    assert abs(seen - efforts).max() <= change + 1e-5
     goal = controller.tasks['left_hand'].pose + np.array([0.0, 0.01, 0, 0, 0, 0, 0])
     send_goal(robot, goal)
     robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller, goal)))

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <thread>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The opspace_control developers
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a controller of opspace_control that `controller.save(path)` or `opspace export` has written.
+// Runs a controller of opspace_control, written by `controller.save(path)` or `opspace export`.
 //
 // Two files make a controller: a block, with all its numbers, and the library of kernels, with its
 // machine code. Both are read by the constructor; after that nothing allocates, locks or throws.
@@ -144,7 +144,7 @@ class Controller {
                         ", or others: layouts of memory may differ. Save the controller again, "
                         "with the package that the library is from.");
     }
-    Function function;
+    Function function = nullptr;
     std::memcpy(&function, &found, sizeof(function));
     return function;
   }
@@ -273,10 +273,10 @@ class Servo : private Controller {
     if (trip == no_trip) trip = wrong;
     const auto done = static_cast<Result>(step(Work::decide, now, static_cast<double>(trip)));
     if (done != Result::control && done != Result::resume) return done;
-    copy(Controller::q(), last_q_, header().nq);
-    copy(Controller::v(), last_v_, header().nv);
+    assign(Controller::q(), last_q_, header().nq);
+    assign(Controller::v(), last_v_, header().nv);
     Controller::cycle(*dt_);
-    copy(tau_, Controller::tau(), header().nv);
+    assign(tau_, Controller::tau(), header().nv);
     const auto sent = static_cast<Result>(step(Work::send, now, static_cast<double>(no_trip)));
     return sent == Result::braked ? sent : done;
   }
@@ -346,7 +346,7 @@ class Servo : private Controller {
     dof_ = numbers<std::int64_t>("servo.dof");
   }
 
-  static void copy(double* to, const double* from, std::int64_t count) noexcept {
+  static void assign(double* to, const double* from, std::int64_t count) noexcept {
     std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(double));
   }
 

@@ -35,7 +35,7 @@ std::vector<double> read_numbers(const char* path) {
 
 template <typename Type>
 Type as(const double* number) {
-  Type value;
+  Type value{};
   std::memcpy(&value, number, sizeof(value));
   return value;
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace opspace_controller {
 namespace {
@@ -26,16 +28,17 @@ std::string listed(const std::vector<std::string>& names) {
 
 template <std::size_t count>
 bool finite(const double (&numbers)[count]) noexcept {
-  return std::all_of(numbers, numbers + count, [](double number) { return std::isfinite(number); });
+  return std::all_of(numbers, numbers + count, [](double x) { return std::isfinite(x); });
 }
 
 // Write the rotation matrix of a quaternion x y z w, by row.
 void rotate(const double (&quaternion)[4], double norm, double* R) noexcept {
   const double x = quaternion[0] / norm, y = quaternion[1] / norm, z = quaternion[2] / norm,
                w = quaternion[3] / norm;
-  const double rows[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - z * w),     2 * (x * z + y * w),
-                          2 * (x * y + z * w),     1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
-                          2 * (x * z - y * w),     2 * (y * z + x * w),     1 - 2 * (x * x + y * y)};
+  const double rows[9] = {
+      1 - 2 * (y * y + z * z), 2 * (x * y - z * w),     2 * (x * z + y * w),
+      2 * (x * y + z * w),     1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
+      2 * (x * z - y * w),     2 * (y * z + x * w),     1 - 2 * (x * x + y * y)};
   std::copy(rows, rows + 9, R);
 }
 
@@ -98,8 +101,8 @@ void JointServo::find_joints(const std::string& block, std::vector<std::string> 
   for (const auto& joint : driven_) {
     if (!contains(wanted, joint)) {
       throw std::runtime_error(
-          "joints: " + block + " drives '" + joint + "', too. Add it, or export again with it among "
-          "locked_joints or passive_joints.");
+          "joints: " + block + " drives '" + joint + "', too. Add it, or export again with it "
+          "among locked_joints or passive_joints.");
     }
   }
   driven_ = wanted;
@@ -107,7 +110,9 @@ void JointServo::find_joints(const std::string& block, std::vector<std::string> 
     positions_.push_back(servo_.numbers<double>("state.q." + joint));
     velocities_.push_back(servo_.numbers<double>("state.v." + joint));
   }
-  for (const auto& joint : driven_) efforts_.push_back(servo_.numbers<double>("servo.tau." + joint));
+  for (const auto& joint : driven_) {
+    efforts_.push_back(servo_.numbers<double>("servo.tau." + joint));
+  }
 }
 
 std::vector<std::string> JointServo::names(const std::string& beginning,

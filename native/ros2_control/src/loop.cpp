@@ -40,7 +40,7 @@ return_type OperationalSpaceController::update_reference_from_subscribers(
     const rclcpp::Time&, const rclcpp::Duration&) {
   const bool tripped = joints_->servo().trip() != opspace::Servo::no_trip;
   for (std::size_t k = 0; k < goals_.size(); ++k) {
-    Goal goal;
+    Goal goal{};
     if (goals_[k]->read(goal) && !tripped) joints_->set_goal(k, goal);
   }
   return return_type::OK;
@@ -50,9 +50,9 @@ void OperationalSpaceController::read_references() noexcept {
   bool busy = false;
   auto reference = ordered_exported_reference_interfaces_.cbegin();
   for (std::size_t k = 0; k < joints_->tasks().size(); ++k) {
-    std::array<double, goal_parts.size()> numbers;
+    std::array<double, goal_parts.size()> numbers{};
     for (double& number : numbers) number = value_of(**reference++, busy);
-    Goal goal;
+    Goal goal{};
     std::copy(numbers.begin(), numbers.begin() + 3, goal.position);
     std::copy(numbers.begin() + 3, numbers.begin() + 7, goal.quaternion);
     std::copy(numbers.begin() + 7, numbers.end(), goal.twist);

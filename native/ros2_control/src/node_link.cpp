@@ -4,7 +4,6 @@
 #include "opspace_controller/node_link.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,9 +11,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace opspace_controller {
 namespace {
@@ -24,7 +26,7 @@ using opspace::Servo;
 
 constexpr char magic[] = "OPSHARE1";
 constexpr std::size_t page = 4096;
-constexpr std::size_t ring_size = std::size_t(1) << 20;  // twice the numbers of a robot of 32 joints
+constexpr std::size_t ring_size = 1048576;  // more than the numbers of a robot of 32 joints
 constexpr std::size_t entry_count = 4096;
 constexpr double seen_age = 0.05;  // s, up to which a state is used
 
@@ -44,7 +46,7 @@ void leave_to_the_living(const std::string& path) {
   if (!whole || std::memcmp(bytes, magic, 8) != 0) {
     refuse(path, "there is another file. Give another path.");
   }
-  std::int64_t process;
+  std::int64_t process = 0;
   std::memcpy(&process, bytes + offsetof(Frame, process), sizeof(process));
   if (process != getpid() && (kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM)) {
     refuse(path, "process " + std::to_string(process) + " uses it. End that one first.");
@@ -221,7 +223,7 @@ std::int64_t NodeLink::receive(double now) noexcept {
 bool NodeLink::change(const char* bytes, std::int64_t size) noexcept {
   for (const bool applied : {false, true}) {
     for (std::int64_t at = 0; at < size;) {
-      opspace::Transaction change;
+      opspace::Transaction change{};
       if (size - at < static_cast<std::int64_t>(sizeof(change))) return false;
       std::memcpy(&change, bytes + at, sizeof(change));
       at += static_cast<std::int64_t>(sizeof(change));

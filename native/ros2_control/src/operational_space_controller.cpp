@@ -7,7 +7,10 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <memory>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
 #include "lifecycle_msgs/msg/state.hpp"
@@ -22,6 +25,7 @@ using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
 
 constexpr std::chrono::milliseconds report_period(50);
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -65,7 +69,7 @@ CallbackReturn OperationalSpaceController::on_configure(const rclcpp_lifecycle::
                  block.empty() ? "robot.block" : "libopspace_kernels.so");
     return CallbackReturn::FAILURE;
   }
-  const std::lock_guard<std::mutex> lock(configured_);
+  const std::scoped_lock lock(configured_);
   const std::string memory = node->get_parameter("memory").as_string();
   const auto sensors = node->get_parameter("sensors").as_string_array();
   joints_.reset();  // its block is in the memory of the link
@@ -100,8 +104,8 @@ void OperationalSpaceController::make_topics() {
   trip_ = node->create_publisher<std_msgs::msg::String>("~/trip",
                                                         rclcpp::QoS(1).transient_local());
   service_ = node->create_service<std_srvs::srv::Trigger>(
-      "~/hold", [this](const std_srvs::srv::Trigger::Request::SharedPtr,
-                       std_srvs::srv::Trigger::Response::SharedPtr response) {
+      "~/hold", [this](const std_srvs::srv::Trigger::Request::SharedPtr&,
+                       const std_srvs::srv::Trigger::Response::SharedPtr& response) {
         hold_ = response->success =
             get_lifecycle_id() == lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE;
         response->message = response->success ? "" : "The controller is not active. Activate it.";
@@ -113,7 +117,7 @@ void OperationalSpaceController::listen(const std::string& task) {
   goals_.push_back(goals);
   subscriptions_.push_back(get_node()->create_subscription<Pose>(
       "~/" + task + "/target_pose", rclcpp::SystemDefaultsQoS(),
-      [this, task, goals](const Pose::SharedPtr message) { on_goal(task, *message, *goals); }));
+      [this, task, goals](const Pose::ConstSharedPtr& pose) { on_goal(task, *pose, *goals); }));
 }
 
 void OperationalSpaceController::on_goal(const std::string& task, const Pose& message,
@@ -131,8 +135,8 @@ void OperationalSpaceController::on_goal(const std::string& task, const Pose& me
 
 // The loop does not log: what it has to say is said here.
 void OperationalSpaceController::report() {
-  News news;
-  const std::lock_guard<std::mutex> lock(configured_);
+  News news{};
+  const std::scoped_lock lock(configured_);
   if (!joints_ || !news_.read(news)) return;
   const auto logger = get_node()->get_logger();
   if (news.faults != reported_.faults && news.faults) {
@@ -197,11 +201,11 @@ bool OperationalSpaceController::find_interfaces() {
 CallbackReturn OperationalSpaceController::on_activate(const rclcpp_lifecycle::State&) {
   if (!find_interfaces()) return CallbackReturn::ERROR;
   for (auto& goal : goals_) {  // those from before do not count
-    Goal old;
+    Goal old{};
     goal->read(old);
   }
   for (auto& reference : ordered_exported_reference_interfaces_) {
-    if (!reference->set_value(std::numeric_limits<double>::quiet_NaN())) return CallbackReturn::ERROR;
+    if (!reference->set_value(unknown)) return CallbackReturn::ERROR;
   }
   hold_ = false;
   told_ = {opspace::Servo::no_trip, -1, opspace::Servo::no_trip, 0, 0, 0, false};
@@ -225,8 +229,8 @@ CallbackReturn OperationalSpaceController::on_error(const rclcpp_lifecycle::Stat
 }
 
 CallbackReturn OperationalSpaceController::on_cleanup(const rclcpp_lifecycle::State&) {
-  const std::lock_guard<std::mutex> lock(configured_);
-  timer_.reset();
+  const std::scoped_lock lock(configured_);
+  timer_ = nullptr;
   service_.reset();
   trip_.reset();
   subscriptions_.clear();

@@ -105,21 +105,21 @@ bool exchange() {
   opspace_controller::Mailbox<Value> mailbox;
   std::thread writer([&mailbox] {
     for (long k = 1; k <= count; ++k) {
-      Value value;
+      Value value{};
       for (long& part : value.numbers) part = k;
       mailbox.write(value);
     }
   });
   bool good = true;
   for (long last = 0; good && last < count;) {
-    Value value;
+    Value value{};
     if (!mailbox.read(value)) continue;
     for (const long part : value.numbers) good = good && part == value.numbers[0];
     good = good && value.numbers[0] > last;
     last = value.numbers[0];
   }
   writer.join();
-  Value value;
+  Value value{};
   return good && !mailbox.read(value);
 }
 

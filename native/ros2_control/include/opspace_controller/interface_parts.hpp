@@ -14,8 +14,8 @@ inline constexpr std::array<const char*, 13> goal_parts{
     "orientation.y",     "orientation.z",     "orientation.w",     "linear_velocity.x",
     "linear_velocity.y", "linear_velocity.z", "angular_velocity.x", "angular_velocity.y",
     "angular_velocity.z"};
-inline constexpr std::array<const char*, 6> wrench_parts{"force.x",  "force.y",  "force.z",
-                                                  "torque.x", "torque.y", "torque.z"};
+inline constexpr std::array<const char*, 6> wrench_parts{
+    "force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z"};
 
 }  // namespace opspace_controller
 

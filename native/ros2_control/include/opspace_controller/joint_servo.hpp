@@ -28,7 +28,7 @@ class JointServo {
              const std::vector<std::string>& joints, const opspace::Place& place = {});
 
   // Take the readings of these sensors only; a std::runtime_error names one that is not there.
-  void take_sensors(const std::vector<std::string>& names);
+  void take_sensors(const std::vector<std::string>& wanted);
 
   // Joints that get efforts; joints whose positions and velocities a cycle needs; tasks with poses;
   // force-torque sensors. What follows takes the index in one of these.
