@@ -145,7 +145,7 @@ def _watchdog_block(**values):
 def _managed(robot, where, file, others, their_parameters='', time=''):
     """Return the head of a file, and the parameters of the controller manager's own."""
     driven = KinematicTree.from_urdf_file(robot.path()).effort_joints
-    joints = yaml_block([Parameter('joints', 'string_array', [], '')], {'joints': driven}, 4)
+    joints = yaml_block([Parameter('joints', 'string_array', [], '')], {'joints': driven})
     return _MANAGED.format(
         name=robot.name, where=where, file=file, time=time, option=file.replace('_', '-'),
         joints='\n'.join(joints), others=others,
@@ -213,7 +213,7 @@ _NO_POSITIONS = """\
 def _block(node, table, values):
     """Return the lines of a node's parameters, and an empty one."""
     return [f'/**/opspace_{node}:', '  ros__parameters:',
-            *yaml_block(table, {**values, **_GIVEN_ELSEWHERE}, 4), '']
+            *yaml_block(table, {**values, **_GIVEN_ELSEWHERE}), '']
 
 
 def _simulator_table(robot):
@@ -248,12 +248,12 @@ def item(facts, description):
     return '\n'.join([*wrap(f'- {facts}.'), *wrap(description, initial_indent='  '), ''])
 
 
-def yaml_block(table, values, indent):
+def yaml_block(table, values):
     """
     Return the parameters of a table as lines of YAML, in its order, each under its description.
 
     A dot in a name opens a nested block. ``values`` by name replace defaults; None leaves a
-    parameter out. ``indent`` is the number of spaces in front of each line.
+    parameter out. Four spaces are in front of each line.
     """
     lines, opened, said = [], (), set()
     for parameter in table:
@@ -263,9 +263,9 @@ def yaml_block(table, values, indent):
         *blocks, leaf = parameter.name.split('.')
         for depth, block in enumerate(blocks):
             if opened[:depth + 1] != tuple(blocks[:depth + 1]):
-                lines.append(' ' * (indent + 2 * depth) + f'{block}:')
+                lines.append(' ' * (4 + 2 * depth) + f'{block}:')
         opened = tuple(blocks)
-        margin = ' ' * (indent + 2 * len(blocks))
+        margin = ' ' * (4 + 2 * len(blocks))
         comment = _comment(parameter)
         if comment not in said:  # once for all tasks and joints
             lines += textwrap.wrap(comment, _WIDTH, initial_indent=f'{margin}# ',

@@ -17,15 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.control.plan import Plan
-from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.identification.least_squares import conditioning, triangle
-from opspace_control.identification.regressor import (
-    armature_forces,
-    inertial_parameters,
-    inertial_regressor,
-    moving_bodies,
-)
+from opspace_control.identification.regressor import inertial_regressor, inverse_dynamics
 from opspace_control.identification.samples import SLOW
 from opspace_control.model.nodes import PRISMATIC
 
@@ -197,11 +192,7 @@ def _condition(model, home, motion):
 
 
 def _efforts(model, q, v, acceleration):
-    bodies = moving_bodies(model)
-    theta = inertial_parameters(model.nodes, bodies)
-    parts = [inertial_regressor(model, *(values[i:i + _LOOKS] for values in (q, v, acceleration)),
-                                bodies) @ theta for i in range(0, len(q), _LOOKS)]
-    return np.where(model.active, np.concatenate(parts) + armature_forces(model, acceleration), 0.0)
+    return np.where(model.active, inverse_dynamics(model, model.nodes, q, v, acceleration), 0.0)
 
 
 def _shrunk(model, home, motion, effort, clearance, looks, stride):

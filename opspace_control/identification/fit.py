@@ -30,9 +30,9 @@ from opspace_control.identification.least_squares import (
     triangle,
 )
 from opspace_control.identification.regressor import (
-    armature_forces,
     inertial_parameters,
     inertial_regressor,
+    inverse_dynamics,
     moving_bodies,
 )
 from opspace_control.model.nodes import WORLD
@@ -43,7 +43,6 @@ PRIOR = 0.35
 # A payload is first guessed to be this large, its radius of gyration in m, and as sure is that: a
 # factor of e at one standard deviation. Its mass and centre of mass are free.
 _GYRATION, _SHAPE, _FREE = 0.05, 1.0, 1e3
-_CHUNK = 200  # samples of a regressor at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +124,8 @@ def identify(model, samples, *, links=(), payload=None, nodes=None, friction=Non
     if not train.any():
         raise StateError('No joint moves fast enough for its friction to be told.',
                          cure='Record a motion of `opspace identify --excite`.')
-    known = _efforts(model, nodes, samples)
     motion = samples.q, samples.v, samples.acceleration
+    known = inverse_dynamics(model, nodes, *motion)
     names, columns, rest = [], [], known
     if payload is not None:
         names, columns = [payload], [_payload_columns(model, motion, payload)]
@@ -201,17 +200,6 @@ def _guessed_payload(R):
         return None
     start = parameters_of_body(mass, theta[1:4] / mass, mass * _GYRATION**2 * np.eye(3))
     return BodyCoordinates.around(start, np.where(SHAPE, _SHAPE, _FREE))
-
-
-def _efforts(model, nodes, samples):
-    """Return the inverse dynamics (k, nv) of some nodes, N·m or N."""
-    bodies = moving_bodies(model)
-    bodies = np.union1d(bodies, np.flatnonzero(nodes['mass'] > 0.0))
-    theta = inertial_parameters(nodes, bodies)
-    parts = [inertial_regressor(model, *(values[i:i + _CHUNK] for values in (
-        samples.q, samples.v, samples.acceleration)), bodies) @ theta
-        for i in range(0, len(samples.q), _CHUNK)]
-    return np.concatenate(parts) + armature_forces(model, samples.acceleration)
 
 
 def _by_joint(values):

@@ -15,11 +15,12 @@ the joints that carry it. Armatures are no parameters: `armature_forces` returns
 
 import numpy as np
 
-from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import StateError
 from opspace_control.identification.inertia import parameters_of_body
 from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE, WORLD, path_to_root
 
+_CHUNK = 200  # samples of a regressor at a time
 PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Iyy', 'Ixz', 'Iyz', 'Izz')
 
 
@@ -77,6 +78,21 @@ def inertial_regressor(model, q, v, acceleration, bodies=None):
                 Y[:, dofs[node], 10 * column:10 * column + 10] = (
                     moved[node].S[:, None, :] @ force)[:, 0]
     return Y
+
+
+def inverse_dynamics(model, nodes, q, v, acceleration):
+    """
+    Return the joint forces (k, nv) of k samples of a motion, N·m or N.
+
+    ``nodes`` are the model's, with other inertias or not; the arrays are as of
+    `inertial_regressor`.
+    """
+    bodies = np.union1d(moving_bodies(model), np.flatnonzero(nodes['mass'] > 0.0))
+    theta = inertial_parameters(nodes, bodies)
+    parts = [inertial_regressor(
+        model, *(values[i:i + _CHUNK] for values in (q, v, acceleration)), bodies) @ theta
+        for i in range(0, len(q), _CHUNK)]
+    return np.concatenate(parts) + armature_forces(model, acceleration)
 
 
 def armature_forces(model, acceleration):

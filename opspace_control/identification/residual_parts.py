@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.drive_friction import SLIP_VELOCITY
 from opspace_control.dynamics.estimated_wrench import estimated_wrench
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import StateError
 
 PARTS = 'friction', 'payload', 'contact'  # of `ResidualSplitter`
@@ -39,7 +39,7 @@ class ResidualParts:
     """(k, nv) what none of them explains, N·m or N."""
 
 
-def residual_parts(model, states, residuals, frame, *, slip_velocity=SLIP_VELOCITY):
+def residual_parts(model, states, residuals, frame):
     """
     Return the `ResidualParts` of residuals (k, nv) of a `MomentumObserver` at k states.
 
@@ -62,7 +62,7 @@ def residual_parts(model, states, residuals, frame, *, slip_velocity=SLIP_VELOCI
         raise StateError(f'residuals have the shape {r.shape}, not {(len(states), model.nv)}, or '
                          'are not finite.', cure='Give a residual for each state, one at least.')
     limits = _limits(model)
-    columns = np.array([_columns(model, state, [frame], slip_velocity) for state in states])
+    columns = np.array([_columns(model, state, [frame]) for state in states])
     A, b = columns / limits[:, None], r / limits
     weight = np.ones(len(states))
     for _ in range(_ROUNDS):
@@ -95,13 +95,11 @@ class ResidualSplitter:
     frames : sequence of str
     span, interval : float
         s.
-    slip_velocity : float
-        v_0, rad/s or m/s.
 
     """
 
-    def __init__(self, model, frames, *, span=20.0, interval=0.1, slip_velocity=SLIP_VELOCITY):
-        self._model, self._frames, self._slip = model, list(frames), slip_velocity
+    def __init__(self, model, frames, *, span=20.0, interval=0.1):
+        self._model, self._frames = model, list(frames)
         self._span, self._interval, self._samples = span, interval, deque()
         self._x, self._limits = np.zeros(2 * model.nv + 4 * len(self._frames)), _limits(model)
 
@@ -113,7 +111,7 @@ class ResidualSplitter:
         leave; their sum is the residual. ``locked`` (nv,) are joints of which the brakes are on.
         Time that goes back begins anew.
         """
-        columns = _columns(self._model, state, self._frames, self._slip)
+        columns = _columns(self._model, state, self._frames)
         if locked is not None:
             columns[locked] = 0.0
         if self._samples and time < self._samples[-1].time:
@@ -160,11 +158,11 @@ def _weights(left):
     return np.maximum(rest, _LEAST_REST * rest.mean() + 1e-12) ** -0.5
 
 
-def _columns(model, state, frames, slip_velocity):
+def _columns(model, state, frames):
     """Return the columns of Coulomb and viscous friction, and of mass and moment of each frame."""
     friction = np.where(model.locked | model.passive, 0.0, 1.0)
     friction[:6 * model.floating_base] = 0.0
-    columns = [-np.diag(friction * np.tanh(state.v / slip_velocity)), -np.diag(friction * state.v)]
+    columns = [-np.diag(friction * np.tanh(state.v / SLIP_VELOCITY)), -np.diag(friction * state.v)]
     for frame, pose in model.forward_kinematics(state, frames).items():
         J = model.jacobian(state, frame)
         turned = np.cross(pose[:3, :3].T, GRAVITY).T  # (R e_i) × g

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footholds import GroundPlane, rotate_about_z, step_gain, step_length
@@ -21,6 +22,7 @@ from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
 from opspace_control.spatial.rotations import matrix_from_vector, yaw_of
 
 STAND = 'stand'
+_GRAVITY = -GRAVITY[2]  # m/s²
 # The goal of the yaw is at most so far from it, rad: a blocked robot does not wind up.
 _YAW_LEAD = 0.3
 # Least vertical velocity of the trunk, m/s, at which it does not fall any more.
@@ -49,8 +51,6 @@ class Locomotion:
         Joint positions, rad, of the robot that stands: they give the height of the trunk and the
         distances of the feet.
     stepping : Stepping, optional
-    gravity : float
-        m/s².
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Locomotion:
 
     """
 
-    def __init__(self, controller, feet, posture, *, stepping=None, gravity=9.81):
+    def __init__(self, controller, feet, posture, *, stepping=None):
         self.controller, self.feet = controller, tuple(feet)
         self.stepping = Stepping() if stepping is None else stepping
         try:
@@ -81,9 +81,9 @@ class Locomotion:
             raise ControlError(f'The controller has no task or contact {missing}.',
                                cure='Give it those of legged_tasks(trunk, feet).') from None
         self.stance = SymmetricStance.of(controller.model, posture, self.feet)
-        self._gravity, self._velocity_gains = gravity, (self._velocity.kp, self._velocity.kd)
+        self._velocity_gains = self._velocity.kp, self._velocity.kd
         self._clock = GaitClock(Gait(1.0, 0.5, (0.0,) * len(self.feet)),
-                                math.sqrt(self.stance.height / gravity))
+                                math.sqrt(self.stance.height / _GRAVITY))
         self._motion = None
         self._wanted, self._command = np.zeros(3), np.zeros(3)
         self._ground, self._yaw, self._height = None, 0.0, 0.0
@@ -198,7 +198,7 @@ class Locomotion:
 
     # Velocity of feet that go down to lower ground, (3,), m/s, world axes.
     _descent = property(lambda self: -self.stepping.descent_rate * math.sqrt(
-        self._gravity * self.stance.height) * self._ground.normal)
+        _GRAVITY * self.stance.height) * self._ground.normal)
 
     def _change_contacts(self, feet, rise, stretched):
         """Engage and disengage contacts, for feet (n, 3), m, and ż, m/s."""
@@ -229,7 +229,7 @@ class Locomotion:
 
     def _move_trunk(self, state, yaw, feet, dt):
         """Set the goals of trunk and feet."""
-        clock, stepping, g, q = self._clock, self.stepping, self._gravity, state.q
+        clock, stepping, g, q = self._clock, self.stepping, _GRAVITY, state.q
         h, T = self.stance.height, clock.period
         *velocity, yaw_rate = self._command
         heading = rotate_about_z(yaw)
@@ -279,7 +279,7 @@ class Locomotion:
         legs, footing = self._legs, self._footing
         actual = np.array([state.v[0], state.v[1], 0.0])
         gain = stepping.step_gain * step_gain(
-            h, clock.period, clock.steps, self._gravity, stepping.force_line)
+            h, clock.period, clock.steps, _GRAVITY, stepping.force_line)
         step = step_length(
             velocity, actual - expected, clock.stance_time, gain, stepping.reach * h)
         for i in np.flatnonzero(~footing.on_ground):
