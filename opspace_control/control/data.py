@@ -4,7 +4,8 @@
 The data of a control cycle: named tuples of arrays, and the names of the rows of their blocks.
 
 The controller makes them once; kernels access their members by name. n is the number of nodes, nv
-that of degrees of freedom, k that of rows of the stack, six for each point.
+that of degrees of freedom, k that of rows of the stack, six for each point. The shapes of results
+and scratch are the defaults of their fields, from which `make_arrays` makes them.
 """
 
 from typing import NamedTuple
@@ -47,7 +48,7 @@ class Disturbance(NamedTuple):
 
     memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, without filter and limit
     flags: np.ndarray  # (3,) int: whether there is a last state; whether the forces are frozen;
-    #                    whether ``RESIDUAL`` is that of this cycle
+    #                    whether ``RESIDUAL_TORQUE`` is that of this cycle
     rate: np.ndarray  # (1,) of the filter of forces, 1/s
     tasks: np.ndarray  # (t, 14) force of each task that compensates, along its axes, N and N m; its
     #                    greatest force and moment, N and N m, -1: it does not compensate; the
@@ -92,59 +93,59 @@ class Bounds(NamedTuple):
 class Memory(NamedTuple):
     """What the next cycle needs of this one, beside CYCLE, LIMIT and the records of tasks."""
 
-    bound_state: np.ndarray  # (l + 1, m) int: of each bound at each level, by `bound_number`
-    contact_active: np.ndarray  # (b,) int: as ``active`` of LIMIT, of each bound of a contact
-    near_pairs: np.ndarray  # (d,) int: `number_of` each, -1 for none
-    distance_active: np.ndarray  # (d,) int: likewise, of each pair's distance
+    bound_state: np.ndarray = 'l+1 m int'  # of each bound at each level, by `bound_number`
+    contact_active: np.ndarray = 'b int'  # as ``active`` of LIMIT, of each bound of a contact
+    near_pairs: np.ndarray = 'd int'  # `number_of` each, -1 for none
+    distance_active: np.ndarray = 'd int'  # likewise, of each pair's distance
 
 
 class Results(NamedTuple):
     """What a cycle computes, and users may read after it."""
 
-    a_null: np.ndarray  # (nv,) q̈_null, the reference motion
-    a_task: np.ndarray  # (nv,) q̈ of the forces of the stack and of bounds
-    Lambda_inverse: np.ndarray  # (t, t) of the t rows of tasks, lower triangle
-    stack: np.ndarray  # (STACK_ROWS, k); ``RESIDUAL`` is 0 without limits
+    a_null: np.ndarray = 'nv'  # q̈_null, the reference motion
+    a_task: np.ndarray = 'nv'  # q̈ of the forces of the stack and of bounds
+    Lambda_inverse: np.ndarray = 't t'  # of the t rows of tasks, lower triangle
+    stack: np.ndarray = 'STACK_ROWS k'  # ``RESIDUAL`` is 0 without limits
 
 
 class GraspScratch(NamedTuple):
     """Intermediate results of grasps; ``C``, ``U``: of `fill_passive_rows`."""
 
-    passive_rows: np.ndarray  # (2, k, k): C and U
-    admissible: np.ndarray  # (2, k): change of forces to admissible ones, and a wrench of each grip
-    basis: np.ndarray  # (k, k): X, internal forces of `minimise_effort`
-    gram: np.ndarray  # (k, k): J_c W² J_cᵀ
-    factor: np.ndarray  # (k, k): Cholesky factor of XᵀGX
-    gradient: np.ndarray  # (k,): J_c W² τ, then x
-    column: np.ndarray  # (k,): of J_c, of one joint
-    half: np.ndarray  # (k,): y after the forward substitution
-    change: np.ndarray  # (k,): y
-    slope: np.ndarray  # (k,): of y by the grasp force
-    shares: np.ndarray  # (k,): forces of objects by which efforts of grips follow the motion
+    passive_rows: np.ndarray = '2 k k'  # C and U
+    admissible: np.ndarray = '2 k'  # change of forces to admissible ones, and a wrench of each grip
+    basis: np.ndarray = 'k k'  # X, internal forces of `minimise_effort`
+    gram: np.ndarray = 'k k'  # J_c W² J_cᵀ
+    factor: np.ndarray = 'k k'  # Cholesky factor of XᵀGX
+    gradient: np.ndarray = 'k'  # J_c W² τ, then x
+    column: np.ndarray = 'k'  # of J_c, of one joint
+    half: np.ndarray = 'k'  # y after the forward substitution
+    change: np.ndarray = 'k'  # y
+    slope: np.ndarray = 'k'  # of y by the grasp force
+    shares: np.ndarray = 'k'  # forces of objects by which efforts of grips follow the motion
 
 
 class Scratch(NamedTuple):
     """Intermediate results, of no use after their cycle."""
 
-    passive_torque: np.ndarray  # (nv,) known forces of passive joints, such as springs
-    joint_force: np.ndarray  # (nv,) joint forces of the wrenches applied last
-    wrench: np.ndarray  # (6,)
-    small: np.ndarray  # (3, 6, 6)
-    mobility: np.ndarray  # (k, k) L, J A⁻¹ Jᵀ through all joints, lower triangle
-    passive_mobility: np.ndarray  # (k, k) Q, the same through passive joints
-    unconstrained: np.ndarray  # (k,): the diagonal of L before constraints are eliminated
-    constraint_factor: Factor  # of the constraint rows of L, with the coordinates of other rows
-    passive_factor: Factor  # of Q
-    remaining: np.ndarray  # (k,): of `factorise_pivoted`
-    coordinates: np.ndarray  # (k,): of one of these factors
-    level: Decomposition  # of the level that is resolved; of rows as many as the stack has
-    column: np.ndarray  # (k,): of a level's coupling, or of J_c
-    moving: np.ndarray  # (k,): forces that move the robot, see `moving_forces`
-    exerted: np.ndarray  # (k,): forces that the joints exert
-    bound_reaction: np.ndarray  # (k,): constraint forces that multipliers of bounds take away
-    response_reaction: np.ndarray  # (k,): constraint forces to responses of passive joints
-    grasps: GraspScratch
-    bounded: NamedTuple  # BoundedScratch; None for the bare law
+    passive_torque: np.ndarray = 'nv'  # known forces of passive joints, such as springs
+    joint_force: np.ndarray = 'nv'  # joint forces of the wrenches applied last
+    wrench: np.ndarray = '6'
+    small: np.ndarray = '3 6 6'
+    mobility: np.ndarray = 'k k'  # L, J A⁻¹ Jᵀ through all joints, lower triangle
+    passive_mobility: np.ndarray = 'k k'  # Q, the same through passive joints
+    unconstrained: np.ndarray = 'k'  # the diagonal of L before constraints are eliminated
+    constraint_factor: Factor = Factor  # of L's constraint rows, with coordinates of others
+    passive_factor: Factor = Factor  # of Q
+    remaining: np.ndarray = 'k'  # of `factorise_pivoted`
+    coordinates: np.ndarray = 'k'  # of one of these factors
+    level: Decomposition = Decomposition  # of the level that is resolved
+    column: np.ndarray = 'k'  # of a level's coupling, or of J_c
+    moving: np.ndarray = 'k'  # forces that move the robot, see `moving_forces`
+    exerted: np.ndarray = 'k'  # forces that the joints exert
+    bound_reaction: np.ndarray = 'k'  # constraint forces that multipliers of bounds take away
+    response_reaction: np.ndarray = 'k'  # constraint forces to responses of passive joints
+    grasps: GraspScratch = GraspScratch
+    bounded: NamedTuple = None  # BoundedScratch; None for the bare law
 
 
 class Storage(NamedTuple):
@@ -162,102 +163,102 @@ class BoundRows(NamedTuple):
     The first ones are those of joints at rest at their limits, ``CYCLE.resting_count`` in number.
     """
 
-    index: np.ndarray  # (m,) int: the row of a bound in this cycle, by number, -1 without one
-    dof: np.ndarray  # (m,) int; of a contact force, its bound; of a distance, the near pair
-    kind: np.ndarray  # (m,) int
-    projection: np.ndarray  # (m, n): of its joint forces on the joints
-    response: np.ndarray  # (n,): a projection over D; scratch
-    torque: np.ndarray  # (m, nv): joint forces for a multiplier of 1
-    coordinates: np.ndarray  # (m, k): of C_c in the factor of L_cc, see `eliminate_constraints`
-    coupling: np.ndarray  # (m, k): ``C = R A⁻¹ Jᵀ`` of what constraints leave
-    direction: np.ndarray  # (m, k): d, how constraint forces change its value
-    internal: np.ndarray  # (m, k): internal constraint forces for a multiplier of 1
-    gram: np.ndarray  # (m, m): ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
-    mobility: np.ndarray  # (m,): its diagonal before constraints
-    offset: np.ndarray  # (m,): what constraints add to its value under the reference acceleration
-    force: np.ndarray  # (m,): multipliers
+    index: np.ndarray = 'm int'  # the row of a bound in this cycle, by number, -1 without one
+    dof: np.ndarray = 'm int'  # of a contact force, its bound; of a distance, the near pair
+    kind: np.ndarray = 'm int'
+    projection: np.ndarray = 'm n'  # of its joint forces on the joints
+    response: np.ndarray = 'n'  # a projection over D; scratch
+    torque: np.ndarray = 'm nv'  # joint forces for a multiplier of 1
+    coordinates: np.ndarray = 'm k'  # of C_c in the factor of L_cc, see `eliminate_constraints`
+    coupling: np.ndarray = 'm k'  # ``C = R A⁻¹ Jᵀ`` of what constraints leave
+    direction: np.ndarray = 'm k'  # d, how constraint forces change its value
+    internal: np.ndarray = 'm k'  # internal constraint forces for a multiplier of 1
+    gram: np.ndarray = 'm m'  # ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
+    mobility: np.ndarray = 'm'  # its diagonal before constraints
+    offset: np.ndarray = 'm'  # what constraints add to its value under the reference acceleration
+    force: np.ndarray = 'm'  # multipliers
 
 
 class ContactForces(NamedTuple):
     """Forces of c constraints that the controller decides, and their b bounds."""
 
-    direction: np.ndarray  # (b, 6): d of each bound
-    bounds: np.ndarray  # (2, b)
-    force: np.ndarray  # (6c,): on the links
-    internal: np.ndarray  # (6c,): that drives exert for them
-    reference: np.ndarray  # (2, 6c): without the forces of tasks and bounds; and without those of
+    direction: np.ndarray = 'b 6'  # d of each bound
+    bounds: np.ndarray = '2 b'
+    force: np.ndarray = '6c'  # on the links
+    internal: np.ndarray = '6c'  # that drives exert for them
+    reference: np.ndarray = '2 6c'  # without the forces of tasks and bounds; and without those of
     #                        singular directions either
-    effort: np.ndarray  # (2, nv): joint forces, likewise
-    singular_reaction: np.ndarray  # (6c,): to the forces of singular directions
-    coordinates: np.ndarray  # (6c,): of ``Scratch.passive_factor``
+    effort: np.ndarray = '2 nv'  # joint forces, likewise
+    singular_reaction: np.ndarray = '6c'  # to the forces of singular directions
+    coordinates: np.ndarray = '6c'  # of ``Scratch.passive_factor``
 
 
 class RestingRows(NamedTuple):
     """What joints at rest at their limits, m at most, take from the mobility of directions."""
 
-    response: np.ndarray  # (k, m): ``M⁻¹ C``, forces at limits for a unit of the stack's force
-    level: Decomposition  # of their Gram matrix
-    wanted: np.ndarray  # (m,): accelerations that keep them at rest
-    multipliers: np.ndarray  # (m,)
-    gravity_node: np.ndarray  # (m,) int: whose gravity torque is at its limit, or -1
+    response: np.ndarray = 'k m'  # ``M⁻¹ C``, forces at limits for a unit of the stack's force
+    level: Decomposition = Decomposition  # of their Gram matrix
+    wanted: np.ndarray = 'm'  # accelerations that keep them at rest
+    multipliers: np.ndarray = 'm'
+    gravity_node: np.ndarray = 'm int'  # whose gravity torque is at its limit, or -1
 
 
 class Problem(NamedTuple):
     """The prioritised problem of a cycle: N rows, bounds first, then the t rows of tasks."""
 
-    task_rows: np.ndarray  # (t,) int: active rows of tasks in the stack
-    levels: np.ndarray  # (l + 1,) int: first of them of each level, and the end of the last
-    gram: np.ndarray  # (t, t): of these rows, of eigenvectors where truncated
-    left: np.ndarray  # (t, t): what joints at rest at their limits leave of it
-    vectors: np.ndarray  # (t, t): scaled eigenvectors ``V S`` of truncated levels, block by block
-    truncated: np.ndarray  # (l,) bool: levels whose rows are those of eigenvectors
-    softness: np.ndarray  # (2, t): δ and ε of these rows
-    start: np.ndarray  # (t,): multipliers to begin with
-    first_rows: np.ndarray  # (l + 2,) int: of levels of the whole problem, bounds first
-    steps: np.ndarray  # (l + 1,) int
-    G: np.ndarray  # (N, N)
-    all_softness: np.ndarray  # (2, N)
-    bounds: np.ndarray  # (2, N)
-    free: np.ndarray  # (N,)
-    state: np.ndarray  # (l + 1, N) int: INACTIVE, AT_UPPER, ... of each row at each level
-    factor: np.ndarray  # (N, N)
-    order: np.ndarray  # (N,) int
-    scratch: np.ndarray  # (LEVEL_SCRATCH, N)
-    f_y: np.ndarray  # (2, N)
+    task_rows: np.ndarray = 't int'  # active rows of tasks in the stack
+    levels: np.ndarray = 'l+1 int'  # first of them of each level, and the end of the last
+    gram: np.ndarray = 't t'  # of these rows, of eigenvectors where truncated
+    left: np.ndarray = 't t'  # what joints at rest at their limits leave of it
+    vectors: np.ndarray = 't t'  # scaled eigenvectors ``V S`` of truncated levels, block by block
+    truncated: np.ndarray = 'l bool'  # levels whose rows are those of eigenvectors
+    softness: np.ndarray = '2 t'  # δ and ε of these rows
+    start: np.ndarray = 't'  # multipliers to begin with
+    first_rows: np.ndarray = 'l+2 int'  # of levels of the whole problem, bounds first
+    steps: np.ndarray = 'l+1 int'
+    G: np.ndarray = 'N N'
+    all_softness: np.ndarray = '2 N'
+    bounds: np.ndarray = '2 N'
+    free: np.ndarray = 'N'
+    state: np.ndarray = 'l+1 N int'  # INACTIVE, AT_UPPER, ... of each row at each level
+    factor: np.ndarray = 'N N'
+    order: np.ndarray = 'N int'
+    scratch: np.ndarray = 'LEVEL_SCRATCH N'
+    f_y: np.ndarray = '2 N'
 
 
 class Truncation(NamedTuple):
     """Intermediate results of the truncation of the rows of tasks, t at most."""
 
-    bounds: np.ndarray  # (2, t): finite for directions of which something is kept
-    free: np.ndarray  # (t,)
-    scale: np.ndarray  # (t,): of each row
-    product: np.ndarray  # (t,): of eigenvectors and numbers of rows
-    factor: np.ndarray  # (t, t): of the levels above
-    order: np.ndarray  # (t,) int: its rows
-    work: np.ndarray  # (2 t + 1, t): scaled Schur complement, eigenvectors and eigenvalues
+    bounds: np.ndarray = '2 t'  # finite for directions of which something is kept
+    free: np.ndarray = 't'
+    scale: np.ndarray = 't'  # of each row
+    product: np.ndarray = 't'  # of eigenvectors and numbers of rows
+    factor: np.ndarray = 't t'  # of the levels above
+    order: np.ndarray = 't int'  # its rows
+    work: np.ndarray = '2t+1 t'  # scaled Schur complement, eigenvectors and eigenvalues
 
 
 class BoundedScratch(NamedTuple):
     """Intermediate results of a cycle that keeps limits of joints."""
 
-    projection: np.ndarray  # (n, k): of the stack's unit forces on the joints
-    effort_limits: np.ndarray  # (nv,): those that drive friction leaves
-    a_ref: np.ndarray  # (nv,) reference acceleration
-    tau_posture: np.ndarray  # (nv,) joint forces of the posture, with its feed-forward
-    tau_null: np.ndarray  # (nv,) likewise, with what moves singular directions
-    tau_ref: np.ndarray  # (nv,) likewise, with the grip forces
-    carried: np.ndarray  # (n, 4): masses and first moments of subtrees
-    moment: np.ndarray  # (4,): of a subtree's weight
-    moments: np.ndarray  # (2, n): of `bound_moments`, kg m
-    gravity_rates: np.ndarray  # (nv, nv): rates of gravity torques
-    directions: np.ndarray  # (DIRECTION_ROWS, side): of singular-direction control
-    bound_rows: BoundRows
-    contacts: ContactForces
-    distances: NamedTuple  # Distances
-    resting_rows: RestingRows
-    problem: Problem
-    truncation: Truncation
+    projection: np.ndarray = 'n k zeros'  # of the stack's unit forces on the joints
+    effort_limits: np.ndarray = 'nv'  # those that drive friction leaves
+    a_ref: np.ndarray = 'nv'  # reference acceleration
+    tau_posture: np.ndarray = 'nv'  # joint forces of the posture, with its feed-forward
+    tau_null: np.ndarray = 'nv'  # likewise, with what moves singular directions
+    tau_ref: np.ndarray = 'nv'  # likewise, with the grip forces
+    carried: np.ndarray = 'n 4'  # masses and first moments of subtrees
+    moment: np.ndarray = '4'  # of a subtree's weight
+    moments: np.ndarray = '2 n'  # of `bound_moments`, kg m
+    gravity_rates: np.ndarray = 'nv nv'  # rates of gravity torques
+    directions: np.ndarray = 'DIRECTION_ROWS nv,k'  # of singular-direction control
+    bound_rows: BoundRows = BoundRows
+    contacts: ContactForces = ContactForces
+    distances: NamedTuple = None  # Distances
+    resting_rows: RestingRows = RestingRows
+    problem: Problem = Problem
+    truncation: Truncation = Truncation
 
 
 class Arguments(NamedTuple):

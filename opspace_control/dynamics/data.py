@@ -75,6 +75,29 @@ def nan_filled(shape, dtype=np.float64):
     return array
 
 
+def make_arrays(kind, sizes, **given):
+    """
+    Return a NamedTuple of a ``kind`` with new arrays in all fields but those ``given``.
+
+    The default of a field is its shape, in numbers and names of ``sizes``, or a kind of its own.
+    Arrays are filled with NaN; those that end with ``int``, ``bool`` or ``zeros`` with zeros.
+    """
+    types = {'int': np.int64, 'bool': np.bool_, 'zeros': np.float64}
+    for name in kind._fields:
+        shape = kind._field_defaults[name]
+        if name in given:
+            continue
+        if not isinstance(shape, str):
+            given[name] = make_arrays(shape, sizes)
+            continue
+        *shape, last = shape.split()
+        dtype = types.get(last)
+        shape = [int(part) if part.isdigit() else sizes[part]
+                 for part in (shape if dtype else [*shape, last])]
+        given[name] = np.zeros(shape, dtype) if dtype else nan_filled(shape)
+    return kind(**given)
+
+
 # Bits of the support of a point by a node.
 OWN = 1  # the node moves the point's own link
 OTHER = 2  # it moves the other link

@@ -19,7 +19,7 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.grasping.friction_cone import least_grasp_force
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, planned_wrench
-from opspace_control.control.solver.semidefinite import RANK_TOLERANCE
+from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.spatial.vectors import add_cross, rotate
 from opspace_control.tasks.specification_law import row_activation
@@ -199,7 +199,7 @@ def fill_passive_rows(nodes, states, points, supports, count, grasps, grips, act
         whole = copy_grip_rows(grasps, grips, active, u, c)
         subtract_projections(passive[1], passive[0], rank, count, c)
         square = internal_forces_along(grasps, grips, active, c, total, u)
-        if square > RANK_TOLERANCE * whole:
+        if square > PIVOT_TOLERANCE * whole:
             for r in range(count):
                 c[r] /= math.sqrt(square)
                 u[r] /= math.sqrt(square)

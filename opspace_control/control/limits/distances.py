@@ -26,10 +26,10 @@ from opspace_control.model.nodes import LOCKED
 class Distances(NamedTuple):
     """Bounds of the distances of near pairs, d at most."""
 
-    least: np.ndarray  # (d,) ``∇d · q̈`` at least, m/s²
-    gradient: np.ndarray  # (d, nv) ∇d
-    motion: np.ndarray  # (2, 6) velocity and acceleration of a point
-    states: np.ndarray  # (l + 2, d) int: those of the last problem
+    least: np.ndarray = 'd'  # ``∇d · q̈`` at least, m/s²
+    gradient: np.ndarray = 'd nv'  # ∇d
+    motion: np.ndarray = '2 6'  # velocity and acceleration of a point
+    states: np.ndarray = 'l+2 d int'  # those of the last problem
 
 
 @inlined

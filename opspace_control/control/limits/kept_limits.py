@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits of joints that a controller's cycle keeps, and how they change."""
 
-import numpy as np
 
 from opspace_control.collision.data import set_influence
-from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
-from opspace_control.control.data import Memory
-from opspace_control.control.limits.bounded_scratch import make_bounded_scratch
 from opspace_control.control.limits.distance_limits import COUNTED, FEATURE_ZONE, DistanceLimits
 from opspace_control.control.limits.joint_limits import JointLimits
-from opspace_control.control.limits.kinds import KINDS, check_kinds
+from opspace_control.control.limits.kinds import check_kinds
+from opspace_control.control.storage import make_bounded
 from opspace_control.errors import ControlError
 
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
@@ -62,14 +59,8 @@ class KeptLimits:
         self._model, self._nodes, self._cycle = distances.model, nodes, cycle
         model = distances.model
         self.records = self._checked(limits).records(nodes)
-        near, levels = distances.capacity, max(levels, 1)
-        bounds = KINDS * model.nv + CONTACT_BOUNDS * constraints + near
-        self.memory = Memory(
-            bound_state=np.zeros((levels + 1, bounds), int),
-            contact_active=np.zeros(CONTACT_BOUNDS * constraints, int),
-            near_pairs=np.full(near, -1), distance_active=np.zeros(near, int))
-        self.scratch = make_bounded_scratch(
-            nodes.size, model.nv, bounds, constraints, rows, levels, near)
+        self.memory, self.scratch = make_bounded(
+            nodes.size, model.nv, constraints, rows, levels, distances.capacity)
         self.distances = None
         self.set_distances(distances)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {

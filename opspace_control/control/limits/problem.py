@@ -26,8 +26,8 @@ from opspace_control.control.limits.kinds import (
     value_of,
 )
 from opspace_control.control.solver.cholesky import symmetric
-from opspace_control.control.solver.levels import LASTING, OWN
-from opspace_control.control.solver.semidefinite import RANK_TOLERANCE
+from opspace_control.control.solver.levels import LASTING, PROXIMAL
+from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE
 from opspace_control.control.solver.truncation import truncate_level, turn
 from opspace_control.control.stack.scaling import level_threshold
 
@@ -37,7 +37,7 @@ from opspace_control.control.stack.scaling import level_threshold
 # most eight times what it is at the threshold. With 16 times, the largest step of an effort of a
 # UR5 is 82 % instead of 33 %; with four, a direction at four times the threshold keeps 2e-3.
 _LEAST_SOFTNESS = 5e-4
-STEPS = 8
+PROXIMAL_STEPS = 8
 
 
 @rare
@@ -91,7 +91,7 @@ def prepare_level(problem, truncation, level, t, threshold):
                 problem.vectors[first + i, first + j] = truncation.work[n + i, j]
         else:
             own /= scale[i] ** 2
-        problem.softness[OWN, first + i] = own
+        problem.softness[PROXIMAL, first + i] = own
         if math.isinf(bounds[0, first + i]):
             problem.softness[LASTING, first + i] = math.inf
 
@@ -175,10 +175,10 @@ def write_bounds(data, count, a, tau, plain):
             elif limit.side[kind] < 0 and math.isfinite(lower):
                 upper = min(upper, lower + leave)
         own = bound_rows.gram[w, w]
-        if own <= RANK_TOLERANCE * bound_rows.mobility[w]:
+        if own <= PIVOT_TOLERANCE * bound_rows.mobility[w]:
             lower, upper = -math.inf, math.inf
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
-        problem.all_softness[LASTING, w] = problem.all_softness[OWN, w] = 0.0
+        problem.all_softness[LASTING, w] = problem.all_softness[PROXIMAL, w] = 0.0
         problem.free[w] = free_value(
             data, w, a, tau, 1 if plain and data.cycle.singular_active else 0)
 
@@ -256,4 +256,4 @@ def write_matrix(data, count, t):
             G[count + i, count + j] = problem.gram[i, j]
         lasting = problem.softness[LASTING, i]
         soft[LASTING, count + i] = 0.0 if math.isinf(lasting) else lasting
-        soft[OWN, count + i] = problem.softness[OWN, i]
+        soft[PROXIMAL, count + i] = problem.softness[PROXIMAL, i]

@@ -18,13 +18,13 @@ from opspace_control.control.limits.kinds import (
     KINDS,
     softness_of,
 )
-from opspace_control.control.limits.problem import STEPS
-from opspace_control.control.solver.levels import OWN, Levels, solve_levels
+from opspace_control.control.limits.problem import PROXIMAL_STEPS
+from opspace_control.control.solver.levels import PROXIMAL, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT
 
 # Residual of a direction at the truncation threshold, in parts of its acceleration: that of the
 # proximal steps where the levels above leave as much as the softness.
-_RESIDUAL = 0.5 ** STEPS
+_RESIDUAL = 0.5 ** PROXIMAL_STEPS
 
 
 @inlined
@@ -42,7 +42,8 @@ def write_bound_softness(problem, bound_rows, memory, dofs, count):
         if kind < KINDS:
             number = bound_number(memory, EFFORT, bound_rows.dof[w], dofs)
             effort_bounded = bound_rows.index[number] >= 0
-        problem.all_softness[OWN, w] = softness_of(kind, effort_bounded) * bound_rows.mobility[w]
+        softness = softness_of(kind, effort_bounded)
+        problem.all_softness[PROXIMAL, w] = softness * bound_rows.mobility[w]
 
 
 @rare
@@ -57,10 +58,10 @@ def solve_problem(data, count, t, begin):
     whose forces are exerted.
     """
     problem, n = data.scratch.bounded.problem, count + t
-    problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, STEPS
+    problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, PROXIMAL_STEPS
     for level in range(problem.truncated.size):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
-        problem.steps[level + 1] = STEPS if begin else 1
+        problem.steps[level + 1] = PROXIMAL_STEPS if begin else 1
     write_bound_softness(
         problem, data.scratch.bounded.bound_rows, data.memory, data.bounds.joints.size, count)
     start_forces(problem, count, t, begin)

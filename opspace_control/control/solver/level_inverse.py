@@ -21,7 +21,6 @@ from opspace_control.control.solver.semidefinite import (
     fit_redundant,
     solve_transposed,
 )
-from opspace_control.dynamics.data import nan_filled
 from opspace_control.spatial.dense import add_scaled, dot_product
 from opspace_control.spatial.eigen import diagonalise, reflect, reflect_back, tridiagonalise
 from opspace_control.spatial.six import put, six
@@ -34,20 +33,13 @@ _ROUNDING = 1e-13
 class Decomposition(NamedTuple):
     """A level's scaled Λ⁻¹, decomposed: its factor, or eigenvectors where it is near singular."""
 
-    matrix: np.ndarray  # (m, m): factor of the rows that are used; or what `diagonalise` leaves
-    vectors: np.ndarray  # (m, m): eigenvectors of the used rows, as rows
-    gains: np.ndarray  # (m,): of the eigenvectors
-    scale: np.ndarray  # (m,)
-    scratch: np.ndarray  # (m,): of `decompose_level`, and of `solve_level`
-    order: np.ndarray  # (m,) int: rows that are used, as of `Factor`
-    sizes: np.ndarray  # (2,) int: rank, -1 where M is diagonalised, and number of used rows
-
-
-def make_decomposition(m, scale):
-    """Return a `Decomposition` of at most m rows with these scales (m,), filled with NaN."""
-    return Decomposition(
-        matrix=nan_filled((m, m)), vectors=nan_filled((m, m)), gains=nan_filled(m), scale=scale,
-        scratch=nan_filled(m), order=np.zeros(m, int), sizes=np.zeros(2, int))
+    matrix: np.ndarray = 'k k'  # factor of the rows that are used; or what `diagonalise` leaves
+    vectors: np.ndarray = 'k k'  # eigenvectors of the used rows, as rows
+    gains: np.ndarray = 'k'  # of the eigenvectors
+    scale: np.ndarray = 'k'
+    scratch: np.ndarray = 'k'  # of `decompose_level`, and of `solve_level`
+    order: np.ndarray = 'k int'  # rows that are used, as of `Factor`
+    sizes: np.ndarray = '2 int'  # rank, -1 where M is diagonalised, and number of used rows
 
 
 @inlined

@@ -59,7 +59,7 @@ _SLACK = 1e-14
 LEVEL_SCRATCH = 8
 
 # Rows of ``softness``: what stays when levels below are solved, and what does not.
-LASTING, OWN = 0, 1
+LASTING, PROXIMAL = 0, 1
 
 
 class Levels(NamedTuple):
@@ -69,9 +69,9 @@ class Levels(NamedTuple):
     steps: np.ndarray  # (l,) int: proximal steps that each is solved by, one or more
     # (n, n) ``R A⁻¹ Rᵀ``, symmetric and positive semidefinite.
     G: np.ndarray
-    # (2, n). LASTING: δ of `truncate_level`, as in `improve_active`. OWN: ε, in the same units; 0
-    # for a row that is hard, else at least ATTAINABLE of G's diagonal, or in the first level, which
-    # has no residuals above it, more than `dependent`.
+    # (2, n). LASTING: δ of `truncate_level`, as in `improve_active`. PROXIMAL: ε, in the same
+    # units; 0 for a row that is hard, else at least ATTAINABLE of G's diagonal, or in the first
+    # level, which has no residuals above it, more than `dependent`.
     softness: np.ndarray
     bounds: np.ndarray  # (2, n): as in `improve_active`
     free: np.ndarray  # (n,) R q̈_ref
@@ -221,7 +221,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
         first, last = first_rows[level], first_rows[level + 1]
         for r in range(last):
             above[r] = before[r]
-            soft[r] += softness[OWN, r] if r >= first else 0.0
+            soft[r] += softness[PROXIMAL, r] if r >= first else 0.0
         current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
         changes, residual = solve_steps(problem, program, level, current, before, step, f_y)
         ended = ended and changes >= 0

@@ -19,26 +19,19 @@ from opspace_control.control.solver.cholesky import (
     solve_upper,
     symmetric,
 )
-from opspace_control.dynamics.data import nan_filled
 
 # A pivot of ``S M S``, whose diagonal is about 1, up to this counts as zero: rounding leaves 1e-15.
-RANK_TOLERANCE = 1e-9
+PIVOT_TOLERANCE = 1e-9
 
 
 class Factor(NamedTuple):
-    """The factor F of the used rows of a matrix, those that have a scale."""
+    """The factor F of the used rows of a matrix of k rows, those that have a scale."""
 
-    F: np.ndarray  # (n, n): row r belongs to row r of the matrix
-    gram: np.ndarray  # (n, n): Cholesky factor of FᵀF; not written where no row is redundant
-    order: np.ndarray  # (n,) int: used rows; first the pivots, in the order of the columns
-    sizes: np.ndarray  # (2,) int: rank, and number of used rows
-    scale: np.ndarray  # (n,): S
-
-
-def make_factor(n, scale):
-    """Return a `Factor` of at most n rows with these scales (n,), filled with NaN."""
-    return Factor(F=nan_filled((n, n)), gram=nan_filled((n, n)), order=np.zeros(n, int),
-                  sizes=np.zeros(2, int), scale=scale)
+    F: np.ndarray = 'k k'  # row r belongs to row r of the matrix
+    gram: np.ndarray = 'k k'  # Cholesky factor of FᵀF; not written where no row is redundant
+    order: np.ndarray = 'k int'  # used rows; first the pivots, in the order of the columns
+    sizes: np.ndarray = '2 int'  # rank, and number of used rows
+    scale: np.ndarray = 'k'  # S
 
 
 @inlined
@@ -101,7 +94,7 @@ def factorise_pivoted(M, first, count, tolerance, remaining, factor):
 @called
 def decompose_semidefinite(M, count, remaining, factor):
     """Write the factor of the first ``count`` rows of a matrix, of its lower triangle."""
-    if not factorise_pivoted(M, 0, count, RANK_TOLERANCE, remaining, factor):
+    if not factorise_pivoted(M, 0, count, PIVOT_TOLERANCE, remaining, factor):
         factorise_gram(factor)
 
 
