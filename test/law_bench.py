@@ -16,7 +16,7 @@ from opspace_control.tasks.task import bind_tasks
 @njit
 def _run(tasks, points, origin, nodes, states, sensors, dt, limited, Lambda_inverse, small, R):
     for i in range(sensors.size):
-        measure_wrench(sensors, i, nodes, states, dt)
+        measure_wrench(sensors, i, states, dt)
     for e in range(tasks.size):
         demand_pose(tasks[e], points[e], origin, states, sensors, dt, limited, R)
         if tasks[e].impedance > 0.0:

@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 
 from opspace_control import ControlError
-from opspace_control.control.limits.effort_cut import limit_efforts
+from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.kinds import (
     ALL_KINDS,
     DISTANCE_RATE,

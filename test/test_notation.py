@@ -19,8 +19,8 @@ from opspace_control.control.constraints.constraint_law import CONSTRAINT
 from opspace_control.control.cycle_record import CYCLE
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP
 from opspace_control.control.limits.limit_law import LIMIT
-from opspace_control.dynamics import OperationalSpace
 from opspace_control.dynamics.data import NODE_STATE, POINT
+from opspace_control.dynamics.operational_space import OperationalSpace
 from opspace_control.dynamics.passive_forces import PASSIVE_DOF
 from opspace_control.model import KinematicTree
 from opspace_control.model.nodes import FRAME, NODE
@@ -31,7 +31,7 @@ from opspace_control.safety.servo_data import SERVO
 from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 from opspace_control.safety.state_clock import CLOCK
 from opspace_control.safety.supervisor import SUPERVISOR
-from opspace_control.tasks.force_law import FORCE
+from opspace_control.tasks.force_law import FORCE_CONTROL
 from opspace_control.tasks.impedance_law import SPRING
 from opspace_control.tasks.joint import JOINT_TASK
 from opspace_control.tasks.pose_law import POSE_TASK
@@ -42,8 +42,8 @@ from opspace_control.tasks.trajectory_law import TRAJECTORY
 ROOT = Path(__file__).parents[1]
 NOTATION = (ROOT / 'doc' / 'reference' / 'notation.md').read_text()
 RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POINT,
-           'PASSIVE_DOF': PASSIVE_DOF,
-           'POSE_TASK': POSE_TASK, 'FORCE': FORCE, 'SPRING': SPRING, 'SENSOR': SENSOR,
+           'PASSIVE_DOF': PASSIVE_DOF, 'POSE_TASK': POSE_TASK,
+           'FORCE_CONTROL': FORCE_CONTROL, 'SPRING': SPRING, 'SENSOR': SENSOR,
            'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
            'CONSTRAINT': CONSTRAINT, 'JOINT_TASK': JOINT_TASK,
            'SHAPE': SHAPE, 'BODY': BODY, 'BODY_PAIR': BODY_PAIR, 'PAIR': PAIR,

@@ -98,7 +98,7 @@ def damp_feet(brake, v, tau):
     nodes, states, feet = brake.nodes, brake.states, brake.feet
     share = DAMPING_RATE * brake.numbers[0].contact_mass
     for e in range(feet.size):
-        place_point(feet, e, nodes, states)
+        place_point(feet, e, states)
         for r in range(3):
             force = 0.0
             for i in range(nodes.size):

@@ -28,7 +28,7 @@ from opspace_control.control.limits.distances import (
     follow_pairs,
 )
 from opspace_control.control.limits.drive_friction import leave_efforts, overcome_friction
-from opspace_control.control.limits.effort_cut import limit_efforts
+from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
 from opspace_control.control.limits.grip_efforts import (
     all_belong_to_grasps,
@@ -40,7 +40,6 @@ from opspace_control.control.limits.keeping import keep_limits, respond_to_stack
 from opspace_control.control.limits.limit_check import (
     activate_cut_efforts,
     begin_limits,
-    deactivate_all,
 )
 from opspace_control.control.limits.limit_law import bound_motion, faded
 from opspace_control.control.limits.repulsion import repel
@@ -174,7 +173,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
     nodes, states, a_null, stack = robot.nodes, robot.states, results.a_null, results.stack
     move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, v, a_null)
     bound_distances(robot.collision, cycle, states, scratch.bounded, a_null)
-    add_inertia(robot.contacts, cycle, nodes, states, robot.responds)
+    add_inertia(robot.contacts, cycle, states, robot.responds)
     if cycle.has_passive:
         passive_forces(nodes, demand.passive_dofs, q, v, scratch.passive_torque)
         induce_passive(nodes, states, robot.responds, scratch.passive_torque, a_null)
@@ -260,7 +259,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     place_bodies(nodes, robot.states, cycle, q)
     find_distances(robot.collision, cycle, nodes, robot.states, v, bounded.distances.gradient)
     refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, results.a_null)
-    begin_limits(nodes, robot.supports, constraints, limits, cycle.efforts_determined)
+    begin_limits(cycle, nodes, robot.supports, constraints, limits)
     leave_grip_efforts(cycle, robot.supports, grasping, limits)
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
     begin_contacts(cycle, robot, constraints, bounded.contacts, memory.contact_active,
@@ -282,7 +281,6 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     if keeps:
         keep_limits(data, grasping, any_resting, tau)
     else:
-        deactivate_all(limits)
         if demand.friction.size > 0:
             respond_to_stack(data)
         results.stack[RESIDUAL, :] = 0.0

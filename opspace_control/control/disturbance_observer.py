@@ -14,7 +14,7 @@ from opspace_control.control.stack.disturbance import (
     interrupt_observer,
     restart_observer,
 )
-from opspace_control.dynamics.momentum_observer import APPLIED, RESIDUAL, ROWS
+from opspace_control.dynamics.momentum_observer import APPLIED_TORQUE, RESIDUAL_TORQUE, ROWS
 from opspace_control.errors import ControlError
 from opspace_control.spatial import read_numbers
 
@@ -94,7 +94,7 @@ class DisturbanceObserver:
     @property
     def residual(self):
         """Mean unknown joint forces r until the last cycle, (nv,), N·m or N, unfiltered: a copy."""
-        return self._data.memory[RESIDUAL].copy()
+        return self._data.memory[RESIDUAL_TORQUE].copy()
 
     @property
     def rejected(self):
@@ -121,7 +121,7 @@ class DisturbanceObserver:
         By default those that the controller has returned; call it after a cycle with others, such
         as those that a safety limit has changed, or that are measured.
         """
-        np.copyto(self._data.memory[APPLIED], torque)
+        np.copyto(self._data.memory[APPLIED_TORQUE], torque)
 
     def interrupt(self):
         """Forget the last state, as after a gap in time; the forces that compensate stay."""

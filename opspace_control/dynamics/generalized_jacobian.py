@@ -73,7 +73,7 @@ def fill_columns(nodes, responds, q, points, inputs, states, a, tau, hybrid, gen
     for i in range(nodes.size - 1, -1, -1):
         eliminate_passive(nodes, i, responds, tau, a, states)
     for e in range(points.size):
-        place_point(points, e, nodes, states)
+        place_point(points, e, states)
     for column in range(inputs.size):
         solve_unit(nodes, responds, inputs[column], states, a, tau)
         for i in range(nodes.size):

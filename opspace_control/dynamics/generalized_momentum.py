@@ -21,20 +21,9 @@ import numpy as np
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
-from opspace_control.dynamics.kinematics import place_node, weigh_node
+from opspace_control.dynamics.kinematics import place_node, weigh_node, write_velocity
 from opspace_control.dynamics.preparation import GRAVITY, prepared
 from opspace_control.spatial.vectors import dot
-
-
-@inlined
-def move_body(nodes, i, v, states):
-    """Write the spatial velocity of body i, [CK00] (17)."""
-    node, s = nodes[i], states[i]
-    rate = v[node.v_index] if node.v_index >= 0 else 0.0
-    for r in range(6):
-        s.V[r] = rate * s.S[r]
-        if node.parent >= 0:
-            s.V[r] += states[node.parent].V[r]
 
 
 @inlined
@@ -87,7 +76,7 @@ def sum_generalized_momentum(nodes, q, v, gravity, states, p, rate):
     for i in range(nodes.size):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
-        move_body(nodes, i, v, states)
+        write_velocity(nodes, i, v, states)
     gather_momentum(nodes, states, gravity, v, p, rate)
 
 

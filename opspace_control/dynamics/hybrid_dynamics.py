@@ -212,7 +212,7 @@ def solve_hybrid(
         if responds[i]:
             start_passive_inertia(nodes, i, states)
     for e in range(points.size):
-        place_point(points, e, nodes, states)
+        place_point(points, e, states)
         if points[e].frame.node >= 0:
             add_wrench(points[e].p, exerted[e], states[points[e].frame.node].f)
     # Pass 2: articulated inertias and bias forces of passive subtrees.

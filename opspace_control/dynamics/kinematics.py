@@ -109,7 +109,7 @@ def write_velocity(nodes, i, v, states):
 
 
 @inlined
-def place_point(points, e, nodes, states):
+def place_point(points, e, states):
     """Write the pose of operational point e."""
     frame = points[e].frame
     place_on(frame.node, frame.rotation, frame.position, states, points[e].R, points[e].p)
@@ -192,7 +192,7 @@ def move(nodes, q, v, a, states, points):
         place_node(nodes, i, q, states)
         move_node(nodes, i, v, a, states)
     for e in range(points.size):
-        place_point(points, e, nodes, states)
+        place_point(points, e, states)
         move_point(points, e, states)
 
 

@@ -19,7 +19,7 @@ from opspace_control.spatial import read_numbers
 # Rows of the memory of an observer, (ROWS, nv): the residual; p of the last state, and its rate
 # under no drive; these of this state; the forces of passive joints; those that are applied.
 ROWS = 7
-RESIDUAL, P_BEFORE, RATE_BEFORE, P, P_RATE, PASSIVE_FORCE, APPLIED = range(ROWS)
+RESIDUAL_TORQUE, P_BEFORE, RATE_BEFORE, P, P_RATE, PASSIVE_TORQUE, APPLIED_TORQUE = range(ROWS)
 
 
 class Observed(NamedTuple):
@@ -41,19 +41,19 @@ def advance_residual(nodes, gains, started, memory, dt):
 
     If not, nothing has changed. ``P_RATE`` becomes that with passive forces.
     """
-    residual, p, rate = memory[RESIDUAL], memory[P], memory[P_RATE]
+    residual, p, rate = memory[RESIDUAL_TORQUE], memory[P], memory[P_RATE]
     for k in range(p.size):
-        rate[k] += memory[PASSIVE_FORCE, k]
+        rate[k] += memory[PASSIVE_TORQUE, k]
         # One by one: reassociation of floating point would cancel their sum in the test.
         if not (math.isfinite(p[k]) and math.isfinite(rate[k])
-                and math.isfinite(memory[APPLIED, k])):
+                and math.isfinite(memory[APPLIED_TORQUE, k])):
             return False
     for i in range(nodes.size):
         k = nodes[i].v_index
         if k >= 0 and nodes[i].status == LOCKED:
             residual[k] = 0.0
         elif k >= 0 and started[0] != 0 and dt > 0.0:
-            unknown = (p[k] - memory[P_BEFORE, k]) / dt - memory[APPLIED, k] - 0.5 * (
+            unknown = (p[k] - memory[P_BEFORE, k]) / dt - memory[APPLIED_TORQUE, k] - 0.5 * (
                 memory[RATE_BEFORE, k] + rate[k])
             x = residual[k] - math.expm1(-gains[0, k] * dt) * (unknown - residual[k])
             residual[k] = min(max(x, -gains[1, k]), gains[1, k])
@@ -68,10 +68,10 @@ def observe(data, dt, q, v, torque):
     """Advance the residual by dt under joint forces (nv,); return as `advance_residual` does."""
     memory = data.memory
     for k in range(torque.size):
-        memory[APPLIED, k] = torque[k]
+        memory[APPLIED_TORQUE, k] = torque[k]
     sum_generalized_momentum(
         data.nodes, q, v, data.gravity, data.states, memory[P], memory[P_RATE])
-    passive_forces(data.nodes, data.passive_dofs, q, v, memory[PASSIVE_FORCE])
+    passive_forces(data.nodes, data.passive_dofs, q, v, memory[PASSIVE_TORQUE])
     return advance_residual(data.nodes, data.gains, data.started, memory, dt)
 
 
@@ -157,7 +157,7 @@ class MomentumObserver:
     @property
     def residual(self):
         """The r of the last update, estimated unknown joint forces, (nv,), N·m or N; a copy."""
-        return self._data.memory[RESIDUAL].copy()
+        return self._data.memory[RESIDUAL_TORQUE].copy()
 
     def update(self, state, torque, dt):
         """
@@ -210,7 +210,8 @@ class MomentumObserver:
         if not np.isfinite(values).all():
             raise StateError(f'The residual is {residual!r}.', value=residual,
                              cure='Give finite numbers.')
-        self._data.memory[RESIDUAL] = np.clip(values, -self._data.gains[1], self._data.gains[1])
+        gains, memory = self._data.gains, self._data.memory
+        memory[RESIDUAL_TORQUE] = np.clip(values, -gains[1], gains[1])
         self._data.started[0] = 0
 
     def _numbers(self, what, values):

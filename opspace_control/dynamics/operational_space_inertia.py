@@ -135,11 +135,11 @@ def inverse_inertia(nodes, q, needs_inertia, plan, contacts, contact_inertia, st
             weigh_node(nodes, i, states)
             set_inertia(nodes, i, states)
     for e in range(contacts.size):
-        place_point(contacts, e, nodes, states)
+        place_point(contacts, e, states)
         if contacts[e].frame.node >= 0:
             add_contact_inertia(contacts, e, contact_inertia[e], states)
     for e in range(m):
-        place_point(carried, e, nodes, states)
+        place_point(carried, e, states)
     if K is not None:
         K[:] = 0.0
     sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, False, Lambda_inverse,

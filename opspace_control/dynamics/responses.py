@@ -76,6 +76,33 @@ def apply_wrenches(nodes, states, points, supports, forces, joint_force, wrench)
             add_wrench(point.p, wrench, states[point.other.node].z)
 
 
+@inlined
+def respond_to_forces(nodes, states, moved, joint_force):
+    """
+    Write ``u``, the accelerations of joints by forces at links, ``z``, and joints, (nv,).
+
+    ``B`` receives those of the bodies; ``z`` is zero afterwards. Only the nodes that are ``moved``,
+    (n,) of bool, have an inertia and a response; None: all.
+    """
+    for i in range(nodes.size - 1, -1, -1):
+        node, s = nodes[i], states[i]
+        s.u = 0.0
+        if moved is None or moved[i]:
+            if node.status != LOCKED:
+                s.u = (joint_force[node.v_index] + dot(s.z, s.S)) / s.D
+            if node.parent >= 0:
+                outer = states[node.parent].z
+                put(outer, 0, six(outer, 0) + six(s.z, 0) - s.u * six(s.U, 0))
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.z[r] = 0.0
+            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+        if node.status != LOCKED and (moved is None or moved[i]):
+            s.u -= dot(s.U, s.B) / s.D
+            put(s.B, 0, six(s.B, 0) + s.u * six(s.S, 0))
+
+
 @called
 def forward_response(nodes, states, joint_force, a_null, a):
     """
@@ -83,25 +110,44 @@ def forward_response(nodes, states, joint_force, a_null, a):
 
     The forces are those of `apply_wrenches`; those at links are set to zero.
     """
+    respond_to_forces(nodes, states, None, joint_force)
     for k in range(a.size):
         a[k] = a_null[k]
+    for i in range(nodes.size):
+        if nodes[i].status != LOCKED:
+            a[nodes[i].v_index] += states[i].u
+
+
+@inlined
+def project_unit_torque(nodes, node, states, projection):
+    """Project a unit torque at the joint of a node on all joints, (n,)."""
+    projection[:] = 0.0
+    projection[node] = 1.0
+    z = states[node].z
+    put(z, 0, (-1.0 / states[node].D) * six(states[node].U, 0))
+    i = nodes[node].parent
+    while i >= 0:
+        if nodes[i].status != LOCKED:
+            s = states[i]
+            projection[i] = dot(z, s.S)
+            put(z, 0, six(z, 0) - (projection[i] / s.D) * six(s.U, 0))
+        i = nodes[i].parent
+
+
+@inlined
+def project_torques(nodes, states, torque, projection):
+    """Project joint forces, (nv,), none of them at a locked joint, on all joints, (n,)."""
+    for i in range(nodes.size):
+        for r in range(6):
+            states[i].z[r] = 0.0
     for i in range(nodes.size - 1, -1, -1):
         node, s = nodes[i], states[i]
-        s.u = 0.0
+        projection[i] = 0.0
         if node.status != LOCKED:
-            s.u = (joint_force[node.v_index] + dot(s.z, s.S)) / s.D
+            projection[i] = torque[node.v_index] + dot(s.z, s.S)
+            put(s.z, 0, six(s.z, 0) - (projection[i] / s.D) * six(s.U, 0))
         if node.parent >= 0:
-            outer = states[node.parent].z
-            put(outer, 0, six(outer, 0) + six(s.z, 0) - s.u * six(s.U, 0))
-    for i in range(nodes.size):
-        node, s = nodes[i], states[i]
-        for r in range(6):
-            s.z[r] = 0.0
-            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
-        if node.status != LOCKED:
-            x = s.u - dot(s.U, s.B) / s.D
-            a[node.v_index] += x
-            put(s.B, 0, six(s.B, 0) + x * six(s.S, 0))
+            add_six(states[node.parent].z, s.z)
 
 
 @inlined

@@ -135,7 +135,7 @@ def apart(c, d):
 
 
 @called
-def couple_row(carried, passively, m, e, begin, end, coupling, into, first):
+def couple_trunks(carried, passively, m, e, begin, end, coupling, into, first):
     """
     Add the contributions of trunks to the row of e, in its blocks with begin to end.
 
@@ -177,14 +177,14 @@ def join_trunks(carried, passively, mobility, coupling):
     for c in range(m, carried.size):
         row = 6 * (c - m)
         for d in range(max(carried[c].trunk, m), c + 1):
-            couple_row(carried, passively, m, c, d, d + 1, coupling, coupling, row)
+            couple_trunks(carried, passively, m, c, d, d + 1, coupling, coupling, row)
             for r in range(6):
                 for k in range(6):
                     coupling[6 * (d - m) + k, 6 * c + r] = coupling[row + r, 6 * d + k]
-        couple_row(carried, passively, m, c, 0, m, coupling, coupling, row)
+        couple_trunks(carried, passively, m, c, 0, m, coupling, coupling, row)
     for e in range(m):
         if not is_idle(carried[e]):
-            couple_row(carried, passively, m, e, 0, e + 1, coupling, mobility, 6 * e)
+            couple_trunks(carried, passively, m, e, 0, e + 1, coupling, mobility, 6 * e)
 
 
 @inlined

@@ -13,7 +13,7 @@ from opspace_control.tasks.arguments import (
     read_six,
     recorded,
 )
-from opspace_control.tasks.force_law import FORCE, release_force, restart_force
+from opspace_control.tasks.force_law import FORCE_CONTROL, release_force, restart_force
 from opspace_control.tasks.sensor import ForceSensor
 
 _BOUND = {'positive': True, 'finite': False}
@@ -67,7 +67,7 @@ class ForceControl(TaskPart):
     def __init__(self, sensor=None, *, kp=0.1, ki=10.0, damping=60.0, max_force=100.0,
                  max_moment=10.0, approach=(0.05, 0.2), contact_threshold=(2.0, 0.2),
                  impact_time=0.03):
-        super().__init__('force control', FORCE)
+        super().__init__('force control', FORCE_CONTROL)
         if not (sensor is None or isinstance(sensor, ForceSensor)):
             raise TaskError(f'{self._owner}: {sensor!r} is not a sensor.',
                             cure='Give a ForceSensor, or None.', parameter='sensor', value=sensor)

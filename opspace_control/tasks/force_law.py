@@ -17,7 +17,7 @@ from opspace_control.tasks.specification_law import take_components
 
 # Force control of one task. Wrenches are what the robot applies, along the task's axes, at its
 # point; pairs are of translation and rotation.
-FORCE = np.dtype([
+FORCE_CONTROL = np.dtype([
     ('axes', np.float64, (6,)),       # Ω̃ of (2.4): 1 where force is controlled; between: blended
     ('target', np.float64, (6,)),     # N and N m
     ('kp', np.float64, (6,)),         # of the force error, without unit

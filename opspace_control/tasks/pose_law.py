@@ -10,13 +10,18 @@ from opspace_control.compiled import called, inlined
 from opspace_control.spatial.rotations import rotation_vector
 from opspace_control.spatial.vectors import multiply_transpose
 from opspace_control.tasks.force_law import (
-    FORCE,
+    FORCE_CONTROL,
     demand_force,
     forget_force,
     release_force,
 )
 from opspace_control.tasks.impedance_law import SPRING, stretch_spring
-from opspace_control.tasks.specification_law import place_axes, row_activation, take_components
+from opspace_control.tasks.specification_law import (
+    motion_share,
+    place_axes,
+    row_activation,
+    take_components,
+)
 from opspace_control.tasks.trajectory_law import STAYS, TRAJECTORY
 
 # One task. Poses are in the base frame (the world for a floating base), those of a relative task in
@@ -35,7 +40,7 @@ POSE_TASK = np.dtype([
     ('turn_left', np.float64),           # fraction of it that is left, from 1 to 0
     ('axes', np.float64, (2, 3, 3)),     # S_fᵀ and S_τᵀ of [K87] (2.3): the axes, by column
     ('motion', np.float64, (6,)),        # Ω: 1 for an axis along which motion is controlled
-    ('force', FORCE),                    # Ω̃ and force control
+    ('force', FORCE_CONTROL),                    # Ω̃ and force control
     ('impedance', np.float64),           # 0: a decoupled unit mass; 1: a spring; between: blended
     ('spring', SPRING),
     ('kp', np.float64, (6,)),            # 1/s², along the task's axes
@@ -116,7 +121,7 @@ def demand_motion(task, first, limit):
     the frame approaches it at V_max plus the feed-forward v_d, on a straight line if ``kp/kd`` is
     the same for all axes. Near the goal it is the PD law.
     """
-    kp, kd, lag, motion, force = task.kp, task.kd, task.lag, task.motion, task.force.axes
+    kp, kd, lag, motion = task.kp, task.kd, task.lag, task.motion
     nu = 1.0
     if limit < math.inf:
         square = 0.0
@@ -128,8 +133,8 @@ def demand_motion(task, first, limit):
             nu = limit / math.sqrt(square)
     for r in range(first, first + 3):
         if motion[r] != 0.0:
-            share = (1.0 - task.impedance) * motion[r] / (motion[r] + force[r])
-            task.acceleration[r] += share * (nu * kp[r] * lag[r] + kd[r] * task.rate[r])
+            task.acceleration[r] += motion_share(task, r) * (
+                nu * kp[r] * lag[r] + kd[r] * task.rate[r])
 
 
 @inlined

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from opspace_control.compiled import inlined
-from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.kinematics import place_point
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import TaskError
 from opspace_control.model.nodes import FRAME
 from opspace_control.spatial import read_numbers
@@ -37,7 +37,7 @@ TRUST_TIME = 0.1
 
 
 @inlined
-def measure_wrench(sensors, i, nodes, states, dt):
+def measure_wrench(sensors, i, states, dt):
     """
     Write the wrench of sensor i without bias and weight of the tool, filtered.
 
@@ -45,7 +45,7 @@ def measure_wrench(sensors, i, nodes, states, dt):
     first order. Inertial forces of the tool remain; they are small while force is controlled.
     """
     sensor = sensors[i]
-    place_point(sensors, i, nodes, states)
+    place_point(sensors, i, states)
     R, filtered, wrench, center = sensor.R, sensor.filtered, sensor.wrench, sensor.center
     g0, g1, g2 = sensor.gravity[0], sensor.gravity[1], sensor.gravity[2]
     w0 = sensor.mass * (R[0, 0] * g0 + R[1, 0] * g1 + R[2, 0] * g2)

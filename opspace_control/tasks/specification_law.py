@@ -68,6 +68,13 @@ def take_components(task, x):
 
 
 @inlined
+def motion_share(task, r):
+    """Return which part of row r is motion of a unit mass, from 0 to 1; force and spring: no."""
+    motion, force = task.motion[r], task.force.axes[r]
+    return (1.0 - task.impedance) * motion / (motion + force) if motion > 0.0 else 0.0
+
+
+@inlined
 def row_activation(activation):
     """
     Return the activation of a row, from 0 to 1, for an activation a of the task from 0 to 1.

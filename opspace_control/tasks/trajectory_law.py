@@ -67,14 +67,8 @@ def turn_by_vector(phi, R, out):
     """Write ``R(φ) R`` for a rotation vector (3,), rad, and the columns of a rotation R (3, 3)."""
     square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     b, c, _, _ = vector_coefficients(square)
-    once = 1.0 - c * square
     for k in range(3):
-        x = phi[1] * R[2, k] - phi[2] * R[1, k]
-        y = phi[2] * R[0, k] - phi[0] * R[2, k]
-        z = phi[0] * R[1, k] - phi[1] * R[0, k]
-        out[0, k] = R[0, k] + once * x + b * (phi[1] * z - phi[2] * y)
-        out[1, k] = R[1, k] + once * y + b * (phi[2] * x - phi[0] * z)
-        out[2, k] = R[2, k] + once * z + b * (phi[0] * y - phi[1] * x)
+        cross_twice(phi, R[:, k], 1.0 - c * square, b, out[:, k])
 
 
 @rare

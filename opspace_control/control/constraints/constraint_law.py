@@ -93,7 +93,7 @@ def project_rotation(axes, x):
 
 
 @inlined
-def respond(point, responds, states, response):
+def constraint_response(point, responds, states, response):
     """Write how the passive-joint response accelerates a constraint along its rows, (6,)."""
     for r in range(6):
         response[r] = 0.0
@@ -140,4 +140,4 @@ def demand_constraint(constraint, points, e, origin, states, responds, R_error, 
     for r in range(6):
         demand[r] = -constraint.kp * error[r] - constraint.kd * point.v[r] - point.a[r]
     project_rotation(point.axes[1], demand)
-    respond(point, responds, states, response)
+    constraint_response(point, responds, states, response)

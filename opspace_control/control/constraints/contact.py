@@ -8,10 +8,10 @@ import numpy as np
 
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.errors import ControlError
-from opspace_control.tasks.arguments import AXES
+from opspace_control.tasks.arguments import AXES, LINEAR
 
 # What each kind constrains: base axes; of a line axes of which x is along it.
-KINDS = {'surface': AXES, 'line': ('x', 'y', 'z', 'ry', 'rz'), 'point': ('x', 'y', 'z')}
+CONTACT_AXES = {'surface': AXES, 'line': ('x', 'y', 'z', 'ry', 'rz'), 'point': LINEAR}
 # Largest velocity of a link at engagement, m/s and rad/s.
 STILL = (0.05, 0.5)
 
@@ -53,10 +53,10 @@ class Contact(Constraint):
 
     def __init__(self, frame, *, name=None, kind='surface', normal=(0.0, 0.0, 1.0), friction=0.7,
                  normal_force=(0.0, np.inf), sole=None):
-        if kind not in KINDS:
+        if kind not in CONTACT_AXES:
             raise ControlError(f"Contact '{name or frame}': kind {kind!r} cannot be used.",
-                               cure=f'Take one of {", ".join(KINDS)}.')
-        super().__init__(frame, name=name, axes=KINDS[kind] if kind == 'point' else AXES)
+                               cure=f'Take one of {", ".join(CONTACT_AXES)}.')
+        super().__init__(frame, name=name, axes=CONTACT_AXES[kind] if kind == 'point' else AXES)
         self._record['bounded'] = True
         self.normal, self.friction, self.normal_force = normal, friction, normal_force
         self._record['sole'], self._record['along'] = self._read_sole(sole, kind)
@@ -125,7 +125,7 @@ class Contact(Constraint):
     @property
     def axes(self):
         """Names of the constrained axes; of a line of axes of which x is along it."""
-        return KINDS[self.kind]
+        return CONTACT_AXES[self.kind]
 
     def row_axes(self, R):
         """Return the axes of the constrained rows in the frame, (3, 3), as of `Constraint`."""

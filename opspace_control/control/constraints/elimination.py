@@ -34,6 +34,19 @@ from opspace_control.spatial.dense import add_scaled, dot_product
 from opspace_control.spatial.six import put, six
 
 
+@inlined
+def moving_forces(stack, constrained, moving):
+    """
+    Write the forces of the stack that move the robot: those that the environment does not balance.
+
+    At constraints these are the reactions, and the forces exerted for passive joints.
+    """
+    for r in range(moving.size):
+        moving[r] = stack[FORCE, r] - (stack[APPLIED, r] - stack[MOVING, r])
+        if r < constrained:
+            moving[r] += stack[REACTION, r]
+
+
 @called
 def extend_factor(M, factor, carried, count):
     """
@@ -124,6 +137,8 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
         Rows of constraints.
 
     """
+    if count == 0 and not cycle.has_passive:
+        return
     stack, whole, passive = results.stack, scratch.mobility, scratch.passive_mobility
     x, lambda0, factor = stack[FORCE], stack[CONSTRAINT_FORCE], scratch.constraint_factor
     decompose_semidefinite(whole, count, scratch.remaining, factor)
@@ -159,11 +174,12 @@ def predict_reactions(cycle, results, scratch, count):
     of which ``FORCE`` is z of the constraints, and f of the tasks; receives λ in the first
     ``count`` entries of ``REACTION``, N and N m.
     """
+    if count == 0 and not cycle.has_passive:
+        return
     stack, whole, passive = results.stack, scratch.mobility, scratch.passive_mobility
     x, applied, reaction = stack[FORCE], stack[APPLIED], stack[REACTION]
     factor, moving, extra = scratch.constraint_factor, scratch.moving, scratch.response_reaction
-    for j in range(count, x.size):
-        moving[j] = x[j] - (applied[j] - stack[MOVING, j])
+    moving_forces(stack, 0, moving)
     constraint_reactions(factor, count, moving, scratch.coordinates)
     for c in range(count):
         reaction[c] = x[c] + moving[c]
@@ -185,7 +201,7 @@ def predict_reactions(cycle, results, scratch, count):
 
 
 @called
-def bound_reactions(data, multipliers, count, taken):
+def bound_reactions(data, multipliers, count, reaction):
     """Write the constraint forces (c,) that multipliers f of bounds take away, ``L_cc⁺ C_cᵀ f``."""
     factor, u = data.scratch.constraint_factor, data.scratch.coordinates
     for k in range(factor.sizes[0]):
@@ -194,4 +210,4 @@ def bound_reactions(data, multipliers, count, taken):
         if multipliers[w] != 0.0:
             for k in range(factor.sizes[0]):
                 u[k] += multipliers[w] * data.scratch.bounded.bound_rows.coordinates[w, k]
-    solve_transposed(factor, u, taken)
+    solve_transposed(factor, u, reaction)

@@ -17,7 +17,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
-from opspace_control.control.data import APPLIED, FORCE, MOVING
+from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.dynamics.data import nan_filled
 from opspace_control.dynamics.force_propagation import unit_wrenches
 from opspace_control.dynamics.kinematics import move_point, place_point
@@ -69,7 +69,7 @@ def projection_of(contacts):
 
 
 @inlined
-def add_force(contacts, e, forces, f):
+def add_row_forces(contacts, e, forces, f):
     """Add the forces (6,) of a contact's rows to a wrench about the root link's origin."""
     W = contacts.points[e].Psi
     for r in range(6):
@@ -84,7 +84,7 @@ def moving_node(contacts, e):
 
 
 @called
-def add_inertia(contacts, cycle, nodes, states, responds):
+def add_inertia(contacts, cycle, states, responds):
     """
     Place contacts and add their inertias to those of their links, of all joints and passive ones.
 
@@ -96,7 +96,7 @@ def add_inertia(contacts, cycle, nodes, states, responds):
             constraint, point, inertia = (
                 contacts.constraints[e], contacts.points[e], contacts.inertia[e])
             inertia[:] = 0.0
-            place_point(contacts.points, e, nodes, states)
+            place_point(contacts.points, e, states)
             place_sole(constraint, point)
             node, weight = moving_node(contacts, e), row_activation(constraint.activation)
             if node < 0:
@@ -112,7 +112,7 @@ def add_inertia(contacts, cycle, nodes, states, responds):
 
 
 @inlined
-def add_response(contacts, e, states, responds):
+def add_contact_response(contacts, e, states, responds):
     """Add the inertial force of a passive-joint response to the link; write its acceleration."""
     node, response, exerted = moving_node(contacts, e), contacts.response[e], contacts.exerted[e]
     for r in range(6):
@@ -122,7 +122,7 @@ def add_response(contacts, e, states, responds):
                 response[r] += contacts.points[e].Psi[k, r] * states[node].B[k]
         contacts.work[r] = contacts.inertia[e, r] * response[r]
         exerted[r] += contacts.work[r]
-    add_force(contacts, e, contacts.work, states[node].f)
+    add_row_forces(contacts, e, contacts.work, states[node].f)
 
 
 @called
@@ -143,7 +143,7 @@ def demand_contacts(contacts, cycle, states, responds):
             move_point(contacts.points, e, states)
             demand_constraint(constraint, contacts.points, e, cycle.origin, states, responds,
                               cycle.R, demand, contacts.response[e])
-            add_response(contacts, e, states, responds)
+            add_contact_response(contacts, e, states, responds)
 
 
 @called
@@ -164,9 +164,9 @@ def exert_contacts(contacts, states, responds):
                 work[3 + r] -= arm[i] * work[j] - arm[j] * work[i]
             for r in range(6):
                 contacts.exerted[e, r] += work[r]
-            add_force(contacts, e, work, states[node].f)
+            add_row_forces(contacts, e, work, states[node].f)
             if responds[node]:
-                add_force(contacts, e, work, states[node].z)
+                add_row_forces(contacts, e, work, states[node].z)
 
 
 @called
@@ -175,7 +175,7 @@ def respond_contacts(contacts, states, responds):
     if contacts is not None:
         for e in range(contacts.points.size):
             if moving_node(contacts, e) >= 0:
-                add_response(contacts, e, states, responds)
+                add_contact_response(contacts, e, states, responds)
 
 
 @called
@@ -191,7 +191,7 @@ def correct_reference(contacts, nodes, states, x):
                 for r in range(6):  # without the part that the drives exert
                     contacts.opposing[e, r] = contacts.inertia[e, r] * (
                         contacts.demand[e, r] + contacts.response[e, r])
-                add_force(contacts, e, contacts.opposing[e], states[node].z)
+                add_row_forces(contacts, e, contacts.opposing[e], states[node].z)
         for i in range(nodes.size - 1, -1, -1):
             s = states[i]
             if nodes[i].status != LOCKED:
@@ -210,15 +210,14 @@ def correct_reference(contacts, nodes, states, x):
 def predict_contacts(contacts, robot, results, scratch):
     """Write the forces of contacts, ``λ = I_c (a_c − a)`` of the motion by all forces."""
     if contacts is not None:
-        nodes, states, stack, moving = robot.nodes, robot.states, results.stack, scratch.moving
-        for r in range(moving.size):
-            moving[r] = stack[FORCE, r] - (stack[APPLIED, r] - stack[MOVING, r])
+        nodes, states, moving = robot.nodes, robot.states, scratch.moving
+        moving_forces(results.stack, 0, moving)
         apply_wrenches(nodes, states, robot.points, robot.supports, moving, scratch.joint_force,
                        contacts.work)
         for e in range(contacts.points.size):
             node = moving_node(contacts, e)
             if node >= 0:
-                add_force(contacts, e, contacts.opposing[e], states[node].z)
+                add_row_forces(contacts, e, contacts.opposing[e], states[node].z)
         forward_response(nodes, states, scratch.joint_force, results.a_null, results.a_task)
         for e in range(contacts.points.size):
             point, constraint, node = contacts.points[e], contacts.constraints[e], moving_node(

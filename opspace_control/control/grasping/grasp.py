@@ -7,7 +7,7 @@ import numpy as np
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.grasping.grasp_binding import fill_grips
 from opspace_control.control.grasping.grasp_checks import (
-    KINDS,
+    GRIP_AXES,
     check_fingertips,
     check_grasp,
     check_payload,
@@ -21,8 +21,8 @@ from opspace_control.control.grasping.grasp_law import GRASP, GRIP
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 from opspace_control.errors import ControlError
 from opspace_control.model import Payload
-from opspace_control.tasks import PoseTask
 from opspace_control.tasks.arguments import read_pose
+from opspace_control.tasks.pose import PoseTask
 
 
 class Grasp:
@@ -90,7 +90,7 @@ class Grasp:
         self._turning = np.array([effector == self._carrier or kind == 'rigid'
                                   for effector in self.effectors])
         self.constraints = tuple(
-            Constraint(effector, self._carrier, name=f'{name}/{effector}', axes=KINDS[kind])
+            Constraint(effector, self._carrier, name=f'{name}/{effector}', axes=GRIP_AXES[kind])
             for effector in self.effectors if effector != self._carrier)
         self.set_drift_gains(*drift_gains)
         self.task = PoseTask(self.effectors[0], name=name, **gains) if task is None else task

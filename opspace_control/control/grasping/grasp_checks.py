@@ -8,10 +8,10 @@ from opspace_control.control.constraints.contact import check_still
 from opspace_control.errors import ControlError
 from opspace_control.model import Payload
 from opspace_control.spatial.rotations import vector_from_matrix
+from opspace_control.tasks.arguments import AXES, LINEAR
 
 # Constrained axes of the grips; a carrier's grip is rigid in any case.
-KINDS = {'rigid': ('x', 'y', 'z', 'rx', 'ry', 'rz'), 'point': ('x', 'y', 'z'),
-         'fingertips': ('x', 'y', 'z')}
+GRIP_AXES = {'rigid': AXES, 'point': LINEAR, 'fingertips': LINEAR}
 
 
 def check_grasp(grasp, poses, kind, tolerance):
@@ -22,7 +22,7 @@ def check_grasp(grasp, poses, kind, tolerance):
              'Name two or more links, each once.'),
             (poses is not None and len(poses) != count, 'grasp_poses',
              f'Give one for each of the {count} effectors.'),
-            (kind not in KINDS, f'kind {kind!r}', f'Take one of {", ".join(KINDS)}.'),
+            (kind not in GRIP_AXES, f'kind {kind!r}', f'Take one of {", ".join(GRIP_AXES)}.'),
             (np.shape(tolerance) != (2,) or not np.min(tolerance) > 0.0,
              f'tolerance {tolerance}', 'Give a distance in m and an angle in rad.')):
         if wrong:

@@ -26,8 +26,7 @@ from opspace_control.control.limits.gravity_torques import moves_one_side
 from opspace_control.control.limits.kinds import EFFORT
 from opspace_control.control.limits.limit_law import deactivate
 from opspace_control.control.singular.transfer import add_correction
-from opspace_control.dynamics.responses import apply_wrenches, project_forces
-from opspace_control.dynamics.torque_responses import project_torques
+from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
 from opspace_control.model.nodes import PASSIVE
 
 # Of a limit: an excess below is rounding.
@@ -199,8 +198,8 @@ def correct_efforts(data, count, tau, tau_ref):
 def exert_reactions(data):
     """Exert the constraint reactions to the multipliers of the bounds."""
     stack = data.results.stack
-    taken = data.scratch.bound_reaction[:6 * data.demand.constraints.size]
-    bound_reactions(data, data.scratch.bounded.bound_rows.force, data.cycle.bound_count, taken)
-    for c in range(taken.size):
-        stack[FORCE, c] -= taken[c]
-        stack[REACTION, c] += taken[c]
+    reaction = data.scratch.bound_reaction[:6 * data.demand.constraints.size]
+    bound_reactions(data, data.scratch.bounded.bound_rows.force, data.cycle.bound_count, reaction)
+    for c in range(reaction.size):
+        stack[FORCE, c] -= reaction[c]
+        stack[REACTION, c] += reaction[c]

@@ -8,13 +8,16 @@ that a solution violates. Rows are only added, so the iteration ends.
 """
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.constraints.elimination import bound_reactions
+from opspace_control.control.constraints.elimination import (
+    bound_reactions,
+    moving_forces,
+    predict_reactions,
+)
 from opspace_control.control.data import (
     APPLIED,
     DEMANDED,
     FORCE,
     GRIP_FORCE,
-    MOVING,
     REACTION,
     RESIDUAL,
     WANTED,
@@ -62,7 +65,6 @@ from opspace_control.control.singular.transfer import (
     add_singular_torque,
     move_to_stack,
 )
-from opspace_control.control.stack.rows import predict_constraints
 from opspace_control.dynamics.responses import (
     apply_wrenches,
     forward_response,
@@ -75,19 +77,6 @@ from opspace_control.tasks.posture import feed_efforts
 # So often rows of efforts are corrected: the grasp force does not follow the motion linearly,
 # and the rows leave out constraint reactions to passive joints' own forces.
 _CORRECTIONS = 8
-
-
-@inlined
-def moving_forces(stack, constrained, moving):
-    """
-    Write the forces of the stack that move the robot: those that the environment does not balance.
-
-    At constraints these are the reactions, and the forces exerted for passive joints.
-    """
-    for r in range(moving.size):
-        moving[r] = stack[FORCE, r] - (stack[APPLIED, r] - stack[MOVING, r])
-        if r < constrained:
-            moving[r] += stack[REACTION, r]
 
 
 @rare
@@ -112,14 +101,14 @@ def react(data, count):
     stack, constrained = data.results.stack, 6 * data.demand.constraints.size
     for c in range(constrained):
         stack[FORCE, c] = stack[WANTED, c]
-    predict_constraints(data.cycle, constrained, data.results, data.scratch)
+    predict_reactions(data.cycle, data.results, data.scratch, constrained)
     moving_forces(stack, constrained, data.scratch.moving)
     if count > 0:
-        taken = data.scratch.bound_reaction[:constrained]
-        bound_reactions(data, data.scratch.bounded.bound_rows.force, count, taken)
+        reaction = data.scratch.bound_reaction[:constrained]
+        bound_reactions(data, data.scratch.bounded.bound_rows.force, count, reaction)
         for c in range(constrained):
-            stack[REACTION, c] -= taken[c]
-            data.scratch.moving[c] -= taken[c]
+            stack[REACTION, c] -= reaction[c]
+            data.scratch.moving[c] -= reaction[c]
 
 
 @rare

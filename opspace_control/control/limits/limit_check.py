@@ -13,19 +13,21 @@ from opspace_control.model.nodes import ACTIVE
 
 
 @called
-def begin_limits(nodes, supports, constraints, limits, efforts):
+def begin_limits(cycle, nodes, supports, constraints, limits):
     """
     Write which efforts the motion alone determines, and deactivate limits that do not count.
 
-    It determines those of all joints if ``efforts`` is true, else those of joints with an open
-    branch beyond them. Bounds of gravity torques are withdrawn until they are written anew.
+    It determines those of joints with an open branch beyond them, or of all joints. No limit counts
+    while the cycle keeps none. Bounds of gravity torques are withdrawn until they are written anew.
     """
     for k in range(limits.size):
         limit = limits[k]
         limit.gravity_bound = math.inf
-        limit.determined = efforts or is_open_branch(nodes, supports, constraints, limit.node)
+        limit.determined = cycle.efforts_determined or is_open_branch(
+            nodes, supports, constraints, limit.node)
         for kind in range(KINDS):
-            if nodes[limit.node].status != ACTIVE or (kind == EFFORT and not limit.determined):
+            if cycle.kept == 0.0 or nodes[limit.node].status != ACTIVE or (
+                    kind == EFFORT and not limit.determined):
                 deactivate(limit, kind)
 
 
@@ -45,14 +47,6 @@ def within_limits(nodes, limits, rates, a):
                     beyond(limit, rates, 0.0, k, kind, a, a) <= ROUNDING)):  # NaN is beyond
                 return False
     return True
-
-
-@called
-def deactivate_all(limits):
-    """Deactivate all limits."""
-    for k in range(limits.size):
-        for kind in range(KINDS):
-            deactivate(limits[k], kind)
 
 
 @called

@@ -14,7 +14,7 @@ have priority over all rows.
 import math
 
 from opspace_control.compiled import rare
-from opspace_control.control.constraints.constraint_law import respond
+from opspace_control.control.constraints.constraint_law import constraint_response
 from opspace_control.control.data import CONSTRAINT_FORCE, WANTED
 from opspace_control.control.limits.grip_efforts import add_shares
 from opspace_control.control.limits.kinds import (
@@ -35,9 +35,10 @@ from opspace_control.dynamics.responses import (
     passive_response,
     project_forces,
     project_passive_response,
+    project_torques,
     project_unit_acceleration,
+    project_unit_torque,
 )
-from opspace_control.dynamics.torque_responses import project_torques, project_unit_torque
 from opspace_control.spatial.dense import add_scaled, dot_product
 
 
@@ -62,7 +63,7 @@ def add_constraint_forces(data, direction, torque):
     for r in range(constrained, reaction.size):
         reaction[r] = 0.0
     for c in range(data.demand.constraints.size):
-        respond(robot.points[c], robot.responds, states, reaction[6 * c:6 * c + 6])
+        constraint_response(robot.points[c], robot.responds, states, reaction[6 * c:6 * c + 6])
     if data.cycle.forces_decided:
         for r in range(constrained):
             reaction[r] -= direction[r]

@@ -31,8 +31,8 @@ from opspace_control.control.singular.direction_motion import (
     along,
     curvature_along,
     find_motion,
+    mean_along,
     mobility_rate,
-    weigh,
 )
 from opspace_control.control.solver.level_inverse import (
     assemble_modes,
@@ -136,10 +136,11 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     limits, dofs, v = data.bounds.joints, data.demand.dofs, data.v
     a_null, first = data.results.a_null, data.demand.levels[level]
     undamped = along(directions, UNDAMPED, u, scale, first)
-    kd, stiffness = weigh(directions[DAMPING], u, first), weigh(directions[STIFFNESS], u, first)
+    kd = mean_along(directions[DAMPING], u, first)
+    stiffness = mean_along(directions[STIFFNESS], u, first)
     e = undamped / max(stiffness, LEAST)
     near = neighbourhood(abs(e), threshold)
-    most = cycle.kept * weigh(directions[MOTION_SHARE], u, first)
+    most = cycle.kept * mean_along(directions[MOTION_SHARE], u, first)
     if most <= 0.0 or value >= near:
         return 0.0, 0.0, 1.0
     for r in range(u.size):

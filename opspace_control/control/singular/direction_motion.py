@@ -33,6 +33,7 @@ from opspace_control.dynamics.responses import (
 )
 from opspace_control.dynamics.weights import gravity_torque_second_rate
 from opspace_control.model.nodes import PASSIVE
+from opspace_control.tasks.specification_law import motion_share
 
 # Below this s the motion w is not defined.
 LEAST = 1e-6
@@ -81,10 +82,7 @@ def write_motion_laws(points, tasks, joint_tasks, constrained, v, directions):
             speed = 0.0
             for d in range(3):
                 speed += axes[r // 3, d, r - part] * motion[part + d]
-            controlled = 0.0
-            if task.motion[r] > 0.0 and kd > 0.0 and not task.unattached:
-                controlled = (1.0 - task.impedance) * task.motion[r] / (
-                    task.motion[r] + task.force.axes[r])
+            controlled = 0.0 if kd == 0.0 or task.unattached else motion_share(task, r)
             directions[UNDAMPED, k] = task.acceleration[r] + controlled * kd * speed
             directions[STIFFNESS, k] = max(task.kp[r], 0.25 * kd * kd)
             directions[DAMPING, k] = kd
@@ -149,10 +147,10 @@ def apply_unit_force(data, level, factor, exerted):
         multipliers = bounded.resting_rows.multipliers
         for w in range(data.cycle.resting_count):
             multipliers[w] = reaction_at_limit(bounded.resting_rows, w, applied)
-        taken = data.scratch.bound_reaction[:levels[0]]
-        bound_reactions(data, multipliers, data.cycle.resting_count, taken)
+        reaction = data.scratch.bound_reaction[:levels[0]]
+        bound_reactions(data, multipliers, data.cycle.resting_count, reaction)
         for c in range(levels[0]):
-            applied[c] -= taken[c]
+            applied[c] -= reaction[c]
     apply_singular_forces(data, applied)
 
 
@@ -269,7 +267,7 @@ def along(directions, which, u, scale, first):
 
 
 @rare
-def weigh(values, u, first):
+def mean_along(values, u, first):
     """Return the mean of some rows, weighted with the squares of a direction u."""
     total = 0.0
     for r in range(u.size):

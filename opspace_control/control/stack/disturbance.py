@@ -28,17 +28,17 @@ from opspace_control.control.solver.cholesky import (
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.dynamics.force_propagation import is_group, is_idle
 from opspace_control.dynamics.generalized_momentum import gather_momentum
-from opspace_control.dynamics.momentum_observer import APPLIED as APPLIED_TORQUE
 from opspace_control.dynamics.momentum_observer import (
+    APPLIED_TORQUE,
     P_RATE,
-    PASSIVE_FORCE,
-    RESIDUAL,
+    PASSIVE_TORQUE,
+    RESIDUAL_TORQUE,
     ROWS,
     P,
     advance_residual,
 )
-from opspace_control.dynamics.responses import add_acceleration
-from opspace_control.dynamics.torque_responses import respond_to_torques
+from opspace_control.dynamics.responses import add_acceleration, respond_to_forces
+from opspace_control.tasks.specification_law import motion_share
 
 # Of ``Disturbance.flags``.
 STARTED, FROZEN, FOUND = range(3)
@@ -72,7 +72,7 @@ def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, v):
                 return
         gather_momentum(robot.nodes, robot.states, gravity, v, memory[P], memory[P_RATE])
         for k in range(v.size):
-            memory[PASSIVE_FORCE, k] = scratch.passive_torque[k] if cycle.has_passive else 0.0
+            memory[PASSIVE_TORQUE, k] = scratch.passive_torque[k] if cycle.has_passive else 0.0
         if advance_residual(robot.nodes, memory[ROWS:], flags, memory, cycle.dt) and (
                 before != 0 and cycle.dt > 0.0):
             flags[FOUND] = 1
@@ -107,7 +107,7 @@ def restart_observer(disturbance):
     """Begin at zero, as after a time without control."""
     interrupt_observer(disturbance)
     for k in range(disturbance.memory.shape[1]):
-        disturbance.memory[RESIDUAL, k] = 0.0
+        disturbance.memory[RESIDUAL_TORQUE, k] = 0.0
     for k in range(disturbance.tasks.shape[0]):
         for r in range(FILTERED, FILTERED + 6):
             disturbance.tasks[k, r] = 0.0
@@ -126,13 +126,6 @@ def write_point_acceleration(point, states, a):
         axes, x, y, z = point.axes[part // 3], a[part], a[part + 1], a[part + 2]
         for r in range(3):
             a[part + r] = axes[0, r] * x + axes[1, r] * y + axes[2, r] * z
-
-
-@inlined
-def compensated(task, r):
-    """Return which part of row r of a task compensates, from 0 to 1: its part of motion control."""
-    motion, force = task.motion[r], task.force.axes[r]
-    return (1.0 - task.impedance) * motion / (motion + force) if motion > 0.0 else 0.0
 
 
 @inlined
@@ -177,8 +170,8 @@ def bound_force(rejected, applied):
 def respond_points(disturbance, robot, constrained, scratch):
     """Write ``J Φ r`` of the stack's rows, (k,); constraints are eliminated from those of tasks."""
     points, a, mobility = robot.points, disturbance.matrix[-1], scratch.mobility
-    respond_to_torques(
-        robot.nodes, robot.states, robot.needs_inertia, disturbance.memory[RESIDUAL])
+    respond_to_forces(
+        robot.nodes, robot.states, robot.needs_inertia, disturbance.memory[RESIDUAL_TORQUE])
     for k in range(a.size):
         a[k] = 0.0
     for e in range(points.size):
@@ -225,7 +218,7 @@ def find_forces(disturbance, robot, demand, applied, scratch):
         for r in range(6):
             weight = 0.0
             if not outside and disturbance.tasks[points[e].record, BOUND] >= 0.0:
-                weight = compensated(demand.tasks[points[e].record], r)
+                weight = motion_share(demand.tasks[points[e].record], r)
             select_row(6 * e + r, first, weight, scratch.mobility, M, F)
     for i in range(F.size):
         if M[i, i] == 0.0:

@@ -103,7 +103,7 @@ def stack_points(cycle, robot, demand, q, v, a_null, stack):
     nodes, states, points = robot.nodes, robot.states, robot.points
     constraints, tasks, sensors = demand.constraints, demand.tasks, demand.sensors
     for i in range(sensors.size):
-        measure_wrench(sensors, i, nodes, states, cycle.dt)
+        measure_wrench(sensors, i, states, cycle.dt)
     for e in range(points.size):
         record = points[e].record
         if is_group(points[e]):
@@ -112,7 +112,7 @@ def stack_points(cycle, robot, demand, q, v, a_null, stack):
             if points[e].whole:
                 move_center(points, e, robot.supports, nodes, states)
             else:
-                place_point(points, e, nodes, states)
+                place_point(points, e, states)
                 move_point(points, e, states)
             if e < constraints.size:
                 stack_constraint(constraints[record], points, e, cycle, states, robot.responds,
@@ -185,25 +185,11 @@ def exert(node, p, wrench, responds, states):
 
 
 @inlined
-def eliminate_constraint_rows(cycle, carried, constrained, results, scratch):
-    """Eliminate constraints and passive joints from the tasks' mobility."""
-    if constrained > 0 or cycle.has_passive:
-        eliminate_constraints(cycle, carried, results, scratch, constrained)
-
-
-@inlined
-def predict_constraints(cycle, constrained, results, scratch):
-    """Predict the reactions of so many constraint rows, and the wrenches exerted there."""
-    if constrained > 0 or cycle.has_passive:
-        predict_reactions(cycle, results, scratch, constrained)
-
-
-@inlined
 def resolve_tasks(cycle, demand, results, scratch, data):
     """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
         results.stack, scratch, demand.levels, cycle.singularity_threshold, data)
-    predict_constraints(cycle, 6 * demand.constraints.size, results, scratch)
+    predict_reactions(cycle, results, scratch, 6 * demand.constraints.size)
 
 
 @inlined
@@ -221,7 +207,7 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
     regularise_rows(mobility, scratch.passive_mobility, constrained, activation)
     for r in range(force.size):
         scratch.unconstrained[r] = mobility[r, r]
-    eliminate_constraint_rows(cycle, robot.carried, constrained, results, scratch)
+    eliminate_constraints(cycle, robot.carried, results, scratch, constrained)
     reject_disturbance(demand.disturbance, cycle, robot, demand, results, scratch)
     for r in range(force.size):
         stack[WANTED, r] = force[r]
