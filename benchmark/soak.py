@@ -24,7 +24,7 @@ from soak_user import User
 
 from opspace_control.cli.processes import Process, own_domain, private_environment
 from opspace_control.cli.robots import demo_robot
-from opspace_control.dynamics import RobotModel
+from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.parameters.joints import command_joints
 from opspace_control.safety.envelope import LONGEST_STEP

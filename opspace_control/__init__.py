@@ -12,22 +12,30 @@ import importlib
 __version__ = '0.1.0'
 
 _NAMES = {
-    'model': 'RobotState Payload',
-    'dynamics': (
-        'RobotModel operational_space Closure closed_chain closed_chain_dynamics contact_space '
-        'coriolis_matrices VirtualLinkage hybrid_dynamics hybrid_inertia generalized_jacobian '
-        'disturbance_jacobian momentum generalized_momentum MomentumObserver estimated_wrench '
-        'center_of_mass PassiveForces DriveFriction'),
-    'collision': 'CollisionDescription CollisionModel Shape',
-    'tasks': (
-        'PoseTask PositionTask OrientationTask RelativeTask CenterOfMassTask ForceTask JointTask '
-        'JointTrajectory ForceControl ForceSensor Impedance JerkLimits PostureTask'),
-    'control': (
-        'OperationalSpaceController DisturbanceObserver Grasp GraspForce JointLimits '
-        'DistanceLimits Constraint Contact LoopMargin longest_period loop_margin loop_margins Plan '
-        'plan_motion Playback'),
-    'locomotion': 'Locomotion Stepping Gait legged_tasks',
-    'safety.goal_limits': 'GoalLimits',
+    'model': 'RobotState Payload', 'dynamics.robot_model': 'RobotModel',
+    'dynamics.operational_space': 'operational_space',
+    'dynamics.closed_chain': 'Closure closed_chain closed_chain_dynamics',
+    'dynamics.contact_inertia': 'contact_space', 'dynamics.coriolis_matrices': 'coriolis_matrices',
+    'dynamics.virtual_linkage': 'VirtualLinkage', 'dynamics.hybrid_dynamics': 'hybrid_dynamics',
+    'dynamics.generalized_jacobian': 'hybrid_inertia generalized_jacobian disturbance_jacobian',
+    'dynamics.center_of_mass': 'momentum center_of_mass',
+    'dynamics.generalized_momentum': 'generalized_momentum',
+    'dynamics.momentum_observer': 'MomentumObserver',
+    'dynamics.estimated_wrench': 'estimated_wrench', 'dynamics.passive_forces': 'PassiveForces',
+    'dynamics.drive_friction': 'DriveFriction',
+    'collision': 'CollisionDescription CollisionModel Shape', 'tasks.pose': 'PoseTask',
+    'tasks.pose_kinds': 'PositionTask OrientationTask RelativeTask CenterOfMassTask',
+    'tasks.task': 'ForceTask', 'tasks.joint': 'JointTask', 'tasks.trajectory': 'JointTrajectory',
+    'tasks.force_control': 'ForceControl', 'tasks.sensor': 'ForceSensor',
+    'tasks.impedance_law': 'Impedance', 'tasks.jerk_limited': 'JerkLimits',
+    'tasks.posture': 'PostureTask', 'control.controller': 'OperationalSpaceController',
+    'control.disturbance_observer': 'DisturbanceObserver', 'control.grasping.grasp': 'Grasp',
+    'control.grasping.grasp_force': 'GraspForce', 'control.limits.joint_limits': 'JointLimits',
+    'control.limits.distance_limits': 'DistanceLimits',
+    'control.constraints.constraint': 'Constraint', 'control.constraints.contact': 'Contact',
+    'control.margins': 'LoopMargin longest_period loop_margin loop_margins', 'control.plan': 'Plan',
+    'control.planning': 'plan_motion', 'control.playback': 'Playback',
+    'locomotion': 'Locomotion Stepping Gait legged_tasks', 'safety.goal_limits': 'GoalLimits',
     'spatial.orientation_representations': 'EulerAngles EulerParameters DirectionCosines',
     'errors': (
         'OpspaceError ModelError StateError TaskError ControlError SafetyError SimulationError '

@@ -17,8 +17,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.dynamics import VirtualLinkage
-from opspace_control.dynamics.virtual_linkage import members
+from opspace_control.dynamics.virtual_linkage import VirtualLinkage, members
 from opspace_control.safety.ramps import Ramps
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.spatial.rotations import (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from opspace_control import Contact, OperationalSpaceController, RobotModel, RobotState
-from opspace_control.control import DAMPING_RATE
 from opspace_control.control.brake import Brake
+from opspace_control.control.controller import DAMPING_RATE
 from opspace_control.share import share_directory
 
 MODEL = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')

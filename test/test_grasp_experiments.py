@@ -15,7 +15,7 @@ from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiments import CARRIED
 from opspace_control.cli.showcase.record import Course
 from opspace_control.cli.showcase.schedule import Reach
-from opspace_control.dynamics import RobotModel
+from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.share import share_directory
 from opspace_control.simulation import Box, SimulatedRobot
 

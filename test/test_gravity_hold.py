@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 from opspace_control import OperationalSpaceController, RobotModel, RobotState
-from opspace_control.control import DAMPING_RATE
 from opspace_control.control.brake import Brake
+from opspace_control.control.controller import DAMPING_RATE
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
 

@@ -16,7 +16,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.control.data import SCALE
-from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.model.mobility import carried_by_joints
 from opspace_control.safety.ramps import Ramps
 from opspace_control.share import share_directory

@@ -18,9 +18,9 @@ from opspace_control import (
 )
 from opspace_control.cli.robots import demo_robot
 from opspace_control.compiled import kernel
-from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.data import NODE_STATE, nan_filled
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.dynamics.weights import gather_weights, gravity_torque_second_rate
 from opspace_control.model.nodes import REVOLUTE
 from opspace_control.share import share_directory

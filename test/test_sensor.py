@@ -7,7 +7,7 @@ import pytest
 from law_bench import LawBench
 
 from opspace_control import ForceControl, ForceSensor, PoseTask, TaskError
-from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.tasks.sensor import TRUST_TIME
 
 MASS, CENTER = 0.8, np.array([0.01, -0.02, 0.07])

@@ -15,7 +15,7 @@ from opspace_control.arguments import make_parser
 from opspace_control.cli.preflight.collision import description_facts, summary
 from opspace_control.collision import CollisionDescription
 from opspace_control.collision.description import collision_file
-from opspace_control.dynamics import RobotModel
+from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import OpspaceError
 from opspace_control.model.urdf import urdf_text
 

@@ -9,14 +9,18 @@ from pathlib import Path
 import numpy as np
 
 from opspace_control.arguments import add_controller, make_parser, names, numbers, positions
-from opspace_control.control import OperationalSpaceController, Plan, plan_motion
+from opspace_control.control.controller import OperationalSpaceController
+from opspace_control.control.plan import Plan
+from opspace_control.control.planning import plan_motion
 from opspace_control.control.postures import named_posture
-from opspace_control.dynamics import PassiveForces, RobotModel
+from opspace_control.dynamics.passive_forces import PassiveForces
+from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import ControlError
 from opspace_control.model import RobotState
 from opspace_control.model.urdf import urdf_text
 from opspace_control.spatial.rotations import quaternion_from_matrix
-from opspace_control.tasks import OrientationTask, PoseTask
+from opspace_control.tasks.pose import PoseTask
+from opspace_control.tasks.pose_kinds import OrientationTask
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 _DESCRIPTION = """\

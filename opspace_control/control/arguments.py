@@ -11,7 +11,6 @@ from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.constraints.contact import Contact
 from opspace_control.control.data import Robot
 from opspace_control.control.grasping.grasp import Grasp
-from opspace_control.dynamics import RobotModel
 from opspace_control.dynamics.data import (
     NODE_STATE,
     find_supports,
@@ -22,12 +21,14 @@ from opspace_control.dynamics.data import (
     nodes_in_inertia,
 )
 from opspace_control.dynamics.preparation import check_state
+from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.dynamics.trunks import plan_propagation
 from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
-from opspace_control.tasks import CenterOfMassTask, PostureTask
 from opspace_control.tasks.joint import JointTask, joint_dofs
+from opspace_control.tasks.pose_kinds import CenterOfMassTask
+from opspace_control.tasks.posture import PostureTask
 from opspace_control.tasks.ranked import RankedTask
 
 

@@ -42,10 +42,9 @@ from opspace_control.control.payloads import Payloads
 from opspace_control.control.storage import make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
-from opspace_control.tasks import PostureTask
 from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.pose import PoseTask
-from opspace_control.tasks.posture import bind_posture
+from opspace_control.tasks.posture import PostureTask, bind_posture
 from opspace_control.tasks.task import OperationalTask, bind_tasks
 
 

@@ -9,12 +9,13 @@ from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.controller_limits import ControllerLimits
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
 from opspace_control.control.saved import save
-from opspace_control.dynamics import GRAVITY, MomentumObserver
 from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
+from opspace_control.dynamics.momentum_observer import MomentumObserver
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.model.nodes import WORLD
-from opspace_control.tasks import CenterOfMassTask
 from opspace_control.tasks.joint import JointTask
+from opspace_control.tasks.pose_kinds import CenterOfMassTask
 
 # Accelerations so small are rounding, m/s² or rad/s².
 NOTHING = 1e-6

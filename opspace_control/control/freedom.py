@@ -12,8 +12,12 @@ from itertools import combinations
 
 import numpy as np
 
-from opspace_control.dynamics import operational_space
-from opspace_control.dynamics.operational_space import RANK_TOLERANCE, free_responses, row_scales
+from opspace_control.dynamics.operational_space import (
+    RANK_TOLERANCE,
+    free_responses,
+    operational_space,
+    row_scales,
+)
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD, truncation_threshold
 from opspace_control.tasks.arguments import AXES
 from opspace_control.tasks.task import OperationalTask

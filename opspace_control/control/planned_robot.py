@@ -5,10 +5,10 @@
 import numpy as np
 
 from opspace_control.control.constraints.contact import Contact
-from opspace_control.dynamics import GRAVITY
 from opspace_control.dynamics.closed_chain import ChainResponse, Closure
 from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
 from opspace_control.dynamics.passive_forces import passive_torque
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import ACTIVE, PASSIVE
 from opspace_control.spatial.rotations import vector_from_matrix

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.dynamics import center_of_mass
+from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.model import RobotState
 
 

@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 
-from opspace_control.control import Contact
-from opspace_control.tasks import PoseTask, RelativeTask
+from opspace_control.control.constraints.contact import Contact
+from opspace_control.tasks.pose import PoseTask
+from opspace_control.tasks.pose_kinds import RelativeTask
 
 LEVEL, VELOCITY = 'trunk_level', 'trunk_velocity'
 _WORLD_AXES = np.eye(3)

@@ -16,7 +16,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
-from opspace_control.control import OperationalSpaceController
+from opspace_control.control.controller import OperationalSpaceController
 from opspace_control.errors import RosInterfaceError, SafetyError
 from opspace_control.ros.commands.command_route import command_topic, ready_topic
 from opspace_control.ros.commands.hand_back import HandBack

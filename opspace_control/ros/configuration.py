@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from opspace_control.dynamics import PassiveForces
+from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.ros2_control import hardware_of
 from opspace_control.ros.commands.command_route import CommandRoute, command_end, command_topic
@@ -23,7 +23,7 @@ from opspace_control.ros.parameters import joints, robot
 from opspace_control.ros.parameters.shape_blocks import changes_shapes
 from opspace_control.ros.parameters.task_blocks import check_contacts, check_frames
 from opspace_control.ros.topics.interface import Interface
-from opspace_control.tasks import JointTask
+from opspace_control.tasks.joint import JointTask
 
 # Which joints are active: changed as a whole, at once.
 STATUS_PARAMETERS = frozenset({'passive_joints', 'locked_joints'})

@@ -6,7 +6,7 @@ import numpy as np
 
 from opspace_control.errors import TaskError
 from opspace_control.model.nodes import PRISMATIC, path_to_root
-from opspace_control.tasks import CenterOfMassTask
+from opspace_control.tasks.pose_kinds import CenterOfMassTask
 
 
 class GoalLimits:

@@ -4,9 +4,9 @@
 
 import numpy as np
 
-from opspace_control.dynamics import GRAVITY
-from opspace_control.tasks import CenterOfMassTask, RelativeTask
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.tasks.arguments import AXES
+from opspace_control.tasks.pose_kinds import CenterOfMassTask, RelativeTask
 
 LOAD = 1.0  # kg
 

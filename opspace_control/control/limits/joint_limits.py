@@ -8,7 +8,7 @@ import numpy as np
 
 from opspace_control.control.limits.effort_limits import read_effort_limits
 from opspace_control.control.limits.limit_law import LIMIT
-from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.model.mobility import carried_by_joints
 

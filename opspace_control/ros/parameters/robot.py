@@ -8,13 +8,13 @@ import time
 import numpy as np
 
 from opspace_control.collision import CollisionDescription, CollisionModel
-from opspace_control.control import (
-    DistanceLimits,
-    DisturbanceObserver,
-    JointLimits,
-    OperationalSpaceController,
-)
-from opspace_control.dynamics import DriveFriction, PassiveForces, RobotModel
+from opspace_control.control.controller import OperationalSpaceController
+from opspace_control.control.disturbance_observer import DisturbanceObserver
+from opspace_control.control.limits.distance_limits import DistanceLimits
+from opspace_control.control.limits.joint_limits import JointLimits
+from opspace_control.dynamics.drive_friction import DriveFriction
+from opspace_control.dynamics.passive_forces import PassiveForces
+from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.library import ABSENT
 from opspace_control.locomotion import legged_tasks
@@ -26,7 +26,7 @@ from opspace_control.spatial.rotations import (
     quaternion_from_matrix,
     vector_from_matrix,
 )
-from opspace_control.tasks import PostureTask
+from opspace_control.tasks.posture import PostureTask
 
 # Parameters of limits, which may change at any time, and their keywords in `JointLimits`.
 LIMIT_PARAMETERS = {

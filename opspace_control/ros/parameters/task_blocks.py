@@ -8,7 +8,9 @@ from collections import ChainMap
 import numpy as np
 
 from opspace_control import tasks
-from opspace_control.control import Contact, Grasp, GraspForce
+from opspace_control.control.constraints.contact import Contact
+from opspace_control.control.grasping.grasp import Grasp
+from opspace_control.control.grasping.grasp_force import GraspForce
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model import Payload
 from opspace_control.model.topology import nearest

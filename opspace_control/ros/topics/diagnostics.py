@@ -14,7 +14,7 @@ from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.parameters.joints import named_dofs
 from opspace_control.ros.topics import sensors
 from opspace_control.ros.topics.grasps import facts as facts_of_grasps
-from opspace_control.tasks import JointTask
+from opspace_control.tasks.joint import JointTask
 
 _PERIOD = 1.0  # s
 _LOST = 'singular or nearly singular directions'

@@ -14,7 +14,9 @@ from opspace_control.control.split import SOURCES, split_efforts
 from opspace_control.ros.middleware.conversions import TFMessage, fill_message, point_message
 from opspace_control.ros.middleware.endpoints import TF
 from opspace_control.ros.middleware.joint_messages import joint_state
-from opspace_control.tasks import CenterOfMassTask, JointTask, PoseTask
+from opspace_control.tasks.joint import JointTask
+from opspace_control.tasks.pose import PoseTask
+from opspace_control.tasks.pose_kinds import CenterOfMassTask
 
 _AXIS = 0.1            # m, of a goal's axes
 _LINE = 0.006          # m, thickness

@@ -16,7 +16,8 @@ from opspace_control.ros.middleware import conversions
 from opspace_control.ros.middleware.endpoints import RELIABLE, Part
 from opspace_control.ros.topics.moving_goals import MovingGoals, check_speed, read_trajectory
 from opspace_control.safety.goal_limits import GoalLimits, GoalPace
-from opspace_control.tasks import JointTask, PoseTask
+from opspace_control.tasks.joint import JointTask
+from opspace_control.tasks.pose import PoseTask
 
 _COMPLAIN_EVERY = 1.0  # s
 _COMPLAIN_RARELY = 10.0  # s

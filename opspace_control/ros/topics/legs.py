@@ -7,7 +7,7 @@ import math
 import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 
-from opspace_control.dynamics import GRAVITY
+from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError, RosInterfaceError, SafetyError
 from opspace_control.locomotion import Locomotion, Stepping
 from opspace_control.locomotion.footholds import rotate_about_z
